@@ -165,8 +165,16 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
     view,
     clock,
     sponsor: createSponsor(shared, sponsored),
-    commit: createCommit(shared, sponsored),
-    finalize: createFinalize(shared, sponsored, sponsored.finalize),
+    phases: {
+      SPONSORED: {
+        commit: createCommit(shared, sponsored),
+        finalize: createFinalize(shared, sponsored, sponsored.finalize),
+      },
+      ERC20: {
+        commit: createCommit(shared, inTokens),
+        finalize: createFinalize(shared, inTokens, inTokens.finalize),
+      },
+    },
     sponsorStub: createStub(sponsored, { clock, isPayer: false, ...recorded }),
     explain: createExplain(view, sponsored, showSponsored),
     explainTokenPayment: createExplain(view, inTokens, (on, trace, { choice }: ExplainedPayment) =>

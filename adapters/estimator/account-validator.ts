@@ -2,7 +2,7 @@ import { isDomainError } from '../../core/errors.js';
 import { refuse } from '../../core/refusal.js';
 import { toSeconds } from '../../core/units/time.js';
 import { decideValidation, type AccountValidator } from '../../core/userop/account-validation.js';
-import { estimationFailed, GasCapped, OverridesUnsupported } from './simulate-handle-op.js';
+import { estimationFailed, GasCapped, OverridesUnsupported, PaymasterFailed } from './simulate-handle-op.js';
 import { createSimulators, type SimulatorsDeps } from './simulators.js';
 
 /** Validates by the simulation of the whole operation, in the paymaster's turn at the chain. */
@@ -25,6 +25,8 @@ export function createAccountValidator(deps: SimulatorsDeps): AccountValidator {
             );
           if (error instanceof GasCapped)
             throw estimationFailed('the chain node gives eth_call too little gas for this operation');
+          // It says nothing about the account.
+          if (error instanceof PaymasterFailed) throw error;
           // The EntryPoint refuses the operation, e.g. because the account reverts for a wrong signature.
           if (isDomainError(error, 'ESTIMATION_FAILED'))
             return refuse('ACCOUNT_VALIDATION_FAILED', error.message);

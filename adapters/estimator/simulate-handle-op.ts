@@ -40,6 +40,9 @@ export class OverridesUnsupported extends Error {}
 /** The node gives `eth_call` less gas than the operation's limits ask for; smaller limits may work. */
 export class GasCapped extends Error {}
 
+/** The validation of the paymaster has failed (AA3x), which comes after that of the account. */
+export class PaymasterFailed extends DomainError {}
+
 /** One EntryPoint of one chain, ready to simulate. */
 export type Simulator = (simulation: Simulation) => Promise<SimulationResult>;
 
@@ -198,9 +201,10 @@ function decodeRevert({ data, message }: CallReverted, speech: Speech): Simulati
     const { reason, inner } = failure.args.toObject();
     if (String(reason).startsWith(errors.outOfGas)) throw new GasCapped(printable(String(reason)));
     const text = printable(String(reason));
-    if (!isHexBytes(inner) || inner === '0x') throw estimationFailed(text);
+    const Failure = text.startsWith('AA3') ? PaymasterFailed : DomainError;
+    if (!isHexBytes(inner) || inner === '0x') throw estimationFailed(text, undefined, Failure);
     const cause = explainRevert(inner);
-    throw estimationFailed(`${text}: ${cause.text}`, cause.remedy);
+    throw estimationFailed(`${text}: ${cause.text}`, cause.remedy, Failure);
   }
   if (simulation.answersBy === 'return' && data === '0x') throw new OverridesUnsupported(message);
   if (data === '0x') throw estimationFailed('the EntryPoint reverted without a reason');
@@ -220,8 +224,12 @@ function toResult(values: { readonly [name: string]: unknown }): SimulationResul
 }
 
 /** `remedy` says what the caller can do, if that is better known than what the beginning of `reason` tells. */
-export function estimationFailed(reason: string, remedy = remedyOfReason(reason)): DomainError {
-  return new DomainError('ESTIMATION_FAILED', `gas estimation failed: ${reason}`, {
+export function estimationFailed(
+  reason: string,
+  remedy = remedyOfReason(reason),
+  Failure: typeof DomainError = DomainError,
+): DomainError {
+  return new Failure('ESTIMATION_FAILED', `gas estimation failed: ${reason}`, {
     reason: 'ESTIMATION_FAILED',
     ...(remedy === undefined ? {} : { remedy }),
   });

@@ -2,6 +2,7 @@ import { CallReverted, type Chain } from '../../core/chain/chain.js';
 import { isDomainError } from '../../core/errors.js';
 import { encodeCall } from '../../core/paymaster/abi.js';
 import { stubSignature } from '../../core/paymaster/signature.js';
+import { signatureToTail } from '../../core/paymaster/tail.js';
 import {
   decidePayment,
   trialOf,
@@ -146,10 +147,11 @@ async function paymentTo(
 }
 
 /** The paymaster's data for the trial: valid except for its time window. */
-async function trialData({ codec, op, terms, sign }: TokenPaymentRequest): Promise<Hex> {
+async function trialData({ codec, op, terms, sign, inTail }: TokenPaymentRequest): Promise<Hex> {
   const trial = trialOf(op, terms);
   const digest = codec.toSign(codec.hash(trial.op, trial.terms), trial.op, trial.terms);
-  return codec.encode(trial.op, trial.terms, await sign(digest));
+  const data = codec.encode(trial.op, trial.terms, await sign(digest));
+  return inTail === true ? signatureToTail(data) : data;
 }
 
 /**

@@ -64,6 +64,8 @@ export type TokenPaymentRequest = {
    * another key. The data signed here has a validity window that is over, and stays in the process.
    */
   readonly sign: (digest: Uint8Array) => Promise<Uint8Array>;
+  /** The signature will be in the tail of the data (see `tail.ts`), so it is simulated there. */
+  readonly inTail?: true;
   /** Read earlier by `ground`. Absent: `check` reads it. */
   readonly ground?: Promise<PaymentGround>;
 };

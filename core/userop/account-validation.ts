@@ -8,7 +8,7 @@ import type { Hex } from '../units/hex.js';
 /**
  * Port: simulates the validation of an operation with the account's own signature. Refuses with
  * ACCOUNT_VALIDATION_FAILED when the account does not accept the operation now. Throws UNAVAILABLE when no node
- * answers, and ESTIMATION_FAILED when the node cannot simulate.
+ * answers, and ESTIMATION_FAILED when the node cannot simulate, or the validation of the paymaster fails.
  */
 export type AccountValidator = { validate(request: AccountValidationRequest): Promise<Verdict> };
 

@@ -5,22 +5,28 @@ import { requirePrice, type Price, type PriceAnswer, type Prices } from '../../c
 import { pass, type Verdict } from '../../core/refusal.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import { zeroAddress, type AddressKey } from '../../core/units/address.js';
-import { toSeconds, type EpochMs } from '../../core/units/time.js';
+import { toSeconds, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import { decodeCalls } from '../../core/userop/call-data.js';
 import type { GasEstimator } from '../../core/userop/estimator.js';
-import type { PaymentGround, TokenPaymentChecker } from '../../core/paymaster/token-payment-checker.js';
+import type {
+  PaymentGround,
+  TokenPaymentChecker,
+  TokenPaymentRequest,
+} from '../../core/paymaster/token-payment-checker.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { FactDeps } from './facts.js';
 import { noLimits, withLimits } from './gas-limits.js';
+import { inRange } from './in-range.js';
 import { promiseOf, type Stake } from './promise.js';
 import type { ExplainedPayment, SponsorRequest } from './request.js';
 import { rulesOfAnyMode } from './rules.js';
 import { signDigest } from './sign.js';
 import type { SigningBatch } from './signing-batch.js';
-import { step, type Case, type Draft, type Mode, type Outcome } from './step.js';
+import { step, type Case, type Draft, type Finalize, type Mode, type Outcome } from './step.js';
 import type { TokenAccounts } from './token-accounts.js';
 import { draftOf, leastDraftOf, takeableNow, unsecuredOf, type TokenDraft } from './token-draft.js';
+import { redraftTerms } from './token-redraft.js';
 import {
   decideTokenLimits,
   estimateIfAsked,
@@ -62,7 +68,9 @@ export type TokenModeDeps = FactDeps & {
 
 /** A request to sign names the token; a request to explain may leave it out. */
 export type TokenRequest = SponsorRequest & Pick<ExplainedPayment, 'feeToken'>;
-export type TokenMode = Mode<TokenRequest, TokenCase, TokenTerms>;
+export type TokenMode = Mode<TokenRequest, TokenCase, TokenTerms> & {
+  readonly finalize: Finalize<TokenCase, TokenTerms>;
+};
 
 /**
  * Mode ERC20: state, fees, delegate → token and price → caps on the limits that the caller gave → a peek at losses and deposits
@@ -89,9 +97,18 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
     return on.least.verdict;
   }
 
-  async function peekAt(on: TokenCase, { op, terms }: Pick<TokenDraft, 'op' | 'terms'>): Promise<Outcome> {
+  function findPayer(on: TokenCase): Verdict | Promise<Verdict> {
+    const found = (payer: TokenCase['payer']): Verdict => {
+      on.payer = payer;
+      return pass;
+    };
     const payer = tokenAccounts.payer(on.chain, on.mode);
-    on.payer = payer instanceof Promise ? await payer : payer;
+    return payer instanceof Promise ? payer.then(found) : found(payer);
+  }
+
+  async function peekAt(on: TokenCase, { op, terms }: Pick<TokenDraft, 'op' | 'terms'>): Promise<Outcome> {
+    const finding = findPayer(on);
+    if (finding instanceof Promise) await finding;
     return peekUsage(usage, on, promiseOf(on, op, stakeOf(on, op, terms), clock.now()));
   }
 
@@ -123,10 +140,14 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
   }
 
   /** Would exactly this operation pay? */
-  function decidePayment(on: TokenCase): Promise<Verdict> {
-    const { op, terms } = known(on.draft);
+  function decidePayment(
+    on: TokenCase,
+    { op, terms }: Pick<TokenDraft, 'op' | 'terms'>,
+    ground?: Pick<TokenPaymentRequest, 'ground'>,
+  ): Promise<Verdict> {
     const sign = (digest: Uint8Array) => signDigest(signing, on.signer, digest);
-    return payments.check({ ...targetOf(on), op, terms, sign, ground: known(on.ground) });
+    const shape = on.request.phase === undefined ? {} : { inTail: true as const };
+    return payments.check({ ...targetOf(on), op, terms, sign, ...shape, ...ground });
   }
 
   const lacksPrice = ({ price }: TokenCase) =>
@@ -166,7 +187,7 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
         (on) => peekAt(on, on.draft ?? { op: withLimits(on.request.op, noLimits), terms: standIn(on) }),
         { isSettled: takesTheLeast },
       ),
-      step('payment', decidePayment, {
+      step('payment', (on) => decidePayment(on, known(on.draft), { ground: known(on.ground) }), {
         isCostly: true,
         lacks: (on) =>
           lacksDraft(on) ?? (on.charge === undefined ? 'There is no price to charge.' : undefined),
@@ -196,6 +217,27 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
       // No step of this mode decodes them: the user pays, whatever is called.
       calls: decodeCalls(op.callData, op.callDataBytes),
     }),
+    finalize: {
+      steps: [
+        ...rulesOfAnyMode,
+        step('token', decideToken),
+        // The rate stays that of the commit. A price that no longer holds ends promises at once, these too.
+        step('price', decidePrice),
+        step('gas', decideLeast),
+        step('lossesAndDeposit', findPayer),
+      ],
+      // The caller may have edited them: no codec encodes every rate that can be read from such bytes.
+      redraft: (on, op, committed, now) =>
+        inRange(() => {
+          const terms = redraftTerms(on, { token: known(on.token), committed, now: toSeconds(now) });
+          if (terms === undefined) return undefined;
+          const { promised, ...draft } = draftPayment(on, op, terms, now);
+          const promise = { ...promised.promise, validUntil: terms.validUntil as EpochSeconds };
+          return { ...draft, promised: { ...promised, promise } };
+        }),
+      // The account may have moved its tokens, or taken back its allowance.
+      simulate: (on, { promised: { op }, terms }) => decidePayment(on, { op, terms }),
+    },
   };
 }
 

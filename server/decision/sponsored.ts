@@ -1,5 +1,5 @@
 import { digestOf } from '../../core/paymaster/digest.js';
-import type { DecodedSponsorship, SponsorshipCodec, SponsorshipTerms } from '../../core/paymaster/layout.js';
+import type { SponsorshipTerms } from '../../core/paymaster/layout.js';
 import { sponsorshipStub } from '../../core/paymaster/stub.js';
 import { signatureToTail } from '../../core/paymaster/tail.js';
 import { decideGasLimits } from '../../core/policy/rules/price-guard/decide.js';
@@ -17,6 +17,7 @@ import { guardOf } from '../view/served-chain.js';
 import { ownPreVerificationGas, requireDataFee, withDataFee } from './data-fee.js';
 import type { FactDeps, RequestFacts } from './facts.js';
 import { estimateRequest, foundLimits, noLimits, withLimits } from './gas-limits.js';
+import { inRange } from './in-range.js';
 import { promiseOf, type Stake } from './promise.js';
 import type { SponsorRequest } from './request.js';
 import { rulesOfSponsored } from './rules.js';
@@ -193,7 +194,7 @@ function redraftSponsorship(
   committed: Hex,
   now: EpochMs,
 ): Draft<SponsorshipTerms> | undefined {
-  const decoded = decodeSponsorship(on.profile.layout.sponsorship, committed);
+  const decoded = inRange(() => on.profile.layout.sponsorship.decode(committed));
   if (decoded === undefined) return undefined;
   const { validUntil, validAfter } = decoded;
   const terms = { ...termsOf(on, payerOf(on), toSeconds(now)), validUntil, validAfter };
@@ -220,14 +221,4 @@ function draftOf(
 function payerOf({ funding }: SponsorCase): AddressKey {
   if (funding === undefined) throw new Error('terms are asked for an operation that nobody pays for');
   return funding;
-}
-
-/** Undefined for data that the codec did not make. */
-function decodeSponsorship(codec: SponsorshipCodec, committed: Hex): DecodedSponsorship | undefined {
-  try {
-    return codec.decode(committed);
-  } catch (error) {
-    if (error instanceof RangeError) return undefined;
-    throw error;
-  }
 }

@@ -73,10 +73,15 @@ export type Draft<Terms> = {
 
 /** What the second phase decides again: the commit has simulated exactly this operation, and asked the webhooks about it. */
 export type Finalize<C extends Case, Terms extends Window> = {
-  /** Steps that neither wait nor cost anything. */
+  /** Steps that cost nothing: they wait for what is not remembered yet, at most. */
   readonly steps: readonly Step<C>[];
   /** The draft of data that a commit has answered, with its window. Undefined for bytes that are not such data. */
   readonly redraft: (on: C, op: FinalUserOperation, committed: Hex, now: EpochMs) => Draft<Terms> | undefined;
+  /**
+   * Simulates what may have changed on the chain since the commit, beside the validation of the account. Absent: nothing else
+   * has to hold.
+   */
+  readonly simulate?: (on: C, draft: Draft<Terms>) => Promise<Verdict>;
 };
 
 /** What a mode tells records about an operation. */

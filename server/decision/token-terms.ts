@@ -1,6 +1,7 @@
 import { DomainError } from '../../core/errors.js';
 import type { TokenTerms } from '../../core/paymaster/layout.js';
 import { tokenStub, tokenStubForLater } from '../../core/paymaster/stub.js';
+import { signatureToTail } from '../../core/paymaster/tail.js';
 import { limitsWithPayment } from '../../core/paymaster/token-payment.js';
 import { decideGasLimits } from '../../core/policy/rules/price-guard/decide.js';
 import { refuseReverted, type Verdict } from '../../core/refusal.js';
@@ -63,13 +64,28 @@ export function tokenTermsOf(
 }
 
 /** Data of the final shape with a dummy signature. Throws FEE_TOKEN_UNSUPPORTED. */
-export function tokenStubData({ mode }: TokenFacts, op: UserOperation, terms: TokenTerms): Hex {
-  return atRate(terms, () => tokenStub(mode.codec, withLimits(op, op), terms));
+export function tokenStubData({ mode, request }: TokenFacts, op: UserOperation, terms: TokenTerms): Hex {
+  return shapedFor(
+    request,
+    atRate(terms, () => tokenStub(mode.codec, withLimits(op, op), terms)),
+  );
 }
 
 /** The same for a wallet, which asks for the final data later. Throws FEE_TOKEN_UNSUPPORTED. */
-export function tokenStubDataForLater({ mode }: TokenFacts, op: UserOperation, terms: TokenTerms): Hex {
-  return atRate(terms, () => tokenStubForLater(mode.codec, withLimits(op, op), terms));
+export function tokenStubDataForLater(
+  { mode, request }: TokenFacts,
+  op: UserOperation,
+  terms: TokenTerms,
+): Hex {
+  return shapedFor(
+    request,
+    atRate(terms, () => tokenStubForLater(mode.codec, withLimits(op, op), terms)),
+  );
+}
+
+/** In two phases the signature is in the tail. */
+function shapedFor({ phase }: SponsorRequest, data: Hex): Hex {
+  return phase === undefined ? data : signatureToTail(data);
 }
 
 /**

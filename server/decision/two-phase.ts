@@ -5,7 +5,7 @@ import {
 import { commitmentOf } from '../../core/paymaster/commitment.js';
 import { stubSignature } from '../../core/paymaster/signature.js';
 import { signatureToTail } from '../../core/paymaster/tail.js';
-import { refuse } from '../../core/refusal.js';
+import { pass, refuse, type Verdict } from '../../core/refusal.js';
 import { bytesToHex, type Hex } from '../../core/units/hex.js';
 import { peek, reserve } from '../../core/usage/plan.js';
 import type { ReserveRequest, StepRecord, UsageStore } from '../../core/usage/usage-store.js';
@@ -53,14 +53,14 @@ export function createCommit<Request extends SponsorRequest, C extends Case, Ter
 
 /**
  * The second phase: signs the data of an open commit once the account has signed the operation. The operation is the
- * committed one (compared by {@link commitmentOf}), its account accepts its own signature in a simulation, and the
- * reservation turns into a promise in one step before the signature is made. Asked again within the time of the
- * commit, it answers the same bytes, since our signatures are deterministic (RFC 6979).
+ * committed one (compared by {@link commitmentOf}), its account accepts its own signature in a simulation, what the mode asks
+ * of the chain still holds, and the reservation turns into a promise in one step before the signature is made. Asked again
+ * within the time of the commit, it answers the same bytes, since our signatures are deterministic (RFC 6979).
  */
 export function createFinalize<Request extends SponsorRequest, C extends Case, Terms extends Window>(
   deps: TwoPhaseDeps,
   mode: Mode<Request, C, Terms>,
-  { steps, redraft }: Finalize<C, Terms>,
+  { steps, redraft, simulate }: Finalize<C, Terms>,
 ): Sponsor<Request & FinalizeRequest> {
   const { view, usage, signing, accounts, clock, records } = deps;
   return (paymaster, request) =>
@@ -96,14 +96,13 @@ export function createFinalize<Request extends SponsorRequest, C extends Case, T
       const { paymasterId, chainId } = on.paymaster;
       const { entryPoint, entryPointVersion } = profile;
       const target = { paymasterId, chainId, entryPoint, entryPointVersion };
-      const accepted = await accounts.validate({
-        ...target,
-        op,
-        paymasterAndData: request.committed,
-        headBlock: on.head.number,
-      });
-      if (!accepted.pass) return refused(deps, mode, on, accepted, promised);
-      // The simulation takes time, in which the config may have been paused, tightened or suspended.
+      const validated = { op, paymasterAndData: request.committed, headBlock: on.head.number };
+      const simulated = await allPass([
+        accounts.validate({ ...target, ...validated }),
+        simulate?.(on, draft) ?? Promise.resolve(pass),
+      ]);
+      if (!simulated.pass) return refused(deps, mode, on, simulated, promised);
+      // The simulations take time, in which the config may have been paused, tightened or suspended.
       if (!view.isCurrent(on.paymaster, on.chain)) return 'stale';
 
       const reserved = outcomeOf(on.paymaster, await reserve(usage, plan));
@@ -113,6 +112,21 @@ export function createFinalize<Request extends SponsorRequest, C extends Case, T
       const signed = joinPaymasterSignature(dataOf(request.committed) ?? '0x', bytesToHex(signature));
       return sponsored(mode, on, op, { ...draft, paymasterAndData: signed });
     });
+}
+
+/**
+ * The first refusal. It comes before a failure of the others: where the account cannot pay, its validation ends in that of the
+ * paymaster and says nothing. Throws the first failure where nothing is refused.
+ */
+async function allPass(simulations: readonly Promise<Verdict>[]): Promise<Verdict> {
+  const ended = await Promise.allSettled(simulations);
+  const failures: unknown[] = [];
+  for (const one of ended) {
+    if (one.status === 'rejected') failures.push(one.reason);
+    else if (!one.value.pass) return one.value;
+  }
+  if (failures.length > 0) throw failures[0];
+  return pass;
 }
 
 function phasePlan(

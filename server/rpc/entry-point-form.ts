@@ -5,7 +5,7 @@ import { refusedError } from '../../core/refusal.js';
 import type { ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { RequestOrigin } from './method.js';
-import { parseFeeToken, parseSponsorParams, type Mode } from './params.js';
+import { parseFeeToken, parseSponsorParams } from './params.js';
 
 // Forms of params that name the EntryPoint: ERC-7677's two methods and permissionless' pm_sponsorUserOperation. Their
 // clients expect a refusal to be an error, and only read errors from HTTP 200 answers.
@@ -38,7 +38,7 @@ export function parseEntryPointParams(
   const parsed = parseSponsorParams(params, profile, origin, contextPath);
   const { request, members } = parsed;
   const mode = parsed.mode ?? (members['token'] === undefined ? 'SPONSORED' : 'ERC20');
-  requirePhases(request, mode, profile, contextPath);
+  requirePhases(request, profile, contextPath);
   if (mode === 'SPONSORED') return { mode, request };
   return { mode, request: { ...request, feeToken: parseFeeToken(members, contextPath) } };
 }
@@ -53,14 +53,11 @@ export function requireEntryPoint(value: unknown, profile: ServedProfile, field:
 /** Two phases need a contract that reads the paymaster's signature apart from its data. Throws INVALID_INPUT. */
 export function requirePhases(
   { phase }: SponsorRequest,
-  mode: Mode,
   { readsTail, version }: ServedProfile,
   contextPath: string,
 ): void {
-  if (phase === undefined || (readsTail && mode === 'SPONSORED')) return;
-  const expected = readsTail
-    ? 'left out in mode ERC20'
-    : `left out: the contract of version "${version}" reads no separate paymaster signature (EntryPoint 0.9)`;
+  if (phase === undefined || readsTail) return;
+  const expected = `left out: the contract of version "${version}" reads no separate paymaster signature (EntryPoint 0.9)`;
   throw invalidInput([{ field: `${contextPath}.signingPhase`, expected, value: quote(phase) }]);
 }
 

@@ -477,7 +477,7 @@ function modeProperties() {
     signingPhase: {
       enum: ['commit', 'finalize'],
       description:
-        'Only for pm_getPaymasterData and its stub, in mode SPONSORED, for versions on EntryPoint 0.9 whose contract reads a separate paymaster signature. commit reserves and answers a placeholder; the account signs; finalize, within 60 seconds, gets the same operation with the signature of the account and the fields that the commit answered, and answers the signature. Absent: signed at once.',
+        'Only for pm_getPaymasterData and its stub, for versions on EntryPoint 0.9 whose contract reads a separate paymaster signature. commit reserves and answers a placeholder; the account signs; finalize, within 60 seconds, gets the same operation with the signature of the account and the fields that the commit answered, and answers the signature. Absent: signed at once.',
     },
     tokenInfo: {
       type: 'object',

@@ -32,7 +32,7 @@ export function pm_explainSponsorship(deps: ExplainMethodDeps): RpcMethod {
       requireOwner(paymaster, authToken, clock.now());
       const profile = requireProfile(view, paymaster);
       const { mode, request, members } = parseSponsorParams(params, profile, context);
-      requirePhases(request, mode ?? 'SPONSORED', profile, 'params[1]');
+      requirePhases(request, profile, 'params[1]');
       const callWebhook = readCallWebhook(members);
       const explanation =
         mode === 'ERC20'

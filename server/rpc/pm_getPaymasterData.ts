@@ -20,7 +20,7 @@ export function pm_getPaymasterData(deps: SponsorMethodDeps & PhaseDeps): RpcMet
       const profile = requireProfile(deps.view, paymaster);
       const asked = parseErc7677Params(params, profile, paymaster, context);
       const { phase } = asked.request;
-      if (phase !== undefined) return answerPhase(deps, params[0], paymaster, { ...asked.request, phase });
+      if (phase !== undefined) return answerPhase(deps, params[0], paymaster, { ...asked, phase });
       const calculated = asked.request.calculateGasLimits === true;
       const data = await signed(deps, paymaster, asked, calculated);
       const fields = { ...renderErc7677(profile, data.paymasterAndData), ...renderWindow(data) };

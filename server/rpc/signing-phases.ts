@@ -1,13 +1,28 @@
 import type { SigningPhase } from '../../core/policy/rules/account-signature.js';
-import type { FinalizeRequest, SponsorRequest } from '../decision/request.js';
+import type {
+  FinalizeRequest,
+  Sponsorship,
+  SponsorRequest,
+  TokenPaymentRequest,
+} from '../decision/request.js';
 import type { Sponsor } from '../decision/sign.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
-import { requireSponsored } from './entry-point-form.js';
+import { requireSponsored, type ModeRequest } from './entry-point-form.js';
 import type { RpcResult } from './method.js';
 import { isJoined, parseCommitted, splitAnswer } from './paymaster-fields.js';
 import { renderErc7677, renderHexLimits, renderWindow } from './results.js';
 
-export type PhaseDeps = { readonly commit: Sponsor; readonly finalize: Sponsor<FinalizeRequest> };
+type Phases<Request extends SponsorRequest> = {
+  readonly commit: Sponsor<Request>;
+  readonly finalize: Sponsor<Request & FinalizeRequest>;
+};
+
+export type PhaseDeps = {
+  readonly phases: {
+    readonly SPONSORED: Phases<SponsorRequest>;
+    readonly ERC20: Phases<TokenPaymentRequest>;
+  };
+};
 
 /**
  * `context.signingPhase` of `pm_getPaymasterData`. A commit answers a placeholder for the paymaster's signature, a
@@ -15,22 +30,30 @@ export type PhaseDeps = { readonly commit: Sponsor; readonly finalize: Sponsor<F
  * in the magic, else in the field `paymasterSignature`.
  */
 export async function answerPhase(
-  { commit, finalize }: PhaseDeps,
+  { phases }: PhaseDeps,
   operation: unknown,
   paymaster: ServedPaymaster,
-  request: SponsorRequest & { readonly phase: SigningPhase },
+  asked: ModeRequest & { readonly phase: SigningPhase },
 ): Promise<RpcResult> {
-  const isCommit = request.phase === 'commit';
-  const calculated = isCommit && request.calculateGasLimits === true;
-  const data = requireSponsored(
+  const isCommit = asked.phase === 'commit';
+  const calculated = isCommit && asked.request.calculateGasLimits === true;
+  const decide = <Request extends SponsorRequest>(
+    { commit, finalize }: Phases<Request>,
+    request: Request,
+  ): Promise<Sponsorship> =>
     isCommit
-      ? await commit(paymaster, { ...request, calculateGasLimits: calculated ? 'missing' : false })
-      : await finalize(paymaster, {
+      ? commit(paymaster, { ...request, calculateGasLimits: calculated ? 'missing' : false })
+      : finalize(paymaster, {
           ...request,
           calculateGasLimits: false,
           committed: parseCommitted(operation),
-        }),
-    { isPayer: false },
+        });
+  const isPayer = asked.mode === 'ERC20';
+  const data = requireSponsored(
+    await (asked.mode === 'ERC20'
+      ? decide(phases.ERC20, asked.request)
+      : decide(phases.SPONSORED, asked.request)),
+    { isPayer },
   );
   const { isOpen } = data;
   const answer = {

@@ -1,31 +1,39 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Interface, Wallet, type Authorization } from 'ethers';
 import { entryPoint09 } from '../../core/entry-point/v09.js';
-import { joinPaymasterSignature } from '../../core/entry-point/paymaster-signature.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
-import { stubSignature } from '../../core/paymaster/signature.js';
 import { parseAddress, toAddressKey } from '../../core/units/address.js';
-import { bytesToHex, type Hex } from '../../core/units/hex.js';
+import type { Hex } from '../../core/units/hex.js';
 import { renderUserOperation } from '../../core/userop/render.js';
 import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
 import { asHex, buildAccount, encodeWith, type TestAccount } from '../chain/support/account.js';
 import { sendWithAuthorization } from '../chain/support/authorization.js';
 import { encodeHandleOps, handleOp } from '../chain/support/handle-ops.js';
 import { buildUserOp } from '../chain/support/user-op.js';
+import { approval, mint, transfer } from '../chain/support/tokens.js';
 import { rpc, type RpcAnswer } from '../system/support/client.js';
+import {
+  askedFor,
+  dataOf,
+  placeholder,
+  signatureOf,
+  withSignature,
+  type Fields,
+  type Form,
+} from '../system/support/signing-phases.js';
 import { stores } from './support/stores.js';
+import { aDeployedAccount, sendAs } from './support/wallet.js';
 import { startWorld, type World } from './support/world.js';
 
 // A Paymaster that demands the account's signature signs in two phases. An attacker holds its key, and asks for operations that
 // their accounts have not signed, in every order and with every change.
 
 const version = 'verifying-0.9';
+const erc20 = new Interface(['function balanceOf(address account) view returns (uint256)']);
 const counter = new Interface([
   'function increment()',
   'function counts(address account) view returns (uint256)',
 ]);
-const placeholder = bytesToHex(stubSignature());
-
 let world: World;
 let url: string;
 
@@ -46,14 +54,14 @@ describe.each(stores)('on %s', (store) => {
       nonce: 0,
     });
     const { account, op } = await delegated(owner, authorization);
-    const committed = await commit(op, 'field', hybrid);
+    const committed = await commit(op, 'field', { at: hybrid });
     const signed = await signedBy(account, op, committed, 'field');
     // The same operation with another authorization is not the committed one.
     const { s: _, ...rest } = op.eip7702Auth!;
     const other = { ...signed, eip7702Auth: { ...rest, s: asHex(`0x${'1'.repeat(64)}`) } };
-    expect((await finalize(other, committed, hybrid)).result).toBeUndefined();
-    const { result } = await finalize(signed, committed, hybrid);
-    const paymasterAndData = joinPaymasterSignature(headOf(committed, 'field'), signatureOf(result, 'field'));
+    expect((await finalize(other, committed, { at: hybrid })).result).toBeUndefined();
+    const { result } = await finalize(signed, committed, { at: hybrid });
+    const paymasterAndData = withSignature(committed, 'field', signatureOf(result, 'field'));
     await sendWithAuthorization(world.devChain, devAccounts.deployer.privateKey, {
       to: entryPoint09.address,
       data: encodeHandleOps('0.9', [{ op: signed, paymasterAndData }]),
@@ -79,6 +87,101 @@ describe.each(stores)('on %s', (store) => {
     expect((await ask({})).error).toBeUndefined();
   });
 
+  describe('paid in tokens', () => {
+    const plenty = 10n ** 12n;
+    let asked: { readonly at: string; readonly context: object };
+    beforeAll(async () => {
+      const token = world.devChain.deployments.feeToken.address;
+      asked = {
+        at: await world.paymaster('hybrid-0.9', { requireAccountSignature: true }),
+        context: { token },
+      };
+    });
+
+    /** An account that pays after its call, whose first call is the approval, or that has allowed it before. */
+    async function payer(isAllowed: boolean): Promise<{ account: TestAccount; op: FinalUserOperation }> {
+      const { address: token } = world.devChain.deployments.feeToken;
+      const account = await aDeployedAccount(world.devChain, 'hybrid-0.9');
+      await mint(world.devChain, token, account.address, plenty);
+      const approve = approval(token, world.devChain.profile('hybrid-0.9'), plenty);
+      if (isAllowed) await sendAs(world.devChain, account.address, approve);
+      const { address } = world.devChain.deployments.sponsoredContract;
+      const call = { to: address, data: encodeWith(counter, 'increment', []) };
+      return { account, op: await buildUserOp(account, isAllowed ? [call] : [approve, call]) };
+    }
+
+    test.each([false, true])('signed last, and mined (allowed before: %s)', async (isAllowed) => {
+      const { account, op } = await payer(isAllowed);
+      const committed = await commit(op, 'joined', asked);
+      const signed = await signedBy(account, op, committed, 'joined');
+      const { result } = await finalize(signed, committed, asked);
+      expect((await finalize(signed, committed, asked)).result).toEqual(result);
+      const paymasterAndData = withSignature(committed, 'joined', signatureOf(result, 'joined'));
+      const { event } = await handleOp(world.devChain, '0.9', { op: signed, paymasterAndData });
+      expect(event.success).toBe(true);
+      const { address: token } = world.devChain.deployments.feeToken;
+      const balance = { to: token, data: encodeWith(erc20, 'balanceOf', [account.address]) };
+      expect(BigInt(await world.devChain.chain.call(balance))).toBeLessThan(plenty);
+    });
+
+    test.each([
+      { isAllowed: false, what: 'moved its tokens', reason: 'TOKEN_BALANCE' },
+      { isAllowed: true, what: 'moved its tokens', reason: 'TOKEN_BALANCE' },
+      { isAllowed: true, what: 'taken back its allowance', reason: 'TOKEN_ALLOWANCE' },
+    ])(
+      'an account (allowed before: $isAllowed) that has $what since the commit gets no signature',
+      async ({ isAllowed, what, reason }) => {
+        const { account, op } = await payer(isAllowed);
+        const { devChain } = world;
+        const { address: token } = devChain.deployments.feeToken;
+        const committed = await commit(op, 'field', asked);
+        const signed = await signedBy(account, op, committed, 'field');
+        await sendAs(
+          devChain,
+          account.address,
+          what === 'moved its tokens'
+            ? transfer(token, devChain.deployments.treasury, plenty)
+            : approval(token, devChain.profile('hybrid-0.9'), 0n),
+        );
+        const answer = await finalize(signed, committed, asked);
+        expect(answer.result).toBeUndefined();
+        expect(reasonOf(answer)).toBe(reason);
+        // With its tokens it may still finalize: the commit is open.
+        await mint(devChain, token, account.address, plenty);
+        if (what !== 'moved its tokens')
+          await sendAs(devChain, account.address, approval(token, devChain.profile('hybrid-0.9'), plenty));
+        expect(reasonOf(await finalize(signed, committed, asked))).toBeUndefined();
+      },
+    );
+
+    test('a signature of another key, at once, or for data that were edited since, is never answered', async () => {
+      const { account, op } = await payer(true);
+      const committed = await commit(op, 'field', asked);
+      const data = withSignature(committed, 'field', placeholder);
+      const forged = { ...op, signature: await (await newAccount()).sign(op, data) };
+      expect(reasonOf(await finalize(forged, committed, asked))).toBe('ACCOUNT_VALIDATION_FAILED');
+
+      const wire = renderUserOperation(op, '0.9');
+      const atOnce = await rpc(asked.at, 'pm_getPaymasterData', erc7677(wire, asked.context));
+      expect(reasonOf(atOnce)).toBe('ACCOUNT_SIGNATURE_REQUIRED');
+
+      // Bytes 33 to 64 of the data are the rate, byte 65 has the demand of a payment in validation.
+      for (const [at, byte] of [
+        [64, '01'],
+        [65, '00'],
+      ] as const) {
+        const text = dataOf(committed, 'field');
+        const edited = {
+          ...committed,
+          paymasterData: `${text.slice(0, 2 + 2 * at)}${byte}${text.slice(4 + 2 * at)}`,
+        };
+        expect(edited.paymasterData).not.toBe(text);
+        const signed = await signedBy(account, op, edited, 'field');
+        expect(reasonOf(await finalize(signed, edited, asked))).toBe('COMMIT_NOT_OPEN');
+      }
+    });
+  });
+
   describe.each(['field', 'joined'] as const)('with the paymaster signature in the form "%s"', (form) => {
     test('commit, the signature of the account, and finalize: the operation is mined', async () => {
       const { account, op } = await operation();
@@ -94,7 +197,7 @@ describe.each(stores)('on %s', (store) => {
       expect(again.result).toEqual(result);
       const { event } = await handleOp(world.devChain, '0.9', {
         op: signed,
-        paymasterAndData: joinPaymasterSignature(headOf(committed, form), signature),
+        paymasterAndData: withSignature(committed, form, signature),
       });
       expect(event.success).toBe(true);
     });
@@ -103,7 +206,7 @@ describe.each(stores)('on %s', (store) => {
       const { account, op } = await operation();
       const committed = await commit(op, form);
       const signed = await signedBy(account, op, committed, form);
-      const paymasterAndData = joinPaymasterSignature(headOf(committed, form), placeholder);
+      const paymasterAndData = withSignature(committed, form, placeholder);
       await expect(handleOp(world.devChain, '0.9', { op: signed, paymasterAndData })).rejects.toThrow(
         /AA34|revert/,
       );
@@ -139,7 +242,7 @@ describe.each(stores)('on %s', (store) => {
   ])('a signature $name is never answered with one of the paymaster', async ({ sign }) => {
     const { account, op } = await operation();
     const committed = await commit(op, 'field');
-    const data = joinPaymasterSignature(headOf(committed, 'field'), placeholder);
+    const data = withSignature(committed, 'field', placeholder);
     const signature = await sign(account, op, data);
     const answer = await finalize({ ...op, signature }, committed);
     expect(reasonOf(answer)).toBe('ACCOUNT_VALIDATION_FAILED');
@@ -197,9 +300,6 @@ describe.each(stores)('on %s', (store) => {
   });
 });
 
-type Fields = Readonly<Record<string, unknown>>;
-type Form = 'field' | 'joined';
-
 async function newAccount(): Promise<TestAccount> {
   return buildAccount(world.devChain, '0.9');
 }
@@ -240,21 +340,26 @@ function erc7677(wire: object, context: object): readonly unknown[] {
   return [wire, entryPoint09.address, `0x${world.devChain.chainId.toString(16)}`, context];
 }
 
-function phase(wire: object, signingPhase: 'commit' | 'finalize', at = url): Promise<RpcAnswer> {
-  return rpc(at, 'pm_getPaymasterData', erc7677(wire, { signingPhase }));
+type Asked = { readonly at?: string; readonly context?: object };
+
+function phase(
+  wire: object,
+  signingPhase: 'commit' | 'finalize',
+  { at = url, context = {} }: Asked = {},
+): Promise<RpcAnswer> {
+  return rpc(at, 'pm_getPaymasterData', erc7677(wire, { ...context, signingPhase }));
 }
 
-async function commit(op: FinalUserOperation, form: Form, at = url): Promise<Fields> {
-  const wire = renderUserOperation(op, '0.9');
-  const joined = { paymaster: entryPoint09.address, paymasterData: '0x22e325a297439656' };
-  const answer = await phase(form === 'joined' ? { ...wire, ...joined } : wire, 'commit', at);
+async function commit(op: FinalUserOperation, form: Form, asked?: Asked): Promise<Fields> {
+  const wire = { ...renderUserOperation(op, '0.9'), ...askedFor(form, entryPoint09.address) };
+  const answer = await phase(wire, 'commit', asked);
   expect(answer.error).toBeUndefined();
   return answer.result ?? {};
 }
 
 /** The operation with the fields of the commit, and the signature of the account. */
-function finalize(op: FinalUserOperation, fields: Fields, at = url): Promise<RpcAnswer> {
-  return phase({ ...renderUserOperation(op, '0.9'), ...fields, signature: op.signature }, 'finalize', at);
+function finalize(op: FinalUserOperation, fields: Fields, asked?: Asked): Promise<RpcAnswer> {
+  return phase({ ...renderUserOperation(op, '0.9'), ...fields, signature: op.signature }, 'finalize', asked);
 }
 
 async function signedBy(
@@ -263,26 +368,8 @@ async function signedBy(
   fields: Fields,
   form: Form,
 ): Promise<FinalUserOperation> {
-  const paymasterAndData = joinPaymasterSignature(headOf(fields, form), placeholder);
+  const paymasterAndData = withSignature(fields, form, placeholder);
   return { ...op, signature: await account.sign(op, paymasterAndData) };
-}
-
-/** `paymasterAndData` without the tail. */
-function headOf(fields: Fields, form: Form): Hex {
-  const word = (name: string): string => BigInt(String(fields[name])).toString(16).padStart(32, '0');
-  const gas = `${word('paymasterVerificationGasLimit')}${word('paymasterPostOpGasLimit')}`;
-  return asHex(`${String(fields['paymaster'])}${gas}${dataOf(fields, form).slice(2)}`);
-}
-
-/** `paymasterData` without the tail. */
-function dataOf(fields: Fields | undefined, form: Form): string {
-  const data = String(fields?.['paymasterData']);
-  return form === 'field' ? data : data.slice(0, -2 * (65 + 10));
-}
-
-function signatureOf(fields: Fields | undefined, form: Form): Hex {
-  if (form === 'field') return asHex(String(fields?.['paymasterSignature']));
-  return asHex(`0x${String(fields?.['paymasterData']).slice(-2 * (65 + 10), -2 * 10)}`);
 }
 
 function reasonOf({ result, error }: RpcAnswer): string | undefined {

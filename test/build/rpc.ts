@@ -26,6 +26,7 @@ import { toAddressKey } from '../../core/units/address.js';
 import { bytesToHex, isHexBytes, type Hex } from '../../core/units/hex.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { gweiFloor, parseEther } from '../../core/units/wei.js';
+import type { AccountValidationRequest } from '../../core/userop/account-validation.js';
 import type { Estimate, EstimateRequest } from '../../core/userop/estimator.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
 import type { TokenPaymentRequest } from '../../core/paymaster/token-payment-checker.js';
@@ -103,6 +104,8 @@ export type World = {
   payment: (request: TokenPaymentRequest) => Promise<Verdict>;
   /** Tokens that contracts could take from the account now, in base units. */
   takeable: bigint;
+  /** Whether the account accepts its own signature. */
+  account: (request: AccountValidationRequest) => Promise<Verdict>;
 };
 
 export type RpcHostOptions = {
@@ -144,6 +147,7 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
     price: () => priced(aPrice()),
     payment: () => Promise.resolve(pass),
     takeable: 0n,
+    account: () => Promise.resolve(pass),
   };
   const metrics = createMetrics({ process: false });
   const server = createServer({
@@ -166,6 +170,7 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
       stop: () => Promise.resolve(),
     },
     estimator: { estimate: (request) => world.estimate(request) },
+    accounts: { validate: (request) => world.account(request) },
     heads: { get: () => world.head },
     dataFees: {
       get: () => world.dataReading,

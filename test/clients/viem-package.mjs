@@ -37,27 +37,29 @@ export function viemPackageTests({ viem, accountAbstraction, accounts, chains, o
 
     test('signed in two phases: the paymaster signs what the account has signed', async (t) => {
       for (const profile of facts.versions.filter(({ entryPointVersion }) => entryPointVersion === '0.9'))
+        for (const gasLimits of ['bundler', 'paymaster'])
+          await t.test(`${nameOf(profile)}, with gas limits of the ${gasLimits}`, async () => {
+            const url = await newPaymaster(facts, profile.version);
+            const paymaster = ours.createPaymaster({ url, gasLimits, signingPhases: true });
+            const wallet = await open(profile, gasLimits, undefined, paymaster);
+            await sendInPhases(profile, { paymaster, wallet }, [increment(facts)]);
+          });
+    });
+
+    test('signed in two phases and paid in tokens', async (t) => {
+      for (const profile of facts.versions.filter(
+        ({ entryPointVersion, tokenPaymasterAddress }) =>
+          entryPointVersion === '0.9' && tokenPaymasterAddress,
+      ))
         await t.test(nameOf(profile), async () => {
+          const context = { token: facts.feeToken.address };
           const url = await newPaymaster(facts, profile.version);
           const paymaster = ours.createPaymaster({ url, gasLimits: 'paymaster', signingPhases: true });
-          const wallet = await open(profile, 'paymaster', undefined, paymaster);
-          const { account } = wallet;
-          const { account: _account, ...prepared } = await wallet.prepareUserOperation({
-            calls: [increment(facts)],
-          });
-          const signed = { ...prepared, signature: await account.signUserOperation(prepared) };
-          const at = { chainId: foundry.id, entryPointAddress: profile.entryPoint };
-          const { paymasterSignature } = await paymaster.finalize({ ...signed, ...at });
-          assert.equal(paymasterSignature.length, prepared.paymasterSignature.length);
-          assert.notEqual(paymasterSignature, prepared.paymasterSignature);
-          const bundler = accountAbstraction.createBundlerClient({
-            client,
-            transport: http(running.bundlerUrl),
-          });
-          const final = { ...signed, paymasterSignature, entryPointAddress: profile.entryPoint };
-          const hash = await bundler.sendUserOperation(final);
-          const receipt = await bundler.waitForUserOperationReceipt({ hash, timeout: 60_000 });
-          assert.equal(receipt.success, true);
+          const wallet = await open(profile, 'paymaster', context, paymaster);
+          await mint(client, facts, wallet.account.address, plenty);
+          const calls = [approve(profile), increment(facts)];
+          await sendInPhases(profile, { paymaster, wallet, context }, calls);
+          assert.ok((await tokensOf(wallet)) < plenty);
         });
     });
 
@@ -66,13 +68,9 @@ export function viemPackageTests({ viem, accountAbstraction, accounts, chains, o
         await t.test(nameOf(profile), async () => {
           const token = facts.feeToken.address;
           const wallet = await open(profile, 'paymaster', { token });
-          const { address } = wallet.account;
-          await mint(client, facts, address, plenty);
-          const args = [profile.tokenPaymasterAddress, plenty];
-          const data = encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args });
-          await send(wallet, [{ to: token, data }, increment(facts)]);
-          const balance = { address: token, abi: erc20Abi, functionName: 'balanceOf', args: [address] };
-          assert.ok((await client.readContract(balance)) < plenty);
+          await mint(client, facts, wallet.account.address, plenty);
+          await send(wallet, [approve(profile), increment(facts)]);
+          assert.ok((await tokensOf(wallet)) < plenty);
         });
     });
 
@@ -168,6 +166,38 @@ export function viemPackageTests({ viem, accountAbstraction, accounts, chains, o
         paymaster ?? ours.createPaymaster({ url: await newPaymaster(facts, profile.version), gasLimits }),
       ...(paymasterContext === undefined ? {} : { paymasterContext }),
       userOperation: { estimateFeesPerGas: async () => fees },
+    });
+  }
+
+  /** Prepares, lets the account sign, then the paymaster, and sends the operation as it is. */
+  async function sendInPhases({ entryPoint: entryPointAddress }, { paymaster, wallet, context }, calls) {
+    const { account: _account, ...prepared } = await wallet.prepareUserOperation({ calls });
+    const signed = { ...prepared, signature: await wallet.account.signUserOperation(prepared) };
+    const at = { chainId: foundry.id, entryPointAddress, context };
+    const { paymasterSignature } = await paymaster.finalize({ ...signed, ...at });
+    assert.equal(paymasterSignature.length, prepared.paymasterSignature.length);
+    assert.notEqual(paymasterSignature, prepared.paymasterSignature);
+    const bundler = accountAbstraction.createBundlerClient({ client, transport: http(running.bundlerUrl) });
+    const hash = await bundler.sendUserOperation({ ...signed, paymasterSignature, entryPointAddress });
+    const receipt = await bundler.waitForUserOperationReceipt({ hash, timeout: 60_000 });
+    assert.equal(receipt.success, true);
+  }
+
+  function approve({ tokenPaymasterAddress }) {
+    const args = [tokenPaymasterAddress, plenty];
+    return {
+      to: facts.feeToken.address,
+      data: encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args }),
+    };
+  }
+
+  function tokensOf({ account }) {
+    const { address } = facts.feeToken;
+    return client.readContract({
+      address,
+      abi: erc20Abi,
+      functionName: 'balanceOf',
+      args: [account.address],
     });
   }
 

@@ -19,6 +19,14 @@ import { approval, mint } from '../chain/support/tokens.js';
 import { buildUserOp, signByAccount, type SignedUserOp } from '../chain/support/user-op.js';
 import { until } from '../support/until.js';
 import { rpc, toWire } from './support/client.js';
+import {
+  askedFor,
+  dataOf,
+  placeholder,
+  signatureOf,
+  withSignature,
+  type Fields,
+} from './support/signing-phases.js';
 
 // Every layout on EntryPoint 0.9, sponsored over HTTP and mined through the canonical bytecode.
 
@@ -139,21 +147,57 @@ describe.each(rows)('version $version, mode $mode', ({ version, mode, readsTail 
       expect(await refusalWith(account, op, signed.paymasterAndData)).toBe('AA34 signature error');
     });
 
-  /** Asks the server to pay for one increment, and lets the account sign the answer in this form. */
-  async function sponsored(
+  if (readsTail)
+    test.each(['field', 'joined'] as const)(
+      'signed after the account, the signature in the form "%s": mined',
+      async (form) => {
+        const account = await buildAccount(devChain, '0.9');
+        const op = await operation(account);
+        const { entryPoint } = devChain.profile(version);
+        const ask = async (signingPhase: string, fields: Fields): Promise<Fields> => {
+          const context = { ...payment(), signingPhase };
+          const params = [{ ...wire(op), ...fields }, entryPoint, hexQuantity(devChain.chainId), context];
+          const { result, error } = await rpc(urls.get(version)!, 'pm_getPaymasterData', params);
+          if (result === undefined) throw new Error(`${signingPhase}: ${JSON.stringify(error)}`);
+          return result;
+        };
+        const committed = await ask('commit', askedFor(form, entryPoint));
+        expect(signatureOf(committed, form)).toBe(placeholder);
+        const signature = await account.sign(op, withSignature(committed, form, placeholder));
+        const final = await ask('finalize', { ...committed, signature });
+        expect(dataOf(final, form)).toBe(dataOf(committed, form));
+        const paymasterAndData = withSignature(committed, form, signatureOf(final, form));
+        await expectMined(account, { op: { ...op, signature }, paymasterAndData }, 1n);
+      },
+    );
+
+  /** The account's next increment; with the approval where it pays in tokens. */
+  async function operation(
     account: TestAccount,
-    form: 'ordinary' | 'in the tail',
     change: Partial<FinalUserOperation> = {},
-  ): Promise<{ op: FinalUserOperation; signed: SignedUserOp }> {
+  ): Promise<FinalUserOperation> {
     const { feeToken } = devChain.deployments;
     const calls = [increment()];
     if (mode === 'ERC20') {
       await mint(devChain, feeToken.address, account.address, 10n ** 12n);
       calls.unshift(approval(feeToken.address, devChain.profile(version), 10n ** 12n));
     }
-    const op = await buildUserOp(account, calls, change);
-    const context = mode === 'ERC20' ? { mode, tokenInfo: { feeTokenAddress: feeToken.address } } : { mode };
-    const answer = await rpc(urls.get(version)!, 'pm_sponsorUserOperation', [wire(op), context]);
+    return buildUserOp(account, calls, change);
+  }
+
+  function payment(): object {
+    const { feeToken } = devChain.deployments;
+    return mode === 'ERC20' ? { mode, tokenInfo: { feeTokenAddress: feeToken.address } } : { mode };
+  }
+
+  /** Asks the server to pay for one increment, and lets the account sign the answer in this form. */
+  async function sponsored(
+    account: TestAccount,
+    form: 'ordinary' | 'in the tail',
+    change: Partial<FinalUserOperation> = {},
+  ): Promise<{ op: FinalUserOperation; signed: SignedUserOp }> {
+    const op = await operation(account, change);
+    const answer = await rpc(urls.get(version)!, 'pm_sponsorUserOperation', [wire(op), payment()]);
     const data = answer.result?.['paymasterAndData'];
     if (typeof data !== 'string' || data === '0x')
       throw new Error(`nothing was signed: ${JSON.stringify(answer)}`);

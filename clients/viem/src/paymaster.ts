@@ -34,7 +34,8 @@ export type Paymaster = Partial<Pick<PaymasterActions, 'getPaymasterStubData'>> 
   Pick<PaymasterActions, 'getPaymasterData'> & {
     /**
      * With `signingPhases`: the paymaster's signature for an operation that its account has signed, in place of the placeholder.
-     * Everything else of the operation must be as it was prepared. Asked again, it answers the same.
+     * Everything else of the operation must be as it was prepared, and `context` the one that it was prepared with. Asked again, it
+     * answers the same.
      */
     finalize(
       signed: GetPaymasterDataParameters & { readonly signature: Hex },
@@ -86,7 +87,7 @@ export function createPaymaster(options: PaymasterOptions): Paymaster {
     };
   return {
     getPaymasterStubData: async (parameters: GetPaymasterStubDataParameters) =>
-      readAnswer(await ask('pm_getPaymasterStubData', parameters, {})),
+      readAnswer(await ask('pm_getPaymasterStubData', parameters, phase)),
     getPaymasterData: async (parameters) => readAnswer(await ask('pm_getPaymasterData', parameters, phase)),
     ...shared,
   };

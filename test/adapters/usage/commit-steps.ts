@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { ReserveRequest, UsageStore } from '../../../core/usage/usage-store.js';
 import { gwei } from '../../../core/units/wei.js';
 import {
+  aBar,
   aDigest,
   aHash,
   aHold,
@@ -13,6 +14,7 @@ import {
   chainId,
   contract,
   seconds,
+  token,
 } from '../../conformance/usage-requests.js';
 import type { aClock } from './clock.js';
 
@@ -48,6 +50,7 @@ export const commitSteps: fc.Arbitrary<CommitStep[]> = fc.array(
 );
 
 const threshold = 100;
+const exposure = { ...aHold(0, { counter: 'exposure-1' }), threshold: 60 };
 
 /**
  * Takes the steps on stores that share their data, in turn, and checks after each: limits are never exceeded, every promise was
@@ -88,8 +91,13 @@ export async function checkCommits(
     const reservations = await first!.reservations(chainId);
     const promised = new Set<string>();
     let held = 0;
-    for (const { key, promises, limits, commit } of reservations) {
+    let exposed = 0;
+    for (const { key, promises, limits, holds, commit } of reservations) {
       const spend = limits.find(({ unit }) => unit === 'NATIVE_ASSET')?.cost ?? 0;
+      const atRisk = holds.find(({ counter }) => counter === exposure.counter)?.cost ?? 0;
+      // What can be lost is held as the spending is, by payments in tokens alone.
+      expect(atRisk).toBe(isInTokens(Number(key.nonce >> 64n)) ? spend : 0);
+      exposed += atRisk;
       const costs = promises.map(({ digest }) => {
         const version = [0, 1, 2].find((one) => digestOf(Number(key.nonce >> 64n), one) === digest)!;
         promised.add(`${key.nonce >> 64n}/${version}`);
@@ -103,8 +111,10 @@ export async function checkCommits(
     }
     expect(promised).toEqual(signed);
     expect(held).toBeLessThanOrEqual(threshold);
-    const [state] = await first!.counters(chainId, [aSpend(0)]);
+    const [state, risk] = await first!.counters(chainId, [aSpend(0), exposure]);
     expect(state).toEqual({ used: 0, reserved: held });
+    expect(risk).toEqual({ used: 0, reserved: exposed });
+    expect(exposed).toBeLessThanOrEqual(exposure.threshold);
     expect((await first!.accounts(chainId)).map(({ reserved }) => Number(reserved))).toEqual([held]);
   }
 
@@ -121,14 +131,22 @@ export async function checkCommits(
 
 function requestOf(kind: 'commit' | 'finalize', nonce: number, version: number): ReserveRequest {
   const cost = costOf(version);
+  const signed = { digest: digestOf(nonce, version), validUntil: seconds(3_000) };
+  const inTokens = isInTokens(nonce);
   return aRequest({
     key: { nonce: BigInt(nonce) << 64n },
     limits: [aSpend(cost, { threshold }), aLimit({ threshold: 5 })],
-    holds: [aHold(cost)],
+    holds: inTokens ? [aHold(cost), { ...exposure, cost }] : [aHold(cost)],
+    bars: inTokens ? [aBar()] : [],
     accounts: [aNeed(cost)],
-    promise: { digest: digestOf(nonce, version), validUntil: seconds(3_000) },
+    promise: inTokens ? { ...signed, mode: 'ERC20', token } : signed,
     phase: { kind, commitment: aHash(100 * nonce + version) },
   });
+}
+
+/** Every other operation pays in tokens; two of them fill the budget. */
+function isInTokens(nonce: number): boolean {
+  return nonce % 2 === 1;
 }
 
 function digestOf(nonce: number, version: number) {

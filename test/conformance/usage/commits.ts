@@ -2,16 +2,19 @@ import { describe, expect, test } from '@jest/globals';
 import type { ReserveResult } from '../../../core/usage/usage-store.js';
 import { gwei } from '../../../core/units/wei.js';
 import {
+  aBar,
   aDigest,
   aHash,
   aHold,
   aLimit,
   anAddress,
   aNeed,
+  anHour,
   aRequest,
   aSpend,
   chainId,
   seconds,
+  token,
 } from '../usage-requests.js';
 import { reserved, type Suite } from './suite.js';
 
@@ -215,6 +218,59 @@ export function commitsConformance(it: Suite): void {
         expect(passed.length).toBe(isExpiring ? 0 : 3);
         expect(live?.promises.length ?? 0).toBe(isExpiring ? 0 : 1);
         expect(await taken()).toEqual(isExpiring ? [0, 0, 0] : [30, 1, 30]);
+      },
+    );
+  });
+
+  describe('a commit of a payment in tokens', () => {
+    const exposure = aHold(30, { counter: 'exposure', plusUsed: ['losses'] });
+    const asked = {
+      bars: [aBar()],
+      limits: [],
+      holds: [exposure],
+      promise: { mode: 'ERC20' as const, token },
+    };
+    const lose = (counter: string, amount: number) =>
+      it.advance({
+        charges: [{ counter, unit: 'NATIVE_ASSET', until: anHour().until, amount }],
+      });
+
+    test('takes its part of what can be lost, and gives it back where it is not finalized', async () => {
+      await it.deposit(1000);
+      expect(await commit(0n, 1, asked)).toEqual(reserved);
+      expect(await it.stands(exposure)).toEqual([[0, 30]]);
+      const other = { ...asked, holds: [{ ...exposure, cost: 71 }], key: { sender: anAddress(7) } };
+      expect(await commit(0n, 2, other)).toMatchObject({ outcome: 'held', taken: 30, most: 100 });
+      it.clock.advance(60_000);
+      expect(await it.store.dropCommits(chainId)).toBe(1);
+      expect(await it.stands(exposure)).toEqual([[0, 0]]);
+      expect(await commit(0n, 2, other)).toEqual(reserved);
+    });
+
+    test('is finalized to a promise in that token, which holds the same', async () => {
+      await it.deposit(1000);
+      await commit(0n, 1, asked);
+      expect(await finalize(0n, 1, asked)).toEqual(reserved);
+      it.clock.advance(60_000);
+      await it.store.dropCommits(chainId);
+      expect(await it.stands(exposure)).toEqual([[0, 30]]);
+      expect(await it.store.reservations(chainId)).toMatchObject([{ promises: [{ mode: 'ERC20', token }] }]);
+    });
+
+    test.each([
+      { name: 'of its account', counter: 'loss-1', amount: 11, refusal: { outcome: 'barred', used: 11 } },
+      { name: 'of its contract', counter: 'losses', amount: 71, refusal: { outcome: 'held', taken: 71 } },
+    ])(
+      'is not finalized after a loss $name, and frees what it held',
+      async ({ counter, amount, refusal }) => {
+        await it.deposit(1000);
+        await commit(0n, 1, asked);
+        await lose(counter, amount);
+        expect(await finalize(0n, 1, asked)).toMatchObject(refusal);
+        it.clock.advance(60_000);
+        expect(await it.store.dropCommits(chainId)).toBe(1);
+        expect(await it.stands(exposure)).toEqual([[0, 0]]);
+        expect(await it.store.reservations(chainId)).toEqual([]);
       },
     );
   });
