@@ -3,7 +3,15 @@ import type { EpochMs } from '../units/time.js';
 import { addToken, noAmounts, type Amounts, type MutableAmounts } from './amounts.js';
 import { isPromise } from './outcome.js';
 import type { Decision, Gap, MinedFacts, RecordId, Settlement, TokenPayment } from './record.js';
-import { partOf, sharesOf, sharesWithoutDecision, type RollupDimension, type Share } from './shares.js';
+import {
+  decisionShares,
+  partOf,
+  separateShares,
+  sharesWithoutDecision,
+  type Operation,
+  type RollupDimension,
+  type Share,
+} from './shares.js';
 import { startOf } from './steps.js';
 
 /**
@@ -63,7 +71,10 @@ type Owner = { readonly organisation: string; readonly paymasterId: string };
 type Counts = Partial<Omit<Amounts, 'tokens'>>;
 type Change = Counts & { readonly token?: TokenPayment };
 
-export function createTally(): Tally {
+/** `operationShares`: the sums in which every operation counts. */
+export function createTally(
+  operationShares: (operation: Operation) => readonly Share[] = separateShares,
+): Tally {
   const rollups = new Map<string, RollupDelta & { readonly amounts: MutableAmounts }>();
   const senders = new Map<
     string,
@@ -102,6 +113,17 @@ export function createTally(): Tally {
     for (const { dimension, value } of seenIn) see(delta.seen, dimension, value, startOf(at, 'minute'));
   }
 
+  function sharesOf(decision: Decision): readonly Share[] {
+    return [...operationShares(decision), ...decisionShares(decision)];
+  }
+
+  function sharesOfPaymaster(
+    { paymasterId, chainId }: Settlement | Gap,
+    reason: string | undefined,
+  ): readonly Share[] {
+    return [...operationShares({ paymasterId, chainId, mode: undefined, reason }), ...sharesWithoutDecision];
+  }
+
   return {
     addDecision: (decision) => {
       const { verdict, at, maxCostWei } = decision;
@@ -125,11 +147,11 @@ export function createTally(): Tally {
     addUnmatched: (settlement, sign) => {
       if (settlement.mined === undefined) return;
       const change = minedChange(settlement.mined, sign);
-      add(settlement, settlement.at, sharesWithoutDecision(settlement, undefined), change);
+      add(settlement, settlement.at, sharesOfPaymaster(settlement, undefined), change);
     },
     addGap: (gap) => {
       const change = gap.cause === 'signed' ? { sponsored: gap.count } : { refused: gap.count };
-      add(gap, gap.at, sharesWithoutDecision(gap, gap.reason), change);
+      add(gap, gap.at, sharesOfPaymaster(gap, gap.reason), change);
     },
     rollups: () => rollups.values(),
     senders: () => senders.values(),

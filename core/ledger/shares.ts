@@ -1,8 +1,11 @@
 import type { DecidedCall, Decision } from './record.js';
 import type { UsageGroup } from './query.js';
 
-/** What sums are kept of. `account`: the balance that pays, over all organisations, see {@link accountValue}. */
-export type RollupDimension = Exclude<UsageGroup, 'sender'> | 'account';
+/**
+ * What sums are kept of. `account`: the balance that pays, over all organisations, see {@link accountValue}.
+ * `operation`: paymaster, chain, mode and reason in one, for a ledger that keeps one sum instead of four.
+ */
+export type RollupDimension = Exclude<UsageGroup, 'sender'> | 'account' | 'operation';
 
 /** Value of an operation that has none. */
 export const noValue = '(none)';
@@ -22,16 +25,30 @@ export type Share = {
   readonly hasFirst: boolean;
 };
 
-/** All values under which a decision and its outcome count. */
-export function sharesOf(decision: Decision): readonly Share[] {
-  const { paymasterId, chainId, mode, reason, policies, calls } = decision;
-  const policyIds = new Set(policies.map(({ policyId }) => policyId));
-  const account = accountValue(decision);
+/** What every record of usage has. */
+export type Operation = {
+  readonly paymasterId: string;
+  readonly chainId: number;
+  readonly mode: Decision['mode'];
+  readonly reason: string | undefined;
+};
+
+/** A sum for each of paymaster, chain, mode and reason. */
+export function separateShares({ paymasterId, chainId, mode, reason }: Operation): readonly Share[] {
   return [
     whole('paymaster', paymasterId),
     whole('chain', String(chainId)),
     whole('mode', mode ?? noValue),
     whole('reason', reason ?? noValue),
+  ];
+}
+
+/** The values of a decision and its outcome that are not those of every operation. */
+export function decisionShares(decision: Decision): readonly Share[] {
+  const { policies, calls } = decision;
+  const policyIds = new Set(policies.map(({ policyId }) => policyId));
+  const account = accountValue(decision);
+  return [
     ...(policyIds.size === 0 ? [noValue] : [...policyIds]).map((id) => whole('policy', id)),
     ...byCall('contract', calls, ({ contractId }) => contractId ?? otherValue),
     ...byCall('method', calls, methodValue),
@@ -39,21 +56,10 @@ export function sharesOf(decision: Decision): readonly Share[] {
   ];
 }
 
-/** Of what belongs to a paymaster and to no decision. */
-export function sharesWithoutDecision(
-  { paymasterId, chainId }: { readonly paymasterId: string; readonly chainId: number },
-  reason: string | undefined,
-): readonly Share[] {
-  return [
-    whole('paymaster', paymasterId),
-    whole('chain', String(chainId)),
-    whole('mode', noValue),
-    whole('reason', reason ?? noValue),
-    whole('policy', noValue),
-    whole('contract', noValue),
-    whole('method', noValue),
-  ];
-}
+/** The same where there is no decision. */
+export const sharesWithoutDecision: readonly Share[] = (['policy', 'contract', 'method'] as const).map(
+  (dimension) => whole(dimension, noValue),
+);
 
 /** Its part of an amount; the parts of all values of a dimension add up to it, policies aside. */
 export function partOf(amount: bigint, { calls, of, hasFirst }: Share): bigint {
@@ -81,7 +87,7 @@ function methodValue({ contractId, name, selector }: DecidedCall): string {
   return `${contractId}:${method}`.slice(0, longestValue);
 }
 
-function whole(dimension: RollupDimension, value: string): Share {
+export function whole(dimension: RollupDimension, value: string): Share {
   return { dimension, value, calls: 1, of: 1, hasFirst: true };
 }
 

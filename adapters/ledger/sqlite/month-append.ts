@@ -6,6 +6,7 @@ import { createTally, type Tally } from '../../../core/ledger/rollup.js';
 import { addToLookup } from './lookup.js';
 import type { MonthFile } from './month-file.js';
 import { candidatesOf, endingsOf, outcomeRow, promisesOf, type OutcomeRow } from './month-records.js';
+import { operationShares } from './operation-series.js';
 import { storeTally } from './rollup-rows.js';
 
 /** What a batch adds to a reservation. */
@@ -14,7 +15,7 @@ type Touched = { readonly promises: Decision[]; hasEndings: boolean };
 /** Stores entries of the month with their roll-ups, in one transaction; ignores those that are stored. */
 export function appendToMonth(month: MonthFile, entries: readonly LedgerEntry[]): void {
   month.transaction(() => {
-    const tally = createTally();
+    const tally = createTally(operationShares);
     const reservations = new Map<RecordId, Touched>();
     for (const entry of entries) insert(month, entry, tally, reservations);
     for (const [reservation, touched] of reservations) settle(month, reservation, touched, tally);

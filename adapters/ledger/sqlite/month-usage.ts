@@ -1,9 +1,11 @@
 import type { UsageQuery, UsageRow } from '../../../core/ledger/query.js';
+import type { RollupDimension } from '../../../core/ledger/shares.js';
 import { spansOf, startOf, type Range } from '../../../core/ledger/steps.js';
 import { createUsageSums, rowKey, type UsageSums } from '../../../core/ledger/usage-sums.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import { integerOf, textOf } from '../../sqlite/row.js';
+import { integerOf, textOf, type Row } from '../../sqlite/row.js';
 import type { MonthFile } from './month-file.js';
+import { seriesOfGroup } from './operation-series.js';
 import { amountsOf, bucketsOf, seenOf, toEpochMs, toMinutes, units } from './rollup-rows.js';
 
 const dayMs = 86_400_000;
@@ -31,24 +33,28 @@ export function spentBy(months: readonly MonthFile[], account: string, range: Ra
   return spent;
 }
 
-type QueriedSeries = { readonly id: number; readonly value: string };
+type QueriedSeries = { readonly id: number; readonly group: string | undefined };
 
-/** The series of the query's group; those of the paymasters make up the total. */
+/** The series whose sums make up the answer, each with its row's group. */
 function seriesIn(month: MonthFile, query: UsageQuery): QueriedSeries[] {
+  const { dimension, valueOf } = seriesOfGroup(query.groupBy);
+  return seriesOf(month, query, dimension).map((row) => ({
+    id: integerOf(row, 'id'),
+    group: valueOf(textOf(row, 'paymaster_id'), textOf(row, 'value')),
+  }));
+}
+
+function paymastersIn(month: MonthFile, query: UsageQuery): number[] {
+  return seriesOf(month, query, 'paymaster').map((row) => integerOf(row, 'id'));
+}
+
+function seriesOf(month: MonthFile, query: UsageQuery, dimension: RollupDimension): Row[] {
   const organisation = month.organisation(query.organisation);
   if (organisation === undefined) return [];
-  const dimension = query.groupBy === undefined || query.groupBy === 'sender' ? 'paymaster' : query.groupBy;
-  const rows =
-    query.paymasterId === undefined
-      ? month
-          .statement('SELECT id, value FROM series WHERE organisation = ? AND dimension = ?')
-          .all(organisation, dimension)
-      : month
-          .statement(
-            'SELECT id, value FROM series WHERE organisation = ? AND dimension = ? AND paymaster_id = ?',
-          )
-          .all(organisation, dimension, query.paymasterId);
-  return rows.map((row) => ({ id: integerOf(row, 'id'), value: textOf(row, 'value') }));
+  const read = 'SELECT id, paymaster_id, value FROM series WHERE organisation = ? AND dimension = ?';
+  return query.paymasterId === undefined
+    ? month.statement(read).all(organisation, dimension)
+    : month.statement(`${read} AND paymaster_id = ?`).all(organisation, dimension, query.paymasterId);
 }
 
 function addRollups(
@@ -57,9 +63,8 @@ function addRollups(
   sums: UsageSums,
   series: readonly QueriedSeries[],
 ): void {
-  for (const { id, value } of series)
-    for (const { at, amounts } of rollupsOf(month, id, query, query.step))
-      sums.add(at, query.groupBy === undefined ? undefined : value, amounts);
+  for (const { id, group } of series)
+    for (const { at, amounts } of rollupsOf(month, id, query, query.step)) sums.add(at, group, amounts);
 }
 
 function* rollupsOf(month: MonthFile, series: number, range: Range, step: UsageQuery['step']) {
@@ -82,8 +87,9 @@ function* rollupsOf(month: MonthFile, series: number, range: Range, step: UsageQ
 function addSenderDays(months: readonly MonthFile[], query: UsageQuery, sums: UsageSums): void {
   for (const day of daysOf(query))
     for (const month of months)
-      for (const { id } of seriesIn(month, query))
-        for (const row of senderRows(month, day, id)) sums.add(day, textOf(row, 'sender'), amountsOf(row));
+      for (const paymaster of paymastersIn(month, query))
+        for (const row of senderRows(month, day, paymaster))
+          sums.add(day, textOf(row, 'sender'), amountsOf(row));
 }
 
 /**
@@ -101,14 +107,14 @@ function countSenders(
     const counts = new Map(ofDay.map((row) => [rowKey(row.from, row.group), createCount(row)]));
     const ranges = [...Map.groupBy(ofDay, ({ from }) => from).keys()];
     for (const month of months) {
-      const values = new Map(seriesIn(month, query).map(({ id, value }) => [id, value]));
-      for (const paymaster of seriesIn(month, { ...query, groupBy: 'paymaster' }))
-        for (const row of senderRows(month, day, paymaster.id)) {
+      const queried = new Map(seriesIn(month, query).map((series) => [series.id, series]));
+      for (const paymaster of paymastersIn(month, query))
+        for (const row of senderRows(month, day, paymaster)) {
           const sender = textOf(row, 'sender');
           for (const [series, first, last] of seenOf(row)) {
-            const value = values.get(series);
-            if (value === undefined) continue;
-            const group = groupOf(query, value, sender);
+            const found = queried.get(series);
+            if (found === undefined) continue;
+            const group = query.groupBy === 'sender' ? sender : found.group;
             for (const from of ranges)
               counts.get(rowKey(from, group))?.see(sender, toEpochMs(first), toEpochMs(last));
           }
@@ -116,11 +122,6 @@ function countSenders(
     }
     return ofDay.map((row) => ({ ...row, senders: counts.get(rowKey(row.from, row.group))?.result() }));
   });
-}
-
-function groupOf(query: UsageQuery, value: string, sender: string): string | undefined {
-  if (query.groupBy === undefined) return undefined;
-  return query.groupBy === 'sender' ? sender : value;
 }
 
 function createCount({ from, to }: Range) {

@@ -34,6 +34,8 @@ export function storeTally(month: MonthFile, tally: Tally): void {
   const sums = new Map<string, { key: readonly number[]; amounts: MutableAmounts }>();
   for (const delta of tally.rollups()) {
     month.widen(delta.minute);
+    // Of accounts, only what they spent is asked for.
+    if (delta.dimension === 'account' && delta.amounts.spentWei === 0n) continue;
     addToUnits(sums, delta, seriesOf(month, delta));
   }
   for (const { key, amounts } of sums.values()) storeSum(month, key, amounts);
@@ -96,6 +98,7 @@ function storeSender(month: MonthFile, delta: SenderDelta): void {
   if (row !== undefined) addAmounts(amounts, amountsOf(row));
   const seen = new Map((row === undefined ? [] : seenOf(row)).map((one) => [one[0], one]));
   for (const { dimension, value, first, last } of delta.seen) {
+    if (dimension === 'account') continue;
     const series = seriesOf(month, { organisation, paymasterId, dimension, value });
     const [from, to] = [toMinutes(first), toMinutes(last)];
     const [, earlier, later] = seen.get(series) ?? [series, from, to];
