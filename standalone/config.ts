@@ -23,6 +23,8 @@ export type StandaloneConfig = {
   readonly bundlerPort: PortChoice;
   /** `process` survives kill -9; `power` also survives power loss and is slower. */
   readonly durability: 'process' | 'power';
+  /** Whether a ledger keeps what was decided, mined and paid. */
+  readonly ledger: boolean;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
   /** Where JSON log lines go: a file in the data directory, or stdout. */
   readonly logTo: 'file' | 'stdout';
@@ -90,6 +92,7 @@ export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string): Sta
     bundler: bundlerChoices[oneOf('BUNDLER', ['0', '1', 'installed'], 'installed')],
     bundlerPort: portOf('BUNDLER_PORT', 4337),
     durability: oneOf('PAYMASTER_DURABILITY', ['process', 'power'], 'process'),
+    ledger: oneOf('PAYMASTER_LEDGER', ['on', 'off'], 'on') === 'on',
     logLevel: oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
     logTo: oneOf('PAYMASTER_LOG', ['file', 'stdout'], 'file'),
   };

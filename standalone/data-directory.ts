@@ -6,6 +6,8 @@ export type DataDirectory = {
   readonly path: string;
   readonly resourcesFile: string;
   readonly usageFile: string;
+  /** Files of the ledger. */
+  readonly ledgerDirectory: string;
   readonly logFile: string;
   readonly connectionFile: string;
   readonly signerDirectory: string;
@@ -24,6 +26,7 @@ export function openDataDirectory(path: string): DataDirectory {
     path,
     resourcesFile: join(path, 'resources.sqlite'),
     usageFile: join(path, 'usage.sqlite'),
+    ledgerDirectory: join(path, 'ledger'),
     logFile: join(path, 'log.jsonl'),
     connectionFile: join(path, 'connection.json'),
     signerDirectory: join(path, 'signers'),
@@ -35,6 +38,7 @@ export function openDataDirectory(path: string): DataDirectory {
   };
   for (const each of [
     path,
+    directory.ledgerDirectory,
     directory.signerDirectory,
     directory.urlDirectory,
     directory.priceHeadersDirectory,

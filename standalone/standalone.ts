@@ -29,6 +29,7 @@ import type { StandaloneConfig } from './config.js';
 import type { Console } from './console.js';
 import { describeConnection } from './connection.js';
 import { createConnectionFile } from './connection-file.js';
+import { startLedger } from './ledger.js';
 import { reportLife } from './life.js';
 import { countStates } from './resource-state.js';
 import { openLogFile } from './log-file.js';
@@ -120,6 +121,17 @@ async function startParts(
     metrics,
   });
   onStop(() => usage.stop());
+  if (config.ledger) {
+    const ledger = await startLedger({
+      directory: directory.ledgerDirectory,
+      durability: config.durability,
+      feed: usage.feed,
+      clock,
+      log: log.child({ part: 'ledger' }),
+      metrics,
+    });
+    onStop(() => ledger.stop());
+  }
   const chains = createChains({
     log,
     clock,
@@ -182,6 +194,7 @@ async function startParts(
     priceHeadersDirectory: directory.priceHeadersDirectory,
     dashboard: { resources, masterKeys, webhookUrls: webhookRules, quotas: config.platform.quotas },
     recentRefusals: refusals,
+    ...(config.ledger ? { ledger: usage.feed } : {}),
     handle: createStatusEndpoint({
       operatorToken,
       read: () => readStatus({ resources, configs, usage, refusals, clock }),

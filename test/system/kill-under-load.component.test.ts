@@ -2,12 +2,20 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { describeDevChain } from '../../standalone/dev-chain/deployments.js';
 import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
 import { dashboard, freshUserOp, rpc, rpcUrlFor } from './support/client.js';
-import { removeDataDirectory, startStandalone, type RunningStandalone } from './support/standalone.js';
+import { readLedger } from './support/ledger.js';
+import {
+  removeDataDirectory,
+  startStandalone,
+  stopStandalone,
+  type RunningStandalone,
+} from './support/standalone.js';
 
-// kill -9 in the middle of load, twice, then on to the limit: promises stay, and nothing counts twice.
+// kill -9 in the middle of load, twice, then on to the limit: promises stay, nothing counts twice, and the ledger
+// has every signature.
 
 const threshold = 400;
 const inFlight = 16;
+type Accepted = { readonly sender: string; readonly data: string };
 
 let running: RunningStandalone;
 let apiKey: string;
@@ -22,7 +30,7 @@ afterAll(async () => {
 });
 
 test('a limit of 400 operations lets at most 400 through over two kills, and loses at most those in flight', async () => {
-  const accepted: string[] = [];
+  const accepted: Accepted[] = [];
   let unanswered = 0;
   for (const stopAt of [120, 260]) {
     unanswered += await load(accepted, stopAt);
@@ -32,28 +40,28 @@ test('a limit of 400 operations lets at most 400 through over two kills, and los
   }
   await load(accepted, threshold + 1);
 
-  expect(new Set(accepted).size).toBe(accepted.length);
+  expect(new Set(accepted.map(({ data }) => data)).size).toBe(accepted.length);
   expect(accepted.length).toBeLessThanOrEqual(threshold);
   expect(accepted.length).toBeGreaterThanOrEqual(threshold - unanswered);
+  await expectEveryDecision(accepted);
 }, 300_000);
 
 /**
  * Asks for sponsorships with 16 in flight until `stopAt` were accepted in all or the limit is reached, and collects what
  * was answered. Resolves with the number of requests that may have been accepted without an answer.
  */
-async function load(accepted: string[], stopAt: number): Promise<number> {
+async function load(accepted: Accepted[], stopAt: number): Promise<number> {
   const connection = running.connection();
   const url = rpcUrlFor(connection, apiKey);
   let isFull = false;
   const worker = async (): Promise<void> => {
     while (!isFull && accepted.length < stopAt) {
-      const answer = await rpc(url, 'pm_sponsorUserOperation', [
-        freshUserOp(connection),
-        { mode: 'SPONSORED' },
-      ]);
+      const userOp = freshUserOp(connection);
+      const answer = await rpc(url, 'pm_sponsorUserOperation', [userOp, { mode: 'SPONSORED' }]);
       const data = String(answer.result?.['paymasterAndData']);
       if (answer.reason === 'LIMIT_REACHED') isFull = true;
-      else if (data !== '0x' && answer.error === undefined) accepted.push(data);
+      else if (data !== '0x' && answer.error === undefined)
+        accepted.push({ sender: String(userOp['sender']), data });
       else throw new Error(`unexpected answer: ${JSON.stringify(answer)}`);
     }
   };
@@ -67,6 +75,19 @@ async function load(accepted: string[], stopAt: number): Promise<number> {
   running.signal('SIGKILL');
   const results = await Promise.allSettled(workers);
   return results.filter(({ status }) => status === 'rejected').length;
+}
+
+/** Every signature that a client got has exactly one decision; the others are of requests that lost their answer. */
+async function expectEveryDecision(accepted: readonly Accepted[]): Promise<void> {
+  expect(await stopStandalone(running)).toBe(0);
+  const decisions = (await readLedger(running.dataDirectory)).map(({ decision }) => decision);
+  const signed = decisions.filter(({ verdict }) => verdict === 'sponsored').map(({ sender }) => `${sender}`);
+  expect(new Set(signed).size).toBe(signed.length);
+  expect(signed.length).toBeLessThanOrEqual(threshold);
+  expect(accepted.map(({ sender }) => sender).filter((sender) => !signed.includes(sender))).toEqual([]);
+  expect(decisions.filter(({ verdict }) => verdict === 'refused').map(({ reason }) => reason)).toContain(
+    'LIMIT_REACHED',
+  );
 }
 
 async function createLimitedPaymaster(): Promise<string> {

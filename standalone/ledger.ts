@@ -1,0 +1,42 @@
+import { createSqliteLedger } from '../adapters/ledger/sqlite/ledger.js';
+import type { LedgerFeed } from '../core/ledger/feed.js';
+import type { Ledger } from '../core/ledger/ledger.js';
+import type { Logger } from '../core/log.js';
+import type { Metrics } from '../core/metrics.js';
+import type { Clock } from '../core/units/time.js';
+import { createLedgerKeeping } from '../server/ledger/keeping.js';
+import type { StandaloneConfig } from './config.js';
+
+export type RunningLedger = {
+  readonly ledger: Ledger;
+  /** Stores what waits in the feed, which belongs to the caller. */
+  stop(): Promise<void>;
+};
+
+/** Opens the ledger of the data directory, and begins to move the records of the feed to it. Throws UNAVAILABLE. */
+export async function startLedger({
+  directory,
+  durability,
+  feed,
+  clock,
+  log,
+  metrics,
+}: {
+  readonly directory: string;
+  readonly durability: StandaloneConfig['durability'];
+  readonly feed: LedgerFeed;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}): Promise<RunningLedger> {
+  const ledger = await createSqliteLedger({ directory, durability });
+  const keeping = createLedgerKeeping({ feed, ledger, clock, log, metrics });
+  keeping.start();
+  return {
+    ledger,
+    async stop() {
+      await keeping.stop();
+      await ledger.stop();
+    },
+  };
+}
