@@ -5,6 +5,7 @@ import { BenchProcess } from './child-process.js';
 import { measureFailover } from './failover-part.js';
 import { isMet, renderGoals, type Goal } from './goals.js';
 import { measureKubernetes } from './kubernetes-part.js';
+import { measureLedger } from './ledger-part.js';
 import { parseOptions, type BenchOptions } from './options.js';
 import { measureServers } from './servers-part.js';
 import { measurePropagation } from './propagation-part.js';
@@ -66,6 +67,11 @@ async function runParts({ parts }: BenchOptions): Promise<void> {
     const redis = await measureRedis(options, load);
     results['redis'] = redis;
     goals.push(...redis.goals);
+  }
+  if (parts.has('ledger')) {
+    const ledger = await measureLedger(options, load);
+    results['ledger'] = ledger;
+    goals.push(...ledger.goals);
   }
   if (parts.has('propagation')) {
     const propagation = await measurePropagation();

@@ -12,7 +12,17 @@ export type BenchOptions = {
   readonly before: string | undefined;
 };
 
-const parts = ['servers', 'tokens', 'scale', 'redis', 'propagation', 'kube', 'failover', 'before'] as const;
+const parts = [
+  'servers',
+  'tokens',
+  'scale',
+  'redis',
+  'ledger',
+  'propagation',
+  'kube',
+  'failover',
+  'before',
+] as const;
 /** Run when they are named: each lost leader takes a lease's time, several minutes in all; `before` needs another build. */
 const partsByDefault = parts.filter((part) => part !== 'failover' && part !== 'before');
 export type Part = (typeof parts)[number];

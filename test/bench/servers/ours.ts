@@ -20,6 +20,7 @@ import { createServer } from '../../../server/server.js';
 import { benchChainConfig, benchPaymasterConfig } from '../configs.js';
 import { signerKey } from '../fixture.js';
 import { reportSubject } from './subject.js';
+import { keepLedger } from './ledger.js';
 import { fillBalances, openEmbeddedUsage, openRedisUsage } from './usage.js';
 
 /**
@@ -35,6 +36,7 @@ const { values } = parseArgs({
     tokens: { type: 'string', default: '0' },
     redis: { type: 'string' },
     prefix: { type: 'string', default: 'bench-ours:' },
+    ledger: { type: 'boolean', default: false },
     // Configs are of one generation, and limits count in one cycle, where this is the same.
     madeAt: { type: 'string', default: String(systemClock.now()) },
   },
@@ -97,16 +99,21 @@ const server = createServer({
       return { number: 1, timestamp: toSeconds(now), ...fees, observedAt: now };
     },
   },
+  ...(values.ledger ? { ledger: usage.feed } : {}),
   clock,
   log,
   metrics,
 });
+// On Redis another process moves records to the ledger.
+const keeping =
+  values.ledger && values.redis === undefined ? await keepLedger(usage.feed, directory) : undefined;
 const { port } = await server.listen(0, '127.0.0.1');
 
 reportSubject(port, {
   counts: () => ({ chainCalls: chain.calls, storeCommits: store.commits }),
   stop: async () => {
     await server.stop();
+    await keeping?.stop();
     await webhooks.stop();
     await usage.stop();
     db.close();

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { createRedisUsageStore } from '../../../adapters/usage/redis/usage.js';
 import { createSqliteUsageStore } from '../../../adapters/usage/embedded/usage.js';
 import { silentLogger } from '../../../core/log.js';
+import type { LedgerFeed } from '../../../core/ledger/feed.js';
 import type { Metrics } from '../../../core/metrics.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { parseAddress, toAddressKey, type AddressKey } from '../../../core/units/address.js';
@@ -13,18 +14,22 @@ import { chainId, paymaster, walletOf } from '../fixture.js';
 /** A Redis, and the key prefix of this server: servers with the same prefix are replicas of one service. */
 export type BenchRedis = { readonly url: string; readonly keyPrefix: string };
 
+export type BenchUsage = UsageStore & { readonly feed: LedgerFeed };
+
 /** The usage store of the Redis role, connected, with the settings that are required in production. */
 export async function openRedisUsage(
   { url, keyPrefix }: BenchRedis,
   options: { readonly identity: string; readonly metrics?: Metrics },
-): Promise<UsageStore> {
-  const usage = createRedisUsageStore({ url, keyPrefix, log: silentLogger, ...options });
+): Promise<BenchUsage> {
+  // Nothing reads the records during a window, so they need room.
+  const ledger = { budgetBytes: 2 ** 32 };
+  const usage = createRedisUsageStore({ url, keyPrefix, log: silentLogger, ledger, ...options });
   await usage.opened();
   return usage;
 }
 
 /** The embedded usage store. */
-export function openEmbeddedUsage(directory: string, metrics: Metrics): UsageStore {
+export function openEmbeddedUsage(directory: string, metrics: Metrics): BenchUsage {
   return createSqliteUsageStore({
     path: join(directory, 'usage.db'),
     clock: systemClock,
