@@ -1,17 +1,17 @@
-import { join } from 'node:path';
 import type { RedisUsageStore } from '../../../adapters/usage/redis/usage-options.js';
 import { silentLogger } from '../../../core/log.js';
 
 /**
  * A replica of an earlier release, driven by messages {id, method, args}; answers {id, value} or {id, error}. Its clock is
- * moved by the method `advanceClock`. Arguments: the release's dist, URL of Redis, key prefix, directory of epochs, time.
+ * moved by the method `advanceClock`. Arguments: the release's modules of the store and of the epoch's copy, URL of Redis, key
+ * prefix, directory of epochs, time.
  */
-const [dist = '', url = '', keyPrefix = '', epochs = '', time = '0'] = process.argv.slice(2);
+const [usage = '', epochMirror = '', url = '', keyPrefix = '', epochs = '', time = '0'] =
+  process.argv.slice(2);
 type Call = { readonly id: number; readonly method: string; readonly args: readonly unknown[] };
 
-const stores = join(dist, 'core', 'adapters', 'store');
-const { createRedisUsageStore } = await import(join(stores, 'redis', 'usage.js'));
-const { createFileEpochMirror } = await import(join(stores, 'file-epoch-mirror.js'));
+const { createRedisUsageStore } = await import(usage);
+const { createFileEpochMirror } = await import(epochMirror);
 let now = Number(time);
 const store: RedisUsageStore = createRedisUsageStore({
   url,

@@ -1,9 +1,6 @@
-import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { createFileEpochMirror } from '../../../adapters/usage/file-epoch-mirror.js';
 import type { RedisUsageStore } from '../../../adapters/usage/redis/usage-options.js';
@@ -26,14 +23,11 @@ import {
 import { builtRelease, formerRelease, hasRelease } from '../../support/former-release.js';
 import { startRedis, type RedisServer } from '../../support/redis.js';
 import { aClock } from './clock.js';
+import { startFormerReplica, type FormerReplica } from './former-replica.js';
 import { openStore } from './redis-usage.js';
 
 // Replicas of the last release of the first data format and of this one on the same Redis.
 
-type Former = {
-  call(method: string, ...args: readonly unknown[]): Promise<unknown>;
-  stop(): Promise<void>;
-};
 type Clock = ReturnType<typeof aClock>;
 /** A moment of the real world: how long Redis keeps a counter is by its own time. */
 const begin = (Math.floor(Date.now() / hourMs) * hourMs) as EpochMs;
@@ -42,7 +36,6 @@ const threshold = 400;
 const limitOf = (subject: string) => ({ policyId: 'policy-1', startMs: begin, subject });
 
 let server: RedisServer;
-let dist = '';
 let runs = 0;
 let directory = '';
 let clock: Clock;
@@ -52,7 +45,7 @@ let replicas: { stop(): Promise<void> }[] = [];
 const withHistory = hasRelease(formerRelease) ? test : test.skip;
 
 beforeAll(async () => {
-  if (hasRelease(formerRelease)) dist = builtRelease(formerRelease);
+  if (hasRelease(formerRelease)) builtRelease(formerRelease);
   server = await startRedis(['--appendfsync', 'no']);
 }, 300_000);
 afterAll(() => server.stop());
@@ -66,41 +59,11 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-async function openFormer(): Promise<Former> {
-  const child = fork(
-    fileURLToPath(new URL('former-child.js', import.meta.url)),
-    [dist, server.url, `mixed-${runs}:`, directory, String(clock.now())],
-    { serialization: 'advanced' },
-  );
-  await once(child, 'message');
-  const former = drive(child);
+async function openFormer(): Promise<FormerReplica> {
+  const place = { url: server.url, keyPrefix: `mixed-${runs}:`, directory, now: clock.now() };
+  const former = await startFormerReplica(formerRelease, place);
   replicas.push(former);
   return former;
-}
-
-function drive(child: ChildProcess): Former {
-  const open = new Map<number, PromiseWithResolvers<unknown>>();
-  let calls = 0;
-  child.on('message', (message: { id: number; value?: unknown; error?: unknown }) => {
-    const call = open.get(message.id);
-    open.delete(message.id);
-    if (message.error === undefined) call?.resolve(message.value);
-    else call?.reject(message.error);
-  });
-  return {
-    call(method, ...args) {
-      const call = Promise.withResolvers<unknown>();
-      open.set((calls += 1), call);
-      child.send({ id: calls, method, args });
-      return call.promise;
-    },
-    async stop() {
-      if (child.exitCode !== null) return;
-      const ended = once(child, 'exit');
-      child.kill();
-      await ended;
-    },
-  };
 }
 
 async function openPresent(identity = 'present'): Promise<RedisUsageStore> {
