@@ -2,23 +2,28 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { EpochSeconds } from '../../core/units/time.js';
 import { toMs } from '../../core/units/time.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
+import { deployOpenZeppelin } from '../chain/support/open-zeppelin.js';
 import { campaign } from './campaign.js';
-import { pairedChain } from './chain/dev-contracts.js';
+import { contractsOf, pairedChain } from './chain/dev-contracts.js';
 import type { PairedChain } from './chain/paired-chain.js';
 import { realGround } from './real-ground.js';
 import { runAdversary } from './run.js';
 import { openInMemory } from './stores.js';
 import { campaignTimeoutMs, chainSteps } from './targets.js';
-import { ownWallet, senders } from './world.js';
+import { contracts, ownWallet, senders } from './world.js';
 
 let dev: DevChain;
 let paired: PairedChain;
 let begin: number;
 beforeAll(async () => {
   dev = await startDevChain();
-  paired = await pairedChain(dev, senders, [ownWallet]);
+  const openZeppelin = await deployOpenZeppelin(dev, ['openzeppelin-0.9 with tail']);
+  const deployed = contractsOf(dev, [...openZeppelin.values()]);
+  // The model has the same contracts without a chain.
+  expect(deployed.map(({ address }) => address)).toEqual(expect.arrayContaining(Object.values(contracts)));
+  paired = await pairedChain(dev, deployed, senders, [ownWallet]);
   begin = paired.model.height;
-});
+}, 120_000);
 afterAll(() => dev.stop());
 
 test(

@@ -29,6 +29,11 @@ test.each([
       'restored',
       'unattributed',
       'SPONSORED suspended',
+      'commit sponsored',
+      'finalize sponsored',
+      'finalize COMMIT_NOT_OPEN',
+      'finalize ACCOUNT_VALIDATION_FAILED',
+      'never finalized',
     ];
     for (const name of names) expect([name, (seen.get(name) ?? 0) > steps / 2_000]).toEqual([name, true]);
   },

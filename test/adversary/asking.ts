@@ -8,12 +8,13 @@ import type { LosingData } from './losing-data.js';
 import type { Mining } from './mining.js';
 import type { Operating } from './operating.js';
 import type { Scene } from './scene.js';
-import { ask, forge, type Asked } from './service.js';
+import { reservationName } from './commits.js';
+import { ask, forge, type Asked, type Behind } from './service.js';
 import { signedOperation, takesInAdvance, unsecuredOf } from './signed-operation.js';
 import type { AskStep } from './steps.js';
 import { ceilGwei, needsOf, operationOf, type Grant } from './truth.js';
 import { unlessUnavailable } from './unless-unavailable.js';
-import { boundsOf, callTargets, paymasters, senders, specOf } from './world.js';
+import { boundsOf, callTargets, paymasters, senders, specOf, takesTokens } from './world.js';
 
 type Request = { readonly asked: Asked; readonly spec: ContractSpec; readonly call: AccountCall };
 
@@ -46,7 +47,7 @@ export class Asking {
   /** Signed with the contract's own key and mined at once, without the service. */
   async forge(step: AskStep, used: number): Promise<void> {
     const { chain, clock, configs, forgeries, ground, truth } = this.#scene;
-    const found = this.#requestOf({ ...step, ahead: 0 });
+    const found = this.requestOf({ ...step, ahead: 0 });
     const accepted = keysOf(chain.state(), found.spec.address);
     const signedBy = signingKeys.findIndex((_, key) => accepts(accepted, key));
     if (signedBy === -1) return;
@@ -67,34 +68,49 @@ export class Asking {
 
   async #ask(step: AskStep): Promise<void> {
     const { chain, clock, configs, ground } = this.#scene;
-    const { paymasterId } = paymasters[step.paymaster]!;
-    const request = this.#requestOf(step);
+    const request = this.requestOf(step);
     const { asked, spec } = request;
     const behind = this.#operating.behind(step);
     const bounds = boundsOf(configs, step.paymaster, asked.op.sender, clock.now());
-    const answer = await unlessUnavailable(() =>
-      ask(this.#scene.store(step.replica), configs, asked, {
-        chainTime: chain.time,
-        sign: ground.sign,
-        behind,
-      }),
+    const answer = await unlessUnavailable(
+      () =>
+        ask(this.#scene.store(step.replica), configs, asked, {
+          chainTime: chain.time,
+          sign: ground.sign,
+          behind,
+        }),
+      () =>
+        this.#scene.unclear.add(
+          reservationName(step.paymaster, operationOf({ op: asked.op, contract: spec.address })),
+        ),
     );
     if (answer === undefined) return;
     this.#scene.count(`${asked.mode} ${answer.result.outcome}`);
     if (answer.result.outcome !== 'reserved') return;
-    if (behind.generations > 0 || behind.isChain)
-      throw new BrokenRule(12, `${paymasterId} was served by a config that is known to be old`);
-    if (asked.keyGeneration < this.#scene.keyGenerations[step.paymaster]!)
-      throw new BrokenRule(14, `${paymasterId} was served by a key that was rotated`);
-    this.#scene.forgeries.checkSigned(spec.address);
-    this.#scene.keyRule.checkSigned(spec.address, answer.signedBy);
-    this.#grant(step.paymaster, signedOperation(step.paymaster, request, answer), bounds);
+    this.checkServed(step.paymaster, behind);
+    this.checkKey(step.paymaster, asked);
+    this.grant(step.paymaster, signedOperation(step.paymaster, request, answer), bounds);
+  }
+
+  /** Rule 12. Throws {@link BrokenRule} for an answer by a config that is known to be old. */
+  checkServed(paymaster: number, behind: Behind): void {
+    if (behind.generations === 0 && !behind.isChain) return;
+    const { paymasterId } = paymasters[paymaster]!;
+    throw new BrokenRule(12, `${paymasterId} was served by a config that is known to be old`);
+  }
+
+  /** Rule 14. Throws {@link BrokenRule} for an answer to a key that was rotated. */
+  checkKey(paymaster: number, { keyGeneration }: Pick<Asked, 'keyGeneration'>): void {
+    if (keyGeneration >= this.#scene.keyGenerations[paymaster]!) return;
+    throw new BrokenRule(14, `${paymasters[paymaster]!.paymasterId} was served by a key that was rotated`);
   }
 
   /** Notes a signature, and checks the rules that it may break. */
-  #grant(paymaster: number, bundled: BundledOperation, bounds: Grant['limits']): void {
-    const { truth } = this.#scene;
+  grant(paymaster: number, bundled: BundledOperation, bounds: Grant['limits']): Grant {
+    const { forgeries, keyRule, truth } = this.#scene;
     const { mode } = bundled.terms;
+    forgeries.checkSigned(bundled.contract);
+    keyRule.checkSigned(bundled.contract, bundled.signedBy ?? 0);
     const needs = needsOf(bundled);
     const cost = ceilGwei(needs[0]!.amount);
     const grant: Grant = {
@@ -110,10 +126,11 @@ export class Asking {
     truth.add(grant);
     truth.checkShare(grant);
     truth.checkParts(grant);
+    return grant;
   }
 
   /** The operation of an ask, and the contract that would pay for it. */
-  #requestOf(step: AskStep): Request {
+  requestOf(step: AskStep): Request {
     const spec = specOf(step.paymaster);
     const sender = senders[step.sender]!;
     const next = this.#scene.chain.state().nonces.get(`${spec.entryPoint}/${sender}/${step.key}`) ?? 0n;
@@ -130,7 +147,7 @@ export class Asking {
       maxPriorityFeePerGas: BigInt(step.feeGwei) * 10n ** 9n,
       signature: '0x',
     };
-    const mode = step.isToken ? 'ERC20' : 'SPONSORED';
+    const mode = step.isToken && takesTokens(step.paymaster) ? 'ERC20' : 'SPONSORED';
     const keyGeneration = this.#scene.configs.keyGeneration(step.paymaster);
     const former = Math.max(1, this.#scene.keyGenerations[step.paymaster]! - 1);
     return {

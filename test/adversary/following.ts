@@ -3,6 +3,7 @@ import { contractFence } from '../../core/usage/counter-names.js';
 import { ChainFollower } from '../../server/follower/chain-follower.js';
 import { chainId } from '../conformance/usage-requests.js';
 import { BrokenRule } from './broken-rule.js';
+import { checkFreed } from './commits.js';
 import type { Mining } from './mining.js';
 import type { Scene } from './scene.js';
 import { unlessUnavailable } from './unless-unavailable.js';
@@ -55,6 +56,10 @@ export class Following {
   async round(): Promise<boolean> {
     const { chain, configs, forgeries, ground, stores, followedBy } = this.#scene;
     this.seenHeight = Math.max(this.seenHeight, chain.height);
+    if (!(await this.#freeCommits())) {
+      await unlessUnavailable(() => stores.recovery(followedBy).recover(chainId));
+      return false;
+    }
     for (let i = 0; i < 4; i++) {
       if (chain.faults.emptyLogs > 0) forgeries.mayBeHidden();
       const round = await unlessUnavailable(
@@ -118,6 +123,19 @@ export class Following {
       await this.round();
     }
     return !this.isReorganised;
+  }
+
+  /** As before every round of the service: whether or not the chain can be read. False when the store does not answer. */
+  async #freeCommits(): Promise<boolean> {
+    const { clock, commits, truth, unclear } = this.#scene;
+    const now = clock.now();
+    const unfinished = await unlessUnavailable(() => this.#scene.store().dropCommits(chainId));
+    if (unfinished === undefined) return false;
+    this.#scene.count('never finalized', unfinished);
+    if (!commits.haveEnded(now)) return true;
+    const held = await unlessUnavailable(() => this.#scene.data().reservations(chainId));
+    if (held !== undefined) checkFreed(held, truth.grants, { now, isUnclear: (name) => unclear.has(name) });
+    return held !== undefined;
   }
 
   /** After a complete round the service must have acted on everything that it now knows. */

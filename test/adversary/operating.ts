@@ -66,9 +66,9 @@ export class Operating {
 
   /** The owner of a contract lets it accept a key, or refuse it. */
   async changeSigner(step: StepOf<'signer'>): Promise<void> {
-    const { address: contract, kind } = specs[step.contract]!;
+    const { address: contract, keys } = specs[step.contract]!;
     const accepted = keysOf(this.#scene.chain.state(), contract);
-    if (changedKeys(kind, accepted, step) === accepted) return;
+    if (changedKeys(keys, accepted, step) === accepted) return;
     await this.#mining.mine({ do: 'signer', contract, key: step.key, isAccepted: step.isAccepted });
   }
 
@@ -86,7 +86,11 @@ export class Operating {
   }
 
   /** What the asked replica does not know: only generations that the store was told, since a replica that was not told cannot know. */
-  behind({ paymaster, isBehind, isChainBehind }: AskStep): Behind {
+  behind({
+    paymaster,
+    isBehind,
+    isChainBehind,
+  }: Pick<AskStep, 'paymaster' | 'isBehind' | 'isChainBehind'>): Behind {
     const generation = this.#scene.configs.generations[paymaster]!;
     const { chainGeneration } = this.#scene.configs;
     return {

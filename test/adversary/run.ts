@@ -6,6 +6,7 @@ import { Asking } from './asking.js';
 import { Balances } from './balances.js';
 import { BrokenRule } from './broken-rule.js';
 import { checkCounters } from './check-counters.js';
+import { Committing } from './committing.js';
 import { Following } from './following.js';
 import { modelGround, type Ground } from './ground.js';
 import { LosingData } from './losing-data.js';
@@ -53,6 +54,7 @@ export class Run {
   readonly #losing: LosingData;
   readonly #reorganising: Reorganising;
   readonly #asking: Asking;
+  readonly #committing: Committing;
   #wereLogsHidden = false;
 
   constructor(scene: Scene) {
@@ -67,7 +69,9 @@ export class Run {
     this.#losing = losing;
     this.#balances = new Balances(scene, mining, following);
     this.#reorganising = new Reorganising(scene, { mining, following, losing });
-    this.#asking = new Asking(scene, { mining, operating, losing });
+    const asking = new Asking(scene, { mining, operating, losing });
+    this.#asking = asking;
+    this.#committing = new Committing(scene, { asking, operating });
   }
 
   /** How often each thing happened. */
@@ -126,7 +130,11 @@ export class Run {
       case 'ask':
         return this.#asking.askAll(step.asks);
       case 'crash':
-        return this.#scene.stores.crash(() => this.#asking.askAll(step.asks));
+        return this.#scene.stores.crash(async () => {
+          await Promise.all([this.#asking.askAll(step.asks), this.#committing.finalizeAll(step.finals)]);
+        });
+      case 'two-phases':
+        return this.#committing.take(step);
       case 'forge':
         return this.#asking.forge(step.ask, step.used);
       case 'mine':

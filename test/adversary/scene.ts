@@ -1,7 +1,9 @@
 import type { Chain } from '../../core/chain/chain.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
+import type { AccountValidator } from '../../core/userop/account-validation.js';
 import type { aClock } from '../adapters/usage/clock.js';
 import type { ModelChain } from './chain/model-chain.js';
+import { Commits } from './commits.js';
 import { Forgeries } from './forgeries.js';
 import type { Ground } from './ground.js';
 import { KeyRule, KeyWatch, type KeyFacts } from './key-watch.js';
@@ -19,6 +21,8 @@ export type Switches = {
   readonly forgetsNames?: boolean;
   /** Wraps what the operator knows of the contracts' signers. */
   readonly keyFacts?: (facts: KeyFacts) => KeyFacts;
+  /** Wraps the simulation of an account's signature. */
+  readonly accounts?: (accounts: AccountValidator) => AccountValidator;
 };
 
 /** What all parts of a run share: the service under test, the world around it, and what is true. */
@@ -34,6 +38,9 @@ export class Scene {
   /** The operator. */
   readonly watch: KeyWatch;
   readonly keyRule = new KeyRule();
+  readonly commits = new Commits();
+  /** Reservations of requests to which the store has not answered. */
+  readonly unclear = new Set<string>();
   /** How often each thing happened, so that a test can check that the run was meaningful. */
   readonly seen = new Map<string, number>();
   /** The highest key that each paymaster has ever had. */
@@ -68,8 +75,13 @@ export class Scene {
 
   /** What a replica uses. Defaults to the one that follows the chain. */
   store(index = this.followedBy): UsageStore {
-    const { replicas } = this.stores;
-    const store = replicas[index % replicas.length]!;
+    const store = this.data(index);
     return this.switches.usage?.(store) ?? store;
+  }
+
+  /** The same without switches. */
+  data(index = this.followedBy): UsageStore {
+    const { replicas } = this.stores;
+    return replicas[index % replicas.length]!;
   }
 }

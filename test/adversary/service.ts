@@ -109,11 +109,12 @@ export function forge(
   };
 }
 
-function draft(
+/** What a replica knows when it decides a request; undefined when it serves nothing, or does not know the key. */
+export function factsOf(
   configs: Configs,
-  asked: Asked,
-  { chainTime, now, behind }: { readonly chainTime: number; readonly now: EpochMs; readonly behind: Behind },
-): Drafted | undefined {
+  asked: Pick<Asked, 'paymaster' | 'keyGeneration' | 'expirySeconds'>,
+  { chainTime, behind }: { readonly chainTime: number; readonly behind: Behind },
+) {
   const chain = configs.chain(behind.isChain);
   const paymaster = configs.paymaster(asked.paymaster, behind.generations);
   // A replica that is behind knows the keys of that time.
@@ -121,23 +122,30 @@ function draft(
   if (behind.generations === 0 && !paymaster.keys.includes(key)) return undefined;
   const profile = chain.profiles.get(paymaster.version);
   if (profile === undefined) return undefined;
-  // Of a case, what the steps below read.
-  const facts = {
+  const byDefault = servesByDefault(profile, paymaster.namespace)
+    ? profile.defaultFunding?.address
+    : undefined;
+  // Of a case, what the drafts read.
+  return {
     paymaster,
     chain,
     profile,
+    funding: profile.keepsBalances ? (paymaster.fundingAddress ?? byDefault) : byDefault,
     expirySeconds: Math.min(asked.expirySeconds, paymaster.maxExpirySeconds, chain.maxExpirySeconds),
     head: { timestamp: chainTime },
   };
+}
+
+function draft(
+  configs: Configs,
+  asked: Asked,
+  { chainTime, now, behind }: { readonly chainTime: number; readonly now: EpochMs; readonly behind: Behind },
+): Drafted | undefined {
+  const facts = factsOf(configs, asked, { chainTime, behind });
+  if (facts === undefined) return undefined;
+  const { paymaster, profile } = facts;
   if (asked.mode === 'SPONSORED') {
-    const funding = profile.keepsBalances
-      ? (paymaster.fundingAddress ?? defaultOf(profile, paymaster.namespace))
-      : defaultOf(profile, paymaster.namespace);
-    const { promised, terms, toSign } = draftSponsorship(
-      { ...facts, funding } as unknown as SponsorCase,
-      asked.op,
-      now,
-    );
+    const { promised, terms, toSign } = draftSponsorship(facts as unknown as SponsorCase, asked.op, now);
     const dataWith = (signature: Uint8Array) => profile.layout.sponsorship.encode(asked.op, terms, signature);
     return { promised, terms, toSign, dataWith, profile };
   }
@@ -158,8 +166,4 @@ function draft(
   const { promised, toSign } = draftPayment(tokenFacts, asked.op, terms, now);
   const dataWith = (signature: Uint8Array) => mode.codec.encode(asked.op, terms, signature);
   return { promised, terms, toSign, dataWith, profile };
-}
-
-function defaultOf(profile: ServedProfile, namespace: string): AddressKey | undefined {
-  return servesByDefault(profile, namespace) ? profile.defaultFunding?.address : undefined;
 }

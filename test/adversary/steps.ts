@@ -1,8 +1,18 @@
 import fc from 'fast-check';
+import { wallets } from './wallets.js';
+import { paymasters, specs } from './world.js';
 
 /** Actions of the adversary, the platform and the environment. Numbers pick among what exists at that moment. */
 export type Step =
   | { readonly do: 'ask'; readonly asks: readonly AskStep[] }
+  /** Commits, `waitMs` later finalizes, whose simulations take `simulationMs`. */
+  | {
+      readonly do: 'two-phases';
+      readonly commits: readonly AskStep[];
+      readonly waitMs: number;
+      readonly finals: readonly FinalizeStep[];
+      readonly simulationMs: number;
+    }
   | { readonly do: 'mine'; readonly picks: readonly MineStep[] }
   | { readonly do: 'spend-nonce'; readonly sender: number; readonly key: number; readonly contract: number }
   | {
@@ -25,7 +35,7 @@ export type Step =
   | { readonly do: 'heal' }
   | { readonly do: 'deposit' | 'withdraw'; readonly account: number; readonly amount: number }
   | { readonly do: 'new-follower' | 'kill' | 'backup' | 'restore' | 'detach' | 'failover' }
-  | { readonly do: 'crash'; readonly asks: readonly AskStep[] }
+  | { readonly do: 'crash'; readonly asks: readonly AskStep[]; readonly finals: readonly FinalizeStep[] }
   | {
       readonly do: 'limit';
       readonly paymaster: number;
@@ -61,6 +71,17 @@ export type AskStep = {
   readonly call: CallKind;
 };
 export type CallKind = 'nothing' | 'fail' | 'send' | 'approve' | 'revoke';
+export type FinalizeStep = {
+  /** Among the newest commits. */
+  readonly pick: number;
+  /** What the caller has changed since the commit; `window`: the answer to another commit of the paymaster. */
+  readonly change: 'nothing' | 'gas' | 'fee' | 'nonce' | 'window';
+  /** Whether the account has signed the operation. */
+  readonly isByAccount: boolean;
+  readonly replica: number;
+  readonly isBehind: boolean;
+  readonly isChainBehind: boolean;
+};
 export type MineStep = {
   readonly pick: number;
   /** Thousandths of the requested gas. */
@@ -69,12 +90,14 @@ export type MineStep = {
   readonly call: CallKind;
 };
 
+const paymaster = fc.nat(paymasters.length - 1);
+const contract = fc.nat(specs.length - 1);
 const call: fc.Arbitrary<CallKind> = fc.constantFrom('nothing', 'fail', 'send', 'approve', 'revoke');
 const often = <T>(usual: T, other: fc.Arbitrary<T>, weight: number): fc.Arbitrary<T> =>
   fc.oneof({ weight, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: other });
 
 const ask: fc.Arbitrary<AskStep> = fc.record({
-  paymaster: fc.nat(7),
+  paymaster,
   isToken: fc.boolean(),
   inAdvance: fc.boolean(),
   sender: fc.nat(3),
@@ -89,6 +112,18 @@ const ask: fc.Arbitrary<AskStep> = fc.record({
   hasFormerKey: often(false, fc.constant(true), 20),
   call,
 });
+/** Strangers may commit for any account and nonce key. */
+const committed: fc.Arbitrary<AskStep> = fc
+  .tuple(ask, fc.nat(5))
+  .map(([one, key]) => ({ ...one, key, ahead: 0 }));
+const final: fc.Arbitrary<FinalizeStep> = fc.record({
+  pick: fc.nat(1_000),
+  change: often('nothing', fc.constantFrom('gas', 'fee', 'nonce', 'window'), 4),
+  isByAccount: often(true, fc.constant(false), 5),
+  replica: fc.nat(2),
+  isBehind: often(false, fc.constant(true), 20),
+  isChainBehind: often(false, fc.constant(true), 20),
+});
 const mine: fc.Arbitrary<MineStep> = fc.record({
   pick: fc.nat(1_000),
   used: fc.oneof(fc.constant(1_000), fc.nat(1_000)),
@@ -98,6 +133,17 @@ const weighted = (weight: number, arbitrary: fc.Arbitrary<Step>) => ({ weight, a
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   weighted(14, fc.record({ do: fc.constant('ask'), asks: fc.array(ask, { minLength: 1, maxLength: 4 }) })),
+  weighted(
+    8,
+    fc.record({
+      do: fc.constant('two-phases'),
+      commits: fc.array(committed, { maxLength: 4 }),
+      // A commit can be finalized for 60 seconds, or until its window ends.
+      waitMs: often(0, fc.constantFrom(1_000, 9_999, 10_000, 30_000, 59_999, 60_000, 60_001), 2),
+      finals: fc.array(final, { maxLength: 4 }),
+      simulationMs: often(0, fc.constantFrom(1, 1_000, 10_000, 59_999, 60_000), 4),
+    }),
+  ),
   weighted(10, fc.record({ do: fc.constant('mine'), picks: fc.array(mine, { minLength: 1, maxLength: 3 }) })),
   weighted(10, fc.record({ do: fc.constant('round') })),
   weighted(
@@ -113,14 +159,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     fc.record({
       do: fc.constant('tokens'),
       sender: fc.nat(3),
-      contract: fc.nat(3),
+      contract,
       how: fc.constantFrom('mint', 'approve', 'revoke', 'send'),
     }),
   ),
-  weighted(
-    1,
-    fc.record({ do: fc.constant('spend-nonce'), sender: fc.nat(3), key: fc.nat(1), contract: fc.nat(3) }),
-  ),
+  weighted(1, fc.record({ do: fc.constant('spend-nonce'), sender: fc.nat(3), key: fc.nat(1), contract })),
   weighted(
     2,
     fc.record({
@@ -152,36 +195,43 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     2,
     fc.record({
       do: fc.constantFrom('deposit', 'withdraw'),
-      account: fc.nat(6),
+      account: fc.nat(wallets.length - 1),
       amount: fc.integer({ min: 1, max: 60 }),
     }),
   ),
   weighted(2, fc.record({ do: fc.constantFrom('new-follower', 'kill', 'backup', 'restore') })),
   weighted(1, fc.record({ do: fc.constantFrom('detach', 'failover') })),
-  weighted(1, fc.record({ do: fc.constant('crash'), asks: fc.array(ask, { minLength: 1, maxLength: 4 }) })),
+  weighted(
+    1,
+    fc.record({
+      do: fc.constant('crash'),
+      asks: fc.array(ask, { minLength: 1, maxLength: 4 }),
+      finals: fc.array(final, { maxLength: 2 }),
+    }),
+  ),
   weighted(
     1,
     fc.record({
       do: fc.constant('limit'),
-      paymaster: fc.nat(7),
+      paymaster,
       limit: fc.nat(1),
       threshold: fc.nat(40),
       isNew: fc.boolean(),
       isActive: often(true, fc.constant(false), 4),
     }),
   ),
-  weighted(1, fc.record({ do: fc.constant('profile'), profile: fc.nat(3) })),
+  weighted(1, fc.record({ do: fc.constant('profile'), profile: contract })),
   weighted(
     1,
     fc.record({
       do: fc.constant('signer'),
-      contract: fc.nat(3),
+      contract,
       key: fc.nat(1),
       isAccepted: often(true, fc.constant(false), 2),
     }),
   ),
   weighted(4, fc.record({ do: fc.constant('look') })),
-  weighted(1, fc.record({ do: fc.constantFrom('rotate-key', 'make-again'), paymaster: fc.nat(7) })),
+  weighted(1, fc.record({ do: fc.constantFrom('rotate-key', 'make-again'), paymaster })),
 );
 
 export const manySteps: fc.Arbitrary<Step[]> = fc.array(step, { minLength: 60, maxLength: 140, size: 'max' });

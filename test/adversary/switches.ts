@@ -1,5 +1,6 @@
 import { createMemoryEpochMirror } from '../../core/usage/epoch.js';
 import type { FollowerStep, ReserveRequest, UsageStore } from '../../core/usage/usage-store.js';
+import { pass } from '../../core/refusal.js';
 import { gwei } from '../../core/units/wei.js';
 import type { Chain } from '../../core/chain/chain.js';
 import { filesOf, unknownProfile } from '../../operator/facts/facts.js';
@@ -44,7 +45,7 @@ export const defects: readonly Defect[] = [
   },
   {
     name: 'deposits are not looked at',
-    rules: [2],
+    rules: [2, 17],
     usage: asked((request) => ({
       ...request,
       accounts: request.accounts.map((account) => ({ ...account, need: gwei(0) })),
@@ -192,6 +193,46 @@ export const defects: readonly Defect[] = [
     name: 'a contract that accepts no key is signed for',
     rules: [15],
     keyFacts: (facts) => ({ ...facts, usability: () => 'usable' }),
+  },
+  {
+    name: 'a commit is finalized for any operation of its nonce',
+    rules: [16],
+    usage: asked(({ phase, ...request }) => ({
+      ...request,
+      ...(phase === undefined ? {} : { phase: { ...phase, commitment: `0x${'00'.repeat(32)}` } }),
+    })),
+  },
+  {
+    name: 'a finalize needs no open commit',
+    rules: [16],
+    usage: asked(({ phase, ...request }) => ({
+      ...request,
+      ...(phase?.kind === 'commit' ? { phase } : {}),
+    })),
+  },
+  {
+    name: 'a finalize reserves nothing',
+    rules: [17],
+    usage: (store) => ({
+      ...bound(store),
+      reserve: async (request) =>
+        request.phase?.kind === 'finalize' ? { outcome: 'reserved' } : store.reserve(request),
+    }),
+  },
+  {
+    name: 'a commit holds what it has reserved until its operation expires',
+    rules: [18],
+    usage: (store) => ({ ...bound(store), dropCommits: async () => 0 }),
+  },
+  {
+    name: 'a finalize does not look at the signature of the account',
+    rules: [19],
+    accounts: ({ validate }) => ({
+      validate: async (request) => {
+        await validate(request);
+        return pass;
+      },
+    }),
   },
   {
     name: 'a backup that is put back passes for the newest data',

@@ -37,8 +37,7 @@ function isPooled(account: string): boolean {
   return (
     account.endsWith(`/${defaultWallet}`) ||
     account.endsWith(`/${treasury}`) ||
-    account === contracts.plain07 ||
-    account === contracts.plain08
+    specs.some(({ address, kind }) => address === account && kind === 'plain')
   );
 }
 

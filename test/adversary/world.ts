@@ -7,6 +7,8 @@ import { bothKeys, listedFiles, type KeyWatch } from './key-watch.js';
 import { apiKeyHash, NameMemory } from './ownership.js';
 import { silentLogger } from '../../core/log.js';
 import type { LayoutId } from '../../core/paymaster/layout.js';
+import { layouts } from '../../core/paymaster/layouts.js';
+import type { OpenZeppelinOptions } from '../../core/paymaster/openzeppelin/options.js';
 import { entryPoints } from '../../core/entry-point/address.js';
 import { parseAddress, toAddressKey, type AddressKey } from '../../core/units/address.js';
 import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
@@ -18,6 +20,7 @@ import { servePaymaster, type ServedPaymaster } from '../../server/view/served-p
 import { createSharing } from '../../server/view/sharing.js';
 import { anAddress, chainId, startMs } from '../conformance/usage-requests.js';
 import type { EntryPointVersion } from '../../core/entry-point/version.js';
+import { layoutKinds } from './chain/layout-kinds.js';
 import type { ContractSpec } from './chain/operations.js';
 
 /** The dev chain's addresses, which are known without starting one, so that the model and a real chain have the same world. */
@@ -29,13 +32,17 @@ const deployments = describeDevChain(
 const addressOf = (version: string): AddressKey =>
   toAddressKey(deployments.profiles.find((profile) => profile.version === version)!.sponsorship);
 
-/** Two contracts that keep a balance per sponsor, two that pay from their one deposit. */
+/** Three contracts that keep a balance per sponsor, four that pay from their one deposit. */
 export const contracts = {
   hybrid06: addressOf('1.1.0'),
   hybrid07: addressOf('2.0.0'),
   plain07: addressOf('singleton-0.7'),
   /** Takes tokens in validation where its profile says so. */
   plain08: addressOf('singleton-0.8'),
+  hybrid09: addressOf('hybrid-0.9'),
+  verifying09: addressOf('verifying-0.9'),
+  /** Compiled from the published package, with a subclass that reads the tail; the test on the real EntryPoints deploys it here. */
+  openZeppelin09: toAddressKey('0xa746E3BB92E31D9131ba60eC2BEB5dEAD53b92f1'),
 } as const;
 export const defaultWallet = toAddressKey(deployments.defaultFunding);
 /** Proven by the first organisation. */
@@ -57,13 +64,16 @@ const worlds: readonly World[] = [
   { layout: 'vendor-2.x', contract: contracts.hybrid07, version: '0.7' },
   { layout: 'singleton-0.7', contract: contracts.plain07, version: '0.7' },
   { layout: 'singleton-0.8', contract: contracts.plain08, version: '0.8' },
+  { layout: 'hybrid-0.9', contract: contracts.hybrid09, version: '0.9' },
+  { layout: 'verifying-0.9', contract: contracts.verifying09, version: '0.9' },
+  { layout: 'openzeppelin-0.9', contract: contracts.openZeppelin09, version: '0.9' },
 ];
 
 export const specs: readonly ContractSpec[] = worlds.map(({ layout, contract, version }) => ({
   address: contract,
   entryPoint: toAddressKey(entryPoints[version]),
   version,
-  kind: layout.startsWith('vendor') ? 'hybrid' : 'plain',
+  ...layoutKinds[layout],
   tokenAccount: treasury,
 }));
 
@@ -77,12 +87,25 @@ export const paymasters = [
   { paymasterId: 'c/two', namespace: 'c', version: 'vendor-1.1.0' },
   { paymasterId: 'a/three', namespace: 'a', version: 'singleton-0.8' },
   { paymasterId: 'c/three', namespace: 'c', version: 'singleton-0.8' },
+  { paymasterId: 'b/three', namespace: 'b', version: 'hybrid-0.9' },
+  { paymasterId: 'a/four', namespace: 'a', version: 'hybrid-0.9', fundingAddress: ownWallet },
+  { paymasterId: 'b/four', namespace: 'b', version: 'verifying-0.9' },
+  { paymasterId: 'c/four', namespace: 'c', version: 'verifying-0.9' },
+  { paymasterId: 'a/five', namespace: 'a', version: 'openzeppelin-0.9' },
 ] as const;
+
+/** Those whose contract reads the signature from the tail, so that it can be made last. */
+export const twoPhasePaymasters = [8, 9, 10, 11, 12] as const;
 
 /** The contract that pays for a paymaster's operations. */
 export function specOf(paymaster: number): ContractSpec {
   const { version } = paymasters[paymaster]!;
   return specs[worlds.findIndex(({ layout }) => layout === version)]!;
+}
+
+/** Whether its contract has mode ERC20. */
+export function takesTokens(paymaster: number): boolean {
+  return layouts[paymasters[paymaster]!.version].token !== undefined;
 }
 
 /** One limit of a paymaster as its owner last wrote it. A new start begins a new cycle. */
@@ -291,17 +314,26 @@ export function boundsOf(configs: Configs, index: number, sender: AddressKey, at
   });
 }
 
+/** As the test's contract of OpenZeppelin was deployed. */
+const openZeppelin: OpenZeppelinOptions = {
+  domainName: 'Test Paymaster',
+  domainVersion: '1',
+  initCodeHash: 'AsGiven',
+  readsPaymasterSignature: true,
+};
+
 /** Computed once: an address takes a hash. */
 const profilesOf = new Map(worlds.map((world) => [world, profileOf(world)]));
 
 function profileOf({ layout, contract, version }: World): ProfileConfig {
   const address = parseAddress(contract);
+  const hasTokens = layouts[layout].token !== undefined;
   return {
     version: layout,
     layout,
     entryPoint: entryPoints[version],
     sponsorship: address,
-    token: address,
+    ...(hasTokens ? { token: address } : {}),
     signerFile: listedFiles[0],
     signerFiles: listedFiles,
     defaultFunding: { address: parseAddress(defaultWallet), organisations: ['*'] },
@@ -309,6 +341,7 @@ function profileOf({ layout, contract, version }: World): ProfileConfig {
       priceMarkup: 1_000_000,
       unaccountedGas: layout === 'vendor-2.x' ? 10_000 : 0,
       treasury: parseAddress(treasury),
+      ...(layout === 'openzeppelin-0.9' ? { openZeppelin } : {}),
     },
     tokenLossBudget: lossBudgetEther,
     tokenSecured: true,

@@ -1,35 +1,38 @@
 import { toAddressKey } from '../../../core/units/address.js';
 import type { DevChain } from '../../chain/support/dev-chain.js';
-import type { DevProfile } from '../../../standalone/dev-chain/paymaster-contracts.js';
+import type { TestProfile } from '../../chain/support/user-op.js';
+import { layoutKinds } from './layout-kinds.js';
 import { ModelChain } from './model-chain.js';
 import type { ContractSpec } from './operations.js';
 import { PairedChain } from './paired-chain.js';
 import { RealChain } from './real-chain.js';
 import type { AddressKey } from '../../../core/units/address.js';
 
-/** The facts about a dev chain's contracts that the model needs: one contract for each layout. */
-export function contractsOf({
-  deployments,
-}: DevChain): readonly (ContractSpec & { readonly profile: DevProfile })[] {
-  return deployments.profiles
-    .filter(({ version }) => version !== '1.0.0')
-    .map((profile) => ({
-      profile,
-      address: toAddressKey(profile.sponsorship),
-      entryPoint: toAddressKey(profile.entryPoint),
-      version: profile.entryPointVersion,
-      kind: profile.layout.startsWith('vendor') ? ('hybrid' as const) : ('plain' as const),
-      tokenAccount: toAddressKey(deployments.treasury),
-    }));
+export type DevContract = ContractSpec & { readonly profile: TestProfile };
+
+/** The facts about a dev chain's contracts that the model needs: one contract for each layout, and `others` that a test deployed. */
+export function contractsOf(
+  { deployments }: DevChain,
+  others: readonly TestProfile[] = [],
+): readonly DevContract[] {
+  const profiles = deployments.profiles.filter(({ version }) => version !== '1.0.0');
+  return [...profiles, ...others].map((profile) => ({
+    profile,
+    address: toAddressKey(profile.sponsorship),
+    entryPoint: toAddressKey(profile.entryPoint),
+    version: profile.entryPointVersion,
+    ...layoutKinds[profile.layout],
+    tokenAccount: toAddressKey(deployments.treasury),
+  }));
 }
 
 /** A dev chain, and a model that starts with the same balances. */
 export async function pairedChain(
   dev: DevChain,
+  contracts: readonly DevContract[],
   senders: readonly AddressKey[],
   otherWallets: readonly AddressKey[] = [],
 ): Promise<PairedChain> {
-  const contracts = contractsOf(dev);
   const time = await dev.time();
   const model = new ModelChain({
     chainId: dev.chainId,

@@ -2,15 +2,18 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { getBytes, Wallet } from 'ethers';
 import fc from 'fast-check';
 import type { TokenTerms } from '../../../core/paymaster/layout.js';
+import { signatureToTail } from '../../../core/paymaster/tail.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
 import { toAddressKey, type AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
+import { paymasterSignatureMagic } from '../../../core/entry-point/paymaster-signature.js';
 import { anAddress } from '../../conformance/usage-requests.js';
 import { startDevChain, type DevChain } from '../../chain/support/dev-chain.js';
+import { deployOpenZeppelin } from '../../chain/support/open-zeppelin.js';
 import { isSoak } from '../../support/soak-seconds.js';
 import { runs } from '../../support/property.js';
-import { contractsOf, pairedChain } from './dev-contracts.js';
+import { contractsOf, pairedChain, type DevContract } from './dev-contracts.js';
 import { nonceName } from './entry-point.js';
 import type { AccountCall, BundledOperation, ChainAction, OperationTerms } from './operations.js';
 import { prefundOf } from './operations.js';
@@ -33,6 +36,8 @@ type Draft = {
   readonly markup: number;
   /** A singleton whose profile takes tokens in validation. */
   readonly isPreFunded: boolean;
+  /** EntryPoint 0.9: the signature is in the tail. */
+  readonly isInTail: boolean;
 };
 type Step =
   | { readonly do: 'bundle'; readonly drafts: readonly Draft[] }
@@ -53,8 +58,11 @@ type Step =
 
 const often = <T>(usual: T, other: fc.Arbitrary<T>, weight = 8): fc.Arbitrary<T> =>
   fc.oneof({ weight, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: other });
+/** Layouts of the dev chain, and two contracts of OpenZeppelin. */
+const contract = fc.nat(9);
+const place = { contract, sender: fc.nat(2) };
 const draft: fc.Arbitrary<Draft> = fc.record({
-  contract: fc.nat(5),
+  contract,
   sender: fc.nat(2),
   key: fc.nat(1),
   nonceOff: often(0, fc.constantFrom(-1, 1)),
@@ -69,8 +77,8 @@ const draft: fc.Arbitrary<Draft> = fc.record({
   tipGwei: fc.integer({ min: 1, max: 90 }),
   markup: fc.constantFrom(1_000_000, 1_200_000, 2_000_000),
   isPreFunded: fc.boolean(),
+  isInTail: fc.boolean(),
 });
-const place = { contract: fc.nat(5), sender: fc.nat(2) };
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 10,
@@ -83,7 +91,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       do: fc.constantFrom('deposit', 'withdraw'),
-      contract: fc.nat(5),
+      contract,
       wallet: fc.nat(2),
       part: fc.integer({ min: 1, max: 101 }),
     }),
@@ -106,23 +114,26 @@ const rate = 3_000_000_000n;
 const stranger = new Wallet(`0x${'11'.repeat(32)}`);
 
 let dev: DevChain;
+let contracts: readonly DevContract[];
 let chain: PairedChain;
 let begin: { readonly real: number; readonly model: number };
 beforeAll(async () => {
   dev = await startDevChain();
-  chain = await pairedChain(dev, senders, [unfunded]);
+  const openZeppelin = await deployOpenZeppelin(dev, ['openzeppelin-0.9', 'openzeppelin-0.9 with tail']);
+  contracts = contractsOf(dev, [...openZeppelin.values()]);
+  chain = await pairedChain(dev, contracts, senders, [unfunded]);
   // The first account has allowed everything, the others have nothing.
   const sender = senders[0]!;
   await chain.mine({ do: 'mint', sender, amount: manyTokens }, chain.model.time + 1);
-  for (const { address } of contractsOf(dev)) {
+  for (const { address } of contracts) {
     const call = callOf('approve', sender, address);
     await chain.mine({ do: 'tokens', sender, call }, chain.model.time + 1);
   }
   begin = { real: chain.real.height, model: chain.model.height };
-});
+}, 120_000);
 afterAll(() => dev.stop());
 
-test('the model predicts the three EntryPoints for bundles, payments, allowances, transfers and reorganisations', async () => {
+test('the model predicts the four EntryPoints for bundles, payments, allowances, transfers and reorganisations', async () => {
   const outcomes = new Map<string, number>();
   const steps = fc.array(step, { minLength: 20, maxLength: 60, size: 'max' });
   await fc.assert(
@@ -131,7 +142,7 @@ test('the model predicts the three EntryPoints for bundles, payments, allowances
       chain.model.reorganise(begin.model);
       for (const one of chosen) await take(one, outcomes);
     }),
-    { ...runs(isSoak ? 350 : 65), endOnFailure: true },
+    { ...runs(isSoak ? 350 : 58), endOnFailure: true },
   );
   expect(chain.steps).toBeGreaterThan(isSoak ? 9_000 : 2_000);
   // The series contains every case that it is meant to test.
@@ -146,6 +157,8 @@ test('the model predicts the three EntryPoints for bundles, payments, allowances
     'unpaid',
     'paid in advance',
     'call failed',
+    'signed in the tail',
+    'refused in the tail',
   ];
   for (const name of names) expect([name, (outcomes.get(name) ?? 0) > 5]).toEqual([name, true]);
 }, 600_000);
@@ -164,6 +177,10 @@ async function take(one: Step, outcomes: Map<string, number>): Promise<void> {
       const action = actionOf(one, time);
       if (action === undefined) return;
       const result = await chain.mine(action, time);
+      const inTail =
+        action.do === 'bundle' &&
+        action.operations.some(({ paymasterAndData }) => isInTail(paymasterAndData));
+      if (inTail) count(result.outcome === 'failed' ? 'refused in the tail' : 'signed in the tail');
       if (result.outcome === 'failed') count(result.code);
       else
         for (const { operation, tokens, success } of result.operations) {
@@ -176,7 +193,6 @@ async function take(one: Step, outcomes: Map<string, number>): Promise<void> {
 }
 
 function actionOf(one: Exclude<Step, { do: 'pass' | 'reorganise' }>, time: number): ChainAction | undefined {
-  const contracts = contractsOf(dev);
   if (one.do === 'bundle') {
     const { entryPoint } = contracts[one.drafts[0]!.contract]!;
     // One EntryPoint per bundle; each operation has the next sequence of its nonce key.
@@ -225,7 +241,7 @@ function actionOf(one: Exclude<Step, { do: 'pass' | 'reorganise' }>, time: numbe
 }
 
 function operationOf(one: Draft, time: number, used: Map<string, bigint>): BundledOperation {
-  const { profile, address: contract, entryPoint, version } = contractsOf(dev)[one.contract]!;
+  const { profile, address: contract, entryPoint, version } = contracts[one.contract]!;
   const sender = senders[one.sender]!;
   const key = BigInt(one.key);
   const name = nonceName(entryPoint, sender, key << 64n);
@@ -260,46 +276,87 @@ function operationOf(one: Draft, time: number, used: Map<string, bigint>): Bundl
 }
 
 function signedBy(one: Draft, op: FinalUserOperation, isToken: boolean, time: number) {
-  const { profile } = contractsOf(dev)[one.contract]!;
-  const layout = layouts[profile.layout];
-  const validUntil = time + one.expiresIn;
-  const base = { chainId: dev.chainId, paymaster: profile.sponsorship, validUntil, validAfter: 0 };
-  const priceMarkup = isToken ? one.markup : profile.layout === 'vendor-2.x' ? one.markup : 1_000_000;
-  const sign = (hash: Uint8Array) =>
-    getBytes((one.isSigned ? dev.sponsorSigner : stranger).signMessageSync(hash));
-  const terms: OperationTerms = {
-    mode: isToken ? 'ERC20' : 'SPONSORED',
-    ...(isToken ? {} : { fundingAddress: walletOf(one.wallet) }),
-    validUntil,
-    markup: BigInt(priceMarkup),
-    rate,
+  const signed = isToken ? tokenDataOf(one, op, time) : sponsoredDataOf(one, op, time);
+  const { layout, options } = contracts[one.contract]!.profile;
+  const { entryPointVersion, readsTail } = layouts[layout];
+  if (!one.isInTail || entryPointVersion !== '0.9') return { op, isSigned: one.isSigned, ...signed };
+  return {
+    op,
+    ...signed,
+    paymasterAndData: signatureToTail(signed.paymasterAndData),
+    isSigned: one.isSigned && readsTail(options),
   };
-  let paymasterAndData: Hex;
-  if (isToken) {
-    const codec = layout.token!;
-    const { treasury } = profile.options;
-    const isPreFunded = one.isPreFunded && profile.layout.startsWith('singleton');
-    const tokenTerms: TokenTerms = {
-      ...base,
-      ...(isPreFunded ? { inAdvance: true as const } : {}),
-      token: toAddressKey(dev.deployments.feeToken.address),
-      exchangeRate: rate,
-      priceMarkup,
-      options: {
-        ...(treasury === undefined ? {} : { treasury }),
-        ...(isPreFunded ? { takesPreFund: true as const } : {}),
-      },
-    };
-    paymasterAndData = codec.encode(op, tokenTerms, sign(codec.hash(op, tokenTerms)));
-    const { preFund } = codec.decode(paymasterAndData);
-    if (preFund !== undefined) Object.assign(terms, { preFund });
-  } else {
-    const codec = layout.sponsorship;
-    const options = { priceMarkup, unaccountedGas: profile.options.unaccountedGas ?? 0 };
-    const sponsored = { ...base, fundingAddress: walletOf(one.wallet), options };
-    paymasterAndData = codec.encode(op, sponsored, sign(codec.hash(op, sponsored)));
-  }
-  return { op, paymasterAndData, terms, isSigned: one.isSigned };
+}
+
+type Signed = { readonly paymasterAndData: Hex; readonly terms: OperationTerms };
+
+function sponsoredDataOf(one: Draft, op: FinalUserOperation, time: number): Signed {
+  const { profile } = contracts[one.contract]!;
+  const { unaccountedGas = 0, openZeppelin } = profile.options;
+  const hasMarkup = profile.layout === 'vendor-2.x' || profile.layout === 'hybrid-0.9';
+  const fundingAddress = walletOf(one.wallet);
+  const sponsored = {
+    ...placeOf(one, time),
+    fundingAddress,
+    options: {
+      priceMarkup: hasMarkup ? one.markup : 1_000_000,
+      unaccountedGas,
+      ...(openZeppelin === undefined ? {} : { openZeppelin }),
+    },
+  };
+  const codec = layouts[profile.layout].sponsorship;
+  const signature = sign(one, codec.toSign(codec.hash(op, sponsored), op, sponsored));
+  const { validUntil, options } = sponsored;
+  return {
+    paymasterAndData: codec.encode(op, sponsored, signature),
+    terms: { mode: 'SPONSORED', fundingAddress, validUntil, markup: BigInt(options.priceMarkup), rate },
+  };
+}
+
+function tokenDataOf(one: Draft, op: FinalUserOperation, time: number): Signed {
+  const { profile } = contracts[one.contract]!;
+  const { treasury } = profile.options;
+  const isPreFunded = one.isPreFunded && profile.layout.startsWith('singleton');
+  const tokenTerms: TokenTerms = {
+    ...placeOf(one, time),
+    ...(isPreFunded ? { inAdvance: true as const } : {}),
+    token: toAddressKey(dev.deployments.feeToken.address),
+    exchangeRate: rate,
+    priceMarkup: one.markup,
+    options: {
+      ...(treasury === undefined ? {} : { treasury }),
+      ...(isPreFunded ? { takesPreFund: true as const } : {}),
+    },
+  };
+  const codec = layouts[profile.layout].token!;
+  const signature = sign(one, codec.toSign(codec.hash(op, tokenTerms), op, tokenTerms));
+  const paymasterAndData = codec.encode(op, tokenTerms, signature);
+  const { preFund } = codec.decode(paymasterAndData);
+  const { validUntil } = tokenTerms;
+  return {
+    paymasterAndData,
+    terms: {
+      mode: 'ERC20',
+      validUntil,
+      markup: BigInt(one.markup),
+      rate,
+      ...(preFund === undefined ? {} : { preFund }),
+    },
+  };
+}
+
+function placeOf(one: Draft, time: number) {
+  const { sponsorship: paymaster } = contracts[one.contract]!.profile;
+  return { chainId: dev.chainId, paymaster, validUntil: time + one.expiresIn, validAfter: 0 };
+}
+
+function sign({ isSigned }: Draft, digest: Uint8Array): Uint8Array {
+  const { signingKey } = isSigned ? dev.sponsorSigner : stranger;
+  return getBytes(signingKey.sign(digest).serialized);
+}
+
+function isInTail(paymasterAndData: Hex): boolean {
+  return paymasterAndData.endsWith(paymasterSignatureMagic.slice(2));
 }
 
 function callOf(kind: Draft['call'], sender: AddressKey, contract: AddressKey): AccountCall {

@@ -108,8 +108,8 @@ export function carryOut(
       return done();
     }
     case 'signer': {
-      const { kind } = context.contracts.get(action.contract)!;
-      draft.set('signers', action.contract, changedKeys(kind, keysOf(state, action.contract), action));
+      const { keys } = context.contracts.get(action.contract)!;
+      draft.set('signers', action.contract, changedKeys(keys, keysOf(state, action.contract), action));
       return done();
     }
     case 'spend-nonce':
@@ -283,7 +283,13 @@ export function payerOf(operation: BundledOperation, spec: ContractSpec, prefund
   if (spec.version === '0.6') return { name, taken: prefund };
   const overhead = (isSponsored ? 10_000n : 60_000n) * op.maxFeePerGas;
   const [, postOp] = paymasterGasIn(paymasterAndData);
-  const fine = (10n * (op.callGasLimit + postOp) * op.maxFeePerGas) / 100n;
+  // From 0.9 on the fine on call gas is in what the EntryPoint reports, and none falls on up to 40,000 gas after the call.
+  const fine =
+    spec.version === '0.9'
+      ? postOp > 40_000n
+        ? ((postOp + 9n) / 10n) * op.maxFeePerGas
+        : 0n
+      : (10n * (op.callGasLimit + postOp) * op.maxFeePerGas) / 100n;
   const markup = isSponsored ? terms.markup : 1_000_000n;
   return { name, taken: ((prefund + overhead) * markup) / 1_000_000n + fine };
 }

@@ -245,8 +245,8 @@ export class ModelChain implements Chain {
       case '0xb0d691fe':
         return BigInt(this.contracts.get(target)?.entryPoint ?? 0);
       default: {
-        const kind = this.contracts.get(target)?.kind;
-        return kind && answerAboutKeys(kind, keysOf(state, target), data);
+        const keys = this.contracts.get(target)?.keys;
+        return keys && answerAboutKeys(keys, keysOf(state, target), data);
       }
     }
   }

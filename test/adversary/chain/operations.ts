@@ -10,6 +10,8 @@ export type ContractSpec = {
   readonly version: EntryPointVersion;
   /** `hybrid`: charges a balance inside itself, and takes tokens in validation where they are allowed. */
   readonly kind: 'plain' | 'hybrid';
+  /** How its owner changes the keys that it accepts: one key is replaced, several are added and removed, or none can change. */
+  readonly keys: 'one' | 'several' | 'fixed';
   /** Pays in mode ERC20 out of its balance inside a hybrid contract. */
   readonly tokenAccount: AddressKey;
 };

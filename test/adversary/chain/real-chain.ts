@@ -195,8 +195,8 @@ export class RealChain {
           data: encodeWith(abi, 'withdrawTo', [sink, action.amount]),
         };
       case 'signer': {
-        const { kind } = this.#contracts.get(action.contract)!;
-        const [method, signer] = ownerCall(kind, action.isAccepted, signingKeys[action.key]!);
+        const { keys } = this.#contracts.get(action.contract)!;
+        const [method, signer] = ownerCall(keys, action.isAccepted, signingKeys[action.key]!);
         return { from: bundler, to: action.contract, data: encodeWith(abi, method, [signer]) };
       }
       case 'spend-nonce':
@@ -282,11 +282,12 @@ export class RealChain {
 
 /** How the owner of a contract lets it accept a key, or refuse it. */
 function ownerCall(
-  kind: ContractSpec['kind'],
+  keys: ContractSpec['keys'],
   isAccepted: boolean,
   signer: Address,
 ): readonly [string, Address] {
-  if (kind === 'hybrid') return ['setSigner', isAccepted ? signer : foreignKey];
+  if (keys === 'fixed') throw new Error('the contract cannot change its key');
+  if (keys === 'one') return ['setSigner', isAccepted ? signer : foreignKey];
   return [isAccepted ? 'addSigner' : 'removeSigner', signer];
 }
 

@@ -35,11 +35,14 @@ const settings: OpenZeppelinOptions = {
   readsPaymasterSignature: false,
 };
 
-/** Compiles and deploys a contract for each of {@link openZeppelinNames}, with a deposit in its EntryPoint. */
-export async function deployOpenZeppelin(devChain: DevChain): Promise<ReadonlyMap<string, TestProfile>> {
+/** Compiles and deploys a contract for each of the names, with a deposit in its EntryPoint. Default: all. */
+export async function deployOpenZeppelin(
+  devChain: DevChain,
+  names: readonly Name[] = openZeppelinNames,
+): Promise<ReadonlyMap<string, TestProfile>> {
   const codes = compile();
   const profiles = new Map<string, TestProfile>();
-  for (const name of openZeppelinNames) {
+  for (const name of names) {
     const profile = await deploy(devChain, name, codes[contractOf(name)]!);
     profiles.set(name, profile);
   }

@@ -1,0 +1,188 @@
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
+import type { Hex } from '../../core/units/hex.js';
+import type { EpochSeconds } from '../../core/units/time.js';
+import type { Sponsored } from '../../server/decision/request.js';
+import { chainId } from '../conformance/usage-requests.js';
+import type { Asking } from './asking.js';
+import { BrokenRule } from './broken-rule.js';
+import { checkReserved, nameOf, reservationName, type Commit } from './commits.js';
+import type { Operating } from './operating.js';
+import type { Scene } from './scene.js';
+import type { Behind } from './service.js';
+import { signedOperation } from './signed-operation.js';
+import type { AskStep, FinalizeStep, Step } from './steps.js';
+import { operationOf, type Grant } from './truth.js';
+import {
+  accountSignature,
+  commit,
+  createAccounts,
+  finalize,
+  foreignSignature,
+  type PhaseAnswer,
+  type PhaseContext,
+} from './two-phases.js';
+import { unlessUnavailable } from './unless-unavailable.js';
+import { boundsOf, paymasters, specOf, twoPhasePaymasters } from './world.js';
+
+/** Finalizes pick among so many of the newest commits. */
+const recent = 6;
+
+/** Wallets, and strangers for them, commit operations and finalize them. */
+export class Committing {
+  readonly #scene: Scene;
+  readonly #asking: Asking;
+  readonly #operating: Operating;
+
+  constructor(
+    scene: Scene,
+    { asking, operating }: { readonly asking: Asking; readonly operating: Operating },
+  ) {
+    this.#scene = scene;
+    this.#asking = asking;
+    this.#operating = operating;
+  }
+
+  /** Commits at the same moment, and some time later finalizes at the same moment. */
+  async take({ commits, waitMs, finals, simulationMs }: Extract<Step, { do: 'two-phases' }>): Promise<void> {
+    await this.#commitAll(commits);
+    this.#scene.clock.advance(waitMs);
+    await this.finalizeAll(finals, simulationMs);
+  }
+
+  /** The simulations of the accounts' signatures end after so many milliseconds, all at the same moment. */
+  async finalizeAll(steps: readonly FinalizeStep[], simulationMs = 0): Promise<void> {
+    let hasPassed = false;
+    const simulated = () => {
+      if (!hasPassed) this.#scene.clock.advance(simulationMs);
+      hasPassed = true;
+    };
+    await Promise.all(steps.map((one) => this.#finalize(one, simulated)));
+  }
+
+  async #commitAll(steps: readonly AskStep[]): Promise<void> {
+    const answered = await Promise.all(steps.map((one) => this.#commit(one)));
+    this.#scene.commits.add(
+      answered.filter((one) => one !== undefined),
+      this.#scene.clock.now(),
+    );
+  }
+
+  async #commit(step: AskStep): Promise<Commit | undefined> {
+    const { configs } = this.#scene;
+    const paymaster = twoPhasePaymasters[step.paymaster % twoPhasePaymasters.length]!;
+    const ask = { ...step, paymaster, isToken: false };
+    const { asked, call } = this.#asking.requestOf(ask);
+    const behind = this.#operating.behind(ask);
+    const answer = await unlessUnavailable(() =>
+      commit(this.#scene.store(step.replica), configs, asked, this.#context(behind)),
+    );
+    const answered = this.#answered('commit', paymaster, behind, answer);
+    if (answered === undefined) return undefined;
+    this.#asking.checkKey(paymaster, asked);
+    const { paymasterAndData, validUntil } = answered;
+    return { paymaster, op: asked.op, call, paymasterAndData, validUntil };
+  }
+
+  async #finalize(step: FinalizeStep, simulated: () => void): Promise<void> {
+    const { clock, configs } = this.#scene;
+    const among = this.#scene.commits.made.slice(-recent);
+    const committed = among[step.pick % Math.max(1, among.length)];
+    if (committed === undefined) return;
+    const { paymaster } = committed;
+    const signature = step.isByAccount ? accountSignature : foreignSignature;
+    const op = { ...changedOperation(committed.op, step.change), signature };
+    const data = step.change === 'window' ? this.#otherData(committed) : committed.paymasterAndData;
+    const asked = {
+      paymaster,
+      mode: 'SPONSORED' as const,
+      op,
+      expirySeconds: 300,
+      inAdvance: false,
+      keyGeneration: configs.keyGeneration(paymaster),
+    };
+    const behind = this.#operating.behind({ ...step, paymaster });
+    const { address: contract, entryPoint } = specOf(paymaster);
+    const answer = await unlessUnavailable(
+      () =>
+        finalize(
+          this.#scene.store(step.replica),
+          configs,
+          { ...asked, committed: data },
+          this.#context(behind, simulated),
+        ),
+      () => this.#scene.unclear.add(reservationName(paymaster, operationOf({ op, contract }))),
+    );
+    const answered = this.#answered('finalize', paymaster, behind, answer);
+    if (answered === undefined) return;
+    const promised = { paymaster, op, paymasterAndData: answered.paymasterAndData };
+    const now = clock.now();
+    this.#scene.commits.checkPromise(promised, { now, isByAccount: step.isByAccount });
+    const found = { asked, spec: specOf(paymaster), call: committed.call };
+    const { signedBy } = answer!;
+    const bundled = signedOperation(paymaster, found, { ...answered, signedBy });
+    // Finalized once more: it was promised in the windows of the first time.
+    const former = this.#scene.truth.grants.find((one) => nameOf(one) === nameOf(promised));
+    const bounds = former?.limits ?? boundsOf(configs, paymaster, op.sender, now);
+    const grant = this.#asking.grant(paymaster, bundled, bounds);
+    await this.#checkReserved(step.replica, grant, entryPoint);
+  }
+
+  /** Rule 17, by what the store itself holds. */
+  async #checkReserved(replica: number, grant: Grant, entryPoint: Grant['contract']): Promise<void> {
+    const { sender, nonce } = grant.op;
+    const query = { operations: [{ entryPoint, sender, nonce }], expiredBefore: 0 as EpochSeconds, limit: 0 };
+    const held = await unlessUnavailable(() => this.#scene.data(replica).reservations(chainId, query));
+    if (held !== undefined) checkReserved(held, paymasters[grant.paymaster]!.paymasterId, grant);
+  }
+
+  /** What is sponsored. Throws {@link BrokenRule} where an old config was served. */
+  #answered(
+    phase: 'commit' | 'finalize',
+    paymaster: number,
+    behind: Behind,
+    answer: PhaseAnswer | undefined,
+  ): Sponsored | undefined {
+    if (answer === undefined) return undefined;
+    const { sponsorship } = answer;
+    const isSponsored = sponsorship.outcome === 'sponsored';
+    this.#scene.count(`${phase} ${isSponsored ? 'sponsored' : sponsorship.refusal.reason}`);
+    if (!isSponsored) return undefined;
+    this.#asking.checkServed(paymaster, behind);
+    return sponsorship;
+  }
+
+  #context(behind: Behind, simulated: () => void = () => {}): PhaseContext {
+    const { chain, clock, ground, switches } = this.#scene;
+    const accounts = createAccounts(simulated);
+    return {
+      clock,
+      chainTime: chain.time,
+      sign: ground.sign,
+      behind,
+      accounts: switches.accounts?.(accounts) ?? accounts,
+    };
+  }
+
+  /** What another commit of the same paymaster was answered, with another window. */
+  #otherData({ paymaster, paymasterAndData }: Commit): Hex {
+    const { made } = this.#scene.commits;
+    const other = made.findLast(
+      (one) => one.paymaster === paymaster && one.paymasterAndData !== paymasterAndData,
+    );
+    return other?.paymasterAndData ?? paymasterAndData;
+  }
+}
+
+/** The operation that a caller sends instead of the committed one. */
+function changedOperation(op: FinalUserOperation, change: FinalizeStep['change']): FinalUserOperation {
+  switch (change) {
+    case 'gas':
+      return { ...op, callGasLimit: op.callGasLimit + 100_000n };
+    case 'fee':
+      return { ...op, maxFeePerGas: op.maxFeePerGas + 10n ** 9n };
+    case 'nonce':
+      return { ...op, nonce: op.nonce + 1n };
+    default:
+      return op;
+  }
+}
