@@ -29,10 +29,12 @@ test.each([
       'restored',
       'unattributed',
       'SPONSORED suspended',
-      'commit sponsored',
-      'finalize sponsored',
-      'finalize COMMIT_NOT_OPEN',
-      'finalize ACCOUNT_VALIDATION_FAILED',
+      'SPONSORED commit passed',
+      'SPONSORED finalize passed',
+      'SPONSORED finalize COMMIT_NOT_OPEN',
+      'SPONSORED finalize ACCOUNT_VALIDATION_FAILED',
+      'ERC20 commit passed',
+      'ERC20 finalize passed',
       'never finalized',
     ];
     for (const name of names) expect([name, (seen.get(name) ?? 0) > steps / 2_000]).toEqual([name, true]);

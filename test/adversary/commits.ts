@@ -10,6 +10,9 @@ import { paymasters } from './world.js';
 /** A commit that the service has answered. */
 export type Commit = {
   readonly paymaster: number;
+  readonly mode: 'SPONSORED' | 'ERC20';
+  /** Mode ERC20: whether the data demand the tokens in validation. */
+  readonly inAdvance: boolean;
   readonly op: FinalUserOperation;
   readonly call: AccountCall;
   /** With the placeholder. */

@@ -4,7 +4,6 @@ import type { EpochSeconds } from '../../core/units/time.js';
 import type { Sponsored } from '../../server/decision/request.js';
 import { chainId } from '../conformance/usage-requests.js';
 import type { Asking } from './asking.js';
-import { BrokenRule } from './broken-rule.js';
 import { checkReserved, nameOf, reservationName, type Commit } from './commits.js';
 import type { Operating } from './operating.js';
 import type { Scene } from './scene.js';
@@ -70,17 +69,18 @@ export class Committing {
   async #commit(step: AskStep): Promise<Commit | undefined> {
     const { configs } = this.#scene;
     const paymaster = twoPhasePaymasters[step.paymaster % twoPhasePaymasters.length]!;
-    const ask = { ...step, paymaster, isToken: false };
+    const ask = { ...step, paymaster };
     const { asked, call } = this.#asking.requestOf(ask);
     const behind = this.#operating.behind(ask);
     const answer = await unlessUnavailable(() =>
       commit(this.#scene.store(step.replica), configs, asked, this.#context(behind)),
     );
-    const answered = this.#answered('commit', paymaster, behind, answer);
+    const { mode, inAdvance, op } = asked;
+    const answered = this.#answered(`${mode} commit`, paymaster, behind, answer);
     if (answered === undefined) return undefined;
     this.#asking.checkKey(paymaster, asked);
     const { paymasterAndData, validUntil } = answered;
-    return { paymaster, op: asked.op, call, paymasterAndData, validUntil };
+    return { paymaster, mode, inAdvance, op, call, paymasterAndData, validUntil };
   }
 
   async #finalize(step: FinalizeStep, simulated: () => void): Promise<void> {
@@ -88,16 +88,16 @@ export class Committing {
     const among = this.#scene.commits.made.slice(-recent);
     const committed = among[step.pick % Math.max(1, among.length)];
     if (committed === undefined) return;
-    const { paymaster } = committed;
+    const { paymaster, mode, inAdvance } = committed;
     const signature = step.isByAccount ? accountSignature : foreignSignature;
     const op = { ...changedOperation(committed.op, step.change), signature };
     const data = step.change === 'window' ? this.#otherData(committed) : committed.paymasterAndData;
     const asked = {
       paymaster,
-      mode: 'SPONSORED' as const,
+      mode,
       op,
       expirySeconds: 300,
-      inAdvance: false,
+      inAdvance,
       keyGeneration: configs.keyGeneration(paymaster),
     };
     const behind = this.#operating.behind({ ...step, paymaster });
@@ -112,7 +112,7 @@ export class Committing {
         ),
       () => this.#scene.unclear.add(reservationName(paymaster, operationOf({ op, contract }))),
     );
-    const answered = this.#answered('finalize', paymaster, behind, answer);
+    const answered = this.#answered(`${mode} finalize`, paymaster, behind, answer);
     if (answered === undefined) return;
     const promised = { paymaster, op, paymasterAndData: answered.paymasterAndData };
     const now = clock.now();
@@ -135,9 +135,9 @@ export class Committing {
     if (held !== undefined) checkReserved(held, paymasters[grant.paymaster]!.paymasterId, grant);
   }
 
-  /** What is sponsored. Throws {@link BrokenRule} where an old config was served. */
+  /** What is sponsored. Throws a broken rule where an old config was served. */
   #answered(
-    phase: 'commit' | 'finalize',
+    what: string,
     paymaster: number,
     behind: Behind,
     answer: PhaseAnswer | undefined,
@@ -145,7 +145,7 @@ export class Committing {
     if (answer === undefined) return undefined;
     const { sponsorship } = answer;
     const isSponsored = sponsorship.outcome === 'sponsored';
-    this.#scene.count(`${phase} ${isSponsored ? 'sponsored' : sponsorship.refusal.reason}`);
+    this.#scene.count(`${what} ${isSponsored ? 'passed' : sponsorship.refusal.reason}`);
     if (!isSponsored) return undefined;
     this.#asking.checkServed(paymaster, behind);
     return sponsorship;

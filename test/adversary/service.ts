@@ -1,6 +1,5 @@
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { Hex } from '../../core/units/hex.js';
-import type { AddressKey } from '../../core/units/address.js';
 import { plusSeconds, type EpochMs } from '../../core/units/time.js';
 import { stubSignature } from '../../core/paymaster/signature.js';
 import type { SponsorshipTerms, TokenTerms } from '../../core/paymaster/layout.js';
@@ -143,27 +142,43 @@ function draft(
 ): Drafted | undefined {
   const facts = factsOf(configs, asked, { chainTime, behind });
   if (facts === undefined) return undefined;
-  const { paymaster, profile } = facts;
+  const { profile } = facts;
   if (asked.mode === 'SPONSORED') {
     const { promised, terms, toSign } = draftSponsorship(facts as unknown as SponsorCase, asked.op, now);
     const dataWith = (signature: Uint8Array) => profile.layout.sponsorship.encode(asked.op, terms, signature);
     return { promised, terms, toSign, dataWith, profile };
   }
-  const mode = profile.token!;
-  const payer: AddressKey | undefined = profile.keepsBalances ? treasury : undefined;
-  const tokenFacts = { ...facts, mode, payer } as unknown as TokenCase;
-  const terms: TokenTerms = {
+  const tokenFacts = tokenCaseOf(facts);
+  const { mode } = tokenFacts;
+  const terms = tokenTermsOf(tokenFacts, asked, now);
+  const { promised, toSign } = draftPayment(tokenFacts, asked.op, terms, now);
+  const dataWith = (signature: Uint8Array) => mode.codec.encode(asked.op, terms, signature);
+  return { promised, terms, toSign, dataWith, profile };
+}
+
+/** The same facts in mode ERC20: what the drafts read. */
+export function tokenCaseOf(facts: NonNullable<ReturnType<typeof factsOf>>): TokenCase {
+  const { profile } = facts;
+  const payer = profile.keepsBalances ? treasury : undefined;
+  const token = { address: feeToken, premiumPercentage: '0' };
+  return { ...facts, mode: profile.token!, payer, token, feeToken } as unknown as TokenCase;
+}
+
+export function tokenTermsOf(
+  facts: TokenCase,
+  { inAdvance }: Pick<Asked, 'inAdvance'>,
+  now: EpochMs,
+): TokenTerms {
+  const { mode, paymaster, expirySeconds } = facts;
+  return {
     chainId: paymaster.chainId,
     paymaster: mode.contract,
     token: feeToken,
     exchangeRate: rate,
     priceMarkup: 1_000_000,
-    ...windowOf(tokenFacts, secondsOf(now)),
-    validUntil: plusSeconds(secondsOf(now), facts.expirySeconds),
+    ...windowOf(facts, secondsOf(now)),
+    validUntil: plusSeconds(secondsOf(now), expirySeconds),
     options: mode.options,
-    ...(asked.inAdvance ? { inAdvance: true as const } : {}),
+    ...(inAdvance ? { inAdvance: true as const } : {}),
   };
-  const { promised, toSign } = draftPayment(tokenFacts, asked.op, terms, now);
-  const dataWith = (signature: Uint8Array) => mode.codec.encode(asked.op, terms, signature);
-  return { promised, terms, toSign, dataWith, profile };
 }

@@ -3,12 +3,15 @@ import type { Hex } from '../../core/units/hex.js';
 import type { Clock } from '../../core/units/time.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { AccountValidator } from '../../core/userop/account-validation.js';
-import type { Sponsorship } from '../../server/decision/request.js';
+import type { SponsorshipTerms, TokenTerms } from '../../core/paymaster/layout.js';
+import { draftPayment, tokenMode, type TokenCase } from '../../server/decision/in-tokens.js';
+import type { Sponsorship, SponsorRequest } from '../../server/decision/request.js';
 import type { SponsorCase } from '../../server/decision/sponsored-case.js';
-import { draftSponsorship, sponsoredMode } from '../../server/decision/sponsored.js';
+import { sponsoredMode } from '../../server/decision/sponsored.js';
+import type { Case, Finalize, Mode, Window } from '../../server/decision/step.js';
 import { createCommit, createFinalize, type TwoPhaseDeps } from '../../server/decision/two-phase.js';
 import { signingKeys } from './chain/signing-keys.js';
-import { factsOf, type Asked, type Behind, type Sign } from './service.js';
+import { factsOf, tokenCaseOf, tokenTermsOf, type Asked, type Behind, type Sign } from './service.js';
 import type { Configs } from './world.js';
 
 /** What the account of an operation answers to its own signature. */
@@ -44,10 +47,15 @@ export async function commit(
   asked: Asked,
   context: PhaseContext,
 ): Promise<PhaseAnswer | undefined> {
-  const found = phaseOf(usage, configs, asked, context);
+  const found = signing(usage, configs, asked, context);
   if (found === undefined) return undefined;
-  const { deps, mode, on, signedBy } = found;
-  return { sponsorship: await createCommit(deps, mode)(on.paymaster, on.request), signedBy };
+  const { deps, facts, signedBy } = found;
+  const run = <C extends Case, Terms extends Window>(mode: Phases<C, Terms>) =>
+    createCommit(deps, mode)(facts.paymaster, requestOf(asked));
+  return {
+    sponsorship: await (asked.mode === 'ERC20' ? run(inTokens(found)) : run(sponsored(found))),
+    signedBy,
+  };
 }
 
 /** The second phase, of data that a commit has answered. */
@@ -57,17 +65,62 @@ export async function finalize(
   { committed, ...asked }: Asked & { readonly committed: Hex },
   context: PhaseContext,
 ): Promise<PhaseAnswer | undefined> {
-  const found = phaseOf(usage, configs, asked, context);
+  const found = signing(usage, configs, asked, context);
   if (found === undefined) return undefined;
-  const { deps, mode, on, signedBy } = found;
-  const sponsor = createFinalize(deps, mode, mode.finalize);
-  return { sponsorship: await sponsor(on.paymaster, { ...on.request, committed }), signedBy };
+  const { deps, facts, signedBy } = found;
+  const run = <C extends Case, Terms extends Window>(mode: Phases<C, Terms>) =>
+    createFinalize(deps, mode, mode.finalize)(facts.paymaster, { ...requestOf(asked), committed });
+  return {
+    sponsorship: await (asked.mode === 'ERC20' ? run(inTokens(found)) : run(sponsored(found))),
+    signedBy,
+  };
 }
 
-const { encode, subject, finalize: finalizing } = sponsoredMode({} as never);
+type Phases<C extends Case, Terms extends Window> = Mode<SponsorRequest, C, Terms> & {
+  readonly finalize: Finalize<C, Terms>;
+};
+type Signing = NonNullable<ReturnType<typeof signing>>;
 
-/** The serving code's two phases, without HTTP, rules of the operation and simulations of its gas. */
-function phaseOf(
+const sponsoredParts = sponsoredMode({} as never);
+const tokenParts = tokenMode({} as never);
+
+/** The serving code's mode, without rules of the operation, and with limits that the caller gave. */
+function sponsored({ facts, asked, signer }: Signing): Phases<SponsorCase, SponsorshipTerms> {
+  const on = { ...facts, ...caseOf(asked), signer } as unknown as SponsorCase;
+  const { redraft } = sponsoredParts.finalize;
+  return { ...sponsoredParts, gather: () => on, steps: [], finalize: { steps: [], redraft } };
+}
+
+/** The same in mode ERC20, without prices and simulations of the payment. */
+function inTokens({ facts, asked, signer }: Signing): Phases<TokenCase, TokenTerms> {
+  const on = { ...tokenCaseOf(facts), ...caseOf(asked), signer } as TokenCase;
+  const { redraft } = tokenParts.finalize;
+  return {
+    ...tokenParts,
+    gather: () => on,
+    steps: [],
+    draft: (_, op, now) => draftPayment(on, op, tokenTermsOf(on, asked, now), now),
+    finalize: { steps: [], redraft },
+  };
+}
+
+function caseOf(asked: Asked) {
+  return { request: requestOf(asked), op: asked.op, estimating: false };
+}
+
+function requestOf({ op }: Asked): SponsorRequest {
+  return {
+    op,
+    calculateGasLimits: false,
+    expirySeconds: undefined,
+    webhookData: {},
+    requestId: 'adversary',
+    method: 'pm_getPaymasterData',
+  };
+}
+
+/** A replica of this config, and its key; undefined when it signs nothing. */
+function signing(
   usage: UsageStore,
   configs: Configs,
   asked: Asked,
@@ -77,9 +130,6 @@ function phaseOf(
   const signer = facts?.profile.signer();
   if (facts === undefined || signer === undefined || facts.profile.unusable !== undefined) return undefined;
   const signedBy = signingKeys.indexOf(signer.address);
-  const { op } = asked;
-  const request = { op, phase: undefined };
-  const on = { ...facts, request, op, signer, estimating: false } as unknown as SponsorCase;
   const deps: TwoPhaseDeps = {
     // A replica that is behind does not hear of a newer config either.
     view: { refresh: async () => undefined, isCurrent: () => true },
@@ -88,15 +138,5 @@ function phaseOf(
     clock,
     signing: { sign: async (_, digest) => sign(digest, signedBy) },
   };
-  const mode = {
-    gather: () => on,
-    steps: [],
-    draft: draftSponsorship,
-    encode,
-    stub: () => '0x' as const,
-    gas: ({ profile }: SponsorCase) => profile.paymasterGas,
-    subject,
-    finalize: { steps: [], redraft: finalizing.redraft },
-  };
-  return { deps, mode, on, signedBy };
+  return { deps, facts, asked, signer, signedBy };
 }
