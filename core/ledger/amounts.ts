@@ -32,6 +32,10 @@ export function noAmounts(): MutableAmounts {
   };
 }
 
+export function copyAmounts(amounts: Amounts): MutableAmounts {
+  return { ...amounts, tokens: new Map(amounts.tokens) };
+}
+
 /** Adds to `sum` in place. */
 export function addAmounts(sum: MutableAmounts, more: Amounts): void {
   sum.sponsored += more.sponsored;
@@ -68,6 +72,8 @@ export function isNothing(amounts: Amounts): boolean {
 
 /** As a row of usage shows them: tokens by address, without those of which nothing is left. */
 export function shownAmounts(amounts: Amounts): Omit<UsageRow, 'from' | 'to' | 'group' | 'senders'> {
+  // A long answer has thousands of rows, most of them without tokens.
+  if (amounts.tokens.size === 0) return { ...amounts, tokens: [] };
   const tokens = [...amounts.tokens]
     .filter(([, { amount }]) => amount !== 0n)
     .map(([address, { amount, decimals }]) => ({ address, decimals, amount }))

@@ -2,7 +2,7 @@ import type { EpochMs } from '../units/time.js';
 import {
   addAmounts,
   isNothing,
-  noAmounts,
+  copyAmounts,
   shownAmounts,
   type Amounts,
   type MutableAmounts,
@@ -28,7 +28,9 @@ export function createUsageSums(query: UsageQuery): UsageSums {
   let end: string | undefined;
 
   function ordered(): [string, Sum][] {
-    return [...sums].sort(([a], [b]) => (a < b ? -1 : 1));
+    return [...sums].sort(
+      ([, a], [, b]) => a.range.from - b.range.from || ((a.group ?? '') < (b.group ?? '') ? -1 : 1),
+    );
   }
 
   return {
@@ -36,12 +38,9 @@ export function createUsageSums(query: UsageQuery): UsageSums {
       const range = rowRange(at, query.step, query);
       const key = rowKey(range.from, group);
       if (end !== undefined && key >= end) return;
-      let sum = sums.get(key);
-      if (sum === undefined) {
-        sum = { range, group, amounts: noAmounts() };
-        sums.set(key, sum);
-      }
-      addAmounts(sum.amounts, amounts);
+      const sum = sums.get(key);
+      if (sum === undefined) sums.set(key, { range, group, amounts: copyAmounts(amounts) });
+      else addAmounts(sum.amounts, amounts);
       if (sums.size <= 4 * most + 1000) return;
       // Sums of nothing are not shown and must not push others out.
       const first = ordered().filter(([, { amounts: so }]) => !isNothing(so));

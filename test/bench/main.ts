@@ -6,6 +6,7 @@ import { measureFailover } from './failover-part.js';
 import { isMet, renderGoals, type Goal } from './goals.js';
 import { measureKubernetes } from './kubernetes-part.js';
 import { measureLedger } from './ledger-part.js';
+import { measureLedgerQuery } from './ledger-query-part.js';
 import { parseOptions, type BenchOptions } from './options.js';
 import { measureServers } from './servers-part.js';
 import { measurePropagation } from './propagation-part.js';
@@ -82,6 +83,11 @@ async function runParts({ parts }: BenchOptions): Promise<void> {
     const kubernetes = await measureKubernetes(options);
     results['kube'] = kubernetes;
     goals.push(...kubernetes.goals);
+  }
+  if (parts.has('ledger-query')) {
+    const ledger = await measureLedgerQuery();
+    results['ledger-query'] = ledger;
+    goals.push(...ledger.goals);
   }
   if (parts.has('before')) {
     const before = await measureBefore(options, load);

@@ -18,6 +18,7 @@ const parts = [
   'scale',
   'redis',
   'ledger',
+  'ledger-query',
   'propagation',
   'kube',
   'failover',

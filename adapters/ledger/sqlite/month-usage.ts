@@ -6,7 +6,7 @@ import type { EpochMs } from '../../../core/units/time.js';
 import { integerOf, textOf, type Row } from '../../sqlite/row.js';
 import type { MonthFile } from './month-file.js';
 import { seriesOfGroup } from './operation-series.js';
-import { amountsOf, bucketsOf, seenOf, toEpochMs, toMinutes, units } from './rollup-rows.js';
+import { amountsOf, bucketsOf, columns, seenOf, toEpochMs, toMinutes, units } from './rollup-rows.js';
 
 const dayMs = 86_400_000;
 
@@ -69,7 +69,7 @@ function addRollups(
 
 function* rollupsOf(month: MonthFile, series: number, range: Range, step: UsageQuery['step']) {
   const read = month.statement(
-    'SELECT * FROM rollups WHERE unit = ? AND bucket = ? AND series = ? AND at >= ? AND at < ?',
+    `SELECT at, ${columns} FROM rollups WHERE unit = ? AND bucket = ? AND series = ? AND at >= ? AND at < ?`,
   );
   const held = month.bounds();
   if (held === undefined) return;

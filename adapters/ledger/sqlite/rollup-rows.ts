@@ -60,7 +60,7 @@ function addToUnits(
   }
 }
 
-const columns = 'sponsored, refused, mined, reverted, expired, promised_wei, spent_wei, tokens';
+export const columns = 'sponsored, refused, mined, reverted, expired, promised_wei, spent_wei, tokens';
 
 function storeSum(month: MonthFile, key: readonly number[], amounts: MutableAmounts): void {
   const row = month
@@ -132,7 +132,6 @@ type StoredToken = readonly [address: AddressKey, amount: string, decimals: numb
 
 /** Of a row of `rollups` or `sender_days`. */
 export function amountsOf(row: Row): Amounts {
-  const tokens = row['tokens'] === null ? [] : (JSON.parse(textOf(row, 'tokens')) as StoredToken[]);
   return {
     sponsored: integerOf(row, 'sponsored'),
     refused: integerOf(row, 'refused'),
@@ -141,13 +140,19 @@ export function amountsOf(row: Row): Amounts {
     expired: integerOf(row, 'expired'),
     promisedWei: BigInt(textOf(row, 'promised_wei')),
     spentWei: BigInt(textOf(row, 'spent_wei')),
-    tokens: new Map(
-      tokens.map(([address, amount, decimals]) => [
-        address,
-        { amount: BigInt(amount), decimals: decimals ?? undefined },
-      ]),
-    ),
+    tokens: row['tokens'] === null ? noTokens : tokensOf(textOf(row, 'tokens')),
   };
+}
+
+const noTokens: Amounts['tokens'] = new Map();
+
+function tokensOf(text: string): Amounts['tokens'] {
+  return new Map(
+    (JSON.parse(text) as StoredToken[]).map(([address, amount, decimals]) => [
+      address,
+      { amount: BigInt(amount), decimals: decimals ?? undefined },
+    ]),
+  );
 }
 
 function valuesOf({ sponsored, refused, mined, reverted, expired, promisedWei, spentWei, tokens }: Amounts) {
