@@ -148,11 +148,17 @@ const valueErrors = /^(22|54)/;
 function explained(address: PostgresAddress, error: unknown): DomainError {
   if (isDomainError(error)) return error;
   const code = error instanceof pg.DatabaseError ? error.code : undefined;
+  // A record that cannot even be written as a statement would fail again, too.
+  const isLasting = code === undefined ? isMistake(error) : valueErrors.test(code);
   return new DomainError(
-    code !== undefined && valueErrors.test(code) ? 'INTERNAL' : 'UNAVAILABLE',
+    isLasting ? 'INTERNAL' : 'UNAVAILABLE',
     `${formatPostgresAddress(address)}: ${messageOf(error)}${code === undefined ? '' : ` (SQLSTATE ${code})`}`,
     { cause: error, ...(code === undefined ? {} : { reason: code }) },
   );
+}
+
+function isMistake(error: unknown): boolean {
+  return error instanceof TypeError || error instanceof RangeError;
 }
 
 function passwordOf({ address, passwordFile }: PostgresOptions): string {

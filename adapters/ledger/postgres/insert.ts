@@ -44,5 +44,6 @@ const longestKeyText = 400;
 
 /** A text in the key of a roll-up. A key of more than about 2.7 kB cannot be stored, and names may be long. */
 export function keyText(text: string): string {
-  return storable(text.slice(0, longestKeyText));
+  const isFine = text.length <= longestKeyText && text.isWellFormed() && !text.includes('\0');
+  return isFine ? text : storable(text.slice(0, longestKeyText));
 }

@@ -6,7 +6,7 @@ import {
 } from '../../../core/ledger/ledger.js';
 import type { DecisionInputs } from '../../../core/ledger/record.js';
 import { recordTime } from '../../../core/ledger/record-id.js';
-import { isDomainError } from '../../../core/errors.js';
+import { invalidInput, isDomainError } from '../../../core/errors.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { appendEntries } from './append.js';
 import { createPostgres, type PostgresOptions, type Session } from './connection.js';
@@ -71,6 +71,7 @@ export function createPostgresLedger(options: PostgresLedgerOptions): Ledger {
 
   return {
     append: async (entries) => {
+      requireTimes(entries);
       await ready();
       for (let from = 0; from < entries.length; from += mostEntriesPerTransaction)
         await appendAtOnce(entries.slice(from, from + mostEntriesPerTransaction));
@@ -94,6 +95,17 @@ export function createPostgresLedger(options: PostgresLedgerOptions): Ledger {
 
 /** SQLSTATE check_violation: there is no part of the table for a row. */
 const noPart = '23514';
+
+const lastTime = Date.UTC(9999, 11, 31);
+
+/** The time of a block is what a node says. A time that no table can hold must not stop the other entries for good. */
+function requireTimes(entries: readonly LedgerEntry[]): void {
+  for (const at of entries.flatMap(timesOf))
+    if (!(at >= 0 && at < lastTime))
+      throw invalidInput([
+        { field: 'record.at', expected: 'a time before the year 9999', value: String(at) },
+      ]);
+}
 
 /** Times whose days need parts of the tables. */
 function timesOf({ record }: LedgerEntry): readonly EpochMs[] {

@@ -49,16 +49,17 @@ function summed(deltas: readonly RollupDelta[], unit: RollupUnit): readonly Sum[
   const sums = new Map<string, Sum>();
   for (const { minute, organisation, paymasterId, dimension, value, amounts } of deltas) {
     const start = startOf(minute, unit);
-    const key = {
-      start: timestamp(start),
-      organisation: keyText(organisation),
-      paymaster_id: keyText(paymasterId),
-      dimension,
-      value: keyText(value),
-    };
-    const name = Object.values(key).join('\n');
+    const [owner, paymaster, shown] = [keyText(organisation), keyText(paymasterId), keyText(value)];
+    const name = `${start}\n${owner}\n${paymaster}\n${dimension}\n${shown}`;
     let sum = sums.get(name);
     if (sum === undefined) {
+      const key = {
+        start: timestamp(start),
+        organisation: owner,
+        paymaster_id: paymaster,
+        dimension,
+        value: shown,
+      };
       sum = { key, amounts: noAmounts() };
       sums.set(name, sum);
     }
@@ -71,15 +72,17 @@ function sumsRow({ key, amounts }: Sum): object {
   return { ...key, ...sumsOf(amounts) };
 }
 
-export function sumsOf(amounts: Amounts): { readonly [Name in keyof typeof sumColumns]: number | string } {
+/** Sums without zeros, of which there are many. */
+export function sumsOf(amounts: Amounts): { readonly [Name in keyof typeof sumColumns]?: number | string } {
+  const { sponsored, refused, mined, reverted, expired, promisedWei, spentWei } = amounts;
   return {
-    sponsored: amounts.sponsored,
-    refused: amounts.refused,
-    mined: amounts.mined,
-    reverted: amounts.reverted,
-    expired: amounts.expired,
-    promised_wei: String(amounts.promisedWei),
-    spent_wei: String(amounts.spentWei),
+    ...(sponsored !== 0 && { sponsored }),
+    ...(refused !== 0 && { refused }),
+    ...(mined !== 0 && { mined }),
+    ...(reverted !== 0 && { reverted }),
+    ...(expired !== 0 && { expired }),
+    ...(promisedWei !== 0n && { promised_wei: String(promisedWei) }),
+    ...(spentWei !== 0n && { spent_wei: String(spentWei) }),
   };
 }
 
@@ -92,6 +95,11 @@ function tokenRows({ key, amounts }: Sum): readonly object[] {
   }));
 }
 
+/** A sum that {@link sumsOf} has left out. */
+export function orZero(name: string): string {
+  return `coalesce(${name}, 0)`;
+}
+
 async function add(
   session: Session,
   table: string,
@@ -100,12 +108,13 @@ async function add(
   rows: readonly object[],
 ): Promise<void> {
   if (rows.length === 0) return;
-  const columns = { ...keys, ...sums };
-  const names = Object.keys(columns).join(', ');
-  const changes = Object.keys(sums).map((name) => `${name} = old.${name} + excluded.${name}`);
+  const keyNames = Object.keys(keys).join(', ');
+  const sumNames = Object.keys(sums);
+  const changes = sumNames.map((name) => `${name} = old.${name} + excluded.${name}`);
   await session.query(
-    `INSERT INTO ledger.${table} AS old (${names}) SELECT ${names} FROM ${rowsOf('added', columns)}
-     ON CONFLICT (${Object.keys(keys).join(', ')}) DO UPDATE SET ${changes.join(', ')}`,
+    `INSERT INTO ledger.${table} AS old (${keyNames}, ${sumNames.join(', ')})
+     SELECT ${keyNames}, ${sumNames.map(orZero).join(', ')} FROM ${rowsOf('added', { ...keys, ...sums })}
+     ON CONFLICT (${keyNames}) DO UPDATE SET ${changes.join(', ')}`,
     [jsonOf(rows)],
   );
 }

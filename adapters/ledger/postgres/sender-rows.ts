@@ -12,7 +12,7 @@ import type { EpochMs } from '../../../core/units/time.js';
 import type { Row, Session } from './connection.js';
 import { jsonOf, keyText, rowsOf } from './insert.js';
 import { epochMs, timestamp } from './record-rows.js';
-import { sumColumns, sumsOf } from './rollup-rows.js';
+import { orZero, sumColumns, sumsOf } from './rollup-rows.js';
 
 const keyColumns = {
   day: 'timestamptz',
@@ -62,7 +62,8 @@ export async function storeSenders(session: Session, deltas: readonly SenderDelt
   const changes = Object.keys(valueColumns).map((name) => `${name} = excluded.${name}`);
   await session.query(
     `INSERT INTO ledger.senders_day (${columns})
-     SELECT ${columns} FROM ${rowsOf('added', { ...keyColumns, ...valueColumns })}
+     SELECT ${names.join(', ')}, ${Object.keys(sumColumns).map(orZero).join(', ')}, tokens, seen
+     FROM ${rowsOf('added', { ...keyColumns, ...valueColumns })}
      ON CONFLICT (${names.join(', ')}) DO UPDATE SET ${changes.join(', ')}`,
     [jsonOf([...senders.values()].map(rowOf))],
   );

@@ -200,6 +200,19 @@ describe('the ledger in PostgreSQL', () => {
     expect(await total(ledger)).toMatchObject({ refused: 1 });
   });
 
+  test('a record that cannot be stored is refused for itself, so that it can be told from an outage', async () => {
+    const ledger = open(await server.createDatabase());
+    const decision = aDecision('acme', noon);
+    const beyond = aSettlement(decision, noon, { actualGasCostWei: 10n ** 90n });
+    await expect(ledger.append(reservationOf(decision, beyond))).rejects.toMatchObject({ code: 'INTERNAL' });
+    const endless = { ...aSettlement(decision, noon), at: (10 ** 15) as EpochMs };
+    await expect(ledger.append(reservationOf(decision, endless))).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+    });
+    await ledger.append(reservationOf(decision));
+    expect(await total(ledger)).toMatchObject({ sponsored: 1, mined: 0 });
+  });
+
   test('a query that takes too long ends, and a later one is answered', async () => {
     const url = await server.createDatabase();
     await open(url).append(minedOperations(5));
