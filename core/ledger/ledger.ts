@@ -8,7 +8,7 @@ import type {
   UsageQuery,
   UsageRow,
 } from './query.js';
-import type { DecisionInputs, LedgerRecord, RecordId } from './record.js';
+import type { DecisionInputs, Gap, LedgerRecord, RecordId } from './record.js';
 
 /**
  * Port: what was decided, mined and paid. Implementations: SQLite files, PostgreSQL.
@@ -25,6 +25,11 @@ import type { DecisionInputs, LedgerRecord, RecordId } from './record.js';
  */
 export type Ledger = {
   append(entries: readonly LedgerEntry[]): Promise<void>;
+  /**
+   * As `append`, for records as texts: of a ledger that reads them in a thread of its own. Answers what each of them
+   * was, in their order; undefined: not a record that this release can read. Those are not stored.
+   */
+  appendTexts?(entries: readonly EntryText[]): Promise<readonly (StoredRecord | undefined)[]>;
   usage(query: UsageQuery): Promise<readonly UsageRow[]>;
   decisions(query: DecisionQuery): Promise<DecisionPage>;
   /** Undefined when the organisation has no such decision. */
@@ -43,6 +48,16 @@ export type LedgerEntry = {
   /** Id of the first decision of the reservation; undefined for records that belong to none. */
   readonly reservation: RecordId | undefined;
 };
+
+/** An entry as a feed has it, see {@link formatRecord}. */
+export type EntryText = { readonly text: string; readonly reservation?: RecordId };
+
+/** What was stored: its kind; of a gap all of it. */
+export type StoredRecord = Exclude<LedgerRecord['kind'], 'gap'> | Gap;
+
+export function storedRecord(record: LedgerRecord): StoredRecord {
+  return record.kind === 'gap' ? record : record.kind;
+}
 
 export type InputsQuery = {
   readonly organisation: string;

@@ -28,3 +28,13 @@ export function parseRecord(text: string): LedgerRecord | undefined {
   ) as LedgerRecord & { readonly v: number };
   return v > recordForm ? undefined : (record as LedgerRecord);
 }
+
+/** As {@link parseRecord}; undefined also for a text that is not a record. */
+export function readRecord(text: string): LedgerRecord | undefined {
+  try {
+    return parseRecord(text);
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof TypeError) return undefined;
+    throw error;
+  }
+}

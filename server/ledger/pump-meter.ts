@@ -1,10 +1,11 @@
 import type { FeedState } from '../../core/ledger/feed.js';
+import type { StoredRecord } from '../../core/ledger/ledger.js';
 import type { LedgerRecord } from '../../core/ledger/record.js';
 import type { Metrics } from '../../core/metrics.js';
 
 /** Metrics of a process that moves records to the ledger. */
 export type PumpMeter = {
-  stored(records: readonly LedgerRecord[]): void;
+  stored(records: readonly StoredRecord[]): void;
   /** A record stays in the feed. */
   left(): void;
   failed(): void;
@@ -61,8 +62,9 @@ export function createPumpMeter(metrics: Metrics): PumpMeter {
   return {
     stored(records) {
       for (const record of records) {
-        ofKind.get(record.kind)?.inc();
-        if (record.kind === 'gap') ofCause.get(record.cause)?.inc(record.count);
+        const isGap = typeof record !== 'string';
+        ofKind.get(isGap ? record.kind : record)?.inc();
+        if (isGap) ofCause.get(record.cause)?.inc(record.count);
       }
     },
     left: () => left.with({}).inc(),

@@ -1,15 +1,14 @@
 import { pause } from '../../adapters/pause.js';
 import { isDomainError } from '../../core/errors.js';
 import type { FeedEntry, LedgerFeed } from '../../core/ledger/feed.js';
-import type { Ledger, LedgerEntry } from '../../core/ledger/ledger.js';
-import type { LedgerRecord } from '../../core/ledger/record.js';
-import { parseRecord } from '../../core/ledger/record-text.js';
+import { storedRecord, type Ledger, type LedgerEntry } from '../../core/ledger/ledger.js';
+import { readRecord } from '../../core/ledger/record-text.js';
 import type { Logger } from '../../core/log.js';
 import type { PumpMeter } from './pump-meter.js';
 
 export type PumpDeps = {
   readonly feed: Pick<LedgerFeed, 'read' | 'acknowledge'>;
-  readonly ledger: Pick<Ledger, 'append'>;
+  readonly ledger: Pick<Ledger, 'append' | 'appendTexts'>;
   readonly log: Logger;
   readonly meter: Pick<PumpMeter, 'stored' | 'left' | 'failed'>;
   /** Pause after a failure, doubled up to thirty seconds. Default 250. */
@@ -25,6 +24,8 @@ export type Pump = {
 
 const batchSize = 1_000;
 const waitMs = 1_000;
+/** After a batch that was not full: a larger one takes far less work for each of its records. */
+const gatherMs = 200;
 const longestPauseMs = 30_000;
 const drainMs = 5_000;
 
@@ -43,7 +44,9 @@ export function createPump({ feed, ledger, log, meter, firstPauseMs = 250 }: Pum
     for (;;) {
       const isStopping = stopping.signal.aborted;
       const moved = await moveBatch(isStopping ? 0 : waitMs);
-      if (isStopping && (moved !== 'more' || performance.now() > drainsUntil)) return;
+      const hasMoved = moved === 'some' || moved === 'full';
+      if (isStopping && (!hasMoved || performance.now() > drainsUntil)) return;
+      if (moved === 'some') await pause(gatherMs, stopping.signal);
       if (moved === 'failed')
         await pause(
           Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures - 1, 10)),
@@ -52,16 +55,17 @@ export function createPump({ feed, ledger, log, meter, firstPauseMs = 250 }: Pum
     }
   }
 
-  /** `more`: something was stored, so there may be more. */
-  async function moveBatch(forMs: number): Promise<'more' | 'nothing' | 'failed'> {
+  /** `some`: something was stored, so there may be more. `full`: there is more. */
+  async function moveBatch(forMs: number): Promise<'some' | 'full' | 'nothing' | 'failed'> {
     try {
       const read = await feed.read(batchSize, forMs);
       if (read.length === 0) return 'nothing';
-      const stored = await store(parse(read));
+      const stored = (await storeTexts(read)) ?? (await store(parse(read)));
       if (stored.length > 0) await feed.acknowledge(stored);
       if (failures > 0) log.info('records are moved to the ledger again', { failures });
       failures = 0;
-      return stored.length > 0 ? 'more' : 'nothing';
+      if (stored.length === 0) return 'nothing';
+      return read.length === batchSize ? 'full' : 'some';
     } catch (error) {
       failures += 1;
       meter.failed();
@@ -71,12 +75,26 @@ export function createPump({ feed, ledger, log, meter, firstPauseMs = 250 }: Pum
     }
   }
 
+  /** As `store`, by a ledger that reads texts itself; undefined: one by one, for it does not, or refuses a record. */
+  async function storeTexts(read: readonly FeedEntry[]): Promise<readonly FeedEntry[] | undefined> {
+    try {
+      const answers = await ledger.appendTexts?.(read);
+      if (answers === undefined) return undefined;
+      meter.stored(answers.filter((record) => record !== undefined));
+      for (const from of read.filter((_, i) => answers[i] === undefined)) leaveUnread(from);
+      return read.filter((_, i) => answers[i] !== undefined);
+    } catch (error) {
+      if (isDomainError(error, 'UNAVAILABLE')) throw error;
+      return undefined;
+    }
+  }
+
   /** Answers the entries that the ledger has now. Throws UNAVAILABLE. */
   async function store(parsed: readonly Parsed[]): Promise<readonly FeedEntry[]> {
     if (parsed.length === 0) return [];
     try {
       await ledger.append(parsed.map(({ entry }) => entry));
-      meter.stored(parsed.map(({ entry }) => entry.record));
+      meter.stored(parsed.map(({ entry }) => storedRecord(entry.record)));
       return parsed.map(({ from }) => from);
     } catch (error) {
       if (isDomainError(error, 'UNAVAILABLE')) throw error;
@@ -93,12 +111,15 @@ export function createPump({ feed, ledger, log, meter, firstPauseMs = 250 }: Pum
   function parse(read: readonly FeedEntry[]): readonly Parsed[] {
     const parsed: Parsed[] = [];
     for (const from of read) {
-      const record = recordIn(from);
-      if (record === undefined)
-        leave([{ from }], 'record of a newer release, or none at all, stays in the feed');
+      const record = readRecord(from.text);
+      if (record === undefined) leaveUnread(from);
       else parsed.push({ from, entry: { record, reservation: from.reservation } });
     }
     return parsed;
+  }
+
+  function leaveUnread(from: FeedEntry): void {
+    leave([{ from }], 'record of a newer release, or none at all, stays in the feed');
   }
 
   function leave(entries: readonly Pick<Parsed, 'from'>[], message: string, error?: unknown): void {
@@ -120,12 +141,3 @@ export function createPump({ feed, ledger, log, meter, firstPauseMs = 250 }: Pum
 }
 
 type Parsed = { readonly from: FeedEntry; readonly entry: LedgerEntry };
-
-function recordIn({ text }: FeedEntry): LedgerRecord | undefined {
-  try {
-    return parseRecord(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}

@@ -1,5 +1,11 @@
 import { join } from 'node:path';
-import type { InputsQuery, LedgerEntry, Retention } from '../../../core/ledger/ledger.js';
+import {
+  storedRecord,
+  type InputsQuery,
+  type LedgerEntry,
+  type Retention,
+  type StoredRecord,
+} from '../../../core/ledger/ledger.js';
 import type {
   DecisionPage,
   DecisionQuery,
@@ -10,6 +16,7 @@ import type {
   UsageRow,
 } from '../../../core/ledger/query.js';
 import { recordTime } from '../../../core/ledger/record-id.js';
+import { readRecord } from '../../../core/ledger/record-text.js';
 import type { DecisionInputs, FundsSample, RecordId } from '../../../core/ledger/record.js';
 import { accountValue } from '../../../core/ledger/shares.js';
 import { endOf, rollupUnits, type Range } from '../../../core/ledger/steps.js';
@@ -33,6 +40,11 @@ export type LedgerFilesOptions = {
 /** The ledger as its worker runs it: synchronous, one process at a time. Failures of files are UNAVAILABLE. */
 export type LedgerFiles = {
   append(entries: readonly LedgerEntry[]): void;
+  /** Texts and the reservations that they belong to, in two lists because these are cheap to send to a thread. */
+  appendTexts(
+    texts: readonly string[],
+    reservations: readonly (RecordId | undefined)[],
+  ): readonly (StoredRecord | undefined)[];
   usage(query: UsageQuery): readonly UsageRow[];
   decisions(query: DecisionQuery): DecisionPage;
   decision(organisation: string, id: RecordId): DecisionView | undefined;
@@ -88,20 +100,27 @@ export function openLedgerFiles({ directory, durability, retention }: LedgerFile
     }
   });
 
+  function append(entries: readonly LedgerEntry[]): void {
+    const ofMonths = new Map<string, LedgerEntry[]>();
+    const ofDays = new Map<string, DecisionInputs[]>();
+    const samples: FundsSample[] = [];
+    for (const entry of entries) {
+      const { record, reservation } = entry;
+      if (record.kind === 'funds') samples.push(record);
+      else if (record.kind === 'inputs') push(ofDays, dayOf(recordTime(record.id)), record);
+      else push(ofMonths, monthOf(recordTime(reservation ?? record.id)), entry);
+    }
+    for (const [name, added] of ofMonths) appendToMonth(months.named(name), added);
+    for (const [name, added] of ofDays) days.named(name).append(added);
+    if (samples.length > 0) funds.append(samples);
+  }
+
   return {
-    append: (entries) => {
-      const ofMonths = new Map<string, LedgerEntry[]>();
-      const ofDays = new Map<string, DecisionInputs[]>();
-      const samples: FundsSample[] = [];
-      for (const entry of entries) {
-        const { record, reservation } = entry;
-        if (record.kind === 'funds') samples.push(record);
-        else if (record.kind === 'inputs') push(ofDays, dayOf(recordTime(record.id)), record);
-        else push(ofMonths, monthOf(recordTime(reservation ?? record.id)), entry);
-      }
-      for (const [name, added] of ofMonths) appendToMonth(months.named(name), added);
-      for (const [name, added] of ofDays) days.named(name).append(added);
-      if (samples.length > 0) funds.append(samples);
+    append,
+    appendTexts: (texts, reservations) => {
+      const read = texts.map((text, i) => ({ record: readRecord(text), reservation: reservations[i] }));
+      append(read.filter((entry): entry is LedgerEntry => entry.record !== undefined));
+      return read.map(({ record }) => record && storedRecord(record));
     },
     usage: (query) => reading(() => usageOf(monthsIn(query), query)),
     decisions: (query) => reading(() => searchMonths(monthsIn(query), query)),

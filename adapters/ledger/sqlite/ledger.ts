@@ -33,6 +33,12 @@ export async function createSqliteLedger(options: SqliteLedgerOptions): Promise<
 export function ledgerOf(worker: WorkerClient): Ledger {
   return {
     append: (entries) => worker.call('append', entries),
+    appendTexts: (entries) =>
+      worker.call(
+        'appendTexts',
+        entries.map(({ text }) => text),
+        entries.map(({ reservation }) => reservation),
+      ),
     usage: (query) => worker.call('usage', query),
     decisions: (query) => worker.call('decisions', query),
     decision: (organisation, id) => worker.call('decision', organisation, id),

@@ -9,10 +9,12 @@ import { startWorker } from '../../../adapters/ledger/sqlite/worker-client.js';
 import { openDatabase } from '../../../adapters/sqlite/database.js';
 import { defaultRetention, type Ledger } from '../../../core/ledger/ledger.js';
 import { lowestRecordId } from '../../../core/ledger/record-id.js';
+import { formatRecord } from '../../../core/ledger/record-text.js';
 import type { UsageRow } from '../../../core/ledger/query.js';
 import { ledgerConformance } from '../../conformance/ledger.js';
 import {
   aDecision,
+  aGap,
   alone,
   anId,
   aSettlement,
@@ -71,6 +73,33 @@ describe('the files of the SQLite ledger', () => {
     await first.stop();
     const second = await openIn(directory);
     expect([await second.decision('acme', decision.id), await usage(second)]).toEqual(stored);
+  });
+
+  test('texts are stored as their records would be, and those that it cannot read are not', async () => {
+    const [decision, other] = [aDecision('acme', january), aDecision('acme', february)];
+    const gap = aGap('acme', january);
+    const entries = [
+      ...reservationOf(decision, aSettlement(decision, february)),
+      ...reservationOf(other),
+      { record: gap, reservation: undefined },
+    ];
+    const [byText, byRecord] = [await openIn(aDirectory()), await openIn(aDirectory())];
+    await byRecord.append(entries);
+    const texts = entries.map(({ record, reservation }) => ({
+      text: formatRecord(record),
+      ...(reservation === undefined ? {} : { reservation }),
+    }));
+    const newer = { text: JSON.stringify({ v: 99, kind: 'gap' }) };
+    expect(await byText.appendTexts?.([newer, ...texts, { text: '[1' }])).toEqual([
+      undefined,
+      'decision',
+      'settlement',
+      'decision',
+      gap,
+      undefined,
+    ]);
+    expect(await usage(byText)).toEqual(await usage(byRecord));
+    expect(await byText.decision('acme', decision.id)).toEqual(await byRecord.decision('acme', decision.id));
   });
 
   test('a reservation that goes on in the next month is found and counted there', async () => {

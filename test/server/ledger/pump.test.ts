@@ -1,9 +1,14 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { DomainError } from '../../../core/errors.js';
 import type { FeedEntry } from '../../../core/ledger/feed.js';
-import type { LedgerEntry } from '../../../core/ledger/ledger.js';
+import {
+  storedRecord,
+  type EntryText,
+  type LedgerEntry,
+  type StoredRecord,
+} from '../../../core/ledger/ledger.js';
 import type { Gap } from '../../../core/ledger/record.js';
-import { formatRecord } from '../../../core/ledger/record-text.js';
+import { formatRecord, readRecord } from '../../../core/ledger/record-text.js';
 import { silentLogger } from '../../../core/log.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { createPump, type Pump } from '../../../server/ledger/pump.js';
@@ -42,11 +47,29 @@ test('a record that was stored and not acknowledged is moved again', async () =>
 
 test('records of a newer release and texts that are none stay in the feed, and the others are stored', async () => {
   const newer = JSON.stringify({ v: 99, kind: 'gap', id: 'newer' });
-  const world = aWorld([aText('a'), newer, '{"v":1,', aText('b')]);
+  const world = aWorld([aText('a'), newer, '{"v":1,', 'null', aText('b')]);
   await world.moved(2);
   expect(world.stored()).toEqual(['a', 'b']);
-  expect(world.waiting()).toEqual([newer, '{"v":1,']);
-  expect(world.left()).toBe(2);
+  expect(world.waiting()).toEqual([newer, '{"v":1,', 'null']);
+  expect(world.left()).toBe(3);
+});
+
+test('a ledger that reads texts itself gets them, and only what it has stored leaves the feed', async () => {
+  const newer = JSON.stringify({ v: 99, kind: 'gap', id: 'newer' });
+  const world = aWorld([aText('a'), newer, aText('b')], 'texts');
+  await world.moved(2);
+  expect(world.stored()).toEqual(['a', 'b']);
+  expect(world.waiting()).toEqual([newer]);
+  expect(world.left()).toBe(1);
+  world.ledgerFails = () => new DomainError('UNAVAILABLE', 'down');
+  world.add([aText('c')]);
+  await world.failed(1);
+  expect(world.waiting()).toEqual([newer, aText('c')]);
+  world.ledgerFails = (ids) => (ids.includes('bad') ? new RangeError('no such month') : undefined);
+  world.add(['bad', 'd'].map(aText));
+  await world.moved(4);
+  expect(world.stored()).toEqual(['a', 'b', 'c', 'd']);
+  expect(world.waiting()).toEqual([newer, aText('bad')]);
 });
 
 test('a record that the ledger refuses for itself does not hold up the others', async () => {
@@ -89,7 +112,7 @@ function aText(id: string): string {
 }
 
 /** A feed and a ledger in memory, and a pump between them that is running. */
-function aWorld(texts: readonly string[]) {
+function aWorld(texts: readonly string[], takes: 'records' | 'texts' = 'records') {
   let next = 0;
   let reads = 0;
   let failures = 0;
@@ -121,6 +144,19 @@ function aWorld(texts: readonly string[]) {
     moved: (count: number) => world.until(() => stored.length >= count && next - entries.length >= count),
     failed: (count: number) => world.until(() => failures >= count),
   };
+  async function append(batch: readonly LedgerEntry[]): Promise<void> {
+    const error = world.ledgerFails(batch.map(({ record }) => record.id));
+    if (error instanceof DomainError) taken.clear();
+    if (error !== undefined) throw error;
+    stored.push(...batch);
+    notify();
+  }
+  async function appendTexts(batch: readonly EntryText[]): Promise<readonly (StoredRecord | undefined)[]> {
+    const records = batch.map(({ text }) => readRecord(text));
+    const known = records.filter((record) => record !== undefined);
+    await append(known.map((record) => ({ record, reservation: undefined })));
+    return records.map((record) => record && storedRecord(record));
+  }
   pump = createPump({
     feed: {
       async read(limit, waitMs) {
@@ -141,15 +177,7 @@ function aWorld(texts: readonly string[]) {
         notify();
       },
     },
-    ledger: {
-      async append(batch) {
-        const error = world.ledgerFails(batch.map(({ record }) => record.id));
-        if (error instanceof DomainError) taken.clear();
-        if (error !== undefined) throw error;
-        stored.push(...batch);
-        notify();
-      },
-    },
+    ledger: takes === 'records' ? { append } : { append, appendTexts },
     log: silentLogger,
     meter: {
       stored: () => {},
