@@ -174,6 +174,9 @@ export function viemPackageTests({ viem, accountAbstraction, accounts, chains, o
     const { account: _account, ...prepared } = await wallet.prepareUserOperation({ calls });
     const signed = { ...prepared, signature: await wallet.account.signUserOperation(prepared) };
     const at = { chainId: foundry.id, entryPointAddress, context };
+    // A Paymaster that requires the account's signature refuses a stub that is not asked for in phases.
+    const stub = await paymaster.getPaymasterStubData?.({ ...prepared, ...at });
+    if (stub !== undefined) assert.equal(stub.paymasterSignature, prepared.paymasterSignature);
     const { paymasterSignature } = await paymaster.finalize({ ...signed, ...at });
     assert.equal(paymasterSignature.length, prepared.paymasterSignature.length);
     assert.notEqual(paymasterSignature, prepared.paymasterSignature);

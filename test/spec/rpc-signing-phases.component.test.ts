@@ -5,7 +5,7 @@ import type { TokenPaymentRequest } from '../../core/paymaster/token-payment-che
 import { priced, refused } from '../../core/pricing/price-source.js';
 import { refuse } from '../../core/refusal.js';
 import { toAddressKey, zeroAddress } from '../../core/units/address.js';
-import { addressOf, someChainId, someVersions } from '../build/configs.js';
+import { addressOf, someChainId, someToken, someVersions } from '../build/configs.js';
 import { aFeeToken, aPrice, aTokenProfile, eurx, usdx } from '../build/fee-tokens.js';
 import { anOperation } from '../build/operations.js';
 import { signerAddress, startRpc, verifyTokenPayment, type RpcAnswer } from '../build/rpc.js';
@@ -288,6 +288,13 @@ test('requireAccountSignature in mode ERC20: only a finalize signs', async () =>
   await host.put({ requireAccountSignature: true });
   for (const method of ['pm_getPaymasterData', 'pm_getPaymasterStubData', 'pm_sponsorUserOperation'])
     expect((await ask(method, {}, inTokens)).body.error?.data.reason).toBe('ACCOUNT_SIGNATURE_REQUIRED');
+  const inPhases = { ...inTokens, mode: 'ERC20', signingPhase: 'commit' };
+  resultOf(await ask('pm_getPaymasterStubData', {}, inPhases));
+  expect(await explained({ ...inTokens, mode: 'ERC20' })).toMatchObject({
+    sponsored: false,
+    reason: 'ACCOUNT_SIGNATURE_REQUIRED',
+  });
+  expect(await explained(inPhases)).toMatchObject({ sponsored: true });
   await finalized(await commit());
 });
 
@@ -322,6 +329,11 @@ function ask(
   const isErc7677 = method !== 'pm_sponsorUserOperation';
   const place = isErc7677 ? [entryPoint, someChainId] : [entryPoint];
   return host.call(method, [operation, ...place, context]);
+}
+
+async function explained(mode: object): Promise<Fields> {
+  const headers = { authToken: someToken };
+  return resultOf(await host.call('pm_explainSponsorship', [anOperation({ sender }), mode], { headers }));
 }
 
 function resultOf({ body }: RpcAnswer): Fields {
