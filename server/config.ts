@@ -6,7 +6,8 @@ import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
 import type { Quotas } from '../core/config/platform.js';
 import { readPlatformDefaults } from '../core/config/platform-settings.js';
 import { Settings } from '../core/settings.js';
-import { roles, type Role } from './roles.js';
+import { ledgerRole, roles, type Role } from './roles.js';
+import { readRecording, type LedgerRoom } from './ledger-settings.js';
 import { readUsageSettings, type UsageSettings } from './usage-settings.js';
 
 /** Settings of a server process, from environment variables. */
@@ -22,6 +23,8 @@ export type ServerConfig = {
   readonly namespace: string;
   readonly podName: string;
   readonly usage: UsageSettings;
+  /** Set where the rpc role makes records for the ledger. */
+  readonly ledger?: LedgerRoom;
   /** Directory of `webhook-master.key` and, for the dashboard, `master.key`. */
   readonly keyDirectory: string;
   /** Needed by the rpc role. */
@@ -50,6 +53,7 @@ export function parseServerConfig(env: Readonly<Record<string, string | undefine
   const priceHeadersDirectory = settings.optional('PAYMASTER_PRICE_HEADERS_DIR');
   const snapshotDirectory = settings.optional('PAYMASTER_SNAPSHOT_DIR');
   const opsPort = settings.optional('PAYMASTER_OPS_PORT');
+  const ledger = readRecording(settings);
   return settings.finish({
     host: settings.text('HOST', 'the address to listen on', '0.0.0.0'),
     port: settings.integer('PORT', { min: 0, max: 65_535 }, 8080),
@@ -62,6 +66,7 @@ export function parseServerConfig(env: Readonly<Record<string, string | undefine
     namespace: settings.text('POD_NAMESPACE', 'the system namespace', 'paymaster-system'),
     podName: settings.text('POD_NAME', 'the name of this process', `server-${process.pid}`),
     usage: readUsageSettings(settings),
+    ...(ledger === undefined ? {} : { ledger }),
     keyDirectory: settings.text('PAYMASTER_KEY_DIR', 'the directory of the master keys'),
     ...(signerDirectory === undefined ? {} : { signerDirectory }),
     ...(chainUrlDirectory === undefined ? {} : { chainUrlDirectory }),
@@ -79,6 +84,10 @@ function readRoles(settings: Settings): readonly Role[] {
   const names = settings.text('PAYMASTER_ROLES', '', roles.join(',')).split(',');
   const chosen = roles.filter((role) => names.includes(role));
   if (chosen.length !== names.length)
-    settings.mistake('PAYMASTER_ROLES', `a list of ${roles.join(', ')}`, names.join(','));
+    settings.mistake(
+      'PAYMASTER_ROLES',
+      `a list of ${roles.join(', ')}, or ${ledgerRole} alone`,
+      names.join(','),
+    );
   return chosen;
 }

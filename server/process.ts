@@ -75,6 +75,7 @@ async function startParts(
   const usageParts = createUsageStore(config.usage, {
     identity: `${config.podName}_${randomBytes(4).toString('hex')}`,
     ...(isRpc ? { epochMirror: openEpochMirror(config, transport, log) } : {}),
+    ...(config.ledger === undefined ? {} : { ledger: config.ledger }),
     clock,
     log: log.child({ part: 'usage' }),
     metrics,
@@ -118,6 +119,7 @@ async function startParts(
     roles: config.roles,
     configs,
     ...usageParts,
+    ...(config.ledger === undefined ? {} : { ledger: usageParts.feed }),
     ...(isRpc
       ? {
           tokenLosses: createKubeTokenLossReports({ transport, namespace: config.namespace, log }),
