@@ -1,3 +1,5 @@
+import { isLedgerPath } from './dashboard/ledger/endpoints.js';
+import type { Ledger } from '../core/ledger/ledger.js';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import type { Quotas } from '../core/config/platform.js';
@@ -35,6 +37,8 @@ export type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instrument
     readonly programmedTimeoutMs?: number;
     /** Limit on the calls of one authToken. Default: no limit. */
     readonly rateLimit?: RateLimit;
+    /** Where decisions and their cost are read. Default: nowhere. */
+    readonly ledger?: Ledger;
   };
   /** Handles further paths of this process; true when it has answered. */
   readonly handle?: (request: IncomingMessage, response: ServerResponse) => boolean;
@@ -95,7 +99,10 @@ export function createServer(deps: ServerDeps): Server {
   function dispatch(request: IncomingMessage, response: ServerResponse): void {
     // The paths of deliveries begin like those of JSON-RPC, where the next segment is a chain.
     if (dataPlane?.deliver(request, response) === true) return;
-    if (dataPlane !== undefined && isRpcPath(request.url ?? '')) return dataPlane.route(request, response);
+    const url = request.url ?? '';
+    if (dashboard !== undefined && isLedgerPath(url))
+      return void dashboard.app(request, response, () => answerNotFound(response));
+    if (dataPlane !== undefined && isRpcPath(url)) return dataPlane.route(request, response);
     if (opsHttp === undefined && ops.handle(request, response)) return;
     if (deps.handle?.(request, response) === true) return;
     if (openRpc !== undefined && request.method === 'GET' && request.url === '/openrpc.json')
@@ -151,13 +158,14 @@ export function createServer(deps: ServerDeps): Server {
 }
 
 function createDashboardRole(deps: ServerDeps, instruments: Instruments) {
-  const { configs, messages, clock, log } = deps;
+  const { configs, messages, usage, clock, log } = deps;
   if (deps.dashboard === undefined || messages === undefined)
     throw new Error('the dashboard role needs resources, master keys and funding messages');
   const app: RequestHandler = createDashboard({
     ...deps.dashboard,
     configs,
     fundingMessages: messages,
+    usage,
     clock,
     log,
     instruments,

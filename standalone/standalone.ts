@@ -29,7 +29,7 @@ import type { StandaloneConfig } from './config.js';
 import type { Console } from './console.js';
 import { describeConnection } from './connection.js';
 import { createConnectionFile } from './connection-file.js';
-import { startLedger } from './ledger.js';
+import { startLedger, type RunningLedger } from './ledger.js';
 import { reportLife } from './life.js';
 import { countStates } from './resource-state.js';
 import { openLogFile } from './log-file.js';
@@ -121,8 +121,9 @@ async function startParts(
     metrics,
   });
   onStop(() => usage.stop());
+  let ledger: RunningLedger | undefined;
   if (config.ledger) {
-    const ledger = await startLedger({
+    const started = await startLedger({
       directory: directory.ledgerDirectory,
       durability: config.durability,
       feed: usage.feed,
@@ -130,7 +131,8 @@ async function startParts(
       log: log.child({ part: 'ledger' }),
       metrics,
     });
-    onStop(() => ledger.stop());
+    onStop(() => started.stop());
+    ledger = started;
   }
   const chains = createChains({
     log,
@@ -192,7 +194,13 @@ async function startParts(
     tokenLosses,
     servingReports,
     priceHeadersDirectory: directory.priceHeadersDirectory,
-    dashboard: { resources, masterKeys, webhookUrls: webhookRules, quotas: config.platform.quotas },
+    dashboard: {
+      resources,
+      masterKeys,
+      webhookUrls: webhookRules,
+      quotas: config.platform.quotas,
+      ...(ledger === undefined ? {} : { ledger: ledger.ledger }),
+    },
     recentRefusals: refusals,
     ...(config.ledger ? { ledger: usage.feed } : {}),
     handle: createStatusEndpoint({

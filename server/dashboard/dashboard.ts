@@ -14,6 +14,8 @@ import { createRequestIds } from '../http/request-id.js';
 import type { DashboardDeps, Tools } from './deps.js';
 import { createEndpoints, prefix } from './endpoints.js';
 import { renderError } from './errors.js';
+import { ledgerEndpoints, ledgerPrefix } from './ledger/endpoints.js';
+import { createLedgerRouter } from './ledger/router.js';
 import { createOpenApi } from './openapi.js';
 import { createParsers } from './parse.js';
 import { createProgrammedWait } from './programmed.js';
@@ -43,7 +45,7 @@ export function createDashboard(deps: DashboardDeps): Express {
   };
   const endpoints = createEndpoints(tools);
   const authenticator = createAuthenticator({ resources, configs, masterKeys, clock });
-  const openApi = createOpenApi(endpoints);
+  const openApi = createOpenApi(endpoints, ledgerEndpoints);
   const limit = createLimit(deps);
   const bodies = createBodyAdmission({
     totalBytes: 64 * maxBodyBytes,
@@ -66,6 +68,13 @@ export function createDashboard(deps: DashboardDeps): Express {
     throw new DomainError('NOT_FOUND', `There is no ${request.method} ${request.baseUrl}${request.path}`);
   });
   app.use(prefix, answerError(deps));
+  const { usage, ledger } = deps;
+  app.use(ledgerPrefix, observe(deps), cors(corsOptions));
+  app.use(
+    ledgerPrefix,
+    createLedgerRouter(ledgerEndpoints, { ledger, usage, configs, clock, authenticator, limit }),
+    answerError(deps),
+  );
   return app;
 }
 
@@ -74,7 +83,7 @@ const corsOptions: cors.CorsOptions = {
   origin: '*',
   methods: ['GET', 'POST', 'PATCH', 'DELETE'],
   allowedHeaders: ['authToken', 'apiKey', 'Content-Type', 'X-Request-Id'],
-  exposedHeaders: ['X-Programmed', 'X-Request-Id', 'Retry-After'],
+  exposedHeaders: ['X-Programmed', 'X-Request-Id', 'Retry-After', 'ETag'],
   maxAge: 86_400,
 };
 

@@ -1,5 +1,6 @@
 import type { Quota, Quotas } from '../../core/config/platform.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
+import type { Ledger } from '../../core/ledger/ledger.js';
 import type { Logger } from '../../core/log.js';
 import type { FundingMessages } from '../../core/usage/funding-messages.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
@@ -12,12 +13,17 @@ import type { Instruments } from '../ops/instruments.js';
 import type { Parsers } from './parse.js';
 import type { ProgrammedWait } from './programmed.js';
 import type { Turns } from './turns.js';
+import type { LedgerTools } from './ledger/endpoint.js';
 import type { Writes } from './writes.js';
 
 export type DashboardDeps = {
   readonly resources: Pick<ResourceStore, 'get' | 'list' | 'apply' | 'delete'>;
-  readonly configs: Pick<ConfigStore, 'findByKey' | 'getLatest' | 'getPaymaster'>;
+  readonly configs: Pick<ConfigStore, 'findByKey' | 'getLatest' | 'getPaymaster' | 'getChain'>;
   readonly fundingMessages: FundingMessages;
+  /** Present use of limits and balances. */
+  readonly usage: LedgerTools['usage'];
+  /** Where decisions and their cost are kept. Default: nowhere, and its endpoints answer 501. */
+  readonly ledger?: Ledger;
   readonly masterKeys: MasterKeys;
   readonly clock: Clock;
   readonly log: Logger;

@@ -53,6 +53,7 @@ const errorRows = {
   INVALID_SIGNATURE: { status: 400, message: 'Invalid signature' },
   USER_NOT_FOUND: { status: 404, message: 'User not found' },
   QUOTA_EXCEEDED: { status: 400 },
+  LEDGER_OFF: { status: 501 },
   // Codes of the JSON-RPC edge: nothing here throws them.
   RPC_PARSE_ERROR: internal,
   RPC_INVALID_REQUEST: internal,

@@ -1,3 +1,5 @@
+import type { LedgerEndpoint } from './ledger/endpoint.js';
+import { ledgerPaths } from './ledger/openapi.js';
 import type { StructuralSchema } from '../../core/schema/structural.js';
 import type { Endpoint } from './endpoint.js';
 import { prefix } from './endpoints.js';
@@ -8,7 +10,10 @@ import { deliveryPath, webhookCall } from './openapi-webhook.js';
 import { spellings } from './router.js';
 
 /** The OpenAPI 3.1 document of the API, made from the same table and schemas that serve it. */
-export function createOpenApi(endpoints: readonly Endpoint[]): JsonSchema {
+export function createOpenApi(
+  endpoints: readonly Endpoint[],
+  ledgerEndpoints: readonly LedgerEndpoint[],
+): JsonSchema {
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const endpoint of endpoints)
     spellings(endpoint.path).forEach((path, index) => {
@@ -25,7 +30,11 @@ export function createOpenApi(endpoints: readonly Endpoint[]): JsonSchema {
         'Creates paymasters, registers the contracts whose methods they sponsor, and sets their rules. Every path has two spellings.',
     },
     servers: [{ url: prefix }],
-    paths: { ...paths, '/api/v1/webhooks/{policyId}/deliveries': deliveryPath },
+    paths: {
+      ...paths,
+      ...ledgerPaths(ledgerEndpoints),
+      '/api/v1/webhooks/{policyId}/deliveries': deliveryPath,
+    },
     webhooks: webhookCall,
     components: {
       schemas: { Error: errorSchema },

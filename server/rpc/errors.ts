@@ -45,6 +45,7 @@ export const rpcErrors = {
   INVALID_SIGNATURE: internal,
   USER_NOT_FOUND: internal,
   QUOTA_EXCEEDED: internal,
+  LEDGER_OFF: internal,
 } as const satisfies Record<ErrorCode, RpcErrorRow>;
 
 /** One failed call, ready to be written: `body` is the JSON text of the `error` member. */

@@ -89,6 +89,7 @@ export async function startDashboard({
     const stores = await world.openReplica();
     const replica = await listen({
       ...stores,
+      usage: world.usage,
       masterKeys,
       clock,
       log: silentLogger,

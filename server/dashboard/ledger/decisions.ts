@@ -1,0 +1,164 @@
+import { DomainError } from '../../../core/errors.js';
+import type { DecisionQuery, DecisionView } from '../../../core/ledger/query.js';
+import type { Ledger } from '../../../core/ledger/ledger.js';
+import { isRecordId } from '../../../core/ledger/record-id.js';
+import { refusals, type RefusalReason } from '../../../core/refusal.js';
+import { record } from '../../../core/schema/json-schema.js';
+import { formatInstant } from '../../../core/units/time.js';
+import { formatCursor, parseCursor } from './cursor.js';
+import {
+  decisionExample,
+  decisionSchema,
+  renderDecision,
+  renderTrace,
+  tracedDecisionSchema,
+} from './decision-record.js';
+import { endpoint, type Table } from './endpoint.js';
+import { address, hash, instant, integer, oneOf, text, uuid } from './parameters.js';
+import { rangeOf } from './range.js';
+import { requireLedger } from './require-ledger.js';
+import * as schemas from './schemas.js';
+
+const pageSize = 100;
+const maxPageSize = 1000;
+/** Rows of one CSV answer; a longer range has to be asked for in parts. */
+const maxTableRows = 1_000_000;
+
+export const decisionsEndpoint = endpoint({
+  operationId: 'listDecisions',
+  summary: 'What was decided about every request, the newest first',
+  path: '/decisions',
+  parameters: {
+    from: instant('Begin, rounded down to a minute. Default: a day before the end.'),
+    to: instant('End (exclusive), rounded up to a minute; may be in the future. Default: now.'),
+    paymasterId: uuid('Only of this paymaster. Default: all of the organisation.'),
+    sender: address('Only of this account.'),
+    verdict: oneOf('Only with this verdict.', ['sponsored', 'refused', 'committed']),
+    reason: oneOf('Only refused for this reason.', Object.keys(refusals) as RefusalReason[]),
+    userOpHash: hash('Only of this operation. Known for what was signed once it is mined.'),
+    requestId: text(
+      'Only of this request: the id in our answer, or the X-Request-Id that the caller sent.',
+      128,
+    ),
+    cursor: text('`cursor` of the answer before; all other parameters as before.', 400),
+    limit: integer(`Decisions of a page. Default ${pageSize}.`, 1, maxPageSize),
+  },
+  schema: record({
+    from: schemas.time,
+    to: schemas.time,
+    decisions: { type: 'array', items: decisionSchema },
+    cursor: { ...schemas.textOrNull, description: 'For the next page; null on the last one.' },
+  }),
+  example: {
+    from: '2025-12-31T00:01:00.000Z',
+    to: '2026-01-01T00:01:00.000Z',
+    decisions: [decisionExample],
+    cursor: null,
+  },
+
+  async answer(tools, { principal, given }) {
+    const ledger = requireLedger(tools);
+    const { cursor, limit = pageSize, from, to, ...filters } = given;
+    const asked = { organisation: principal.tenant, ...filters };
+    const bound = { ...asked, from, to };
+    const position = cursor === undefined ? undefined : parseCursor(cursor, bound);
+    const range = position ?? rangeOf(given, tools.clock.now(), { defaultDays: 1, maxDays: 4000 });
+    const query: DecisionQuery = {
+      ...asked,
+      from: range.from,
+      to: range.to,
+      ...(position === undefined ? {} : { before: position.before }),
+      limit,
+    };
+    const { decisions, next } = await ledger.decisions(query);
+    return {
+      data: {
+        from: formatInstant(range.from),
+        to: formatInstant(range.to),
+        decisions: decisions.map(renderDecision),
+        cursor:
+          next === undefined ? null : formatCursor({ from: range.from, to: range.to, before: next }, bound),
+      },
+      table: tableOf(ledger, query),
+    };
+  },
+});
+
+export const decisionEndpoint = endpoint({
+  operationId: 'getDecision',
+  summary: 'One decision, with what led to it and how it ended',
+  path: '/decisions/:id',
+  parameters: {},
+  schema: tracedDecisionSchema,
+  example: { ...decisionExample, trace: [{ step: 'decision', verdict: 'sponsored' }] },
+
+  async answer(tools, { principal, params }) {
+    const ledger = requireLedger(tools);
+    const { id = '' } = params;
+    const view = isRecordId(id) ? await ledger.decision(principal.tenant, id) : undefined;
+    if (view === undefined)
+      throw new DomainError('NOT_FOUND', 'There is no such decision of this organisation');
+    return { data: { ...renderDecision(view), trace: renderTrace(view.decision) } };
+  },
+});
+
+const columns = [
+  'id',
+  'at',
+  'verdict',
+  'reason',
+  'detail',
+  'method',
+  'requestId',
+  'callerRequestId',
+  'paymasterId',
+  'chainId',
+  'mode',
+  'sender',
+  'nonce',
+  'userOpHash',
+  'calls',
+  'maxCostWei',
+  'maxCost',
+  'validUntil',
+  'token',
+] as const;
+const settlementColumns = [
+  'outcome',
+  'transactionHash',
+  'blockNumber',
+  'success',
+  'actualGasCostWei',
+  'actualGasCost',
+  'actualGasUsed',
+] as const;
+
+function tableOf(ledger: Ledger, query: DecisionQuery): Table {
+  return {
+    columns: [...columns, ...settlementColumns],
+    async *pages() {
+      let before = query.before;
+      for (let rows = 0; rows < maxTableRows;) {
+        const page = await ledger.decisions({
+          ...query,
+          ...(before === undefined ? {} : { before }),
+          limit: maxPageSize,
+        });
+        yield page.decisions.map(rowOf);
+        rows += page.decisions.length;
+        if (page.next === undefined) return;
+        before = page.next;
+      }
+      yield [[`more than ${maxTableRows} rows: ask for a shorter range`]];
+    },
+  };
+}
+
+function rowOf(view: DecisionView): readonly unknown[] {
+  const decision = renderDecision(view);
+  const settlement = (decision['settlement'] ?? {}) as Readonly<Record<string, unknown>>;
+  return [
+    ...columns.map((column) => decision[column]),
+    ...settlementColumns.map((column) => settlement[column]),
+  ];
+}

@@ -1,0 +1,52 @@
+import type { ConfigStore } from '../../../core/config/config-store.js';
+import type { Ledger } from '../../../core/ledger/ledger.js';
+import type { JsonSchema } from '../../../core/schema/json-schema.js';
+import type { Clock } from '../../../core/units/time.js';
+import type { UsageStore } from '../../../core/usage/usage-store.js';
+import type { Principal } from '../auth.js';
+import type { Given, Parameters } from './parameters.js';
+
+/** What the endpoints below `/api/v1` use. */
+export type LedgerTools = {
+  /** Undefined: no ledger is kept. */
+  readonly ledger: Ledger | undefined;
+  readonly usage: Pick<UsageStore, 'counters' | 'accounts' | 'now'>;
+  readonly configs: Pick<ConfigStore, 'getPaymaster' | 'getChain'>;
+  readonly clock: Clock;
+};
+
+/** A question about the organisation of the caller's authToken. */
+export type LedgerEndpoint<P extends Parameters = Parameters> = {
+  readonly operationId: string;
+  readonly summary: string;
+  /** Below `/api/v1`; parameters as `:name`. */
+  readonly path: string;
+  readonly parameters: P;
+  readonly schema: JsonSchema;
+  readonly example: object;
+  readonly answer: (tools: LedgerTools, asked: Asked<P>) => Promise<LedgerAnswer>;
+};
+
+export type Asked<P extends Parameters> = {
+  readonly principal: Principal;
+  readonly given: Given<P>;
+  /** Parameters of the path. */
+  readonly params: Readonly<Record<string, string>>;
+};
+
+export type LedgerAnswer = {
+  readonly data: object;
+  /** The same as a table; absent: JSON only. */
+  readonly table?: Table;
+};
+
+export type Table = {
+  readonly columns: readonly string[];
+  /** Page by page, so that a long table needs no memory. */
+  readonly pages: () => AsyncIterable<readonly (readonly unknown[])[]>;
+};
+
+/** Keeps the parameters of an endpoint tied to what its handler is given. */
+export function endpoint<const P extends Parameters>(row: LedgerEndpoint<P>): LedgerEndpoint {
+  return row as unknown as LedgerEndpoint;
+}

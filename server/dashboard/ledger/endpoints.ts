@@ -1,0 +1,23 @@
+import { decisionEndpoint, decisionsEndpoint } from './decisions.js';
+import type { LedgerEndpoint } from './endpoint.js';
+import { fundsEndpoint } from './funds.js';
+import { limitsEndpoint } from './limits.js';
+import { usageEndpoint } from './usage.js';
+
+export const ledgerPrefix = '/api/v1';
+
+const path = /^\/+api\/+v1\/+(?:usage|decisions|limits|funds)(?:[/?]|$)/;
+
+/** JSON-RPC has the same prefix; its next segment is the number of a chain. */
+export function isLedgerPath(url: string): boolean {
+  return path.test(url);
+}
+
+/** Everything below {@link ledgerPrefix} that the dashboard role answers. */
+export const ledgerEndpoints: readonly LedgerEndpoint[] = [
+  usageEndpoint,
+  decisionsEndpoint,
+  decisionEndpoint,
+  limitsEndpoint,
+  fundsEndpoint,
+];

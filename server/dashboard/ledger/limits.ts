@@ -1,0 +1,131 @@
+import { compileLimits, limitShares } from '../../../core/policy/spending-limit/shares.js';
+import { record, type JsonSchema } from '../../../core/schema/json-schema.js';
+import { toAddressKey, zeroAddress } from '../../../core/units/address.js';
+import { formatInstant } from '../../../core/units/time.js';
+import { formatDecimal, gwei } from '../../../core/units/wei.js';
+import { endpoint } from './endpoint.js';
+import { ownPaymaster } from './own-paymaster.js';
+import { address, uuid } from './parameters.js';
+import * as schemas from './schemas.js';
+
+const weiPerGwei = 1_000_000_000n;
+const figure: JsonSchema = {
+  description:
+    'COUNT: a number. NATIVE_ASSET: wei as decimal text. Null: counted per account, and no sender was named.',
+  anyOf: [{ type: 'integer', minimum: 0 }, schemas.weiOrNull],
+};
+
+const columns = [
+  'policy',
+  'name',
+  'scope',
+  'unit',
+  'threshold',
+  'used',
+  'reserved',
+  'remaining',
+  'resetsAt',
+] as const;
+
+export const limitsEndpoint = endpoint({
+  operationId: 'getLimits',
+  summary: 'How much of each spending limit is used now',
+  path: '/limits',
+  parameters: {
+    paymasterId: uuid('The paymaster; required.'),
+    sender: address('The account whose share of limits per account is shown.'),
+  },
+  schema: record({
+    limits: {
+      type: 'array',
+      items: record({
+        policy: { ...schemas.uuid, description: '`_id` of the policy.' },
+        name: schemas.text,
+        scope: { enum: ['PAYMASTER', 'SMART_ACCOUNT'] },
+        unit: { enum: ['COUNT', 'NATIVE_ASSET'] },
+        threshold: figure,
+        used: { ...figure, description: 'Spent by operations that were mined.' },
+        reserved: { ...figure, description: 'Promised to operations that may still be mined.' },
+        remaining: figure,
+        resetsAt: schemas.time,
+        rendered: {
+          description: 'The same in coins; null for counts.',
+          anyOf: [
+            { type: 'null' },
+            record({
+              threshold: schemas.text,
+              used: schemas.textOrNull,
+              reserved: schemas.textOrNull,
+              remaining: schemas.textOrNull,
+            }),
+          ],
+        },
+      }),
+    },
+  }),
+  example: {
+    limits: [
+      {
+        policy: '7e0b4a52-6d7f-5d8a-9a51-0f3b1f1f6a11',
+        name: 'a thousand a day',
+        scope: 'PAYMASTER',
+        unit: 'COUNT',
+        threshold: 1000,
+        used: 12,
+        reserved: 3,
+        remaining: 985,
+        resetsAt: '2026-01-02T00:00:00.000Z',
+        rendered: null,
+      },
+    ],
+  },
+
+  async answer(tools, { principal, given }) {
+    const config = await ownPaymaster(tools, principal, given.paymasterId);
+    const compiled = compileLimits(config.limits);
+    const sender = given.sender ?? toAddressKey(zeroAddress);
+    const shares = limitShares(compiled, sender, gwei(0), tools.usage.now());
+    const counters = await tools.usage.counters(config.chainId, shares);
+    const limits = compiled.map(({ policyId, name, perSender, unit, threshold }, index) => {
+      const { used, reserved } = counters[index]!;
+      const isKnown = !perSender || given.sender !== undefined;
+      const amounts = {
+        threshold,
+        used: isKnown ? used : null,
+        reserved: isKnown ? reserved : null,
+        remaining: isKnown ? Math.max(0, threshold - used - reserved) : null,
+      };
+      return {
+        policy: policyId,
+        name,
+        scope: perSender ? 'SMART_ACCOUNT' : 'PAYMASTER',
+        unit,
+        ...(unit === 'COUNT' ? amounts : each(amounts, (amount) => wei(amount).toString())),
+        resetsAt: formatInstant(shares[index]!.window.until),
+        rendered: unit === 'COUNT' ? null : each(amounts, (amount) => formatDecimal(wei(amount), 18)),
+      };
+    });
+    return {
+      data: { limits },
+      table: {
+        columns,
+        async *pages() {
+          yield limits.map((limit) =>
+            columns.map((column) => (limit as Readonly<Record<string, unknown>>)[column]),
+          );
+        },
+      },
+    };
+  },
+});
+
+const wei = (amount: number): bigint => BigInt(amount) * weiPerGwei;
+
+function each(
+  amounts: Readonly<Record<string, number | null>>,
+  render: (amount: number) => string,
+): Readonly<Record<string, string | null>> {
+  return Object.fromEntries(
+    Object.entries(amounts).map(([name, amount]) => [name, amount === null ? null : render(amount)]),
+  );
+}

@@ -1,0 +1,21 @@
+import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
+import { paymasterIdOf } from '../../../core/config/ids.js';
+import { DomainError, invalidInput } from '../../../core/errors.js';
+import type { Principal } from '../auth.js';
+import type { LedgerTools } from './endpoint.js';
+
+/** The served config of a paymaster of the caller's organisation. A paymaster of another one is unknown. */
+export async function ownPaymaster(
+  { configs }: Pick<LedgerTools, 'configs'>,
+  { namespace, tenant }: Principal,
+  paymasterId: string | undefined,
+): Promise<PaymasterConfig> {
+  if (paymasterId === undefined)
+    throw invalidInput([{ field: 'paymasterId', expected: 'given: the id of one paymaster' }]);
+  const config = (await configs.getPaymaster(paymasterId))?.config;
+  // The id is made from the tenant, so that of a former tenant of the namespace differs.
+  const isOwn = config?.namespace === namespace && paymasterIdOf(tenant, config.objectName) === paymasterId;
+  if (config === undefined || !isOwn)
+    throw new DomainError('NOT_FOUND', 'The organisation has no served paymaster with this paymasterId');
+  return config;
+}

@@ -1,0 +1,126 @@
+import { invalidInput, quote, type Problem } from '../../../core/errors.js';
+import type { JsonSchema } from '../../../core/schema/json-schema.js';
+import { isAddressText, toAddressKey, type AddressKey } from '../../../core/units/address.js';
+import { isHexBytes, hexSize, type Hex } from '../../../core/units/hex.js';
+import { parseInstant, type EpochMs } from '../../../core/units/time.js';
+
+/** A parameter of a query: how its text is read, and what OpenAPI says about it. */
+export type Parameter<T> = {
+  readonly description: string;
+  readonly schema: JsonSchema;
+  /** What a text must be, for the error. */
+  readonly expected: string;
+  /** Undefined for a text that it cannot be. */
+  readonly parse: (text: string) => T | undefined;
+};
+
+export type Parameters = Readonly<Record<string, Parameter<unknown>>>;
+/** The values that were given, by name. */
+export type Given<P extends Parameters> = {
+  readonly [Name in keyof P]?: P[Name] extends Parameter<infer T> ? T : never;
+};
+
+/** Reads a query string. Throws INVALID_INPUT that names every unknown, repeated or wrong parameter. */
+export function readParameters<P extends Parameters>(search: string, parameters: P): Given<P> {
+  const problems: Problem[] = [];
+  const given: Record<string, unknown> = {};
+  const texts = Map.groupBy(new URLSearchParams(search), ([name]) => name);
+  for (const [name, [first, ...more]] of texts) {
+    const parameter = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
+    const text = first?.[1] ?? '';
+    if (parameter === undefined) {
+      const known = Object.keys(parameters).join(', ');
+      problems.push({ field: 'query', expected: `made of ${known}`, value: quote(name) });
+      continue;
+    }
+    const { expected, parse } = parameter;
+    if (more.length > 0)
+      problems.push({ field: name, expected: 'given once', value: `${texts.get(name)?.length} times` });
+    const value = parse(text);
+    if (value === undefined) problems.push({ field: name, expected, value: quote(text) });
+    given[name] = value;
+  }
+  if (problems.length > 0) throw invalidInput(problems);
+  return given as Given<P>;
+}
+
+export function instant(description: string): Parameter<EpochMs> {
+  return {
+    description,
+    schema: { type: 'string', format: 'date-time' },
+    expected: 'a time in UTC such as 2026-01-31T00:00:00Z',
+    parse: (text) => {
+      const at = parseInstant(text);
+      return at !== undefined && text.endsWith('Z') && at >= 0 ? at : undefined;
+    },
+  };
+}
+
+export function oneOf<const T extends string>(description: string, values: readonly T[]): Parameter<T> {
+  return {
+    description,
+    schema: { type: 'string', enum: values },
+    expected: `one of ${values.map((value) => `"${value}"`).join(', ')}`,
+    parse: (text) => values.find((value) => value === text),
+  };
+}
+
+export function integer(description: string, minimum: number, maximum: number): Parameter<number> {
+  return {
+    description,
+    schema: { type: 'integer', minimum, maximum },
+    expected: `an integer from ${minimum} to ${maximum}`,
+    parse: (text) => {
+      const value = /^\d{1,9}$/.test(text) ? Number(text) : -1;
+      return value >= minimum && value <= maximum ? value : undefined;
+    },
+  };
+}
+
+export function boolean(description: string): Parameter<boolean> {
+  return {
+    description,
+    schema: { type: 'boolean' },
+    expected: 'true or false',
+    parse: (text) => (text === 'true' || text === 'false' ? text === 'true' : undefined),
+  };
+}
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+export function uuid(description: string): Parameter<string> {
+  return {
+    description,
+    schema: { type: 'string', format: 'uuid' },
+    expected: 'a UUID in lowercase',
+    parse: (text) => (uuidPattern.test(text) ? text : undefined),
+  };
+}
+
+export function address(description: string): Parameter<AddressKey> {
+  return {
+    description,
+    schema: { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' },
+    expected: 'an address: 0x and 40 hex digits',
+    parse: (text) => (isAddressText(text) ? toAddressKey(text) : undefined),
+  };
+}
+
+export function hash(description: string): Parameter<Hex> {
+  return {
+    description,
+    schema: { type: 'string', pattern: '^0x[0-9a-fA-F]{64}$' },
+    expected: '0x and 64 hex digits',
+    parse: (text) => (isHexBytes(text) && hexSize(text) === 32 ? (text.toLowerCase() as Hex) : undefined),
+  };
+}
+
+/** Visible ASCII characters. */
+export function text(description: string, maxLength: number): Parameter<string> {
+  return {
+    description,
+    schema: { type: 'string', minLength: 1, maxLength },
+    expected: `1 to ${maxLength} visible ASCII characters`,
+    parse: (given) => (/^[\x21-\x7e]+$/.test(given) && given.length <= maxLength ? given : undefined),
+  };
+}

@@ -1,0 +1,35 @@
+import { formatInstant, type EpochMs } from '../../../core/units/time.js';
+import { invalidInput } from '../../../core/errors.js';
+import { endOf, startOf, type Range } from '../../../core/ledger/steps.js';
+
+const dayMs = 86_400_000;
+
+/**
+ * The range of a query, widened to whole minutes. Without `to` it ends now, and without `from` it begins `defaultDays`
+ * before its end; `to` may be in the future. Throws INVALID_INPUT for a range that is empty, reversed or too long.
+ */
+export function rangeOf(
+  { from, to }: Partial<Range>,
+  now: EpochMs,
+  { defaultDays, maxDays }: { readonly defaultDays: number; readonly maxDays: number },
+): Range {
+  const last = to ?? now;
+  const first = from ?? (Math.max(0, last - defaultDays * dayMs) as EpochMs);
+  if (first >= last)
+    throw invalidInput([
+      { field: 'from', expected: `before to (${formatInstant(last)})`, value: formatInstant(first) },
+    ]);
+  if (last - first > maxDays * dayMs)
+    throw invalidInput([
+      {
+        field: 'to',
+        expected: `at most ${maxDays} days after from (${formatInstant(first)})`,
+        value: formatInstant(last),
+      },
+    ]);
+  return widened({ from: first, to: last }, 'minute');
+}
+
+export function widened({ from, to }: Range, unit: 'minute' | 'day'): Range {
+  return { from: startOf(from, unit), to: startOf(to, unit) === to ? to : endOf(to, unit) };
+}

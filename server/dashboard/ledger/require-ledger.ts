@@ -1,0 +1,12 @@
+import { DomainError } from '../../../core/errors.js';
+import type { Ledger } from '../../../core/ledger/ledger.js';
+import type { LedgerTools } from './endpoint.js';
+
+/** Throws LEDGER_OFF, which says what to set. */
+export function requireLedger({ ledger }: Pick<LedgerTools, 'ledger'>): Ledger {
+  if (ledger !== undefined) return ledger;
+  throw new DomainError(
+    'LEDGER_OFF',
+    'No ledger is kept here: set PAYMASTER_LEDGER_URL to a PostgreSQL database (in the chart ledger.enabled with ledger.postgres), or run the standalone server without PAYMASTER_LEDGER=off',
+  );
+}

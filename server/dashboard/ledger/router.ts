@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import express, { type IRouter, type Request, type Response } from 'express';
+import type { Authenticator, Principal } from '../auth.js';
+import { credentialsRequired } from '../errors.js';
+import { csvLine } from './csv.js';
+import type { LedgerAnswer, LedgerEndpoint, LedgerTools, Table } from './endpoint.js';
+import { readParameters } from './parameters.js';
+
+export type LedgerRouterDeps = LedgerTools & {
+  readonly authenticator: Authenticator;
+  /** Throws RATE_LIMITED when the caller has to wait. */
+  readonly limit: (principal: Principal) => void;
+};
+
+/** Answers JSON, or CSV to those who prefer it. Errors go to the application's one error handler. */
+export function createLedgerRouter(endpoints: readonly LedgerEndpoint[], deps: LedgerRouterDeps): IRouter {
+  const router = express.Router();
+  for (const endpoint of endpoints)
+    router.get(endpoint.path, async (request, response) => {
+      response.locals['route'] = `GET ${endpoint.path}`;
+      const { authenticator, limit } = deps;
+      const token = request.get('authToken')?.trim() || undefined;
+      // The text of the organisation's other endpoint: the token alone is missing.
+      const principal = token === undefined ? undefined : await authenticator.principal(token);
+      if (principal === undefined) throw credentialsRequired(2);
+      limit(principal);
+      const { search } = new URL(request.url, 'http://localhost');
+      const given = readParameters(search, endpoint.parameters);
+      const params = { id: String(request.params['id'] ?? '') };
+      const answer = await endpoint.answer(deps, { principal, given, params });
+      await send(request, response, answer);
+    });
+  return router;
+}
+
+async function send(request: Request, response: Response, { data, table }: LedgerAnswer): Promise<void> {
+  response.set('Vary', 'Accept');
+  const isTable = table !== undefined && request.accepts(['application/json', 'text/csv']) === 'text/csv';
+  if (isTable) return sendTable(response, table);
+  const body = JSON.stringify({ data });
+  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+  // To be asked again each time: an answer changes when an operation is mined.
+  response.set('Cache-Control', 'private, no-cache').set('ETag', etag);
+  if (request.get('if-none-match') === etag) response.status(304).end();
+  else response.type('application/json').send(body);
+}
+
+/** Writes page after page, as fast as the client reads; a client that goes away ends it. */
+async function sendTable(response: Response, { columns, pages }: Table): Promise<void> {
+  response.type('text/csv').set('Cache-Control', 'private, no-store');
+  response.write(csvLine(columns));
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  try {
+    for await (const rows of pages()) {
+      const isFull = !response.write(rows.map(csvLine).join(''));
+      if (gone.signal.aborted) return;
+      if (isFull) await once(response, 'drain', { signal: gone.signal });
+    }
+    response.end();
+  } catch (error) {
+    // Half a table must not look like a whole one.
+    response.destroy();
+    if (!gone.signal.aborted) throw error;
+  }
+}

@@ -1,0 +1,15 @@
+import type { JsonSchema } from '../../../core/schema/json-schema.js';
+
+export const text: JsonSchema = { type: 'string' };
+export const textOrNull: JsonSchema = { type: ['string', 'null'] };
+export const time: JsonSchema = { type: 'string', format: 'date-time', description: 'UTC.' };
+export const timeOrNull: JsonSchema = { type: ['string', 'null'], format: 'date-time', description: 'UTC.' };
+export const count: JsonSchema = { type: 'integer', minimum: 0 };
+export const wei: JsonSchema = { type: 'string', pattern: '^-?\\d+$' };
+export const weiOrNull: JsonSchema = { type: ['string', 'null'], pattern: '^-?\\d+$' };
+export const coins: JsonSchema = { type: 'string', description: 'The same in coins, as decimal text.' };
+export const coinsOrNull: JsonSchema = { ...coins, type: ['string', 'null'] };
+export const address: JsonSchema = { type: 'string', pattern: '^0x[0-9a-f]{40}$' };
+export const addressOrNull: JsonSchema = { type: ['string', 'null'], pattern: '^0x[0-9a-f]{40}$' };
+export const hashOrNull: JsonSchema = { type: ['string', 'null'], pattern: '^0x[0-9a-f]{64}$' };
+export const uuid: JsonSchema = { type: 'string', format: 'uuid' };

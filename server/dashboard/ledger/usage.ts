@@ -1,0 +1,180 @@
+import { DomainError, invalidInput } from '../../../core/errors.js';
+import { usageGroups, usageSteps, type UsageGroup, type UsageRow } from '../../../core/ledger/query.js';
+import { record } from '../../../core/schema/json-schema.js';
+import { formatInstant } from '../../../core/units/time.js';
+import { formatDecimal } from '../../../core/units/wei.js';
+import { amount } from './amounts.js';
+import { endpoint } from './endpoint.js';
+import { boolean, instant, oneOf, uuid } from './parameters.js';
+import { rangeOf, widened } from './range.js';
+import { requireLedger } from './require-ledger.js';
+import * as schemas from './schemas.js';
+
+const maxRows = 10_000;
+const groups = Object.keys(usageGroups) as UsageGroup[];
+
+const columns = [
+  'from',
+  'to',
+  'group',
+  'sponsored',
+  'refused',
+  'mined',
+  'reverted',
+  'expired',
+  'promisedWei',
+  'promised',
+  'spentWei',
+  'spent',
+  'senders',
+  'tokens',
+] as const;
+
+export const usageEndpoint = endpoint({
+  operationId: 'getUsage',
+  summary: 'What was sponsored, refused, mined and spent, by step of time and by one other property',
+  path: '/usage',
+  parameters: {
+    from: instant('Begin, rounded down to a minute. Default: 30 days before the end.'),
+    to: instant('End (exclusive), rounded up to a minute; may be in the future. Default: now.'),
+    step: oneOf('Length of a row, in UTC. Default day.', usageSteps),
+    groupBy: oneOf(
+      'One row per value. An operation with several calls counts in each of its contracts and methods, its money is divided among them; it counts in full for each of its policies. By sender only whole days are counted.',
+      groups,
+    ),
+    paymasterId: uuid('Only of this paymaster. Default: all of the organisation.'),
+    senders: boolean(
+      'Whether to count distinct senders of each row. Default true; null in rows longer than a day.',
+    ),
+  },
+  schema: record({
+    from: schemas.time,
+    to: schemas.time,
+    step: { enum: usageSteps },
+    groupBy: { enum: [...groups, null] },
+    additive: {
+      type: 'boolean',
+      description: 'False: an operation may count in several rows, so they do not add up.',
+    },
+    rows: {
+      type: 'array',
+      items: record({
+        from: schemas.time,
+        to: schemas.time,
+        group: { type: ['string', 'null'], description: 'Value of groupBy; null without one.' },
+        sponsored: schemas.count,
+        refused: schemas.count,
+        mined: { ...schemas.count, description: 'Reverted ones included: they were paid for.' },
+        reverted: schemas.count,
+        expired: { ...schemas.count, description: 'Signed, and never mined with our data.' },
+        promisedWei: schemas.wei,
+        promised: schemas.coins,
+        spentWei: schemas.wei,
+        spent: schemas.coins,
+        senders: { type: ['integer', 'null'], minimum: 0 },
+        tokens: {
+          type: 'array',
+          items: record({
+            address: schemas.address,
+            amount: { ...schemas.wei, description: 'In the smallest unit of the token.' },
+            decimals: { type: ['integer', 'null'] },
+            rendered: { type: ['string', 'null'] },
+          }),
+        },
+      }),
+    },
+  }),
+  example: {
+    from: '2026-01-01T00:00:00.000Z',
+    to: '2026-01-02T00:00:00.000Z',
+    step: 'day',
+    groupBy: 'method',
+    additive: true,
+    rows: [
+      {
+        from: '2026-01-01T00:00:00.000Z',
+        to: '2026-01-02T00:00:00.000Z',
+        group: '7e0b4a52-6d7f-5d8a-9a51-0f3b1f1f6a11:increment',
+        sponsored: 12,
+        refused: 1,
+        mined: 11,
+        reverted: 0,
+        expired: 1,
+        promisedWei: '4200000000000000',
+        promised: '0.0042',
+        spentWei: '1100000000000000',
+        spent: '0.0011',
+        senders: 3,
+        tokens: [],
+      },
+    ],
+  },
+
+  async answer(tools, { principal, given }) {
+    const ledger = requireLedger(tools);
+    const { step = 'day', groupBy, paymasterId, senders = true } = given;
+    if (groupBy === 'sender' && step === 'hour')
+      throw invalidInput([
+        { field: 'step', expected: '"day" or "month" with groupBy=sender', value: '"hour"' },
+      ]);
+    const asked = rangeOf(given, tools.clock.now(), {
+      defaultDays: 30,
+      maxDays: step === 'hour' ? 100 : 4000,
+    });
+    const range = groupBy === 'sender' ? widened(asked, 'day') : asked;
+    const rows = await ledger.usage({
+      organisation: principal.tenant,
+      paymasterId,
+      ...range,
+      step,
+      groupBy,
+      senders: senders && step !== 'month',
+      limit: maxRows,
+    });
+    if (rows.length > maxRows)
+      throw new DomainError(
+        'INVALID_INPUT',
+        `The answer has more than ${maxRows} rows: choose a larger step, a shorter range or one paymasterId.`,
+      );
+    const rendered = rows.map(renderRow);
+    return {
+      data: {
+        from: formatInstant(range.from),
+        to: formatInstant(range.to),
+        step,
+        groupBy: groupBy ?? null,
+        additive: groupBy === undefined || usageGroups[groupBy].additive,
+        rows: rendered,
+      },
+      table: {
+        columns,
+        async *pages() {
+          yield rendered.map((row) => columns.map((column) => row[column]));
+        },
+      },
+    };
+  },
+});
+
+function renderRow(row: UsageRow): Readonly<Record<string, unknown>> {
+  const { sponsored, refused, mined, reverted, expired } = row;
+  return {
+    from: formatInstant(row.from),
+    to: formatInstant(row.to),
+    group: row.group ?? null,
+    sponsored,
+    refused,
+    mined,
+    reverted,
+    expired,
+    ...amount('promised', row.promisedWei),
+    ...amount('spent', row.spentWei),
+    senders: row.senders ?? null,
+    tokens: row.tokens.map(({ address, decimals, amount: paid }) => ({
+      address,
+      amount: paid.toString(),
+      decimals: decimals ?? null,
+      rendered: decimals === undefined ? null : formatDecimal(paid, decimals),
+    })),
+  };
+}
