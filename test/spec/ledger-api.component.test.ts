@@ -1,0 +1,356 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { paymasterIdOf } from '../../core/config/ids.js';
+import { ledgerEndpoints, ledgerPrefix } from '../../server/dashboard/ledger/endpoints.js';
+import { acmeToken, chainId, otherToken, prefix, recordOf } from '../build/dashboard.js';
+import {
+  aDecision,
+  address,
+  alone,
+  anUnusedEnd,
+  aRefusal,
+  aSettlement,
+  at,
+  hex,
+  reservationOf,
+} from '../conformance/ledger-records.js';
+import { createMemoryLedger } from '../fakes/memory-ledger.js';
+import { useDashboard } from '../support/use-dashboard.js';
+
+// Questions about the ledger: their answers, whose they are, and what is said to a wrong one.
+
+const ledger = createMemoryLedger();
+const host = useDashboard({ ledger, operator: true, programmedTimeoutMs: 60_000 });
+const noon = at('2026-01-31T12:00:00Z');
+const range = 'from=2026-01-31T00:00:00Z&to=2026-02-01T00:00:00Z';
+const unknown = paymasterIdOf('acme', 'nobody');
+
+const mined = aDecision('acme', noon, { nonce: 1n, paymasterId: unknown, maxCostWei: 10n ** 18n });
+const expired = aDecision('acme', at('2026-01-31T12:00:01Z'), { nonce: 2n });
+const refused = aRefusal('acme', at('2026-01-31T12:00:02Z'), {
+  reason: 'CONTRACT_NOT_REGISTERED',
+  sender: address(5),
+  callerRequestId: 'again',
+  requestId: 'ours-1',
+  detail: '=HYPERLINK("a"), "b"',
+});
+const repeated = aRefusal('acme', at('2026-01-31T12:00:03Z'), {
+  reason: 'CONTRACT_NOT_REGISTERED',
+  callerRequestId: 'again',
+  requestId: 'ours-1',
+});
+const foreign = aDecision('other', noon, { callerRequestId: 'again' });
+
+type Answered = {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly message: string;
+};
+
+async function ask(path: string, token: string | undefined = acmeToken): Promise<Answered> {
+  const headers = token === undefined ? {} : { authToken: token };
+  const response = await host.fetch(`${ledgerPrefix}${path}`, { headers });
+  const body = recordOf(await response.json());
+  return {
+    status: response.status,
+    headers: response.headers,
+    data: body['data'] === undefined ? {} : recordOf(body['data']),
+    message: String(body['message'] ?? ''),
+  };
+}
+
+const listOf = (value: unknown): readonly Readonly<Record<string, unknown>>[] =>
+  value as readonly Readonly<Record<string, unknown>>[];
+const ids = (answer: Answered): readonly unknown[] => listOf(answer.data['decisions']).map(({ id }) => id);
+
+let shop: string;
+beforeAll(async () => {
+  await ledger.append([
+    ...reservationOf(mined),
+    { record: aSettlement(mined, at('2026-01-31T12:00:10Z'), { success: false }), reservation: mined.id },
+    ...reservationOf(expired),
+    { record: anUnusedEnd(expired, at('2026-01-31T12:10:00Z')), reservation: expired.id },
+    ...alone(refused),
+    ...alone(repeated),
+    ...reservationOf(foreign),
+  ]);
+  const made = await host.call('POST', '/paymaster', {
+    token: acmeToken,
+    body: { name: 'shop', type: 'HYBRID', chainId, version: '1.0.0' },
+  });
+  shop = String(recordOf(made.body.data)['paymasterId']);
+  await host.call('POST', '/paymaster-policy', {
+    token: acmeToken,
+    key: String(recordOf(made.body.data)['apiKey']),
+    body: {
+      name: 'coins',
+      policyType: 'PAYMASTER_SA_LIMIT',
+      policyData: {
+        type: 'SMART_ACCOUNT',
+        cycleDuration: { value: 1, unit: 'day' },
+        threshold: 0.5,
+        thresholdType: 'NATIVE_ASSET',
+      },
+    },
+  });
+});
+
+describe('decisions', () => {
+  test('are answered newest first, with how they ended', async () => {
+    const { status, data } = await ask(`/decisions?${range}`);
+    expect(status).toBe(200);
+    const decisions = listOf(data['decisions']);
+    expect(decisions.map(({ id }) => id)).toEqual([repeated.id, refused.id, expired.id, mined.id]);
+    expect(decisions[2]).toMatchObject({
+      verdict: 'sponsored',
+      settlement: { outcome: 'expired', transactionHash: null, actualGasCostWei: '0' },
+    });
+    expect(decisions[3]).toMatchObject({
+      at: '2026-01-31T12:00:00.000Z',
+      nonce: '0x1',
+      maxCostWei: '1000000000000000000',
+      maxCost: '1',
+      settlement: { outcome: 'mined', success: false, actualGasCostWei: '600', actualGasUsed: '60' },
+    });
+    expect(data['cursor']).toBeNull();
+  });
+
+  test('come in pages that lose and repeat none while others are added', async () => {
+    const seen: unknown[] = [];
+    let cursor: unknown;
+    do {
+      const page = await ask(
+        `/decisions?${range}&limit=1${cursor === undefined ? '' : `&cursor=${String(cursor)}`}`,
+      );
+      expect(page.status).toBe(200);
+      seen.push(...ids(page));
+      cursor = page.data['cursor'] ?? undefined;
+      await ledger.append([...alone(aRefusal('late', noon))]);
+    } while (cursor !== undefined);
+    expect(seen).toEqual([repeated.id, refused.id, expired.id, mined.id]);
+  });
+
+  test.each([
+    { query: () => `sender=${address(5)}`, found: [refused] },
+    { query: () => 'verdict=refused', found: [repeated, refused] },
+    { query: () => 'reason=CONTRACT_NOT_REGISTERED', found: [repeated, refused] },
+    { query: () => `paymasterId=${unknown}`, found: [mined] },
+    { query: () => 'requestId=ours-1', found: [repeated, refused] },
+    { query: () => 'requestId=again', found: [repeated, refused] },
+  ])('are found by $query', async ({ query, found }) => {
+    expect(ids(await ask(`/decisions?${range}&${query()}`))).toEqual(found.map(({ id }) => id));
+  });
+
+  test('are found by the hash of the operation that was mined', async () => {
+    const all = await ask(`/decisions?${range}`);
+    const hash = listOf(all.data['decisions'])[3]?.['userOpHash'];
+    expect(hash).toMatch(/^0x[0-9a-f]{64}$/);
+    expect(ids(await ask(`/decisions?${range}&userOpHash=${String(hash)}`))).toEqual([mined.id]);
+  });
+
+  test('one decision comes with what led to it, and what would make it pass', async () => {
+    const { status, data } = await ask(`/decisions/${refused.id}`);
+    expect(status).toBe(200);
+    const [step] = listOf(data['trace']);
+    expect(step).toMatchObject({
+      verdict: 'refused',
+      reason: 'CONTRACT_NOT_REGISTERED',
+      detail: refused.detail,
+    });
+    expect(step?.['remedy']).toEqual(expect.stringMatching(/\w/));
+  });
+
+  test('are a table in CSV, whose texts no spreadsheet runs', async () => {
+    const response = await host.fetch(`${ledgerPrefix}/decisions?${range}&limit=1`, {
+      headers: { authToken: acmeToken, Accept: 'text/csv' },
+    });
+    const lines = (await response.text()).split('\r\n');
+    expect(response.headers.get('content-type')).toMatch(/^text\/csv/);
+    // All of the range, whatever the size of a page.
+    expect(lines).toHaveLength(1 + 4 + 1);
+    expect(lines[0]?.startsWith('id,at,verdict,reason,')).toBe(true);
+    expect(lines[2]).toContain(`"'=HYPERLINK(""a""), ""b"""`);
+  });
+});
+
+describe('usage', () => {
+  test('counts what was sponsored, refused and mined, and what it cost', async () => {
+    const { status, data } = await ask(`/usage?${range}&groupBy=reason`);
+    expect(status).toBe(200);
+    expect(data).toMatchObject({ step: 'day', groupBy: 'reason', additive: true });
+    expect(data['rows']).toEqual([
+      expect.objectContaining({
+        group: '(none)',
+        sponsored: 2,
+        mined: 1,
+        reverted: 1,
+        expired: 1,
+        spentWei: '600',
+      }),
+      expect.objectContaining({ group: 'CONTRACT_NOT_REGISTERED', refused: 2, spentWei: '0', spent: '0' }),
+    ]);
+  });
+
+  test('widens its range to whole minutes, and may end in the future', async () => {
+    const future = await ask('/usage?from=2026-01-31T00:00:00Z&to=2034-01-01T00:00:00Z&step=month');
+    expect(future).toMatchObject({ status: 200, data: { to: '2034-01-01T00:00:00.000Z' } });
+    const { data } = await ask('/usage?from=2026-01-31T12:00:00.500Z&to=2026-01-31T12:00:01Z');
+    expect(data).toMatchObject({ from: '2026-01-31T12:00:00.000Z', to: '2026-01-31T12:01:00.000Z' });
+  });
+
+  test('is the same until something happens, and says so to those who ask', async () => {
+    const first = await ask(`/usage?${range}`);
+    const again = await host.fetch(`${ledgerPrefix}/usage?${range}`, {
+      headers: { authToken: acmeToken, 'If-None-Match': String(first.headers.get('etag')) },
+    });
+    expect(again.status).toBe(304);
+    expect(first.headers.get('cache-control')).toBe('private, no-cache');
+  });
+});
+
+describe('limits and funds', () => {
+  test('a limit per account shows the use of the account that is named', async () => {
+    const everybody = await ask(`/limits?paymasterId=${shop}`);
+    expect(everybody.data['limits']).toEqual([
+      expect.objectContaining({
+        name: 'coins',
+        scope: 'SMART_ACCOUNT',
+        threshold: '500000000000000000',
+        used: null,
+      }),
+    ]);
+    const one = await ask(`/limits?paymasterId=${shop}&sender=${address(5)}`);
+    expect(one.data['limits']).toEqual([
+      expect.objectContaining({
+        unit: 'NATIVE_ASSET',
+        used: '0',
+        reserved: '0',
+        remaining: '500000000000000000',
+        rendered: { threshold: '0.5', used: '0', reserved: '0', remaining: '0.5' },
+      }),
+    ]);
+  });
+
+  test('funds name each account that pays, with what burns', async () => {
+    const { status, data } = await ask(`/funds?paymasterId=${shop}`);
+    expect(status).toBe(200);
+    expect(listOf(data['accounts'])[0]).toMatchObject({
+      kind: 'deposit',
+      burnWeiPerHour: '0',
+      hoursLeft: null,
+    });
+  });
+});
+
+describe('tenancy', () => {
+  const paths = () => [
+    `/usage?${range}`,
+    `/decisions?${range}`,
+    `/decisions?${range}&requestId=again`,
+    `/decisions?${range}&paymasterId=${unknown}`,
+    `/decisions/${mined.id}`,
+    `/limits?paymasterId=${shop}`,
+    `/funds?paymasterId=${shop}`,
+  ];
+
+  test('another organisation sees nothing of it in any answer', async () => {
+    const seen = await Promise.all(paths().map((path) => ask(path, otherToken)));
+    const text = JSON.stringify(seen.map(({ data, message }) => ({ data, message })));
+    for (const secret of [mined.id, refused.id, expired.id, shop, refused.sender, '"spentWei":"600"'])
+      expect(text).not.toContain(secret);
+    expect(seen.map(({ status }) => status)).toEqual([200, 200, 200, 200, 404, 404, 404]);
+    expect(ids(seen[1]!)).toEqual([foreign.id]);
+  });
+
+  test('a missing or wrong token is refused everywhere', async () => {
+    for (const path of paths())
+      for (const token of ['', 'not-a-token']) expect(await ask(path, token)).toMatchObject({ status: 401 });
+  });
+
+  test('a cursor of another organisation is refused', async () => {
+    const page = await ask(`/decisions?${range}&limit=1`);
+    const taken = await ask(`/decisions?${range}&limit=1&cursor=${String(page.data['cursor'])}`, otherToken);
+    expect(taken).toMatchObject({ status: 400, message: expect.stringContaining('of the same query') });
+  });
+});
+
+describe('a wrong question is answered with what is wrong', () => {
+  test.each([
+    ['/usage?from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z', /from must be before to/],
+    ['/usage?from=yesterday', /from must be a time in UTC .*got "yesterday"/],
+    ['/usage?from=2026-01-01T00:00:00%2B01:00', /from must be a time in UTC/],
+    ['/usage?groupBy=wallet', /groupBy must be one of "paymaster", .*got "wallet"/],
+    ['/usage?step=minute', /step must be one of "hour", "day", "month", got "minute"/],
+    ['/usage?groupBy=sender&step=hour', /step must be "day" or "month" with groupBy=sender/],
+    [
+      '/usage?from=2020-01-01T00:00:00Z&to=2026-01-01T00:00:00Z&step=hour',
+      /to must be at most 100 days after from/,
+    ],
+    ['/usage?paymasterId=1', /paymasterId must be a UUID in lowercase, got "1"/],
+    ['/usage?group=policy', /query must be made of from, to, .*got "group"/],
+    ['/usage?step=day&step=hour', /step must be given once, got 2 times/],
+    ['/usage?constructor=1', /query must be made of/],
+    ['/decisions?limit=1000000', /limit must be an integer from 1 to 1000, got "1000000"/],
+    ['/decisions?limit=0', /limit must be an integer/],
+    ['/decisions?sender=0x12', /sender must be an address/],
+    ['/decisions?userOpHash=0x12', /userOpHash must be 0x and 64 hex digits/],
+    ['/decisions?verdict=maybe', /verdict must be one of/],
+    ['/decisions?reason=BECAUSE', /reason must be one of/],
+    ['/decisions?cursor=abc', /cursor must be the cursor of an answer/],
+    [`/decisions?requestId=${'x'.repeat(129)}`, /requestId must be 1 to 128 visible ASCII characters/],
+    ['/limits', /paymasterId must be given/],
+    ['/funds', /paymasterId must be given/],
+    ['/funds?paymasterId=1&sender=2', /paymasterId must be .*query must be made of paymasterId/],
+  ])('%s', async (path, message) => {
+    expect(await ask(path)).toMatchObject({ status: 400, message: expect.stringMatching(message) });
+  });
+
+  test('a cursor of another query', async () => {
+    const page = await ask(`/decisions?${range}&limit=1`);
+    const other = await ask(`/decisions?${range}&verdict=refused&cursor=${String(page.data['cursor'])}`);
+    expect(other).toMatchObject({ status: 400, message: expect.stringContaining('of the same query') });
+  });
+
+  test('a decision that does not exist', async () => {
+    expect(await ask(`/decisions/${unknown}`)).toMatchObject({ status: 404 });
+    expect(await ask('/decisions/..%2F..')).toMatchObject({ status: 404 });
+  });
+
+  test('without a ledger it says what to set', async () => {
+    const without = await host.beside();
+    for (const path of ['/usage', '/decisions', `/decisions/${mined.id}`, `/funds?paymasterId=${shop}`]) {
+      const response = await without.fetch(`${ledgerPrefix}${path}`, { headers: { authToken: acmeToken } });
+      expect(response.status).toBe(501);
+      expect(recordOf(await response.json())['message']).toMatch(/PAYMASTER_LEDGER_URL/);
+    }
+  });
+});
+
+test('the OpenAPI document describes each of these questions and its answer', async () => {
+  const document = recordOf(await (await host.fetch(`${prefix}/openapi.json`)).json());
+  const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
+  const answers: Readonly<Record<string, string>> = {
+    getUsage: `/usage?${range}&groupBy=method`,
+    listDecisions: `/decisions?${range}`,
+    getDecision: `/decisions/${refused.id}`,
+    getLimits: `/limits?paymasterId=${shop}`,
+    getFunds: `/funds?paymasterId=${shop}`,
+  };
+  for (const { operationId, path, schema, example } of ledgerEndpoints) {
+    const item = recordOf(recordOf(document['paths'])[`${ledgerPrefix}${path.replace(':id', '{id}')}`]);
+    expect(recordOf(item['get'])['operationId']).toBe(operationId);
+    const isValid = ajv.compile(schema);
+    const { status, data } = await ask(answers[operationId] ?? '');
+    expect({ operationId, status, errors: isValid(data) ? [] : isValid.errors }).toEqual({
+      operationId,
+      status: 200,
+      errors: [],
+    });
+    expect(isValid(example) ? [] : isValid.errors).toEqual([]);
+  }
+});
+
+test('what nobody signed has no hash to search by', async () => {
+  expect(ids(await ask(`/decisions?${range}&userOpHash=${hex(32, 99)}`))).toEqual([]);
+});
