@@ -6,6 +6,7 @@ import { measureFailover } from './failover-part.js';
 import { isMet, renderGoals, type Goal } from './goals.js';
 import { measureKubernetes } from './kubernetes-part.js';
 import { measureLedger } from './ledger-part.js';
+import { measureLedgerPostgres } from './ledger-postgres-part.js';
 import { measureLedgerQuery } from './ledger-query-part.js';
 import { parseOptions, type BenchOptions } from './options.js';
 import { measureServers } from './servers-part.js';
@@ -87,6 +88,11 @@ async function runParts({ parts }: BenchOptions): Promise<void> {
   if (parts.has('ledger-query')) {
     const ledger = await measureLedgerQuery();
     results['ledger-query'] = ledger;
+    goals.push(...ledger.goals);
+  }
+  if (parts.has('ledger-postgres')) {
+    const ledger = await measureLedgerPostgres();
+    results['ledger-postgres'] = ledger;
     goals.push(...ledger.goals);
   }
   if (parts.has('before')) {

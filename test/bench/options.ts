@@ -19,6 +19,7 @@ const parts = [
   'redis',
   'ledger',
   'ledger-query',
+  'ledger-postgres',
   'propagation',
   'kube',
   'failover',

@@ -126,6 +126,8 @@ function begin(mode: Transaction['mode'], timeoutMs: number): string {
     "SET LOCAL TimeZone = 'UTC'",
     // A database may be set to answer before a commit is on disk; what is acknowledged must be.
     ...(mode === 'write' ? ['SET LOCAL synchronous_commit = on'] : []),
+    // A month by policy and day is some megabytes of sums, which would go through files.
+    ...(mode === 'read' ? ["SET LOCAL work_mem = '32MB'"] : []),
   ].join('; ');
 }
 
