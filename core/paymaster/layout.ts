@@ -172,6 +172,11 @@ export type TokenCodec = {
   readonly toSign: (hash: Uint8Array, op: FinalUserOperation, terms: TokenTerms) => Uint8Array;
   /** The whole `paymasterAndData` with a 65-byte r‖s‖v signature (v 27 or 28). */
   readonly encode: (op: FinalUserOperation, terms: TokenTerms, signature: Uint8Array) => Hex;
+  /**
+   * As `encode`, for data that are only simulated. Figures that do not matter there have no zero bytes, to make up for
+   * an amount that is 0 in the stub and not in signed data. Absent: `encode` is good for stubs.
+   */
+  readonly encodeStub?: TokenCodec['encode'];
   /** Terms and signature of data made by `encode`; throws RangeError on other bytes. */
   readonly decode: (paymasterAndData: Hex) => DecodedTokenPayment;
   readonly recognise: Recognise;

@@ -25,11 +25,12 @@ type StubTokenTerms = Omit<TokenTerms, keyof typeof stubWindow>;
 
 /** Stub data of mode ERC20, for data that will be signed at this rate. Throws RangeError as the codec does. */
 export function tokenStub(
-  codec: Pick<TokenCodec, 'encode'>,
+  codec: Pick<TokenCodec, 'encode' | 'encodeStub'>,
   op: FinalUserOperation,
   terms: StubTokenTerms,
 ): Hex {
-  return codec.encode(op, { ...terms, ...stubWindow }, stubSignature());
+  const encode = codec.encodeStub ?? codec.encode;
+  return encode(op, { ...terms, ...stubWindow }, stubSignature());
 }
 
 /**
@@ -37,7 +38,7 @@ export function tokenStub(
  * in the terms.
  */
 export function tokenStubForLater(
-  codec: Pick<TokenCodec, 'encode'>,
+  codec: Pick<TokenCodec, 'encode' | 'encodeStub'>,
   op: FinalUserOperation,
   terms: StubTokenTerms,
 ): Hex {

@@ -199,16 +199,14 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
       return draftPayment(on, op, terms, now);
     },
     encode: ({ mode }, op, terms, signature) => mode.codec.encode(op, terms, signature),
-    stub: (on, now) => {
-      const plain = tokenTermsOf(on, known(on.token), known(on.price), toSeconds(now));
-      const stub = tokenStubDataForLater(on, on.request.op, plain);
-      if (!on.mode.isSecured) return stub;
-      // The longest data that may be signed: by the time of its final operation the account may be able to pay in advance. Of data of
-      // one length those that take nothing in advance: a bundler that estimates with the stub would refuse an account that approves in
-      // the same operation.
-      const inAdvance = tokenStubDataForLater(on, on.request.op, { ...plain, inAdvance: true });
-      return inAdvance.length > stub.length ? inAdvance : stub;
-    },
+    // With data that take nothing in advance: a bundler that estimates with a stub that does would refuse an account that approves in
+    // the same operation. Signed data are as long in either case.
+    stub: (on, now) =>
+      tokenStubDataForLater(
+        on,
+        on.request.op,
+        tokenTermsOf(on, known(on.token), known(on.price), toSeconds(now)),
+      ),
     gas: ({ mode }) => mode.gas,
     subject: ({ mode, feeToken, request: { op } }) => ({
       mode: 'ERC20',

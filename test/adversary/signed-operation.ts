@@ -43,8 +43,10 @@ export function takesInAdvance({ kind, version }: ContractSpec): boolean {
 /** Gwei that are lost if a token payment of this cost is mined and nothing more is paid after its call. */
 export function unsecuredOf({ op, terms }: BundledOperation, cost: number): number {
   if (terms.inAdvance === true) return 0;
-  // Charged on top of the prefund: the contract's gas after the call, a figure in its data.
-  return terms.preFund === undefined ? cost : ceilGwei(60_000n * op.maxFeePerGas);
+  if (terms.preFund === undefined) return cost;
+  // Charged on top of the prefund, by figures in the data: the contract's gas after the call, and one base unit.
+  const baseUnit = (10n ** 18n + terms.rate - 1n) / terms.rate;
+  return ceilGwei(65_000n * op.maxFeePerGas + baseUnit);
 }
 
 function payerWallet(paymaster: number): AddressKey {

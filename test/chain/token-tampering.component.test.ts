@@ -45,7 +45,7 @@ const cases: readonly Tampering<TokenTerms>[] = [
   },
   {
     name: 'the constant fee',
-    terms: (terms) => ({ options: { ...terms.options, constantFee: 1n } }),
+    terms: (terms) => ({ options: { ...terms.options, constantFee: 2n } }),
     layouts: /singleton/,
   },
   {

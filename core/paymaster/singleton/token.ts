@@ -25,6 +25,8 @@ export type TokenFigures = {
   readonly assumedGas: bigint;
   /** Whether the contract adds the expected fine to the charge; the build for 0.7 does. */
   readonly chargesFine: boolean;
+  /** Base units on top where the profile asks for no constant fee; absent: none. */
+  readonly roundingFee?: bigint;
   /** `minVerificationGasLimit` and `validationGas` are as in {@link TokenCodec}. */
   readonly minVerificationGasLimit: bigint;
   readonly validationGas: bigint;
@@ -75,6 +77,11 @@ export function tokenCodec(version: EntryPointVersion, figures: TokenFigures): T
       assertSignature(signature);
       return bytesToHex(Buffer.concat([unsignedOf(op, terms), signature]));
     },
+    encodeStub: (op, terms, signature) => {
+      const data = unsignedOf(op, terms);
+      if (terms.options.takesPreFund === true) data.fill(1, assumedGasAt(format), assumedGasAt(format) + 16);
+      return bytesToHex(Buffer.concat([data, signature]));
+    },
     decode: (paymasterAndData) => decode(format, paymasterAndData),
     recognise: (op, paymasterAndData, chainId) => {
       const data = readBytes(paymasterAndData);
@@ -84,8 +91,9 @@ export function tokenCodec(version: EntryPointVersion, figures: TokenFigures): T
       const isMine = data.length >= size && (data[at] ?? 0) >> 1 === 1;
       if (!isMine) return undefined;
       const hash = hashOf(format, op, data.subarray(0, size), chainId);
-      if ((flags & flag.preFund) === 0) return { hash };
-      return { hash, paidInAdvance: worthOf(readUint128(data, preFundAt), readUint256(data, at + 50)) };
+      const preFund = (flags & flag.preFund) === 0 ? 0n : readUint128(data, preFundAt);
+      if (preFund === 0n) return { hash };
+      return { hash, paidInAdvance: worthOf(preFund, readUint256(data, at + 50)) };
     },
     acceptsUnsigned: false,
     // The contract finds the end of the data from its flags, so the signature may be missing here.
@@ -115,18 +123,24 @@ export function tokenCodec(version: EntryPointVersion, figures: TokenFigures): T
   };
 }
 
+/**
+ * In a stub all bytes of this figure may be set, which makes up for a preFund of 0: the contract only subtracts the
+ * figure, with a floor of 0, from the gas on which it expects no fine.
+ */
+const assumedGasAt = ({ headSize }: Format): number => headSize + 82;
+
 const modeByte = 3;
 const flag = { constantFee: 1, recipient: 2, preFund: 4 } as const;
 /** Bytes from the mode byte to the treasury. */
 const fixedSize = 118;
 
 /**
- * The contract rounds the charge down. If one base unit is worth a gwei or more, that loss matters, so we ask for one
- * base unit on top, unless the profile asks for a constant fee anyway.
+ * The contract rounds the charge down, so we ask for one base unit on top, unless the profile asks for a constant fee
+ * anyway. It also makes the charge more than 0 while a bundler estimates at a price of one wei: it would measure a
+ * transfer of nothing, which costs 20,000 gas less than one to a treasury that has never held the token.
  */
-function constantFeeOf(terms: TokenTerms): bigint | undefined {
-  const isCoarse = rateWithMarkup(terms) <= 1_000_000_000n;
-  return terms.options.constantFee ?? (isCoarse ? 1n : undefined);
+function constantFeeOf({ options }: TokenTerms, { roundingFee }: TokenFigures): bigint | undefined {
+  return options.constantFee ?? roundingFee;
 }
 
 /** A transfer in validation: some 50,000 gas to a treasury that held none of the token, more for a token behind a proxy. */
@@ -143,11 +157,13 @@ function preFundFigures(figures: TokenFigures): TokenFigures {
 
 /**
  * Paid in validation: the tokens that the EntryPoint's prefund is worth, rounded down, because the contract refuses
- * more. It can take its additional charges (postOp gas, fine, constant fee) only afterwards.
+ * more. It can take its additional charges (postOp gas, fine, constant fee) only afterwards. Where the platform wants it,
+ * the field is there for payments after the call, too: it is 0 then, and the data are as long as their stub, which is
+ * made before anybody knows when the account can pay.
  */
 function withPreFund(terms: TokenTerms, prefundWei: bigint): TokenTerms {
-  if (terms.inAdvance !== true) return terms;
-  const preFund = (prefundWei * rateWithMarkup(terms)) / weiPerCoin;
+  if (terms.inAdvance !== true && terms.options.takesPreFund !== true) return terms;
+  const preFund = terms.inAdvance === true ? (prefundWei * rateWithMarkup(terms)) / weiPerCoin : 0n;
   return { ...terms, options: { ...terms.options, preFund } };
 }
 
@@ -155,7 +171,7 @@ const weiPerCoin = 10n ** 18n;
 
 /** The most wei that {@link withPreFund} turns into this number of tokens, since it rounds down. At rate 0 it is 0. */
 function worthOf(tokens: bigint, rate: bigint): bigint {
-  return tokens === 0n || rate === 0n ? 0n : ((tokens + 1n) * weiPerCoin - 1n) / rate;
+  return rate === 0n ? 0n : ((tokens + 1n) * weiPerCoin - 1n) / rate;
 }
 
 /** What the contract charges on top of the prefund, in wei; the constant fee is converted at the rate. */
@@ -166,8 +182,9 @@ function residual(
   figures: TokenFigures,
 ): bigint {
   const { postOpGas, gas } = figures;
+  const constantFee = constantFeeOf(terms, figures) ?? 0n;
   const fine = expectedFine(op, figures, requiredGas(op, version, gas) + postOpGas);
-  const fee = divideUp((constantFeeOf(terms) ?? 0n) * weiPerCoin, rateWithMarkup(terms));
+  const fee = divideUp(constantFee * weiPerCoin, rateWithMarkup(terms));
   return (fine + postOpGas) * op.maxFeePerGas + fee;
 }
 
@@ -187,7 +204,7 @@ function maxTokenCharge(
   const used = requiredGas(op, version, gas);
   const fine = expectedFine(op, figures, used + postOpGas);
   const tokens = tokensFor((used + fine + postOpGas) * op.maxFeePerGas, rateWithMarkup(terms), markupUnit);
-  return tokens + (constantFeeOf(terms) ?? 0n);
+  return tokens + (constantFeeOf(terms, figures) ?? 0n);
 }
 
 function expectedFine(
@@ -202,11 +219,12 @@ function expectedFine(
   return executionLimit > executionGas ? (executionLimit - executionGas) / 10n : 0n;
 }
 
-function unsigned(format: Format, terms: TokenTerms, { gas, postOpGas, assumedGas }: TokenFigures): Buffer {
+function unsigned(format: Format, terms: TokenTerms, figures: TokenFigures): Buffer {
+  const { gas, postOpGas, assumedGas } = figures;
   assertTokenTerms(terms);
   const { treasury, preFund, recipient } = terms.options;
   if (treasury === undefined) throw new RangeError('options.treasury must be given: the data names it');
-  const constantFee = constantFeeOf(terms);
+  const constantFee = constantFeeOf(terms, figures);
   const data = zeroed(format.headSize + fixedSize);
   const at = format.headSize;
   format.writeHead(data, terms.paymaster, gas);
@@ -220,7 +238,7 @@ function unsigned(format: Format, terms: TokenTerms, { gas, postOpGas, assumedGa
   writeHex(data, terms.token, at + 14);
   writeUint128(data, postOpGas, at + 34);
   writeUint256(data, rateWithMarkup(terms), at + 50);
-  writeUint128(data, assumedGas, at + 82);
+  writeUint128(data, assumedGas, assumedGasAt(format));
   writeHex(data, treasury, at + 98);
   return Buffer.concat([data, uint128(preFund), uint128(constantFee), address(recipient)]);
 }

@@ -185,7 +185,7 @@ async function take(one: Step, outcomes: Map<string, number>): Promise<void> {
       else
         for (const { operation, tokens, success } of result.operations) {
           count(operation.terms.mode === 'SPONSORED' ? 'sponsored' : tokens === 0n ? 'unpaid' : 'paid');
-          if (operation.terms.preFund !== undefined) count(tokens === 0n ? 'kept' : 'paid in advance');
+          if ((operation.terms.preFund ?? 0n) > 0n) count(tokens === 0n ? 'kept' : 'paid in advance');
           if (!success) count('call failed');
         }
     }
@@ -340,7 +340,7 @@ function tokenDataOf(one: Draft, op: FinalUserOperation, time: number): Signed {
       validUntil,
       markup: BigInt(one.markup),
       rate,
-      ...(preFund === undefined ? {} : { preFund }),
+      ...(preFund === undefined || preFund === 0n ? {} : { preFund }),
     },
   };
 }

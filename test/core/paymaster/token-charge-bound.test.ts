@@ -17,8 +17,7 @@ const coin = 10n ** 18n;
 const ceil = (dividend: bigint, divisor: bigint) => (dividend + divisor - 1n) / divisor;
 const signedRate = ({ exchangeRate, priceMarkup }: TokenTerms) =>
   ceil(exchangeRate * BigInt(priceMarkup), 1_000_000n);
-const constantFee = (terms: TokenTerms) =>
-  terms.options.constantFee ?? (signedRate(terms) <= 1_000_000_000n ? 1n : 0n);
+const constantFee = (terms: TokenTerms) => terms.options.constantFee ?? 1n;
 
 const contracts: readonly { name: string; layout: LayoutId; charge: Charge }[] = [
   {
@@ -90,7 +89,7 @@ const contracts: readonly { name: string; layout: LayoutId; charge: Charge }[] =
     name: 'singleton 0.6',
     layout: 'singleton-0.6',
     charge: (_op, terms, { gas, price }) =>
-      ((gas * price + 60_000n * price) * signedRate(terms)) / coin + constantFee(terms),
+      ((gas * price + 65_000n * price) * signedRate(terms)) / coin + constantFee(terms),
   },
   {
     name: 'singleton 0.7',
@@ -102,14 +101,14 @@ const contracts: readonly { name: string; layout: LayoutId; charge: Charge }[] =
       const limit = op.callGasLimit + 70_000n;
       const fine = limit > used ? ((limit - used) * 10n) / 100n : 0n;
       const cost = gas * price + fine * price;
-      return ((cost + 60_000n * price) * signedRate(terms)) / coin + constantFee(terms);
+      return ((cost + 65_000n * price) * signedRate(terms)) / coin + constantFee(terms);
     },
   },
   {
     name: 'singleton 0.8',
     layout: 'singleton-0.8',
     charge: (_op, terms, { gas, price }) =>
-      ((gas * price + 60_000n * price) * signedRate(terms)) / coin + constantFee(terms),
+      ((gas * price + 65_000n * price) * signedRate(terms)) / coin + constantFee(terms),
   },
 ];
 

@@ -128,7 +128,7 @@ const encodings: Readonly<Record<TokenLayout, Encoding>> = {
   }),
   'singleton-0.6': (library, op, terms) => {
     const { packed } = library;
-    const unsigned = packed(['bytes', 'bytes'], [terms.paymaster, singletonTail(library, terms, 60_000n)]);
+    const unsigned = packed(['bytes', 'bytes'], [terms.paymaster, singletonTail(library, terms, 65_000n)]);
     return {
       hash: singleton06Hash(library, op, terms, unsigned),
       data: (signature) => packed(['bytes', 'bytes'], [unsigned, signature]),
@@ -162,7 +162,7 @@ function singleton07(library: Library, op: FinalUserOperation, terms: TokenTerms
   const { packed } = library;
   const unsigned = packed(
     ['bytes', 'bytes', 'bytes'],
-    [terms.paymaster, paymasterGas(packed, gas), singletonTail(library, terms, 60_000n)],
+    [terms.paymaster, paymasterGas(packed, gas), singletonTail(library, terms, 65_000n)],
   );
   return {
     hash: singleton07Hash(library, op, terms, unsigned),
@@ -170,13 +170,12 @@ function singleton07(library: Library, op: FinalUserOperation, terms: TokenTerms
   };
 }
 
-/** From the mode byte to the last option. The premium is in the rate; a coarse token is charged one base unit more. */
+/** From the mode byte to the last option. The premium is in the rate; without a constant fee one base unit is charged more. */
 function singletonTail({ packed }: Library, terms: TokenTerms, postOpGas: bigint): Hex {
   const { treasury, preFund, recipient } = terms.options;
   const rate = (terms.exchangeRate * BigInt(terms.priceMarkup) + 999_999n) / 1_000_000n;
-  const constantFee = terms.options.constantFee ?? (rate <= 1_000_000_000n ? 1n : undefined);
-  const flags =
-    (constantFee === undefined ? 0 : 1) + (recipient === undefined ? 0 : 2) + (preFund === undefined ? 0 : 4);
+  const constantFee = terms.options.constantFee ?? 1n;
+  const flags = 1 + (recipient === undefined ? 0 : 2) + (preFund === undefined ? 0 : 4);
   return packed(
     [
       'uint8',
@@ -203,7 +202,7 @@ function singletonTail({ packed }: Library, terms: TokenTerms, postOpGas: bigint
       1n,
       treasury,
       preFund === undefined ? '0x' : packed(['uint128'], [preFund]),
-      constantFee === undefined ? '0x' : packed(['uint128'], [constantFee]),
+      packed(['uint128'], [constantFee]),
       recipient ?? '0x',
     ],
   );
