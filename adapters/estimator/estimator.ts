@@ -23,9 +23,10 @@ export function createGasEstimator({ log, chains, ...deps }: EstimatorDeps): Gas
       withSimulator(request, async (reached) => {
         try {
           if (!reached.asksBundlerForDataFee) return await simulateLimits(reached.simulate, request, earlier);
+          const asked = askBundler(request, reached);
           const [simulated, bundlers] = await Promise.all([
-            simulateLimits(reached.simulate, request, earlier),
-            askBundler(request, reached),
+            simulateLimits(reached.simulate, withDataFeeFound(request, asked), earlier),
+            asked,
           ]);
           return withDataFeeOf(bundlers, simulated);
         } catch (error) {
@@ -53,6 +54,18 @@ export function createGasEstimator({ log, chains, ...deps }: EstimatorDeps): Gas
     });
     return estimateByBundler(bundler, request);
   }
+}
+
+/** The request, whose `onFound` gets limits with the bundler's data fee, too. */
+function withDataFeeFound(request: EstimateRequest, asked: Promise<Estimate>): EstimateRequest {
+  const { onFound } = request;
+  if (onFound === undefined) return request;
+  return {
+    ...request,
+    // Without an answer of the bundler the estimate fails.
+    onFound: (found) =>
+      void asked.then((bundlers) => onFound(withDataFeeOf(bundlers, found))).catch(() => {}),
+  };
 }
 
 /** Our own limits, with the preVerificationGas of the bundler where that is higher: it contains the data fee. */

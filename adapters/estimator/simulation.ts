@@ -25,7 +25,8 @@ const measuringLimits: readonly MeasuringLimits[] = [
   { callGasLimit: 12_000_000n, verificationGasLimit: 8_000_000n, preVerificationGas: 0n },
   { callGasLimit: 4_000_000n, verificationGasLimit: 3_000_000n, preVerificationGas: 0n },
 ];
-const maxRounds = 4;
+/** Rounds in which limits are raised; callGasLimit reaches 512 times what was found. */
+const maxRounds = 3;
 /** executeUserOp(PackedUserOperation,bytes32): EntryPoints from 0.7 on call such accounts with the whole operation. */
 const executeUserOpSelector = '0x8dd7712f';
 
@@ -34,7 +35,8 @@ const executeUserOpSelector = '0x8dd7712f';
  * call, after which the EntryPoint makes the call as `target`. Their difference is the call's gas. The second one also
  * shows whether the call succeeds, and if not why, also for accounts that do not exist yet. A third simulation confirms
  * the final limits, because a call may need more gas than it uses (the 63/64 rule, or contracts that check the gas
- * left). All three are made at once where an earlier operation of the same kind tells which limits to expect.
+ * left). All three are made at once where an earlier operation of the same kind tells which limits to expect. So an
+ * estimate takes one round trip or two; three if a limit that was found is far too low, or the node caps `eth_call`.
  */
 export async function simulateLimits(
   simulate: Simulator,
@@ -77,7 +79,9 @@ async function measure(
   }
   earlier.note(request, { callGas, preOpGas: whole.preOpGas });
   const measured = { op, paymasterAndData, limits, whole, callGas };
-  return isConfirmed(tried, measured, request) ? limits : confirm(simulate, request, measured);
+  if (isConfirmed(tried, measured, request)) return limits;
+  request.onFound?.(limits);
+  return confirm(simulate, request, measured);
 }
 
 type Tried = { readonly limits: MeasuringLimits; readonly result: SimulationResult };
@@ -124,24 +128,37 @@ type Measured = {
 };
 
 /**
- * Simulates with the limits found. Doubles callGasLimit until the call spends what it spent with plenty of gas (a call
- * that gives up early at the same cost is not noticed). Doubles verificationGasLimit while the EntryPoint refuses an
- * operation that it accepted with plenty of gas. After the first attempt the next few are made at once.
+ * Simulates with the limits found, and at the same time with each of them raised. Raises callGasLimit until the call
+ * spends what it spent with plenty of gas (a call that gives up early at the same cost is not noticed), and
+ * verificationGasLimit while the EntryPoint refuses an operation that it accepted with plenty of gas. Only what needs
+ * both raised, or one of them further, takes another round.
  */
 async function confirm(simulate: Simulator, request: EstimateRequest, measured: Measured): Promise<Estimate> {
-  let candidates: readonly MeasuringLimits[] = [measured.limits];
-  let failure = estimationFailed('the call needs much more gas than it uses');
-  for (let round = 1; round <= maxRounds; round += 1) {
-    const outcomes = await Promise.all(
+  const tryAll = (candidates: readonly MeasuringLimits[]): Promise<readonly Attempt[]> => {
+    const attempts = Promise.all(
       candidates.map((limits) => attempt(simulate, request, { ...measured, limits })),
     );
-    const reached = furthest(outcomes);
-    if (reached.lacks === undefined) return reached.limits;
+    // Those that turn out not to be needed may fail.
+    attempts.catch(() => {});
+    return attempts;
+  };
+  const { limits } = measured;
+  const found = tryAll([limits]);
+  const raised = {
+    // Without a call no limit of it is too low.
+    callGasLimit: tryAll(measured.callGas === 0n ? [] : raisedLimits(limits, 'callGasLimit')),
+    verificationGasLimit: tryAll(raisedLimits(limits, 'verificationGasLimit')),
+  };
+  let reached = furthest(await found);
+  let failure = estimationFailed('the call needs much more gas than it uses');
+  for (let round = 1; reached.lacks !== undefined; round += 1) {
     if (reached.lacks === 'node') throw reached.failure;
     failure = reached.failure ?? failure;
-    candidates = doublings(reached.limits, reached.lacks);
+    if (round > maxRounds) throw failure;
+    const further = round === 1 ? raised[reached.lacks] : tryAll(raisedLimits(reached.limits, reached.lacks));
+    reached = furthest(await further);
   }
-  throw failure;
+  return reached.limits;
 }
 
 type Lack = 'callGasLimit' | 'verificationGasLimit';
@@ -175,14 +192,14 @@ async function attempt(simulate: Simulator, request: EstimateRequest, measured: 
   }
 }
 
-const attemptsAtOnce = 3;
+/**
+ * Factors by which a limit is raised in one round. Calls that check the gas left may want several times what they use;
+ * a validation wants little more, and nobody is fined for gas that it leaves.
+ */
+const factors = { callGasLimit: [2n, 4n, 8n], verificationGasLimit: [2n, 4n] } as const;
 
-/** The limits with one of them doubled, doubled twice, and so on. */
-function doublings(limits: MeasuringLimits, lack: Lack): readonly MeasuringLimits[] {
-  return Array.from({ length: attemptsAtOnce }, (_, index) => ({
-    ...limits,
-    [lack]: limits[lack] << BigInt(index + 1),
-  }));
+function raisedLimits(limits: MeasuringLimits, lack: Lack): readonly MeasuringLimits[] {
+  return factors[lack].map((factor) => ({ ...limits, [lack]: limits[lack] * factor }));
 }
 
 function measurable({ op }: EstimateRequest, measuring: MeasuringLimits): FinalUserOperation {

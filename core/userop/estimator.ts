@@ -22,6 +22,11 @@ export type EstimateRequest = {
   readonly paymasterAndData: Hex | undefined;
   /** Least limits that the layout needs (0.6: verificationGasLimit also bounds postOp). */
   readonly minVerificationGasLimit: bigint;
+  /**
+   * Called with limits that are most often the estimate, when these still have to be confirmed. What follows can begin
+   * at once; it has to begin again if the estimate is another one. The last call counts.
+   */
+  readonly onFound?: (limits: Estimate) => void;
 };
 
 export type Estimate = GasLimits & {

@@ -8,13 +8,14 @@ import { zeroAddress, type AddressKey } from '../../core/units/address.js';
 import { toSeconds, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import { decodeCalls } from '../../core/userop/call-data.js';
-import type { GasEstimator } from '../../core/userop/estimator.js';
+import type { Estimate, GasEstimator } from '../../core/userop/estimator.js';
 import type {
   PaymentGround,
   TokenPaymentChecker,
   TokenPaymentRequest,
 } from '../../core/paymaster/token-payment-checker.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
+import { beginPayment, type EarlyPayment } from './early-payment.js';
 import type { FactDeps } from './facts.js';
 import { noLimits, withLimits } from './gas-limits.js';
 import { inRange } from './in-range.js';
@@ -53,6 +54,8 @@ export type TokenCase = Case &
     draft: TokenDraft | undefined;
     /** Asked for while limits are found. */
     ground: Promise<PaymentGround> | undefined;
+    /** Simulated while limits are confirmed. */
+    early: EarlyPayment | undefined;
     /** The most that the contract can take, in token base units. */
     charge: bigint | undefined;
   };
@@ -121,13 +124,20 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
     on.ground = payments.ground({ ...targetOf(on), contract: on.mode.contract });
     // Only the payment's step waits for it, which is not reached if limits cannot be found.
     on.ground.catch(() => {});
-    const asked = estimateIfAsked(estimator, on);
+    const draftWith = (estimate: Estimate | undefined, takeable: bigint): TokenDraft => {
+      if (token !== undefined && price !== undefined)
+        return draftOf(on, { token, price, estimate, takeable, now: clock.now() });
+      const terms = standIn(on);
+      return { ...decideTokenLimits(on, terms, estimate), terms };
+    };
+    const asked = estimateIfAsked(estimator, on, (found) => {
+      if (token === undefined || price === undefined) return;
+      const drafting = Promise.resolve(holds).then((takeable) => draftWith(found, takeable));
+      on.early = beginPayment(drafting, (draft) => simulatePayment(on, draft, { ground: known(on.ground) }));
+    });
     const holds = token === undefined || price === undefined ? 0n : takeableNow(payments, on, token);
     return whenBoth(asked, holds, (estimate, takeable) => {
-      if (token === undefined || price === undefined) {
-        const terms = standIn(on);
-        on.draft = { ...decideTokenLimits(on, terms, estimate), terms };
-      } else on.draft = draftOf(on, { token, price, estimate, takeable, now: clock.now() });
+      on.draft = draftWith(estimate, takeable);
       on.op = on.draft.op;
       return on.draft.verdict;
     });
@@ -140,7 +150,12 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
   }
 
   /** Would exactly this operation pay? */
-  function decidePayment(
+  async function decidePayment(on: TokenCase): Promise<Verdict> {
+    const draft = known(on.draft);
+    return (await on.early?.verdictOn(draft)) ?? simulatePayment(on, draft, { ground: known(on.ground) });
+  }
+
+  function simulatePayment(
     on: TokenCase,
     { op, terms }: Pick<TokenDraft, 'op' | 'terms'>,
     ground?: Pick<TokenPaymentRequest, 'ground'>,
@@ -166,6 +181,7 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
       least: undefined,
       draft: undefined,
       ground: undefined,
+      early: undefined,
       charge: undefined,
     }),
     steps: [
@@ -187,7 +203,7 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
         (on) => peekAt(on, on.draft ?? { op: withLimits(on.request.op, noLimits), terms: standIn(on) }),
         { isSettled: takesTheLeast },
       ),
-      step('payment', (on) => decidePayment(on, known(on.draft), { ground: known(on.ground) }), {
+      step('payment', decidePayment, {
         isCostly: true,
         lacks: (on) =>
           lacksDraft(on) ?? (on.charge === undefined ? 'There is no price to charge.' : undefined),
@@ -234,7 +250,7 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
           return { ...draft, promised: { ...promised, promise } };
         }),
       // The account may have moved its tokens, or taken back its allowance.
-      simulate: (on, { promised: { op }, terms }) => decidePayment(on, { op, terms }),
+      simulate: (on, { promised: { op }, terms }) => simulatePayment(on, { op, terms }),
     },
   };
 }

@@ -90,14 +90,18 @@ function shapedFor({ phase }: SponsorRequest, data: Hex): Hex {
 
 /**
  * The gas that the operation itself needs, simulated without a paymaster. So an account that cannot pay yet can still get a quote;
- * the check of its payment refuses it later. Undefined, without waiting, when the caller's limits are used as they are. Throws
- * ESTIMATION_FAILED, UNAVAILABLE.
+ * the check of its payment refuses it later. Undefined, without waiting, when the caller's limits are used as they are. `onFound` is
+ * as in an EstimateRequest. Throws ESTIMATION_FAILED, UNAVAILABLE.
  */
-export function estimateIfAsked(estimator: GasEstimator, facts: TokenFacts): Promise<Estimate> | undefined {
+export function estimateIfAsked(
+  estimator: GasEstimator,
+  facts: TokenFacts,
+  onFound: (found: Estimate) => void = () => {},
+): Promise<Estimate> | undefined {
   const { profile, paymaster, request, mode } = facts;
   if (!needsSimulation(facts, mode.gas)) return undefined;
   if (facts.estimating) requireDataFee(facts);
-  return estimator.estimate(estimateRequest(profile, paymaster, request.op, undefined));
+  return estimator.estimate({ ...estimateRequest(profile, paymaster, request.op, undefined), onFound });
 }
 
 /** The operation with the least limits that an estimate can find for it. */

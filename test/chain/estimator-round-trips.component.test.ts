@@ -8,13 +8,15 @@ import { systemClock } from '../../core/units/time.js';
 import type { Estimate, EstimateRequest, GasEstimator } from '../../core/userop/estimator.js';
 import { buildAccount, encodeWith, type TestAccount } from './support/account.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';
-import { createNodes, type Reply } from './support/nodes.js';
+import { createNodes, startInRounds } from './support/nodes.js';
 import { buildUserOp } from './support/user-op.js';
 
 const abi = new Interface(['function increment()', 'function fail()', 'function burn(uint256 rounds)']);
 const versions = ['0.6', '0.7', '0.8', '0.9'] as const satisfies readonly EntryPointVersion[];
 /** Reverts with less than 120,000 gas left, else writes a slot. */
 const wantsMuchGas: Hex = '0x5a6201d4c011600f576001600055005b60006000fd';
+/** The limits found, three times with a higher callGasLimit, twice with a higher verificationGasLimit. */
+const withRaised = 6;
 const contract: Hex = `0x${'c1'.repeat(20)}`;
 
 let devChain: DevChain;
@@ -27,30 +29,30 @@ afterAll(() => devChain.stop());
 
 describe.each(versions)('EntryPoint %s', (version) => {
   test('an operation like an earlier one is estimated in one round trip, another one in two', async () => {
-    const node = await startInRounds();
+    const node = await startInRounds(nodes);
     const estimator = estimatorOver(node.url);
     const account = await buildAccount(devChain, version);
     // The operation with plenty of gas, without its call, and with the limits to expect.
-    node.plan(2, 1);
+    node.plan(2, withRaised);
     const first = await estimator.estimate(await aRequest(account, 'burn', 5));
     node.plan(3);
     expect(await estimator.estimate(await aRequest(account, 'burn', 5))).toEqual(first);
     // As long, to the same contract, with other needs: what was expected is too little.
-    node.plan(3, 1);
+    node.plan(3, withRaised);
     const heavier = await estimator.estimate(await aRequest(account, 'burn', 40));
     expect(heavier.callGasLimit).toBeGreaterThan(first.callGasLimit);
     // What was expected is more than the limits that are found.
-    node.plan(3, 1);
+    node.plan(3, withRaised);
     expect(await estimator.estimate(await aRequest(account, 'burn', 5))).toEqual(first);
     expect(node.isDone()).toBe(true);
   });
 
-  test('limits that were too low are raised several times in one round trip', async () => {
+  test('limits that were too low are raised in the round trip that confirms them', async () => {
     await devChain.chain.request('anvil_setCode', [contract, wantsMuchGas]);
     await devChain.chain.request('anvil_setStorageAt', [contract, '0x0', `0x${'00'.repeat(32)}`]);
-    const node = await startInRounds();
+    const node = await startInRounds(nodes);
     const account = await buildAccount(devChain, version);
-    node.plan(2, 1, 3);
+    node.plan(2, withRaised);
     const limits = await estimatorOver(node.url).estimate(await aRequest(account, 'increment', contract));
     expect(limits.callGasLimit).toBeGreaterThan(120_000n);
     expect(limits.callGasLimit).toBeLessThan(300_000n);
@@ -76,34 +78,6 @@ describe.each(versions)('EntryPoint %s', (version) => {
     }
   });
 });
-
-/**
- * A node that answers simulations in rounds of a planned size: it waits until as many are asked at once, so an estimate
- * that makes them one after the other never ends.
- */
-async function startInRounds() {
-  let sizes: number[] = [];
-  let waiting: ((reply: Reply) => void)[] = [];
-  const url = await nodes.proxy((method) => {
-    if (method !== 'eth_call') return 'pass';
-    return new Promise<Reply>((resolve) => {
-      waiting.push(resolve);
-      if (waiting.length < (sizes[0] ?? 1)) return;
-      sizes.shift();
-      const round = waiting;
-      waiting = [];
-      for (const answer of round) answer('pass');
-    });
-  });
-  return {
-    url,
-    plan: (...planned: readonly number[]) => {
-      if (sizes.length > 0) throw new Error(`rounds of ${sizes.join(', ')} calls were not asked`);
-      sizes = [...planned];
-    },
-    isDone: () => sizes.length === 0 && waiting.length === 0,
-  };
-}
 
 function estimatorOver(url: string): GasEstimator {
   return createGasEstimator({

@@ -62,3 +62,39 @@ export function createNodes(chainUrl: () => string): Nodes {
     },
   };
 }
+
+export type RoundsNode = {
+  readonly url: string;
+  /** The sizes of the next rounds, in `eth_call`s. */
+  plan(...sizes: readonly number[]): void;
+  /** True when every planned round was asked and nothing waits. */
+  isDone(): boolean;
+};
+
+/**
+ * A node that answers simulations in rounds of a planned size: it waits until as many are asked at once, so an estimate
+ * that makes them one after the other never ends.
+ */
+export async function startInRounds(nodes: Nodes): Promise<RoundsNode> {
+  let sizes: number[] = [];
+  let waiting: ((reply: Reply) => void)[] = [];
+  const url = await nodes.proxy((method) => {
+    if (method !== 'eth_call') return 'pass';
+    return new Promise<Reply>((resolve) => {
+      waiting.push(resolve);
+      if (waiting.length < (sizes[0] ?? 1)) return;
+      sizes.shift();
+      const round = waiting;
+      waiting = [];
+      for (const answer of round) answer('pass');
+    });
+  });
+  return {
+    url,
+    plan: (...planned) => {
+      if (sizes.length > 0) throw new Error(`rounds of ${sizes.join(', ')} calls were not asked`);
+      sizes = [...planned];
+    },
+    isDone: () => sizes.length === 0 && waiting.length === 0,
+  };
+}
