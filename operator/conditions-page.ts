@@ -115,6 +115,9 @@ const remedies: Readonly<Record<string, string>> = {
   'CodePresent/NoCode': 'Deploy the contract, or correct the addresses of the profile.',
   'EntryPointMatches/OtherEntryPoint': 'Correct `entryPoint` or `addresses` of the profile.',
   'HashMatches/OtherHash': 'Correct `layout` or `options` of the profile.',
+  'HashMatches/OtherInitCodeHash':
+    'Set `options.openZeppelin.initCodeHash` of the profile to the other value.',
+  'HashMatches/TailNotRead': 'Set `options.openZeppelin.readsPaymasterSignature` of the profile to false.',
   'UsageStoreLost/Lost':
     'Wait until every earlier promise has expired, and find out what emptied the store. Do not restore a backup.',
   'UsageStoreLost/LossAccepted':

@@ -39,6 +39,7 @@ const unusableReasons = [
   'CONTRACT_NOT_DEPLOYED',
   'ENTRY_POINT_MISMATCH',
   'SIGNER_NOT_AUTHORIZED',
+  'SIGNATURE_REFUSED',
 ] as const;
 /** The value that callers get in `data.reason`. */
 export type UnusableReason = (typeof unusableReasons)[number];

@@ -160,6 +160,12 @@ export const conditionReasons = {
     OtherHash: no(
       'The contract hashes differently, or has another EIP-712 domain: the layout or its options are wrong for it.',
     ),
+    OtherInitCodeHash: no(
+      'The contract hashes the `initCode` of an EIP-7702 account in another way than `options.openZeppelin.initCodeHash` says.',
+    ),
+    TailNotRead: no(
+      'The contract does not take its signature from the tail of `paymasterAndData`, although `options.openZeppelin.readsPaymasterSignature` says so.',
+    ),
     Unknown: unknown('The contract was not asked yet, or does not answer.'),
   },
   UsageStoreLost: {

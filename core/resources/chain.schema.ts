@@ -121,7 +121,7 @@ const profile = object<ProfileSpec>(
             'singleton layouts, mode ERC20: who receives the tokens, e.g. 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed.',
           ),
           openZeppelin: object<OpenZeppelinSpec>(
-            'openzeppelin layouts: what the deployer of the contract chose. Signatures are made for this EIP-712 domain; condition HashMatches says whether the contract answers it.',
+            'openzeppelin layouts: what the deployer of the contract chose. Signatures are made for this EIP-712 domain; condition HashMatches says whether the contract answers it, and accepts what is signed.',
             {
               required: {
                 domainName: domainText(

@@ -19,6 +19,7 @@ import {
 } from './acceptance.js';
 import type { Acceptance } from './acceptance.js';
 import { probeOperation, probeTerms, probeTokenTerms } from './probe-operation.js';
+import { probeSignatures } from './signature-probe.js';
 import { probeTokenPayment } from './token-probe.js';
 import { filesOf, mayDemandAdvance, unknownProfile } from './facts.js';
 import type { ClockLevel, CodeLevel, FundingQuestion, ProfileFacts, Reachability } from './facts.js';
@@ -64,8 +65,11 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
       const [acceptance] = await readAcceptances({ chain, layouts, signers }, [profile], block);
       if (acceptance?.code !== 'CodePresent') return { ...unknownProfile, ...acceptance };
       const contracts = contractsOf(config.chainId, profile, layouts[profile.layout]);
-      const hashes = await Promise.all(contracts.map((contract) => hashOf(contract, block)));
       const trusted = filesOf(profile).find((file) => acceptance.signers[file] === 'Authorized');
+      const hashes = await Promise.all([
+        ...contracts.map((contract) => hashOf(contract, block)),
+        signaturesOf(profile, trusted === undefined ? undefined : signers.get(trusted), block),
+      ]);
       return {
         ...acceptance,
         hash: worstOf<ProfileFacts['hash']>('HashMatches', hashes),
@@ -91,6 +95,20 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
 
     code: (address) => readCode(chain, [address], 'latest'),
   };
+
+  /**
+   * A contract that shows no hash is asked to validate. With a key that it does not accept it refuses everything, which
+   * SignerAuthorized reports.
+   */
+  async function signaturesOf(
+    profile: ProfileConfig,
+    signer: Signer | undefined,
+    block: BlockTag,
+  ): Promise<ProfileFacts['hash']> {
+    const layout = layouts[profile.layout];
+    if (signer === undefined || layout.sponsorship.getHashCall !== undefined) return 'HashMatches';
+    return probeSignatures({ chain, chainId: config.chainId, profile, layout, signer, block });
+  }
 
   /** A contract takes a payment only with a signature by one of our keys; without such a key the answer stays open. */
   async function tokensOf(

@@ -154,10 +154,11 @@ export async function askRound(
       unknownProfile,
       async (profile, key) => {
         const facts = await probe.profile(profile, head === undefined ? 'latest' : { hash: head.hash });
+        const merged = mergeProfile(known.profiles.get(key), facts);
+        const usability = usabilityOf({ ...facts, hash: merged.hash });
         // If no block can be named, the answers may be from different blocks, and decide nothing.
-        if (head !== undefined && note(known.standings, key, usabilityOf(facts), now()))
-          isChainChanged = true;
-        return mergeProfile(known.profiles.get(key), facts);
+        if (head !== undefined && note(known.standings, key, usability, now())) isChainChanged = true;
+        return merged;
       },
       isGoodProfile,
     ),

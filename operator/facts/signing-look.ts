@@ -30,9 +30,11 @@ export async function lookAtSigning(
     const acceptances = await probe.acceptances([...profiles.values()], { hash: head.hash });
     for (const [index, key] of [...profiles.keys()].entries()) {
       const facts = { ...unknownProfile, ...acceptances[index] };
-      if (note(known.standings, key, usabilityOf(facts), now())) isChainChanged = true;
       const before = known.profiles.get(key);
       const after = mergeProfile(before, facts);
+      // Only a round compares hashes.
+      const usability = usabilityOf({ ...facts, hash: after.hash });
+      if (note(known.standings, key, usability, now())) isChainChanged = true;
       if (!isDeepStrictEqual(before, after)) changed.add(key);
       known.profiles.set(key, after);
     }

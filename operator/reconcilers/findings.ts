@@ -57,10 +57,15 @@ export function contractFindings(facts: ProfileFacts, profile: ProfileConfig): r
   const noCode = `EntryPoint ${entryPoint} or contract ${sponsorship} has no code on this chain: deploy it, or correct the profile.`;
   const other = `Contract ${sponsorship} does not name EntryPoint ${entryPoint}: correct entryPoint or addresses of the profile.`;
   const { openZeppelin } = profile.options;
-  const hash =
+  const otherHash =
     openZeppelin === undefined
       ? `Contract ${sponsorship} hashes an operation differently: layout ${layout} or its options are wrong for it.`
       : `eip712Domain() of contract ${sponsorship} does not answer name "${openZeppelin.domainName}" and version "${openZeppelin.domainVersion}", with this chain and contract: correct options.openZeppelin of the profile.`;
+  const hash: Partial<Record<ProfileFacts['hash'], string>> = {
+    OtherHash: otherHash,
+    OtherInitCodeHash: `Contract ${sponsorship} refuses signatures for EIP-7702 accounts that are made with initCodeHash "${openZeppelin?.initCodeHash}": set options.openZeppelin.initCodeHash of the profile to the other value.`,
+    TailNotRead: `Contract ${sponsorship} does not take its signature from the tail of paymasterAndData: set options.openZeppelin.readsPaymasterSignature of the profile to false.`,
+  };
   return [
     finding('CodePresent', facts.code, facts.code === 'NoCode' ? noCode : undefined),
     finding(
@@ -68,7 +73,7 @@ export function contractFindings(facts: ProfileFacts, profile: ProfileConfig): r
       facts.entryPoint,
       facts.entryPoint === 'OtherEntryPoint' ? other : undefined,
     ),
-    finding('HashMatches', facts.hash, facts.hash === 'OtherHash' ? hash : undefined),
+    finding('HashMatches', facts.hash, hash[facts.hash]),
   ];
 }
 

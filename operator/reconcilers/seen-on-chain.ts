@@ -94,6 +94,7 @@ function messageOf(
     CONTRACT_NOT_DEPLOYED: `EntryPoint ${entryPoint} or contract ${contracts} has no code on chain ${chainId}`,
     ENTRY_POINT_MISMATCH: `contract ${contracts} does not name EntryPoint ${entryPoint}`,
     SIGNER_NOT_AUTHORIZED: `contract ${contracts} accepts no signer of this service`,
+    SIGNATURE_REFUSED: `contract ${contracts} refuses what this service would sign`,
   };
   return `Nothing is signed for version "${version}": ${causes[reason]}.`;
 }

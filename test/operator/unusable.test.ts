@@ -67,6 +67,16 @@ describe('signing for a profile that its chain does not accept', () => {
     expect(await world.config('shop')).toEqual(before);
   });
 
+  test('stops while the contract hashes an operation in another way', async () => {
+    await startReady();
+    world.chain.hashesLikeUs = false;
+    await secondsUntil('signing stops', isStopped);
+    expect((await profile()).unusable).toMatchObject({ reason: 'SIGNATURE_REFUSED' });
+    expect(await serving()).toBe('False');
+    world.chain.hashesLikeUs = true;
+    await secondsUntil('signing goes on', isServed);
+  });
+
   test('goes on when the profile is corrected, at the earliest a minute after it stopped', async () => {
     await startReady();
     world.chain.signer = other;

@@ -22,6 +22,13 @@ describe('answers about a profile', () => {
     { name: 'without code', facts: { code: 'NoCode' }, want: 'CONTRACT_NOT_DEPLOYED' },
     { name: 'of another EntryPoint', facts: { entryPoint: 'OtherEntryPoint' }, want: 'ENTRY_POINT_MISMATCH' },
     { name: 'of another signer', facts: { signer: 'NotAuthorized' }, want: 'SIGNER_NOT_AUTHORIZED' },
+    { name: 'with another hash', facts: { hash: 'OtherHash' }, want: 'SIGNATURE_REFUSED' },
+    {
+      name: 'that hash a delegate otherwise',
+      facts: { hash: 'OtherInitCodeHash' },
+      want: 'SIGNATURE_REFUSED',
+    },
+    { name: 'that ignore the tail', facts: { hash: 'TailNotRead' }, want: 'SIGNATURE_REFUSED' },
     { name: 'without a key of ours', facts: { signer: 'SignerNotFound' }, want: undefined },
     { name: 'that lack the code', facts: { code: 'Unknown' }, want: undefined },
     { name: 'that lack the signer', facts: { signer: 'Unknown' }, want: undefined },
