@@ -206,6 +206,19 @@ export const openRpcSchemas = {
         ...ref('Sponsor'),
         description: 'Stub only, mode SPONSORED: spec.sponsor of the Paymaster, where it is set.',
       },
+      sponsorMetadata: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['name', 'description', 'url', 'icons'],
+        description:
+          'Signed data only, mode SPONSORED: spec.sponsor of the Paymaster, where it is set, in the names that AbstractionKit reads; description and url are empty.',
+        properties: {
+          name: { type: 'string' },
+          description: { const: '' },
+          url: { const: '' },
+          icons: { type: 'array', items: { type: 'string' }, maxItems: 1 },
+        },
+      },
       preVerificationGas: {
         ...ref('HexQuantity'),
         description: 'The limits that were signed; only with calculateGasLimits: true in the context.',

@@ -5,7 +5,7 @@ import { parseErc7677Params, requireSponsored, type ModeRequest } from './entry-
 import type { RpcMethod } from './method.js';
 import type { SponsorMethodDeps } from './pm_sponsorUserOperation.js';
 import { answerPhase, type PhaseDeps } from './signing-phases.js';
-import { renderErc7677, renderHexLimits, renderWindow } from './results.js';
+import { renderErc7677, renderHexLimits, renderSponsor, renderWindow } from './results.js';
 
 /**
  * ERC-7677, second call of a wallet: signed data for exactly the gas limits that it sends. A wallet that sends
@@ -25,7 +25,12 @@ export function pm_getPaymasterData(deps: SponsorMethodDeps & PhaseDeps): RpcMet
       const data = await signed(deps, paymaster, asked, calculated);
       const fields = { ...renderErc7677(profile, data.paymasterAndData), ...renderWindow(data) };
       const { isOpen } = data;
-      const shown = isOpen ? { ...fields, openSponsorship: true } : fields;
+      const shown = {
+        ...fields,
+        ...(isOpen ? { openSponsorship: true } : {}),
+        // In mode ERC20 the user pays, so there is no sponsor to show.
+        ...(asked.mode === 'ERC20' ? {} : renderSponsor(paymaster.sponsor)),
+      };
       return { json: JSON.stringify(calculated ? { ...shown, ...renderHexLimits(data.op) } : shown), isOpen };
     },
     answersErrorsWithOk: () => true,

@@ -2,6 +2,7 @@ import type {} from '../../core/entry-point/user-operation.js';
 import { entryPointRules } from '../../core/entry-point/table.js';
 import type { GasLimits } from '../../core/entry-point/user-operation.js';
 import { hexQuantity, type Hex } from '../../core/units/hex.js';
+import type { SponsorInfo } from '../../core/resources/paymaster.js';
 import type { FeeQuotes } from '../decision/quote.js';
 import type { Sponsored, Sponsorship } from '../decision/request.js';
 import type { ServedProfile } from '../view/served-chain.js';
@@ -89,6 +90,13 @@ export function renderWindow({
   expiryAsked,
 }: Pick<Sponsored, 'validUntil' | 'expiryAsked'>): Readonly<Record<string, number>> {
   return { validUntil, ...(expiryAsked === undefined ? {} : { expiryAsked }) };
+}
+
+/** Who pays, in the names that AbstractionKit reads from signed data. Its members are not optional there. */
+export function renderSponsor(sponsor: SponsorInfo | undefined): Readonly<Record<string, unknown>> {
+  if (sponsor === undefined) return {};
+  const { name, icon } = sponsor;
+  return { sponsorMetadata: { name, description: '', url: '', icons: icon === undefined ? [] : [icon] } };
 }
 
 /**

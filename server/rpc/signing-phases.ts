@@ -10,7 +10,7 @@ import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { requireSponsored, type ModeRequest } from './entry-point-form.js';
 import type { RpcResult } from './method.js';
 import { isJoined, parseCommitted, splitAnswer } from './paymaster-fields.js';
-import { renderErc7677, renderHexLimits, renderWindow } from './results.js';
+import { renderErc7677, renderHexLimits, renderSponsor, renderWindow } from './results.js';
 
 type Phases<Request extends SponsorRequest> = {
   readonly commit: Sponsor<Request>;
@@ -60,6 +60,7 @@ export async function answerPhase(
     ...renderPhase(data.profile, data.paymasterAndData, isJoined(operation)),
     ...renderWindow(data),
     ...(isOpen ? { openSponsorship: true } : {}),
+    ...renderSponsor(paymaster.sponsor),
     ...(calculated ? renderHexLimits(data.op) : {}),
   };
   const json = JSON.stringify(answer);

@@ -50,6 +50,25 @@ describe('ERC-7677', () => {
     expect(verified.signer).toBe(signerAddress);
   });
 
+  test('signed data say who pays in the names that AbstractionKit reads, unless the user does', async () => {
+    const icon = 'data:image/png;base64,iVBORw0KGgo=';
+    await host.put({ sponsor: { name: 'My Shop', icon } });
+    const params = [anOperation(), entryPoints['0.6'], '0x7a69'];
+    const sponsored = await host.call('pm_getPaymasterData', [...params, {}]);
+    expect(sponsored.body.result?.['sponsorMetadata']).toEqual({
+      name: 'My Shop',
+      description: '',
+      url: '',
+      icons: [icon],
+    });
+    await host.put({ sponsor: { name: 'My Shop' } });
+    const without = await host.call('pm_getPaymasterData', [...params, {}]);
+    expect(without.body.result?.['sponsorMetadata']).toMatchObject({ icons: [] });
+    await host.put();
+    const unnamed = await host.call('pm_getPaymasterData', [...params, {}]);
+    expect(unnamed.body.result).not.toHaveProperty('sponsorMetadata');
+  });
+
   test('the stub stage reserves nothing', async () => {
     await host.put({ limits: [aLimitConfig({ policyId: 'stub', threshold: '1' })] });
     const params = [anOperation({ nonce: 1 }), entryPoints['0.6'], '0x7a69', {}];

@@ -95,12 +95,12 @@ const results: readonly Call[] = [
       params: [op, entryPoints['0.6'], '0x7a69', { calculateGasLimits: true }],
     },
   ]),
-  {
+  ...(['pm_getPaymasterStubData', 'pm_getPaymasterData'] as const).map((method): Call => ({
     name: 'with a sponsor',
-    method: 'pm_getPaymasterStubData',
+    method,
     params: [op, entryPoints['0.6'], '0x7a69', {}],
     setUp: withSponsor,
-  },
+  })),
   { name: 'the chain', method: 'pm_chainId', params: [] },
   { name: 'the EntryPoints', method: 'pm_supportedEntryPoints', params: [] },
   { name: 'tokens', method: 'pm_supportedERC20Tokens', params: [entryPoints['0.6']] },
