@@ -32,6 +32,9 @@ export function spawnAlto(
     // A dev chain mines a block for every transaction: nothing is gained by waiting, or by collecting operations.
     'block-time': '100',
     'max-bundle-interval': '100',
+    // Otherwise it bids what the operations pay. anvil then suggests that tip, of which viem offers the double, so that fees would
+    // double with every operation until they are above their cap.
+    'bundler-initial-commission': '100',
     'enable-cors': 'true',
     json: 'true',
     'log-level': 'warn',

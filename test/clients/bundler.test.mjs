@@ -39,7 +39,7 @@ for (const version of ['1.1.0', '2.0.0', 'singleton-0.6', 'singleton-0.7', 'sing
         transport: http(running.bundlerUrl),
         pollingInterval: 100,
       };
-      return createBundlerClient({ ...settings, userOperation: { estimateFeesPerGas }, ...options });
+      return createBundlerClient({ ...settings, ...options });
     }
 
     async function send(wallet, calls) {
@@ -49,7 +49,9 @@ for (const version of ['1.1.0', '2.0.0', 'singleton-0.6', 'singleton-0.7', 'sing
 
     test('sponsored operations, the account created in the first one', async () => {
       const wallet = await open({ paymaster: createPaymasterClient({ transport: http(rpcUrl) }) });
-      for (let round = 0; round < 2; round += 1)
+      // On one version so many that fees which rise with every operation would be above their cap.
+      const rounds = version === 'singleton-0.8' ? 30 : 2;
+      for (let round = 0; round < rounds; round += 1)
         assert.equal((await send(wallet, [increment(facts)])).success, true);
     });
 
@@ -92,7 +94,3 @@ for (const version of ['1.1.0', '2.0.0', 'singleton-0.6', 'singleton-0.7', 'sing
       assert.equal((await send(wallet, [increment(facts)])).success, true);
     });
   });
-
-async function estimateFeesPerGas() {
-  return { maxFeePerGas: 3_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n };
-}
