@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Interface } from 'ethers';
@@ -40,7 +41,7 @@ export async function deployOpenZeppelin(
   devChain: DevChain,
   names: readonly Name[] = openZeppelinNames,
 ): Promise<ReadonlyMap<string, TestProfile>> {
-  const codes = compile();
+  const codes = compiled();
   const profiles = new Map<string, TestProfile>();
   for (const name of names) {
     const profile = await deploy(devChain, name, codes[contractOf(name)]!);
@@ -83,12 +84,33 @@ type Output = {
 };
 type Compiled = { readonly evm: { readonly bytecode: { readonly object: string } } };
 
-/** Init code by contract name. The package uses mcopy, which `cancun` is the first to have. */
-function compile(): Readonly<Record<string, Hex>> {
+/** Init code by contract name, compiled once for all test files and kept beside the installed packages. */
+function compiled(): Readonly<Record<string, Hex>> {
   const require = createRequire(import.meta.url);
-  const solc: { compile(input: string, callbacks: unknown): string } = require('solc');
-  const file = 'OpenZeppelinPaymasters.sol';
-  const input = {
+  const versions = ['solc', '@openzeppelin/contracts'].map(
+    (name) => JSON.parse(readFileSync(require.resolve(`${name}/package.json`), 'utf8')).version,
+  );
+  const input = inputOf();
+  const key = createHash('sha256')
+    .update(JSON.stringify([versions, input]))
+    .digest('hex');
+  const cache = join(repositoryRoot, 'node_modules', '.cache', 'solc');
+  const kept = join(cache, `${key}.json`);
+  if (existsSync(kept)) return JSON.parse(readFileSync(kept, 'utf8'));
+  const codes = compile(input);
+  mkdirSync(cache, { recursive: true });
+  // Another process may do the same.
+  const draft = `${kept}.${process.pid}`;
+  writeFileSync(draft, JSON.stringify(codes));
+  renameSync(draft, kept);
+  return codes;
+}
+
+const file = 'OpenZeppelinPaymasters.sol';
+
+/** The package uses mcopy, which `cancun` is the first to have. */
+function inputOf() {
+  return {
     language: 'Solidity',
     sources: { [file]: { content: readFileSync(join(repositoryRoot, 'test/chain/support', file), 'utf8') } },
     settings: {
@@ -97,6 +119,11 @@ function compile(): Readonly<Record<string, Hex>> {
       outputSelection: { [file]: { '*': ['evm.bytecode.object'] } },
     },
   };
+}
+
+function compile(input: ReturnType<typeof inputOf>): Readonly<Record<string, Hex>> {
+  const require = createRequire(import.meta.url);
+  const solc: { compile(input: string, callbacks: unknown): string } = require('solc');
   const read = (path: string) => ({ contents: readFileSync(require.resolve(path), 'utf8') });
   const output: Output = JSON.parse(solc.compile(JSON.stringify(input), { import: read }));
   const errors = (output.errors ?? []).filter(({ severity }) => severity === 'error');
