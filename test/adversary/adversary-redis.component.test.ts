@@ -23,10 +23,11 @@ test.each([
 ])(
   'on Redis, $name: no requests, mined operations, transfers or faults break a rule of money',
   async ({ name, count }) => {
-    const { steps } = await campaign(`on Redis, ${name}`, modelSteps.onRedis, (chosen) =>
+    const { steps, seen } = await campaign(`on Redis, ${name}`, modelSteps.onRedis, (chosen) =>
       runAdversary(chosen, openOnRedis(server, data, count)),
     );
     expect(steps).toBeGreaterThanOrEqual(modelSteps.onRedis);
+    expect(seen.get('finalized after a kill')).toBeGreaterThan(0);
   },
   campaignTimeoutMs,
 );

@@ -38,6 +38,18 @@ export class Commits {
   #open: readonly Open[] = [];
   /** The newest last. */
   readonly made: Commit[] = [];
+  /** How many were made when a process was last killed or replaced. */
+  #madeBefore = 0;
+
+  /** A process that may have answered them is no longer there. */
+  survived(): void {
+    this.#madeBefore = this.made.length;
+  }
+
+  /** Whether a process was killed or replaced since the commit. */
+  isOlder(commit: Commit): boolean {
+    return this.made.indexOf(commit) < this.#madeBefore;
+  }
 
   /** Commits that were answered at the same moment replace earlier ones of the same nonce key. */
   add(answered: readonly Commit[], now: number): void {

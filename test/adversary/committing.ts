@@ -5,6 +5,7 @@ import type { Sponsored } from '../../server/decision/request.js';
 import { chainId } from '../conformance/usage-requests.js';
 import type { Asking } from './asking.js';
 import { checkReserved, nameOf, reservationName, type Commit } from './commits.js';
+import type { LosingData } from './losing-data.js';
 import type { Operating } from './operating.js';
 import type { Scene } from './scene.js';
 import type { Behind } from './service.js';
@@ -31,19 +32,33 @@ export class Committing {
   readonly #scene: Scene;
   readonly #asking: Asking;
   readonly #operating: Operating;
+  readonly #losing: LosingData;
 
   constructor(
     scene: Scene,
-    { asking, operating }: { readonly asking: Asking; readonly operating: Operating },
+    {
+      asking,
+      operating,
+      losing,
+    }: { readonly asking: Asking; readonly operating: Operating; readonly losing: LosingData },
   ) {
     this.#scene = scene;
     this.#asking = asking;
     this.#operating = operating;
+    this.#losing = losing;
   }
 
   /** Commits at the same moment, and some time later finalizes at the same moment. */
-  async take({ commits, waitMs, finals, simulationMs }: Extract<Step, { do: 'two-phases' }>): Promise<void> {
+  async take({
+    commits,
+    between,
+    waitMs,
+    finals,
+    simulationMs,
+  }: Extract<Step, { do: 'two-phases' }>): Promise<void> {
     await this.#commitAll(commits);
+    if (between === 'kill') await this.#losing.kill();
+    if (between === 'failover') await this.#losing.failover();
     this.#scene.clock.advance(waitMs);
     await this.finalizeAll(finals, simulationMs);
   }
@@ -114,6 +129,7 @@ export class Committing {
     );
     const answered = this.#answered(`${mode} finalize`, paymaster, behind, answer);
     if (answered === undefined) return;
+    if (this.#scene.commits.isOlder(committed)) this.#scene.count('finalized after a kill');
     const promised = { paymaster, op, paymasterAndData: answered.paymasterAndData };
     const now = clock.now();
     this.#scene.commits.checkPromise(promised, { now, isByAccount: step.isByAccount });

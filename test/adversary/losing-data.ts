@@ -31,6 +31,7 @@ export class LosingData {
   async kill(): Promise<void> {
     if (!(await this.#following.hasNoticed())) return;
     await this.#scene.stores.kill();
+    this.#scene.commits.survived();
     this.#following.begin(0);
   }
 
@@ -45,6 +46,7 @@ export class LosingData {
     const found = await this.#scene.stores.failover();
     this.isDetached = false;
     if (found === undefined) return;
+    this.#scene.commits.survived();
     this.#scene.count(`failover to ${found} data`);
     if (found === 'older') await this.#dataAreOlder(this.#detachedAt);
   }

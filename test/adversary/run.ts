@@ -71,7 +71,7 @@ export class Run {
     this.#reorganising = new Reorganising(scene, { mining, following, losing });
     const asking = new Asking(scene, { mining, operating, losing });
     this.#asking = asking;
-    this.#committing = new Committing(scene, { asking, operating });
+    this.#committing = new Committing(scene, { asking, operating, losing });
   }
 
   /** How often each thing happened. */

@@ -5,10 +5,11 @@ import { paymasters, specs } from './world.js';
 /** Actions of the adversary, the platform and the environment. Numbers pick among what exists at that moment. */
 export type Step =
   | { readonly do: 'ask'; readonly asks: readonly AskStep[] }
-  /** Commits, `waitMs` later finalizes, whose simulations take `simulationMs`. */
+  /** Commits, `waitMs` later finalizes, whose simulations take `simulationMs`. In `between` a process may end. */
   | {
       readonly do: 'two-phases';
       readonly commits: readonly AskStep[];
+      readonly between: 'nothing' | 'kill' | 'failover';
       readonly waitMs: number;
       readonly finals: readonly FinalizeStep[];
       readonly simulationMs: number;
@@ -138,6 +139,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     fc.record({
       do: fc.constant('two-phases'),
       commits: fc.array(committed, { maxLength: 4 }),
+      between: often('nothing', fc.constantFrom('kill', 'kill', 'kill', 'failover'), 8),
       // A commit can be finalized for 60 seconds, or until its window ends.
       waitMs: often(0, fc.constantFrom(1_000, 9_999, 10_000, 30_000, 59_999, 60_000, 60_001), 2),
       finals: fc.array(final, { maxLength: 4 }),
