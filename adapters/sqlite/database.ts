@@ -146,6 +146,8 @@ function databaseOf(path: string, sql: DatabaseSync, claim: DatabaseSync | undef
 const sqliteBusy = 5;
 const sqliteFull = 13;
 const sqliteNotADatabase = 26;
+/** Too large, a constraint, another type. */
+const sqliteRefusals: readonly number[] = [18, 19, 20];
 
 /** Errors of SQLite become UNAVAILABLE; all others pass unchanged. */
 export function explained(path: string, error: unknown): unknown {
@@ -169,6 +171,11 @@ export function explained(path: string, error: unknown): unknown {
     default:
       return new DomainError('UNAVAILABLE', `The embedded store ${path} failed: ${error.message}`, details);
   }
+}
+
+/** True when the tables refused a value: the same statement fails again however often it is tried. */
+export function isRefusedValue(error: unknown): boolean {
+  return isSqliteError(error) && sqliteRefusals.includes(error.errcode & 0xff);
 }
 
 type SqliteError = { readonly code: 'ERR_SQLITE_ERROR'; readonly errcode: number; readonly message: string };

@@ -86,6 +86,12 @@ export function ledgerConformance(implementation: string, create: () => Promise<
       expect(await ledger.decision('full', anId(noon))).toBeUndefined();
     });
 
+    test('a text that is not an id names no decision, and none is stored under it', async () => {
+      const record = { ...aRefusal('full', noon), id: "' OR 1=1" };
+      expect(await ledger.decision('full', record.id)).toBeUndefined();
+      await expect(ledger.append(alone(record))).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    });
+
     test('an organisation sees nothing of another one', async () => {
       const mine = aDecision('tenant-a', noon);
       const other = aDecision('tenant-b', noon, { requestId: mine.requestId, userOpHash: hex(32, 77) });

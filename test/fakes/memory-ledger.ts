@@ -1,5 +1,6 @@
 import { DomainError } from '../../core/errors.js';
 import { defaultRetention, type Ledger, type LedgerEntry } from '../../core/ledger/ledger.js';
+import { recordTime } from '../../core/ledger/record-id.js';
 import type {
   AccountName,
   DecisionQuery,
@@ -156,6 +157,7 @@ export function createMemoryLedger(): Ledger {
       open(() => {
         for (const entry of added) {
           const { record } = entry;
+          recordTime(record.id);
           if (record.kind === 'inputs') {
             if (!inputs.has(record.id)) inputs.set(record.id, record);
           } else if (record.kind === 'funds') {

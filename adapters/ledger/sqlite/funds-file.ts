@@ -48,9 +48,9 @@ export function openFundsFile(path: string, options: DatabaseOptions): FundsFile
 
 function fundsFileOf(database: Database): FundsFile {
   const { sql } = database;
-  const addAccount = sql.prepare('INSERT OR IGNORE INTO accounts (name) VALUES (?)');
+  const addAccount = sql.prepare('INSERT INTO accounts (name) VALUES (?) ON CONFLICT DO NOTHING');
   const accountId = sql.prepare('SELECT id FROM accounts WHERE name = ?');
-  const add = sql.prepare('INSERT OR IGNORE INTO samples VALUES (?, ?, ?, ?, ?)');
+  const add = sql.prepare('INSERT INTO samples VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING');
   const read = sql.prepare(
     'SELECT at, balance_wei, promised_wei FROM samples WHERE account = ? AND minute BETWEEN ? AND ? AND at >= ? AND at < ?',
   );

@@ -46,7 +46,9 @@ export function openInputsFile(path: string, options: DatabaseOptions): InputsFi
 }
 
 function inputsFileOf(database: Database): InputsFile {
-  const insert = database.sql.prepare('INSERT OR IGNORE INTO inputs VALUES (?, ?, ?, ?, ?, ?, ?)');
+  const insert = database.sql.prepare(
+    'INSERT INTO inputs VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+  );
   const next = database.sql.prepare(
     `SELECT chain_id, sequence, id FROM inputs
      WHERE organisation = ? AND (chain_id, sequence, id) > (?, ?, ?) AND at >= ? AND at < ?

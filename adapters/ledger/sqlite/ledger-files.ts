@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { DomainError, isDomainError } from '../../../core/errors.js';
 import {
   storedRecord,
   type InputsQuery,
@@ -15,13 +16,13 @@ import type {
   UsageQuery,
   UsageRow,
 } from '../../../core/ledger/query.js';
-import { recordTime } from '../../../core/ledger/record-id.js';
+import { isRecordId, recordTime } from '../../../core/ledger/record-id.js';
 import { readRecord } from '../../../core/ledger/record-text.js';
 import type { DecisionInputs, FundsSample, RecordId } from '../../../core/ledger/record.js';
 import { accountValue } from '../../../core/ledger/shares.js';
 import { endOf, rollupUnits, type Range } from '../../../core/ledger/steps.js';
 import { formatInstant, type EpochMs } from '../../../core/units/time.js';
-import { explained, type DatabaseOptions } from '../../sqlite/database.js';
+import { explained, isRefusedValue, type DatabaseOptions } from '../../sqlite/database.js';
 import { createFileSet } from './file-set.js';
 import { openFundsFile } from './funds-file.js';
 import { comparePlaces, openInputsFile, type InputsPlace } from './inputs-file.js';
@@ -101,6 +102,16 @@ export function openLedgerFiles({ directory, durability, retention }: LedgerFile
   });
 
   function append(entries: readonly LedgerEntry[]): void {
+    try {
+      appendToFiles(entries);
+    } catch (error) {
+      if (!isDomainError(error) || !isRefusedValue(error.details.cause)) throw error;
+      // UNAVAILABLE would be tried again for ever.
+      throw new DomainError('INVALID_INPUT', `a record does not fit: ${error.message}`, { cause: error });
+    }
+  }
+
+  function appendToFiles(entries: readonly LedgerEntry[]): void {
     const ofMonths = new Map<string, LedgerEntry[]>();
     const ofDays = new Map<string, DecisionInputs[]>();
     const samples: FundsSample[] = [];
@@ -126,6 +137,7 @@ export function openLedgerFiles({ directory, durability, retention }: LedgerFile
     decisions: (query) => reading(() => searchMonths(monthsIn(query), query)),
     decision: (organisation, id) =>
       reading(() => {
+        if (!isRecordId(id)) return undefined;
         const at = recordTime(id);
         for (const month of monthsIn({ from: at, to: (at + 1) as EpochMs })) {
           const own = month.organisation(organisation);

@@ -26,7 +26,9 @@ export function addToLookup(
   id: RecordId,
   values: SearchTerms,
 ): void {
-  const insert = month.statement('INSERT OR IGNORE INTO lookup (segment, hash, id) VALUES (?, ?, ?)');
+  const insert = month.statement(
+    'INSERT INTO lookup (segment, hash, id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+  );
   for (const term of terms) {
     const value = values[term];
     if (value !== undefined) insert.run(segmentOf(place), hashOf(organisation, term, value), id);

@@ -43,7 +43,7 @@ function insert(
       return;
     case 'gap': {
       const { changes } = month
-        .statement('INSERT OR IGNORE INTO gaps (id, record) VALUES (?, ?)')
+        .statement('INSERT INTO gaps (id, record) VALUES (?, ?) ON CONFLICT DO NOTHING')
         .run(record.id, formatRecord(record));
       if (changes > 0) tally.addGap(record);
       return;
@@ -65,7 +65,7 @@ function insertDecision(month: MonthFile, decision: Decision, reservation: Recor
   const organisation = month.ownOrganisation(decision.organisation);
   const { changes, lastInsertRowid } = month
     .statement(
-      'INSERT OR IGNORE INTO decisions (organisation, id, reservation, promise, digest, user_op_hash, record) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      'INSERT INTO decisions (organisation, id, reservation, promise, digest, user_op_hash, record) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
     )
     .run(
       organisation,
@@ -87,7 +87,7 @@ function insertDecision(month: MonthFile, decision: Decision, reservation: Recor
 
 function insertEnding(month: MonthFile, ending: Settlement | Reversal, reservation: RecordId): boolean {
   const { changes } = month
-    .statement('INSERT OR IGNORE INTO endings (id, reservation, record) VALUES (?, ?, ?)')
+    .statement('INSERT INTO endings (id, reservation, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING')
     .run(ending.id, reservation, formatRecord(ending));
   return changes > 0;
 }

@@ -7,7 +7,7 @@ import { integerOf } from '../../sqlite/row.js';
 import { monthTables } from './month-tables.js';
 
 /** Page cache of a file, in KiB: the pages that a month's inserts touch again and again. */
-const cacheKib = 32_000;
+const cacheKib = 16_000;
 
 /**
  * The file of a month: all records of reservations that began in it, and their roll-ups, so that one transaction of one

@@ -85,7 +85,7 @@ function* rollupsOf(month: MonthFile, series: number, range: Range, step: UsageQ
 
 /** Sums per sender have days as their only unit. */
 function addSenderDays(months: readonly MonthFile[], query: UsageQuery, sums: UsageSums): void {
-  for (const day of daysOf(query))
+  for (const day of daysOf(months, query))
     for (const month of months)
       for (const paymaster of paymastersIn(month, query))
         for (const row of senderRows(month, day, paymaster))
@@ -143,8 +143,12 @@ function senderRows(month: MonthFile, day: EpochMs, paymaster: number) {
     .iterate(toMinutes(day), paymaster);
 }
 
-function daysOf({ from, to }: Range): EpochMs[] {
+/** Days (UTC) of the range in which the files have records. */
+function daysOf(months: readonly MonthFile[], { from, to }: Range): EpochMs[] {
+  const held = months.map((month) => month.bounds()).filter((bounds) => bounds !== undefined);
+  const first = Math.max(from, Math.min(...held.map((bounds) => bounds.first))) as EpochMs;
+  const end = Math.min(to, Math.max(...held.map((bounds) => bounds.last)) + 1);
   const days: EpochMs[] = [];
-  for (let day = startOf(from, 'day'); day < to; day = (day + dayMs) as EpochMs) days.push(day);
+  for (let day = startOf(first, 'day'); day < end; day = (day + dayMs) as EpochMs) days.push(day);
   return days;
 }

@@ -137,6 +137,12 @@ describe('the files of the SQLite ledger', () => {
     ]);
   });
 
+  test('a record that does not fit is INVALID_INPUT, so that it is not tried for ever', async () => {
+    const ledger = await openIn(aDirectory());
+    const broken = { ...inputsOf(aDecision('acme', january), 1), paymasterId: null as unknown as string };
+    await expect(ledger.append(alone(broken))).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  });
+
   test('calls that wait for a thread that ends are UNAVAILABLE, and the next one starts another', async () => {
     const directory = aDirectory();
     const options = { directory, durability: 'process', retention: defaultRetention } as const;
