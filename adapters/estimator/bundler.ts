@@ -1,5 +1,6 @@
 import type { Chain } from '../../core/chain/chain.js';
 import { DomainError, quote } from '../../core/errors.js';
+import { eip7702Factory } from '../../core/entry-point/eip-7702.js';
 import { stubSignature } from '../../core/paymaster/signature.js';
 import { bytesToHex } from '../../core/units/hex.js';
 import type { Estimate, EstimateRequest } from '../../core/userop/estimator.js';
@@ -13,13 +14,20 @@ const refusals: ReadonlySet<number> = new Set([
   -32500, -32501, -32502, -32503, -32504, -32505, -32507, -32521, -32602,
 ]);
 
+export type Bundler = Pick<Chain, 'request'>;
+
 /**
  * Limits by a bundler's `eth_estimateUserOperationGas`: for chains whose node cannot simulate, and for roll-ups whose
  * data fee only the bundler knows. A refusal is DomainError ESTIMATION_FAILED with the bundler's words.
  */
-export async function estimateByBundler(bundler: Chain, request: EstimateRequest): Promise<Estimate> {
+export async function estimateByBundler(bundler: Bundler, request: EstimateRequest): Promise<Estimate> {
   const { op, entryPoint, entryPointVersion, paymasterAndData, minVerificationGasLimit } = request;
-  const signed = { ...op, signature: op.signature === '0x' ? bytesToHex(stubSignature()) : op.signature };
+  const signed = {
+    ...op,
+    // The marker of EIP-7702 in the only form that ERC-7769 knows: alto refuses the padded one.
+    initCode: op.initCode === eip7702Factory ? '0x7702' : op.initCode,
+    signature: op.signature === '0x' ? bytesToHex(stubSignature()) : op.signature,
+  } as const;
   const rendered = renderUserOperation(signed, entryPointVersion, paymasterAndData ?? '0x');
   const answer = await ask(bundler, [rendered, entryPoint]);
   const verificationGasLimit = gasField(answer, 'verificationGasLimit');
@@ -31,7 +39,7 @@ export async function estimateByBundler(bundler: Chain, request: EstimateRequest
   };
 }
 
-async function ask(bundler: Chain, params: readonly unknown[]): Promise<unknown> {
+async function ask(bundler: Bundler, params: readonly unknown[]): Promise<unknown> {
   try {
     return await bundler.request('eth_estimateUserOperationGas', params);
   } catch (error) {
