@@ -14,6 +14,12 @@ export const outboxSchema = `
   ) STRICT;
 `;
 
+/**
+ * So many characters are about as much work for a checkpoint as a row of the usage tables: their pages are written again
+ * and again between two checkpoints, and copied once.
+ */
+const charactersPerRow = 4_000;
+
 export type OutboxRow = AddedRecord & {
   readonly position: number;
   readonly chainId: number;
@@ -68,7 +74,7 @@ export class LedgerOutbox {
     for (const { from, to } of this.#removed) this.#delete.run(from, to);
   }
 
-  /** Answers how many rows were written. */
+  /** Answers how much was written, counted in rows of the usage tables. */
   committed(): number {
     const [added, removed] = [this.#added, this.#removed];
     if (added.length === 0 && removed.length === 0) return 0;
@@ -81,7 +87,7 @@ export class LedgerOutbox {
       for (const { from, to } of removed) this.#size.length -= to - from + 1;
     }
     if (added.length > 0) this.#listener(added);
-    return added.length + removed.length;
+    return added.reduce((sum, { text }) => sum + text.length / charactersPerRow, removed.length);
   }
 
   /** Positions of rows that failed are not used again: nobody knows whether the table took the commit. */
