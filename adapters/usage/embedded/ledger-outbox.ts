@@ -68,6 +68,10 @@ export class LedgerOutbox {
     this.#removed.push(removal);
   }
 
+  get hasChanged(): boolean {
+    return this.#added.length > 0 || this.#removed.length > 0;
+  }
+
   put(): void {
     for (const { position, chainId, reservation, text, addedAt } of this.#added)
       this.#insert.run(position, chainId, reservation ?? null, text, addedAt);

@@ -17,6 +17,7 @@ import type { KeptEpoch, KeptEpochs } from '../usage-epochs.js';
 import { UsageFullness } from '../usage-fullness.js';
 import type { LedgerOutbox } from './ledger-outbox.js';
 import { OutboxFeed, type OutboxOptions } from './outbox-feed.js';
+import { AskedRequests } from './asked-requests.js';
 import { ledgerOf, type FundingMessage, type Usage, type UsageTables } from './usage-tables.js';
 import { UsageUpkeep } from './usage-upkeep.js';
 
@@ -33,16 +34,15 @@ export type LedgerUsageDeps = {
 };
 
 /** Changes that are committed together: those of one turn of the event loop. */
-type Turn = { readonly committed: PromiseWithResolvers<typeof reserved>; readonly timer: NodeJS.Immediate };
+type Turn = { readonly committed: PromiseWithResolvers<void>; readonly timer: NodeJS.Immediate };
 
-const reserved: ReserveResult = Object.freeze({ outcome: 'reserved' });
 /** After a failed commit nothing is tried for a while, longer each time: reading everything again takes time. */
 const firstRetryMs = 1_000;
 const mostRetryMs = 30_000;
 
 /**
- * Decides in memory. It commits the changes of one turn of the event loop in one transaction, before the answers of
- * that turn are sent. A commit that fails refuses the whole turn as UNAVAILABLE, and everything is read again: the
+ * Decides in memory. It decides the requests of one turn of the event loop at its end, and commits their changes in one
+ * transaction, before the answers of that turn are sent. A commit that fails refuses the whole turn as UNAVAILABLE, and everything is read again: the
  * tables hold the truth, also when it is not known whether they took the commit.
  */
 export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs {
@@ -60,6 +60,7 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
   #usage: Usage | undefined;
   #changedMessages = new Map<string, FundingMessage | undefined>();
   #turn: Turn | undefined;
+  readonly #asked = new AskedRequests();
   /** When a commit failed, until writing is tried again. */
   #failedAt: EpochMs | undefined;
   /** 0 while commits succeed. */
@@ -101,12 +102,9 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
 
   reserve(request: ReserveRequest): Promise<ReserveResult> {
     try {
-      const chain = this.#writable(request.key.chainId);
-      const result = this.#decide(chain, request);
-      // A refusal promises nothing, so it need not wait for the commit of a generation that came with it.
-      if (result.outcome !== 'reserved') return Promise.resolve(result);
-      const { promise } = this.#openTurn().committed;
-      return result.over === undefined ? promise : promise.then(() => result);
+      this.#writable(request.key.chainId);
+      this.#openTurn();
+      return this.#asked.add(request);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -240,14 +238,11 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
   }
 
   /** Throws UNAVAILABLE when a balance is not known. Even then a newer generation may have to be stored. */
-  #decide(chain: ChainLedger, request: ReserveRequest): ReserveResult {
-    try {
-      const result = chain.reserve(request, this.#clock.now());
-      this.#noteFullness(request, result, chain);
-      return result;
-    } finally {
-      if (chain.hasChanged) this.#openTurn();
-    }
+  #decide(request: ReserveRequest): ReserveResult {
+    const chain = this.#writable(request.key.chainId);
+    const result = chain.reserve(request, this.#clock.now());
+    this.#noteFullness(request, result, chain);
+    return result;
   }
 
   #liveMessage(paymasterId: string): string | undefined {
@@ -318,7 +313,7 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
 
   #openTurn(): Turn {
     return (this.#turn ??= {
-      committed: Promise.withResolvers<typeof reserved>(),
+      committed: Promise.withResolvers<void>(),
       timer: setImmediate(() => this.#commitTurn()),
     });
   }
@@ -326,15 +321,18 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
   #commitTurn(): void {
     const turn = this.#turn;
     if (turn === undefined) return;
+    const made = this.#asked.decide((request) => this.#decide(request));
     this.#turn = undefined;
     clearImmediate(turn.timer);
     try {
       this.#write();
-      turn.committed.resolve(reserved);
+      turn.committed.resolve();
+      for (const { resolve, result } of made) resolve(result);
     } catch (error) {
-      // A turn that only a refusal opened has no caller that waits for it.
+      // A turn of reservations alone has no caller that waits for all of it.
       turn.committed.promise.catch(() => {});
       turn.committed.reject(error);
+      for (const { reject } of made) reject(error);
     }
   }
 
@@ -345,6 +343,8 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
       return changes === undefined ? [] : [{ chain, changes }];
     });
     const messages = this.#changedMessages;
+    // Every request of the turn was refused.
+    if (changed.length === 0 && messages.size === 0 && !this.#outbox.hasChanged) return;
     this.#changedMessages = new Map();
     for (const { chain, changes } of changed)
       if (changes.records.length > 0) this.#outbox.add(chain.chainId, changes.records, this.#clock.now());

@@ -127,6 +127,17 @@ describe('when a commit fails', () => {
     expect(await store.reserve(aRequest({ key: { nonce: 1n } }))).toEqual(reserved);
   });
 
+  test('a turn in which everything is refused writes nothing, so it does not depend on writing', async () => {
+    const { store, fail } = openFaulty();
+    await store.reserve(aRequest());
+    fail('before');
+    const full = (nonce: bigint) => aRequest({ key: { nonce }, limits: [aLimit({ threshold: 0 })] });
+    for (const first of [1n, 3n]) {
+      const answers = await Promise.all([store.reserve(full(first)), store.reserve(full(first + 1n))]);
+      expect(answers).toMatchObject([{ outcome: 'limit' }, { outcome: 'limit' }]);
+    }
+  });
+
   test('a store that still fails after that second refuses without deciding', async () => {
     const { store, fail } = openFaulty();
     await store.reserve(aRequest());
