@@ -1,3 +1,5 @@
+import { parsePostgresUrl, type PostgresAddress } from '../adapters/ledger/postgres/options.js';
+import { DomainError } from '../core/errors.js';
 import type { Retention } from '../core/ledger/ledger.js';
 import { defaultRetention } from '../core/ledger/ledger.js';
 import type { Settings } from '../core/settings.js';
@@ -10,12 +12,15 @@ export type LedgerRoom = {
   readonly onFull: 'Stop' | 'Sign';
 };
 
-/** Where the ledger is. */
-export type LedgerStoreSettings = {
-  readonly kind: 'sqlite';
-  readonly directory: string;
-  readonly retention: Retention;
-};
+/** Where the ledger is, and how long it keeps what. */
+export type LedgerStoreSettings =
+  | { readonly kind: 'sqlite'; readonly directory: string; readonly retention: Retention }
+  | {
+      readonly kind: 'postgres';
+      readonly address: PostgresAddress;
+      readonly passwordFile?: string;
+      readonly retention: Retention;
+    };
 
 const prefix = 'PAYMASTER_LEDGER';
 const mebibyte = 1_048_576;
@@ -39,15 +44,50 @@ export function readRoom(settings: Settings): LedgerRoom {
   };
 }
 
-/** `file:/DIRECTORY`. */
+/**
+ * `postgresql://…`, or `file:/DIRECTORY`. Not quoted in messages: an address may hold a password. A password and
+ * certificates may also be files, which are read again for each connection.
+ */
 export function readLedgerStore(settings: Settings): LedgerStoreSettings {
-  const url = settings.text(`${prefix}_URL`, 'file:/DIRECTORY, on a volume of this process alone');
+  const name = `${prefix}_URL`;
+  const url = settings.text(
+    name,
+    'postgresql://USER@HOST/DATABASE, or file:/DIRECTORY on a volume of this process alone',
+  );
+  const retention = readRetention(settings);
+  if (/^postgres(ql)?:/.test(url)) {
+    const passwordFile = settings.optional(`${prefix}_PASSWORD_FILE`);
+    const address = readAddress(settings, name, url);
+    return { kind: 'postgres', address, ...(passwordFile !== undefined && { passwordFile }), retention };
+  }
   const directory = url.slice('file:'.length).replace(/^\/\/\//, '/');
-  // Not quoted: an address of another kind may hold a password.
   if (url !== '' && !(url.startsWith('file:') && directory.startsWith('/')))
-    settings.mistake(`${prefix}_URL`, 'file: and an absolute path');
-  return { kind: 'sqlite', directory, retention: readRetention(settings) };
+    settings.mistake(name, 'file: and an absolute path, or an address that begins with postgresql://');
+  return { kind: 'sqlite', directory, retention };
 }
+
+function readAddress(settings: Settings, name: string, url: string): PostgresAddress {
+  const files = { caFile: 'CA_FILE', certFile: 'CERT_FILE', keyFile: 'KEY_FILE' } as const;
+  const given = Object.entries(files).flatMap(([member, variable]) => {
+    const file = settings.optional(`${prefix}_${variable}`);
+    return file === undefined ? [] : [[member, file] as const];
+  });
+  try {
+    const address = parsePostgresUrl(name, url);
+    const tls = { ...address.tls, ...Object.fromEntries(given) };
+    if ((tls.certFile === undefined) !== (tls.keyFile === undefined))
+      settings.mistake(`${prefix}_CERT_FILE and ${prefix}_KEY_FILE`, 'given together');
+    return { ...address, tls };
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    for (const { field, expected, value } of error.details.problems ?? [])
+      settings.mistake(field, expected, value);
+    return nowhere;
+  }
+}
+
+/** Stands for an address that is wrong, until all mistakes are reported together. */
+const nowhere: PostgresAddress = { host: '', port: 0, database: '', user: '', tls: { mode: 'verify-full' } };
 
 function readRetention(settings: Settings): Retention {
   const days = (name: string, usual: number): number =>

@@ -1,8 +1,28 @@
+import { createPostgresLedger } from '../adapters/ledger/postgres/ledger.js';
 import { createSqliteLedger } from '../adapters/ledger/sqlite/ledger.js';
+import { unreachable } from '../core/errors.js';
 import type { Ledger } from '../core/ledger/ledger.js';
 import type { LedgerStoreSettings } from './ledger-settings.js';
 
-/** The ledger that the settings name. Throws UNAVAILABLE when it cannot be opened at all. */
-export function openLedger({ directory, retention }: LedgerStoreSettings): Promise<Ledger> {
-  return createSqliteLedger({ directory, durability: 'process', retention });
+/**
+ * The ledger that the settings name. PostgreSQL may be away: it is connected to when it is first used. Throws
+ * UNAVAILABLE when files cannot be opened at all.
+ */
+export async function openLedger(settings: LedgerStoreSettings): Promise<Ledger> {
+  switch (settings.kind) {
+    case 'sqlite': {
+      const { directory, retention } = settings;
+      return createSqliteLedger({ directory, durability: 'process', retention });
+    }
+    case 'postgres': {
+      const { address, passwordFile, retention } = settings;
+      return createPostgresLedger({
+        address,
+        retention,
+        ...(passwordFile !== undefined && { passwordFile }),
+      });
+    }
+    default:
+      return unreachable(settings);
+  }
 }
