@@ -5,12 +5,14 @@ import { encodeFunctionData, erc20Abi, http } from 'viem';
 import { createBundlerClient, createPaymasterClient } from 'viem/account-abstraction';
 import { foundry } from 'viem/chains';
 import { startBundledService } from './processes.mjs';
-import { increment, mint, newAccount, newPaymaster, openChain } from './wallets.mjs';
+import { emptyOfTokens, increment, mint, newAccount, newPaymaster, openChain } from './wallets.mjs';
 
 // viem and permissionless with the bundler alto, as all of them are published: accounts are created, operations sponsored and
 // paid in tokens with the approval in the same operation, on three EntryPoints.
 
 const plenty = 10n ** 12n;
+/** Of the token contracts of `make run`. */
+const treasury = '0x90F79bf6EB2c4f870365E785982E1f101E93b906';
 let running;
 let facts;
 let client;
@@ -62,6 +64,8 @@ for (const version of ['1.1.0', '2.0.0', 'singleton-0.6', 'singleton-0.7', 'sing
         paymasterContext: { token },
       });
       await mint(client, facts, wallet.account.address, plenty);
+      // The first transfer to a treasury costs more than later ones.
+      await emptyOfTokens(client, facts, treasury);
       const args = [profile.tokenPaymasterAddress, plenty];
       const approve = {
         to: token,

@@ -51,7 +51,7 @@ after(async () => {
   if (manifests !== undefined) rmSync(manifests, { recursive: true, force: true });
 });
 
-for (const version of ['1.1.0', '2.0.0', 'singleton-0.6', 'singleton-0.8'])
+for (const version of ['1.1.0', '2.0.0', 'singleton-0.6', 'singleton-0.8', 'verifying-0.9', 'hybrid-0.9'])
   // In a busy hour most of preVerificationGas is the data fee.
   for (const [name, times] of [
     ['quiet', 1n],

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { toSimpleSmartAccount } from 'permissionless/accounts';
-import { createPublicClient, createWalletClient, encodeFunctionData, http, parseAbi } from 'viem';
+import * as viem from 'viem';
+import { createPublicClient, createWalletClient, encodeFunctionData, erc20Abi, http, parseAbi } from 'viem';
+import * as accountAbstraction from 'viem/account-abstraction';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { foundry } from 'viem/chains';
+import { toSimpleAccount } from './latest/simple-account.mjs';
 
 /** A development key of every anvil chain: hands out tokens, which anybody may mint there. */
 const minterKey = '0x4bbbf85ce3377467afe5d46f804f221813b2bb87f24d81f60f1fcdbf7cbf4356';
@@ -14,6 +17,9 @@ export function openChain({ chainRpcUrl }) {
 /** A smart account of a new owner, which does not exist yet. */
 export function newAccount(client, { entryPoint: address, entryPointVersion: version }) {
   const owner = privateKeyToAccount(generatePrivateKey());
+  // permissionless has no account on 0.9.
+  if (version === '0.9')
+    return toSimpleAccount({ viem, accountAbstraction }, { client, owner, entryPoint: { address, version } });
   return toSimpleSmartAccount({ client, owner, entryPoint: { address, version } });
 }
 
@@ -54,6 +60,19 @@ async function makePaymaster({ dashboardUrl, authToken, chainId }, version) {
 
 export function increment({ sponsoredContract: { address, method } }) {
   return { to: address, data: encodeFunctionData({ abi: parseAbi([`function ${method}`]) }) };
+}
+
+/** Takes all tokens away from the account, which need not be ours: the chain is a dev chain. */
+export async function emptyOfTokens(client, { feeToken }, from) {
+  const account = { abi: erc20Abi, address: feeToken.address };
+  const held = await client.readContract({ ...account, functionName: 'balanceOf', args: [from] });
+  const data = encodeFunctionData({ ...account, functionName: 'transfer', args: [feeToken.address, held] });
+  await client.request({ method: 'anvil_impersonateAccount', params: [from] });
+  const hash = await client.request({
+    method: 'eth_sendTransaction',
+    params: [{ from, to: feeToken.address, data }],
+  });
+  await client.waitForTransactionReceipt({ hash });
 }
 
 export async function mint(client, { chainRpcUrl, feeToken }, to, amount) {
