@@ -33,7 +33,12 @@ export async function startFormerReplica(
     [...modules, url, keyPrefix, directory, String(now)],
     { serialization: 'advanced' },
   );
-  await once(child, 'message');
+  const failed = once(child, 'exit').then(([code]) => {
+    throw new Error(`the replica of ${release.commit} ended with code ${code} before it was ready`);
+  });
+  await Promise.race([once(child, 'message'), failed]);
+  // It may end later.
+  failed.catch(() => {});
   const open = new Map<number, PromiseWithResolvers<unknown>>();
   let calls = 0;
   child.on('message', (message: { id: number; value?: unknown; error?: unknown }) => {
