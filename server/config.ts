@@ -7,7 +7,12 @@ import type { Quotas } from '../core/config/platform.js';
 import { readPlatformDefaults } from '../core/config/platform-settings.js';
 import { Settings } from '../core/settings.js';
 import { ledgerRole, roles, type Role } from './roles.js';
-import { readRecording, type LedgerRoom } from './ledger-settings.js';
+import {
+  readAskedLedger,
+  readRecording,
+  type LedgerRoom,
+  type LedgerStoreSettings,
+} from './ledger-settings.js';
 import { readUsageSettings, type UsageSettings } from './usage-settings.js';
 
 /** Settings of a server process, from environment variables. */
@@ -25,6 +30,8 @@ export type ServerConfig = {
   readonly usage: UsageSettings;
   /** Set where the rpc role makes records for the ledger. */
   readonly ledger?: LedgerRoom;
+  /** The ledger that the dashboard role answers from; absent: it says how to set one up. */
+  readonly askedLedger?: LedgerStoreSettings;
   /** Directory of `webhook-master.key` and, for the dashboard, `master.key`. */
   readonly keyDirectory: string;
   /** Needed by the rpc role. */
@@ -54,6 +61,7 @@ export function parseServerConfig(env: Readonly<Record<string, string | undefine
   const snapshotDirectory = settings.optional('PAYMASTER_SNAPSHOT_DIR');
   const opsPort = settings.optional('PAYMASTER_OPS_PORT');
   const ledger = readRecording(settings);
+  const askedLedger = chosen.includes('dashboard') ? readAskedLedger(settings) : undefined;
   return settings.finish({
     host: settings.text('HOST', 'the address to listen on', '0.0.0.0'),
     port: settings.integer('PORT', { min: 0, max: 65_535 }, 8080),
@@ -67,6 +75,7 @@ export function parseServerConfig(env: Readonly<Record<string, string | undefine
     podName: settings.text('POD_NAME', 'the name of this process', `server-${process.pid}`),
     usage: readUsageSettings(settings),
     ...(ledger === undefined ? {} : { ledger }),
+    ...(askedLedger === undefined ? {} : { askedLedger }),
     keyDirectory: settings.text('PAYMASTER_KEY_DIR', 'the directory of the master keys'),
     ...(signerDirectory === undefined ? {} : { signerDirectory }),
     ...(chainUrlDirectory === undefined ? {} : { chainUrlDirectory }),

@@ -66,6 +66,18 @@ export function readLedgerStore(settings: Settings): LedgerStoreSettings {
   return { kind: 'sqlite', directory, retention };
 }
 
+/** Undefined: the dashboard role has no ledger to ask. */
+export function readAskedLedger(settings: Settings): LedgerStoreSettings | undefined {
+  if (settings.optional(`${prefix}_URL`) === undefined) return undefined;
+  const store = readLedgerStore(settings);
+  if (store.kind === 'sqlite')
+    settings.mistake(
+      `${prefix}_URL`,
+      'an address that begins with postgresql://: a file is read only by the process that keeps it',
+    );
+  return store;
+}
+
 function readAddress(settings: Settings, name: string, url: string): PostgresAddress {
   const files = { caFile: 'CA_FILE', certFile: 'CERT_FILE', keyFile: 'KEY_FILE' } as const;
   const given = Object.entries(files).flatMap(([member, variable]) => {

@@ -23,6 +23,7 @@ import type { Logger } from '../core/log.js';
 import type { EpochMirror } from '../core/usage/epoch.js';
 import { systemClock } from '../core/units/time.js';
 import type { ServerConfig } from './config.js';
+import { openLedger } from './ledger-store.js';
 import { createServer } from './server.js';
 import { createUsageStore } from './usage-store.js';
 
@@ -150,8 +151,11 @@ async function startParts(
       now: () => clock.now(),
     });
     onStop(() => resources.stop());
+    const ledger = config.askedLedger && (await openLedger(config.askedLedger));
+    onStop(() => ledger?.stop());
     return {
       resources,
+      ...(ledger === undefined ? {} : { ledger }),
       masterKeys: announced.keys,
       webhookUrls: config.webhookRules,
       quotas: config.quotas,

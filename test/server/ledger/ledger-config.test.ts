@@ -56,6 +56,18 @@ describe('the rpc role', () => {
     });
   });
 
+  test('leaves the ledger alone, and the dashboard role asks it where it is given', () => {
+    const url = { PAYMASTER_LEDGER_URL: 'postgres://reader@db.example/paymaster' };
+    expect(parseServerConfig({ ...rpc, ...url }).askedLedger).toMatchObject({ kind: 'postgres' });
+    expect(parseServerConfig({ ...rpc, ...url, PAYMASTER_ROLES: 'rpc' }).askedLedger).toBeUndefined();
+    expect(parseServerConfig(rpc).askedLedger).toBeUndefined();
+    expect(
+      mistakesOf(() => parseServerConfig({ ...rpc, PAYMASTER_LEDGER_URL: 'file:/data/ledger' })),
+    ).toEqual([
+      expect.stringMatching(/^PAYMASTER_LEDGER_URL must be an address that begins with postgresql:/),
+    ]);
+  });
+
   test('cannot be in one process with the role ledger', () => {
     expect(mistakesOf(() => parseServerConfig({ ...rpc, PAYMASTER_ROLES: 'rpc,ledger' }))).toEqual([
       'PAYMASTER_ROLES must be a list of rpc, dashboard, or ledger alone, got "rpc,ledger"',
