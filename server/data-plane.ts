@@ -345,7 +345,7 @@ function followChains(
     ...(losses === undefined ? {} : { losses }),
     ...(recording === undefined
       ? {}
-      : { ledger: { ...recording, organisationOf: (id: string) => view.organisationOf(id) ?? '' } }),
+      : { ledger: { ...recording, organisationOf: (id: string) => view.tenantOf(id) ?? '' } }),
     chains,
     chainConfigs: () => Array.from(view.chains(), ({ config }) => config),
     platformAccounts: (chainId) => {

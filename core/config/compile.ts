@@ -138,9 +138,11 @@ function assemble(
   const served = policies.flatMap((policy) =>
     policy.served === undefined || policy.served === 'invalid' ? [] : [policy.served],
   );
+  const tenant = tenantOfSources(sources);
   return {
-    paymasterId: paymasterIdOf(tenantOfSources(sources), metadata.name),
+    paymasterId: paymasterIdOf(tenant, metadata.name),
     namespace,
+    ...(tenant === namespace ? {} : { tenant }),
     objectName: metadata.name,
     name: spec.name,
     chainId: spec.chainId,

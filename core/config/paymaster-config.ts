@@ -3,6 +3,7 @@ import type { PaymasterMemory } from './memory.js';
 import type { EpochMs } from '../units/time.js';
 import type { ContractAction, RateLimits, SponsorInfo } from '../resources/paymaster.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
+import type { Tenant } from './tenant.js';
 import type { PolicyParts } from '../policy/derived.js';
 
 /**
@@ -13,6 +14,8 @@ import type { PolicyParts } from '../policy/derived.js';
 export type PaymasterConfig = {
   readonly paymasterId: string;
   readonly namespace: string;
+  /** Who has the namespace, if it is not its first tenant; absent: the namespace. */
+  readonly tenant?: Tenant;
   readonly objectName: string;
   readonly name: string;
   readonly chainId: number;

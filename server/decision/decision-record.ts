@@ -77,7 +77,7 @@ export function createDecisionRecords({
     },
 
     refused(on, subject, { reason, detail, policyId }, promised) {
-      const { namespace: organisation, paymasterId, chainId } = on.paymaster;
+      const { tenant: organisation, paymasterId, chainId } = on.paymaster;
       refusals.add({ organisation, paymasterId, chainId }, reason, () => ({
         ...aboutRequest(on, subject),
         ...ids.next(),
@@ -100,7 +100,7 @@ function aboutRequest({ paymaster, profile, request }: Case, { mode, token, call
   const { method, requestId, callerRequestId, op } = request;
   return {
     kind: 'decision' as const,
-    organisation: paymaster.namespace,
+    organisation: paymaster.tenant,
     paymasterId: paymaster.paymasterId,
     chainId: paymaster.chainId,
     entryPoint: profile.entryPointKey,

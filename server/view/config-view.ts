@@ -1,3 +1,4 @@
+import type { Tenant } from '../../core/config/tenant.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { isAhead } from '../../core/config/fences.js';
 import type { ConfigEvent, ConfigStore, Deletion } from '../../core/config/config-store.js';
@@ -42,6 +43,8 @@ export type ConfigView = {
   defaultFundingAccounts(chainId: number): readonly AccountId[];
   /** Namespace of a served paymaster. */
   organisationOf(paymasterId: string): string | undefined;
+  /** Under which the ledger keeps records of a served paymaster. */
+  tenantOf(paymasterId: string): Tenant | undefined;
   /** Milliseconds since the store last confirmed that this view is current. */
   staleness(): number;
   /** Whether that was too long ago: the served configs may have been revoked since. */
@@ -238,6 +241,7 @@ export function createConfigView({
     chain: (chainId) => chains.get(chainId),
     chains: () => chains.values(),
     organisationOf: (paymasterId) => byId.get(paymasterId)?.namespace,
+    tenantOf: (paymasterId) => byId.get(paymasterId)?.tenant,
     defaultFundingAccounts(chainId) {
       const chain = chains.get(chainId);
       return chain === undefined ? [] : defaultFundingAccounts(chain);

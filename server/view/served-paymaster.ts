@@ -7,6 +7,7 @@ import type { GasCaps } from '../../core/policy/rules/price-guard/gas-caps.js';
 import type { RateLimits, SponsorInfo } from '../../core/resources/paymaster.js';
 import { toAddressKey, type AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
+import type { Tenant } from '../../core/config/tenant.js';
 import type { Sharing } from './sharing.js';
 
 /**
@@ -16,6 +17,8 @@ import type { Sharing } from './sharing.js';
 export type ServedPaymaster = {
   readonly paymasterId: string;
   readonly namespace: string;
+  /** Under which the ledger keeps its records: a later tenant of the namespace does not see them. */
+  readonly tenant: Tenant;
   readonly chainId: number;
   readonly version: string;
   readonly configGeneration: number;
@@ -48,6 +51,7 @@ export function servePaymaster(config: PaymasterConfig, share: Sharing): ServedP
   return Object.freeze({
     paymasterId: config.paymasterId,
     namespace: share.text(config.namespace),
+    tenant: share.text(config.tenant ?? config.namespace),
     chainId: config.chainId,
     version: share.text(config.version),
     configGeneration: config.configGeneration,

@@ -44,6 +44,11 @@ describe('a namespace that is given to another tenant', () => {
     expect(second.config.namespace).toBe('acme');
   });
 
+  test('keeps its records in the ledger under another name, so that it does not see those of the former tenant', () => {
+    expect(first.config.tenant).toBeUndefined();
+    expect(second.config.tenant).toBe('acme@2');
+  });
+
   test('has the same identities as ever while the generation is 1, written or not', () => {
     const written = compile({ policies, organisation: anOrganisation({ tenantGeneration: 1 }) });
     expect(written.config).toEqual(first.config);
