@@ -14,7 +14,8 @@ import { signedOperation, takesInAdvance, unsecuredOf } from './signed-operation
 import type { AskStep } from './steps.js';
 import { ceilGwei, needsOf, operationOf, type Grant } from './truth.js';
 import { unlessUnavailable } from './unless-unavailable.js';
-import { boundsOf, callTargets, paymasters, senders, specOf, takesTokens } from './world.js';
+import { boundsOf } from './configs.js';
+import { callTargets, paymasters, senders, specOf, takesTokens } from './world.js';
 
 type Request = { readonly asked: Asked; readonly spec: ContractSpec; readonly call: AccountCall };
 

@@ -22,7 +22,8 @@ import {
   type PhaseContext,
 } from './two-phases.js';
 import { unlessUnavailable } from './unless-unavailable.js';
-import { boundsOf, paymasters, specOf, twoPhasePaymasters } from './world.js';
+import { boundsOf } from './configs.js';
+import { paymasters, specOf, twoPhasePaymasters } from './world.js';
 
 /** Finalizes pick among so many of the newest commits. */
 const recent = 6;

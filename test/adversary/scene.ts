@@ -9,7 +9,8 @@ import type { Ground } from './ground.js';
 import { KeyRule, KeyWatch, type KeyFacts } from './key-watch.js';
 import type { Stores } from './stores.js';
 import { Truth, type Grant } from './truth.js';
-import { Configs, paymasters, secondsOf } from './world.js';
+import { Configs } from './configs.js';
+import { paymasters, secondsOf } from './world.js';
 
 /** Seams at which a test turns a rule off. An absent one leaves the code as it is. */
 export type Switches = {

@@ -13,7 +13,8 @@ import { windowOf } from '../../server/decision/window.js';
 import { servesByDefault, type ServedProfile } from '../../server/view/served-chain.js';
 import { signingKeys } from './chain/signing-keys.js';
 import { apiKeyHash } from './ownership.js';
-import { feeToken, secondsOf, treasury, type Configs } from './world.js';
+import { type Configs } from './configs.js';
+import { feeToken, secondsOf, treasury } from './world.js';
 
 /** A request to a replica to sign. */
 export type Asked = {

@@ -12,7 +12,7 @@ import type { Case, Finalize, Mode, Window } from '../../server/decision/step.js
 import { createCommit, createFinalize, type TwoPhaseDeps } from '../../server/decision/two-phase.js';
 import { signingKeys } from './chain/signing-keys.js';
 import { factsOf, tokenCaseOf, tokenTermsOf, type Asked, type Behind, type Sign } from './service.js';
-import type { Configs } from './world.js';
+import type { Configs } from './configs.js';
 
 /** What the account of an operation answers to its own signature. */
 export const accountSignature: Hex = '0x5161';
