@@ -64,8 +64,10 @@ async function filtersOf(session: Session, query: DecisionQuery, values: Values)
     filters.push(`(request_id = ${place} OR caller_request_id = ${place})`);
   }
   if (userOpHash !== undefined) {
-    const mined = values.add(await decisionsMinedAs(session, userOpHash));
-    filters.push(`(user_op_hash = ${values.add(userOpHash)} OR id = ANY(${mined}::uuid[]))`);
+    const mined = await decisionsMinedAs(session, userOpHash);
+    const isSigned = `user_op_hash = ${values.add(userOpHash)}`;
+    // Without an alternative an index is used for certain.
+    filters.push(mined.length === 0 ? isSigned : `(${isSigned} OR id = ANY(${values.add(mined)}::uuid[]))`);
   }
   return filters;
 }

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createPostgresLedger } from '../../../adapters/ledger/postgres/ledger.js';
@@ -20,6 +20,7 @@ import {
   reservationOf,
 } from '../../conformance/ledger-records.js';
 import { ledgerConformance } from '../../conformance/ledger.js';
+import { repositoryRoot } from '../../support/repository-root.js';
 import { startPostgres, type PostgresServer } from '../../support/postgres.js';
 import { succeeds, until } from '../../support/until.js';
 import { createCertificate } from '../webhook/certificate.js';
@@ -268,6 +269,25 @@ describe('the ledger in PostgreSQL', () => {
     url.searchParams.set('sslmode', 'verify-full');
     url.hostname = 'localhost';
     await open(url.href).ping();
+  });
+
+  test('the statements of docs/ledger.md run, and its queries find what they ask for', async () => {
+    const url = await server.createDatabase();
+    const name = new URL(url).pathname.slice(1);
+    const ledger = open(url);
+    const decision = aDecision('acme', noon);
+    await ledger.append(reservationOf(decision, aSettlement(decision, later(10))));
+    const text = readFileSync(join(repositoryRoot, 'docs/ledger.md'), 'utf8');
+    const blocks = [...text.matchAll(/```sql\n([^`]+)```/g)].map(([, sql = '']) => sql);
+    const [rights, analyst, ...queries] = blocks;
+    expect(queries).toHaveLength(4);
+    await server.query(url, `${rights?.replace('DATABASE ledger', `DATABASE ${name}`)} ${analyst}`);
+    for (const query of queries) await server.query(url, `SET ROLE analyst; ${query}`);
+    const [spent] = await server.query(
+      url,
+      (queries[0] ?? '').replaceAll('2026-11', '2026-12').replaceAll('2026-10', '2026-11'),
+    );
+    expect(spent).toMatchObject({ paymaster_id: 'shop', operations: '1' });
   });
 
   test('the tables say the same as the answers', async () => {
