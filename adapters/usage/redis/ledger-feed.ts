@@ -69,14 +69,22 @@ export class RedisLedgerFeed implements LedgerFeed {
     };
   }
 
-  /** Whether consumers are sure to find the chain. */
-  isListed(chainId: number): boolean {
-    return performance.now() - (this.#listedAt.get(chainId) ?? -Infinity) < listEveryMs;
+  /**
+   * Lists a chain for consumers. Undefined when this process has listed it before; now and then it is listed again
+   * meanwhile, since the list is not confirmed by replicas. Throws UNAVAILABLE.
+   */
+  list(chainId: number): Promise<void> | undefined {
+    const listedAt = this.#listedAt.get(chainId);
+    if (listedAt === undefined) return this.#list(chainId);
+    if (performance.now() - listedAt < listEveryMs) return undefined;
+    this.#listedAt.set(chainId, performance.now());
+    // The next time comes soon enough.
+    this.#list(chainId).catch(() => {});
+    return undefined;
   }
 
-  /** Adds a chain to those that consumers read. Throws UNAVAILABLE. */
-  async list(chainId: number): Promise<void> {
-    await this.#deps.link.run(listChainScript, [this.#chainsKey], [chainId], true);
+  async #list(chainId: number): Promise<void> {
+    await this.#deps.link.run(listChainScript, [this.#chainsKey], [chainId], false);
     this.#listedAt.set(chainId, performance.now());
   }
 
@@ -102,7 +110,7 @@ export class RedisLedgerFeed implements LedgerFeed {
 
   async offer(chainId: number, texts: readonly string[]): Promise<void> {
     if (texts.length === 0) return;
-    if (!this.isListed(chainId)) await this.list(chainId);
+    await this.list(chainId);
     const [records, bytes] = this.#deps.keys(chainId).ledger;
     const room = Math.floor(this.room().bytes / 2);
     const added = await this.#deps.link.run(offerScript, [records, bytes], [room, ...texts], false);

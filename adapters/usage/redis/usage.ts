@@ -164,7 +164,8 @@ class RedisStore implements RedisUsageStore {
       const expiryMs = request.promise.validUntil * 1000 - this.now() - clocksApartMs;
       if (this.#epochs.known(chainId) === undefined) await this.#epochs.of(chainId);
       if (!this.#epochs.isNoted(chainId, expiryMs)) await this.#epochs.note(chainId, expiryMs);
-      if (request.record !== undefined && !this.feed.isListed(chainId)) await this.feed.list(chainId);
+      const listing = request.record && this.feed.list(chainId);
+      if (listing !== undefined) await listing;
       const { keys, reserving } = this.#chain(chainId);
       const { now, reply } = await reserving.add(requestPart(request, keys.prefix, true));
       requireDecided(reply);
@@ -259,7 +260,7 @@ class RedisStore implements RedisUsageStore {
 
   advance(step: FollowerStep): Promise<StepResult> {
     return this.#counted(async () => {
-      if (recordsAnything(step) && !this.feed.isListed(step.chainId)) await this.feed.list(step.chainId);
+      if (recordsAnything(step)) await this.feed.list(step.chainId);
       return advance(this.#stepDeps(step.chainId), step);
     });
   }

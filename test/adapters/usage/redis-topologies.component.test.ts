@@ -11,6 +11,7 @@ import { aLimit, aRequest, chainId } from '../../conformance/usage-requests.js';
 import { freePort } from '../../../standalone/cluster/free-port.js';
 import { startRedis, type RedisServer } from '../../support/redis.js';
 import { succeeds, until } from '../../support/until.js';
+import { recordsOf } from './added-records.js';
 import { createRedisHarness, openStore, storeOptions } from './redis-usage.js';
 import { aClock } from './clock.js';
 
@@ -34,7 +35,12 @@ async function open(url: string, change: Partial<RedisUsageOptions> = {}): Promi
   return store;
 }
 
-const one = (nonce: bigint) => aRequest({ key: { nonce }, limits: [aLimit({ threshold: 5 })] });
+const one = (nonce: bigint) =>
+  aRequest({
+    key: { nonce },
+    limits: [aLimit({ threshold: 5 })],
+    record: { id: `id-${nonce}`, text: `decision ${nonce}` },
+  });
 
 describe('with replicas', () => {
   /** A master, and a replica that follows and confirms: the master shows `online` before the replica has answered once. */
@@ -100,7 +106,7 @@ describe('with replicas', () => {
     );
   });
 
-  test('Sentinel names the new master after a failover to a replica that was stopped: confirmed writes are there, and no limit is exceeded', async () => {
+  test('Sentinel names the new master after a failover to a replica that was stopped: confirmed writes and their records are there, and no limit is exceeded', async () => {
     const { master, replica } = await aPair();
     const directory = mkdtempSync(join(tmpdir(), 'sentinel-'));
     cleanUps.push(() => rmSync(directory, { recursive: true, force: true }));
@@ -148,6 +154,10 @@ describe('with replicas', () => {
     await until('a replica confirms', () => succeeds(store.reserve(one(4n))), 240_000);
     expect(await store.reserve(one(5n))).toEqual(reserved);
     expect(await store.reserve(one(6n))).toMatchObject({ outcome: 'limit', used: 5 });
+    // Asked several times under the same id, and recorded as often: the ledger keeps one of them.
+    const recorded = (await recordsOf(store.feed)).map(({ reservation }) => reservation);
+    expect(recorded.filter((id) => id !== 'id-4')).toEqual(['id-1', 'id-2', 'id-3', 'id-5']);
+    expect(recorded).toContain('id-4');
   }, 300_000);
 });
 
