@@ -35,7 +35,7 @@ export async function openEmbeddedDashboardWorld({
 
 export async function openEmbeddedRpcWorld({ clock }: { readonly clock: Clock }): Promise<RpcWorld> {
   const { configs, usage, stop } = openStores(clock);
-  return { configs, served: configs, usage, stop };
+  return { configs, served: configs, usage, feed: usage.feed, stop };
 }
 
 function openStores(clock: Clock) {

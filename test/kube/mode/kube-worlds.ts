@@ -68,6 +68,7 @@ export async function openUserParts(
 }
 
 async function openRpcStores(parts: KubeParts, clock: Clock): Promise<Omit<RpcWorld, 'stop'>> {
+  const usage = await parts.usage(clock);
   return {
     ...tellWhenServed({
       // Nobody but the operator may write compiled objects.
@@ -75,7 +76,8 @@ async function openRpcStores(parts: KubeParts, clock: Clock): Promise<Omit<RpcWo
       served: parts.configs(parts.transport('rpc'), systemClock),
       clock,
     }),
-    usage: await parts.usage(clock),
+    usage,
+    feed: usage.feed,
   };
 }
 
