@@ -54,7 +54,14 @@ export async function startWorker(options: LedgerFilesOptions, deadlineMs: numbe
       end();
     });
     const started = { worker, waiting, ended };
-    await answerOf(started, 0);
+    try {
+      await answerOf(started, 0);
+    } catch (error) {
+      // The next call starts another one, and two must not have the files at once.
+      await worker.terminate();
+      await ended;
+      throw error;
+    }
     return started;
   }
 

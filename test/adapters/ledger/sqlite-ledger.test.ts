@@ -143,7 +143,7 @@ describe('the files of the SQLite ledger', () => {
     await expect(ledger.append(alone(broken))).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   });
 
-  test('calls that wait for a thread that ends are UNAVAILABLE, and the next one starts another', async () => {
+  test('calls that wait for a thread that ends are UNAVAILABLE, and later ones start another', async () => {
     const directory = aDirectory();
     const options = { directory, durability: 'process', retention: defaultRetention } as const;
     const worker = await startWorker(options, 60_000);
@@ -154,6 +154,10 @@ describe('the files of the SQLite ledger', () => {
     const ended = worker.terminate();
     await expect(ledger.append(reservationOf(decision))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await ended;
+    const obstacle = join(directory, 'ledger-2026-05.sqlite');
+    mkdirSync(obstacle);
+    await expect(ledger.ping()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    rmdirSync(obstacle);
     await ledger.append(reservationOf(decision));
     expect(await usage(ledger)).toMatchObject([{ sponsored: 1 }]);
   });
