@@ -26,7 +26,7 @@ type Open = { readonly commit: Commit; until: number };
 /**
  * Rules of signing in two phases, from what the service has answered:
  *
- * 16. At most one promise per commit: exactly what was committed, while the commit is open.
+ * 16. At most one promise per commit: exactly what was committed, while the commit is open; then it is not refused as over.
  * 17. No promise without its reservation.
  * 18. A commit that is over holds nothing.
  * 19. Nothing is signed for an operation that its account has not signed.
@@ -70,6 +70,16 @@ export class Commits {
     const haveEnded = open.length < this.#open.length;
     this.#open = open;
     return haveEnded;
+  }
+
+  /** A commit was refused as not open now. Throws {@link BrokenRule} when its time is not over. */
+  checkOver(commit: Commit, now: number): void {
+    const open = this.#byName.get(nameOf(commit));
+    if (open === undefined || open.until <= now) return;
+    throw new BrokenRule(
+      16,
+      `nonce ${commit.op.nonce} of ${commit.op.sender} was not signed for an open commit`,
+    );
   }
 
   /** A signature was answered to a finalize of this operation, which was decided now. Throws {@link BrokenRule}. */

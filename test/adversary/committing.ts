@@ -57,29 +57,36 @@ export class Committing {
     finals,
     simulationMs,
   }: Extract<Step, { do: 'two-phases' }>): Promise<void> {
-    await this.#commitAll(commits);
+    const answered = await this.#commitAll(commits);
     if (between === 'kill') await this.#losing.kill();
     if (between === 'failover') await this.#losing.failover();
     this.#scene.clock.advance(waitMs);
-    await this.finalizeAll(finals, simulationMs);
+    // Of commits of the same moment one may have replaced another.
+    const fresh = commits.length === 1 && between === 'nothing' ? answered[0] : undefined;
+    await this.finalizeAll(finals, { simulationMs, fresh });
   }
 
-  /** The simulations of the accounts' signatures end after so many milliseconds, all at the same moment. */
-  async finalizeAll(steps: readonly FinalizeStep[], simulationMs = 0): Promise<void> {
+  /**
+   * The simulations of the accounts' signatures end after so many milliseconds, all at the same moment. `fresh`: a commit since
+   * which nothing but time has passed.
+   */
+  async finalizeAll(
+    steps: readonly FinalizeStep[],
+    { simulationMs = 0, fresh }: { readonly simulationMs?: number; readonly fresh?: Commit | undefined } = {},
+  ): Promise<void> {
     let hasPassed = false;
     const simulated = () => {
       if (!hasPassed) this.#scene.clock.advance(simulationMs);
       hasPassed = true;
     };
-    await Promise.all(steps.map((one) => this.#finalize(one, simulated)));
+    await Promise.all(steps.map((one) => this.#finalize(one, simulated, fresh)));
   }
 
-  async #commitAll(steps: readonly AskStep[]): Promise<void> {
-    const answered = await Promise.all(steps.map((one) => this.#commit(one)));
-    this.#scene.commits.add(
-      answered.filter((one) => one !== undefined),
-      this.#scene.clock.now(),
-    );
+  async #commitAll(steps: readonly AskStep[]): Promise<readonly Commit[]> {
+    const asked = await Promise.all(steps.map((one) => this.#commit(one)));
+    const answered = asked.filter((one) => one !== undefined);
+    this.#scene.commits.add(answered, this.#scene.clock.now());
+    return answered;
   }
 
   async #commit(step: AskStep): Promise<Commit | undefined> {
@@ -99,7 +106,7 @@ export class Committing {
     return { paymaster, mode, inAdvance, op, call, paymasterAndData, validUntil };
   }
 
-  async #finalize(step: FinalizeStep, simulated: () => void): Promise<void> {
+  async #finalize(step: FinalizeStep, simulated: () => void, fresh: Commit | undefined): Promise<void> {
     const { clock, configs } = this.#scene;
     const among = this.#scene.commits.made.slice(-recent);
     const committed = among[step.pick % Math.max(1, among.length)];
@@ -129,6 +136,8 @@ export class Committing {
       () => this.#scene.unclear.add(reservationName(paymaster, operationOf({ op, contract }))),
     );
     const answered = this.#answered(`${mode} finalize`, paymaster, behind, answer);
+    const isUnchanged = step.change === 'nothing' && step.isByAccount;
+    if (committed === fresh && isUnchanged) this.#checkOpen(committed, answer);
     if (answered === undefined) return;
     if (this.#scene.commits.isOlder(committed)) this.#scene.count('finalized after a kill');
     const promised = { paymaster, op, paymasterAndData: answered.paymasterAndData };
@@ -142,6 +151,13 @@ export class Committing {
     const bounds = former?.limits ?? boundsOf(configs, paymaster, op.sender, now);
     const grant = this.#asking.grant(paymaster, bundled, bounds);
     await this.#checkReserved(step.replica, grant, entryPoint);
+  }
+
+  /** An open commit is not refused as if it were over. */
+  #checkOpen(commit: Commit, answer: PhaseAnswer | undefined): void {
+    if (answer?.sponsorship.outcome !== 'refused') return;
+    const { reason } = answer.sponsorship.refusal;
+    if (reason === 'COMMIT_NOT_OPEN') this.#scene.commits.checkOver(commit, this.#scene.clock.now());
   }
 
   /** Rule 17, by what the store itself holds. */

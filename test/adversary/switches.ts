@@ -1,5 +1,6 @@
 import { createMemoryEpochMirror } from '../../core/usage/epoch.js';
 import { pass } from '../../core/refusal.js';
+import type { Hex } from '../../core/units/hex.js';
 import { gwei } from '../../core/units/wei.js';
 import { filesOf, unknownProfile } from '../../operator/facts/facts.js';
 import { openInFile, type OpenStores } from './stores.js';
@@ -202,6 +203,14 @@ export const defects: readonly Defect[] = [
     })),
   },
   {
+    name: 'a commit is over as soon as it is made',
+    rules: [16],
+    usage: asked(({ phase, ...request }) => ({
+      ...request,
+      ...(phase === undefined ? {} : { phase: { ...phase, commitment: commitmentOf(phase.kind) } }),
+    })),
+  },
+  {
     name: 'a finalize needs no open commit',
     rules: [16],
     usage: asked(({ phase, ...request }) => ({
@@ -240,3 +249,8 @@ export const defects: readonly Defect[] = [
     open: openInFile(createMemoryEpochMirror),
   },
 ];
+
+/** Never that of its commit. */
+function commitmentOf(phase: 'commit' | 'finalize'): Hex {
+  return `0x${(phase === 'commit' ? '01' : '02').repeat(32)}`;
+}
