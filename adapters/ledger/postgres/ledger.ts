@@ -15,6 +15,7 @@ import { readInputs } from './inputs.js';
 import { migrate } from './migrate.js';
 import { createPartitions, PartsMissing } from './partitions.js';
 import { steps } from './schema.js';
+import { isStorable } from './record-rows.js';
 import { findDecision, searchDecisions } from './search.js';
 import { readUsage } from './usage.js';
 
@@ -96,12 +97,10 @@ export function createPostgresLedger(options: PostgresLedgerOptions): Ledger {
 /** SQLSTATE check_violation: there is no part of the table for a row. */
 const noPart = '23514';
 
-const lastTime = Date.UTC(9999, 11, 31);
-
 /** The time of a block is what a node says. A time that no table can hold must not stop the other entries for good. */
 function requireTimes(entries: readonly LedgerEntry[]): void {
   for (const at of entries.flatMap(timesOf))
-    if (!(at >= 0 && at < lastTime))
+    if (!isStorable(at))
       throw invalidInput([
         { field: 'record.at', expected: 'a time before the year 9999', value: String(at) },
       ]);

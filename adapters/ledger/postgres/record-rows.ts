@@ -287,8 +287,16 @@ export function dayOf({ id }: { readonly id: string }): string {
   return timestamp(recordTime(id)).slice(0, 10);
 }
 
+const latest = Date.UTC(9999, 11, 31);
+
+/** Questions may begin and end at any number; no record lies outside of what a calendar can show. */
 export function timestamp(at: EpochMs): string {
-  return new Date(at).toISOString();
+  return new Date(Math.min(Math.max(at, 0), latest)).toISOString();
+}
+
+/** Whether a record can have this time. */
+export function isStorable(at: EpochMs): boolean {
+  return at >= 0 && at < latest;
 }
 
 export function epochMs(value: unknown): EpochMs {

@@ -4,7 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { createPostgresLedger } from '../../../adapters/ledger/postgres/ledger.js';
 import { parsePostgresUrl } from '../../../adapters/ledger/postgres/options.js';
 import type { Ledger, LedgerEntry } from '../../../core/ledger/ledger.js';
-import type { UsageRow } from '../../../core/ledger/query.js';
+import { usageSteps, type UsageRow } from '../../../core/ledger/query.js';
+import type { AddressKey } from '../../../core/units/address.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type { Hex } from '../../../core/units/hex.js';
 import {
@@ -14,9 +15,11 @@ import {
   anUnusedEnd,
   aRefusal,
   aReversal,
+  aSample,
   aSettlement,
   at,
   hex,
+  inputsOf,
   reservationOf,
 } from '../../conformance/ledger-records.js';
 import { ledgerConformance } from '../../conformance/ledger.js';
@@ -212,6 +215,37 @@ describe('the ledger in PostgreSQL', () => {
     });
     await ledger.append(reservationOf(decision));
     expect(await total(ledger)).toMatchObject({ sponsored: 1, mined: 0 });
+  });
+
+  test('a question may begin at zero and end at the largest number', async () => {
+    const ledger = open(await server.createDatabase());
+    const decision = aDecision('acme', noon);
+    const contract = hex(20, 8) as AddressKey;
+    await ledger.append([
+      ...reservationOf(decision, aSettlement(decision, later(10))),
+      ...alone(aSample(contract, noon), inputsOf(decision, 1)),
+    ]);
+    const always = { from: 0 as EpochMs, to: Number.MAX_SAFE_INTEGER as EpochMs };
+    const whose = {
+      organisation: 'acme',
+      paymasterId: undefined,
+      groupBy: undefined,
+      senders: true,
+      limit: 10,
+    };
+    for (const step of usageSteps)
+      expect(await ledger.usage({ ...whose, ...always, step })).toMatchObject([{ sponsored: 1, mined: 1 }]);
+    expect((await ledger.decisions({ organisation: 'acme', ...always, limit: 10 })).decisions).toHaveLength(
+      1,
+    );
+    const account = { chainId: 31337, contract, fundingAddress: undefined };
+    expect(await ledger.funds({ accounts: [account], ...always })).toMatchObject([
+      { spentWei: 600n, samples: [{ at: noon }] },
+    ]);
+    const pages = [];
+    for await (const page of ledger.inputs({ organisation: 'acme', paymasterIds: ['shop'], ...always }))
+      pages.push(page);
+    expect(pages).toEqual([[inputsOf(decision, 1)]]);
   });
 
   test('a query that takes too long ends, and a later one is answered', async () => {
