@@ -39,6 +39,8 @@ export function createPump({ feed, ledger, log, meter, firstPauseMs = 250 }: Pum
   let running: Promise<void> | undefined;
   let drainsUntil = Number.POSITIVE_INFINITY;
   let failures = 0;
+  /** Read, and not stored because the ledger was away. Read anew, they would come back only after the feed's minute. */
+  let held: readonly FeedEntry[] = [];
 
   async function run(): Promise<void> {
     for (;;) {
@@ -58,10 +60,12 @@ export function createPump({ feed, ledger, log, meter, firstPauseMs = 250 }: Pum
   /** `some`: something was stored, so there may be more. `full`: there is more. */
   async function moveBatch(forMs: number): Promise<'some' | 'full' | 'nothing' | 'failed'> {
     try {
-      const read = await feed.read(batchSize, forMs);
+      const read = held.length > 0 ? held : await feed.read(batchSize, forMs);
       if (read.length === 0) return 'nothing';
+      held = read;
       const stored = (await storeTexts(read)) ?? (await store(parse(read)));
       if (stored.length > 0) await feed.acknowledge(stored);
+      held = [];
       if (failures > 0) log.info('records are moved to the ledger again', { failures });
       failures = 0;
       if (stored.length === 0) return 'nothing';

@@ -11,6 +11,7 @@ import { startLedgerProcess } from '../../../server/ledger-process.js';
 import { createRecordIds } from '../../../server/ledger/record-ids.js';
 import { openStore } from '../../adapters/usage/redis-usage.js';
 import { aKey, aRequest } from '../../conformance/usage-requests.js';
+import { startPostgres } from '../../support/postgres.js';
 import { startRedis, type RedisServer } from '../../support/redis.js';
 import { until } from '../../support/until.js';
 import { aDecision } from './decisions.js';
@@ -63,4 +64,47 @@ test('moves what replicas record from Redis to the ledger, shows it in its metri
   const { decisions } = await ledger.decisions({ organisation: 'acme', ...range, limit: 10 });
   await ledger.stop();
   expect(decisions.map(({ decision: { id } }) => id)).toEqual(wanted.toReversed());
+});
+
+test('what is signed while PostgreSQL is away waits in Redis, and is stored when PostgreSQL is back', async () => {
+  const postgres = await startPostgres();
+  try {
+    const url = await postgres.createDatabase();
+    const usage = await openStore(redis.url, { keyPrefix: 'away:' });
+    const ids = createRecordIds(systemClock);
+    const sign = async (nonce: bigint): Promise<string> => {
+      const stamp = ids.next();
+      const record = { id: stamp.id, text: formatDecision(aDecision({ ...stamp, nonce })) };
+      const { outcome } = await usage.reserve(aRequest({ key: aKey({ nonce }), record }));
+      expect(outcome).toBe('reserved');
+      return stamp.id;
+    };
+    const running = await startLedgerProcess(
+      parseLedgerConfig({
+        HOST: '127.0.0.1',
+        PORT: '0',
+        PAYMASTER_USAGE_STORE_URL: redis.url,
+        PAYMASTER_USAGE_STORE_KEY_PREFIX: 'away:',
+        PAYMASTER_LEDGER_URL: url,
+      }),
+      silentLogger,
+    );
+    const ask = async (path: string): Promise<Response> => fetch(`http://127.0.0.1:${running.port}${path}`);
+    const isEmpty = async (): Promise<boolean> => (await usage.feed.state()).length === 0;
+    const wanted = [await sign(1n)];
+    await until('the first decision is stored', isEmpty);
+    await postgres.kill();
+    wanted.push(await sign(2n), await sign(3n));
+    await until('the process is not ready', async () => (await ask('/readyz')).status === 503);
+    expect(await isEmpty()).toBe(false);
+    await postgres.start();
+    await until('all decisions are stored', isEmpty);
+    expect((await ask('/readyz')).status).toBe(200);
+    await running.stop();
+    await usage.stop();
+    const rows = await postgres.query(url, 'SELECT id FROM ledger.decisions ORDER BY id');
+    expect(rows.map(({ id }) => id)).toEqual(wanted);
+  } finally {
+    await postgres.stop();
+  }
 });
