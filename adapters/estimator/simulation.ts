@@ -25,8 +25,8 @@ const measuringLimits: readonly MeasuringLimits[] = [
   { callGasLimit: 12_000_000n, verificationGasLimit: 8_000_000n, preVerificationGas: 0n },
   { callGasLimit: 4_000_000n, verificationGasLimit: 3_000_000n, preVerificationGas: 0n },
 ];
-/** Rounds in which limits are raised; callGasLimit reaches 512 times what was found. */
-const maxRounds = 3;
+/** Rounds in which limits are raised; callGasLimit reaches 1,024 times what was found. */
+const maxRounds = 2;
 /** executeUserOp(PackedUserOperation,bytes32): EntryPoints from 0.7 on call such accounts with the whole operation. */
 const executeUserOpSelector = '0x8dd7712f';
 
@@ -196,7 +196,7 @@ async function attempt(simulate: Simulator, request: EstimateRequest, measured: 
  * Factors by which a limit is raised in one round. Calls that check the gas left may want several times what they use;
  * a validation wants little more, and nobody is fined for gas that it leaves.
  */
-const factors = { callGasLimit: [2n, 4n, 8n], verificationGasLimit: [2n, 4n] } as const;
+const factors = { callGasLimit: [2n, 4n, 8n, 32n], verificationGasLimit: [2n, 4n, 8n] } as const;
 
 function raisedLimits(limits: MeasuringLimits, lack: Lack): readonly MeasuringLimits[] {
   return factors[lack].map((factor) => ({ ...limits, [lack]: limits[lack] * factor }));

@@ -8,6 +8,7 @@ import { createGasEstimator } from '../../adapters/estimator/estimator.js';
 import { silentLogger } from '../../core/log.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { stubSignature } from '../../core/paymaster/signature.js';
+import { parseAddress } from '../../core/units/address.js';
 import { systemClock } from '../../core/units/time.js';
 import type { EstimateRequest, GasEstimator } from '../../core/userop/estimator.js';
 import { buildAccount, encodeWith, type Call } from '../chain/support/account.js';
@@ -37,6 +38,9 @@ const delayMs = Number(values.delay);
 const rounds = Number(values.rounds);
 const abi = new Interface(['function increment()', 'function burn(uint256 rounds)']);
 
+/** Reverts with less than 120,000 gas left, so that callGasLimit has to be raised; writes nothing, so that it stays so. */
+const wantsMuchGas = { address: `0x${'c1'.repeat(20)}`, code: '0x5a6201d4c011600d57005b60006000fd' } as const;
+
 type Case = { readonly name: string; readonly request: EstimateRequest };
 
 async function cases(devChain: DevChain): Promise<readonly Case[]> {
@@ -45,9 +49,16 @@ async function cases(devChain: DevChain): Promise<readonly Case[]> {
     to: target,
     data: encodeWith(abi, method, args),
   });
+  await devChain.chain.request('anvil_setCode', [wantsMuchGas.address, wantsMuchGas.code]);
+  const greedy: Call = { to: parseAddress(wantsMuchGas.address), data: '0x' };
   const found: Case[] = [];
   for (const version of ['1.1.0', 'singleton-0.7', 'singleton-0.8'])
-    for (const isDeployed of [true, false]) {
+    for (const kind of [
+      'a batch of an existing account',
+      'a call of a new account',
+      'a call that wants gas left',
+    ]) {
+      const isDeployed = kind !== 'a call of a new account';
       const profile = devChain.profile(version);
       const account = await buildAccount(devChain, profile.entryPointVersion);
       const first = await buildUserOp(account, [call('increment')]);
@@ -57,11 +68,12 @@ async function cases(devChain: DevChain): Promise<readonly Case[]> {
           profile.entryPointVersion,
           await sponsorUserOp(devChain, profile, account, first),
         );
-      const op = isDeployed ? await buildUserOp(account, [call('increment'), call('burn', 5)]) : first;
+      const calls = kind === 'a call that wants gas left' ? [greedy] : [call('increment'), call('burn', 5)];
+      const op = isDeployed ? await buildUserOp(account, calls) : first;
       const terms = await buildTerms(devChain, profile);
       const { sponsorship } = layouts[profile.layout];
       found.push({
-        name: `${version}, ${isDeployed ? 'a batch of an existing account' : 'a call of a new account'}`,
+        name: `${version}, ${kind}`,
         request: {
           paymasterId: 'bench',
           chainId: devChain.chainId,

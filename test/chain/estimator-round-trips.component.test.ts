@@ -15,8 +15,8 @@ const abi = new Interface(['function increment()', 'function fail()', 'function 
 const versions = ['0.6', '0.7', '0.8', '0.9'] as const satisfies readonly EntryPointVersion[];
 /** Reverts with less than 120,000 gas left, else writes a slot. */
 const wantsMuchGas: Hex = '0x5a6201d4c011600f576001600055005b60006000fd';
-/** The limits found, three times with a higher callGasLimit, twice with a higher verificationGasLimit. */
-const withRaised = 6;
+/** The limits found, four times with a higher callGasLimit, three times with a higher verificationGasLimit. */
+const withRaised = 8;
 const contract: Hex = `0x${'c1'.repeat(20)}`;
 
 let devChain: DevChain;

@@ -34,6 +34,8 @@ const counter = new Interface(['function burn(uint256 rounds)', 'function increm
 const plenty = 10n ** 12n;
 /** Reverts with less than 120,000 gas left, else writes a slot. */
 const wantsMuchGas: Hex = '0x5a6201d4c011600f576001600055005b60006000fd';
+/** The limits found, and seven times with one of them raised. */
+const withRaised = 8;
 const contract: Hex = `0x${'c2'.repeat(20)}`;
 
 let devChain: DevChain;
@@ -55,12 +57,12 @@ describe.each(['1.1.0', '2.0.0', 'singleton-0.8', 'hybrid-0.9'])('profile %s', (
     const { ground, payment } = callsOf(profile);
     // The operation with plenty of gas and without its call, beside what the payment depends on; then the limits found, and the
     // payment with them.
-    node.plan(2 + ground, 6 + payment);
+    node.plan(2 + ground, withRaised + payment);
     expect(await pay(await burn(account, 5))).toMatchObject({ outcome: 'sponsored' });
     node.plan(3 + ground, payment);
     expect(await pay(await burn(account, 5))).toMatchObject({ outcome: 'sponsored' });
     // As long, with other needs.
-    node.plan(3 + ground, 6 + payment);
+    node.plan(3 + ground, withRaised + payment);
     expect(await pay(await burn(account, 40))).toMatchObject({ outcome: 'sponsored' });
     expect(node.isDone()).toBe(true);
   });
@@ -72,7 +74,7 @@ test('a payment whose limits have to be raised is simulated again with the limit
   const account = await anAccountThatPays(profile);
   const node = await startInRounds(nodes);
   const { ground, payment } = callsOf(profile);
-  node.plan(2 + ground, 6 + payment, payment);
+  node.plan(2 + ground, withRaised + payment, payment);
   const data = encodeWith(counter, 'increment', []);
   const op = await buildUserOp(account, [{ to: contract, data }]);
   const paid = await payerOver(node.url, profile)(withoutLimits(op));
