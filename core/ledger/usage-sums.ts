@@ -61,6 +61,6 @@ export function createUsageSums(query: UsageQuery): UsageSums {
 }
 
 /** Orders rows by time, then by group. */
-export function rowKey(from: EpochMs, group: string | undefined): string {
+function rowKey(from: EpochMs, group: string | undefined): string {
   return `${String(from).padStart(15, '0')} ${group ?? ''}`;
 }

@@ -1,7 +1,7 @@
 import type { UsageQuery, UsageRow } from '../../../core/ledger/query.js';
 import type { RollupDimension } from '../../../core/ledger/shares.js';
 import { spansOf, startOf, type Range } from '../../../core/ledger/steps.js';
-import { createUsageSums, rowKey, type UsageSums } from '../../../core/ledger/usage-sums.js';
+import { createUsageSums, type UsageSums } from '../../../core/ledger/usage-sums.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { integerOf, textOf, type Row } from '../../sqlite/row.js';
 import type { MonthFile } from './month-file.js';
@@ -104,23 +104,23 @@ function countSenders(
 ): readonly UsageRow[] {
   const rowsOfDay = Map.groupBy(rows, ({ from }) => startOf(from, 'day'));
   return [...rowsOfDay].flatMap(([day, ofDay]) => {
-    const counts = new Map(ofDay.map((row) => [rowKey(row.from, row.group), createCount(row)]));
-    const ranges = [...Map.groupBy(ofDay, ({ from }) => from).keys()];
+    const counts = ofDay.map((row) => ({ row, count: createCount(row) }));
+    const countsOfGroup = Map.groupBy(counts, ({ row }) => row.group);
     for (const month of months) {
       const queried = new Map(seriesIn(month, query).map((series) => [series.id, series]));
       for (const paymaster of paymastersIn(month, query))
-        for (const row of senderRows(month, day, paymaster)) {
+        for (const row of sponsoredSenders(month, day, paymaster)) {
           const sender = textOf(row, 'sender');
           for (const [series, first, last] of seenOf(row)) {
             const found = queried.get(series);
             if (found === undefined) continue;
             const group = query.groupBy === 'sender' ? sender : found.group;
-            for (const from of ranges)
-              counts.get(rowKey(from, group))?.see(sender, toEpochMs(first), toEpochMs(last));
+            for (const { count } of countsOfGroup.get(group) ?? [])
+              count.see(sender, toEpochMs(first), toEpochMs(last));
           }
         }
     }
-    return ofDay.map((row) => ({ ...row, senders: counts.get(rowKey(row.from, row.group))?.result() }));
+    return counts.map(({ row, count }) => ({ ...row, senders: count.result() }));
   });
 }
 
@@ -140,6 +140,13 @@ function createCount({ from, to }: Range) {
 function senderRows(month: MonthFile, day: EpochMs, paymaster: number) {
   return month
     .statement('SELECT * FROM sender_days WHERE day = ? AND paymaster = ?')
+    .iterate(toMinutes(day), paymaster);
+}
+
+/** Without sums: a day can have very many. */
+function sponsoredSenders(month: MonthFile, day: EpochMs, paymaster: number) {
+  return month
+    .statement('SELECT sender, seen FROM sender_days WHERE day = ? AND paymaster = ? AND sponsored > 0')
     .iterate(toMinutes(day), paymaster);
 }
 
