@@ -2,6 +2,7 @@ import { formatDecision } from '../../core/ledger/decision-text.js';
 import type { DecidedCall, DecidedPolicy, Decision } from '../../core/ledger/record.js';
 import { findContract, type AllowList } from '../../core/policy/rules/allow-list/compile.js';
 import type { Refusal } from '../../core/refusal.js';
+import type { Hex } from '../../core/units/hex.js';
 import type { StepRecord } from '../../core/usage/usage-store.js';
 import type { DecodedCalls } from '../../core/userop/call-data.js';
 import type { RecordIds } from '../ledger/record-ids.js';
@@ -12,8 +13,17 @@ import type { Case, Subject } from './step.js';
 
 /** Makes one record of every verdict. */
 export type DecisionRecords = {
-  /** For the reservation, which adds it in the step that takes the amounts. */
-  promised(on: Case, subject: Subject, verdict: 'sponsored' | 'committed', promised: Promised): StepRecord;
+  /**
+   * For the reservation, which adds it in the step that takes the amounts. `userOpHash`: where it does not depend on the
+   * signature; elsewhere the settlement tells it.
+   */
+  promised(
+    on: Case,
+    subject: Subject,
+    verdict: 'sponsored' | 'committed',
+    promised: Promised,
+    userOpHash?: Hex,
+  ): StepRecord;
   /** Nothing waits for it. `promised`: what would have been signed, if the refusal came so late. */
   refused(on: Case, subject: Subject, refusal: Refusal, promised?: Promised): void;
 };
@@ -42,7 +52,7 @@ export function createDecisionRecords({
   }
 
   return {
-    promised({ paymaster, profile, request }, { mode, token, calls }, verdict, { promise }) {
+    promised({ paymaster, profile, request }, { mode, token, calls }, verdict, { promise }, userOpHash) {
       const { id, at } = ids.next();
       const { op } = request;
       // Made for every signature: spreading parts into it takes ten times as long.
@@ -62,7 +72,7 @@ export function createDecisionRecords({
         callerRequestId: request.callerRequestId,
         sender: op.sender,
         nonce: op.nonce,
-        userOpHash: undefined,
+        userOpHash,
         digest: promise.digest,
         calls: decidedCalls(calls, paymaster.allowList),
         verdict,
@@ -87,13 +97,21 @@ export function createDecisionRecords({
         digest: undefined,
         verdict: 'refused',
         reason,
-        detail: detail.slice(0, longestDetail),
+        detail: cleanDetail(detail),
         policies: policyId === undefined ? [] : [{ policyId, effect: 'refused' }],
         maxCostWei: promised?.promise.prefundWei,
         validUntil: undefined,
       }));
     },
   };
+}
+
+/** A contract chooses the text with which it reverts: no control characters, and no halves of characters. */
+function cleanDetail(detail: string): string {
+  return detail
+    .slice(0, longestDetail)
+    .toWellFormed()
+    .replace(/\p{Cc}+/gu, ' ');
 }
 
 function aboutRequest({ paymaster, profile, request }: Case, { mode, token, calls }: Subject) {

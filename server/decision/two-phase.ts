@@ -2,6 +2,7 @@ import {
   joinPaymasterSignature,
   splitPaymasterSignature,
 } from '../../core/entry-point/paymaster-signature.js';
+import { userOpHash } from '../../core/entry-point/user-op-hash.js';
 import { commitmentOf } from '../../core/paymaster/commitment.js';
 import { stubSignature } from '../../core/paymaster/signature.js';
 import { signatureToTail } from '../../core/paymaster/tail.js';
@@ -42,7 +43,8 @@ export function createCommit<Request extends SponsorRequest, C extends Case, Ter
       const { op } = decided;
       const { promised, terms } = mode.draft(on, op, clock.now());
       const paymasterAndData = signatureToTail(mode.encode(on, op, terms, stubSignature()));
-      const record = records?.promised(on, mode.subject(on), 'committed', promised);
+      const hash = records && operationHash(on, op, paymasterAndData);
+      const record = records?.promised(on, mode.subject(on), 'committed', promised, hash);
       const plan = phasePlan('commit', { promised, op, paymasterAndData, record }, usage);
       const reserved = outcomeOf(on.paymaster, await reserve(usage, plan));
       if (reserved === 'stale') return 'stale';
@@ -83,7 +85,8 @@ export function createFinalize<Request extends SponsorRequest, C extends Case, T
 
       // A finalize without its commit costs the chain nothing.
       const { promised } = draft;
-      const record = records?.promised(on, mode.subject(on), 'sponsored', promised);
+      const hash = records && operationHash(on, op, request.committed);
+      const record = records?.promised(on, mode.subject(on), 'sponsored', promised, hash);
       const plan = phasePlan(
         'finalize',
         { promised, op, paymasterAndData: request.committed, record },
@@ -112,6 +115,12 @@ export function createFinalize<Request extends SponsorRequest, C extends Case, T
       const signed = joinPaymasterSignature(dataOf(request.committed) ?? '0x', bytesToHex(signature));
       return sponsored(mode, on, op, { ...draft, paymasterAndData: signed });
     });
+}
+
+/** The EntryPoint leaves the signature in the tail out of it, so it is known before anybody signs. */
+function operationHash({ paymaster, profile }: Case, op: FinalUserOperation, data: Hex): Hex | undefined {
+  const { entryPoint, entryPointVersion: version } = profile;
+  return userOpHash(op, data, { version, entryPoint, chainId: paymaster.chainId });
 }
 
 /**

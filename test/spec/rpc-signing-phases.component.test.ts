@@ -1,10 +1,15 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import { entryPoint09 } from '../../core/entry-point/v09.js';
+import { userOpHash } from '../../core/entry-point/user-op-hash.js';
+import type { Decision } from '../../core/ledger/record.js';
+import { parseRecord } from '../../core/ledger/record-text.js';
 import type { TokenPaymentRequest } from '../../core/paymaster/token-payment-checker.js';
 import { priced, refused } from '../../core/pricing/price-source.js';
 import { refuse } from '../../core/refusal.js';
 import { toAddressKey, zeroAddress } from '../../core/units/address.js';
+import { parseUserOperation } from '../../core/userop/parse.js';
+import { withLimits } from '../../server/decision/gas-limits.js';
 import { addressOf, someChainId, someToken, someVersions } from '../build/configs.js';
 import { aFeeToken, aPrice, aTokenProfile, eurx, usdx } from '../build/fee-tokens.js';
 import { anOperation } from '../build/operations.js';
@@ -76,6 +81,27 @@ describe.each(rows)(
     });
   },
 );
+
+test('both phases have a record with the hash of the operation as it will be mined; asking again has none', async () => {
+  const committed = await commit({});
+  const final = await finalized(committed, {});
+  expect(await finalized(committed, {})).toEqual(final);
+  const records: Decision[] = [];
+  while (records.length < 2)
+    for (const { text } of await host.feed.read(100, 10_000)) {
+      const record = parseRecord(text);
+      if (record?.kind === 'decision' && record.sender === sender.toLowerCase()) records.push(record);
+    }
+  const op = parseUserOperation(anOperation({ sender }), '0.9');
+  const mined = withSignature(final, 'field', signatureOf(final, 'field'));
+  const target = { version: '0.9', entryPoint: entryPoint09.address, chainId: someChainId } as const;
+  const hash = userOpHash(withLimits(op, op), mined, target);
+  expect(hash).toBeDefined();
+  expect(records.map(({ verdict, userOpHash: known }) => [verdict, known])).toEqual([
+    ['committed', hash],
+    ['sponsored', hash],
+  ]);
+});
 
 describe('A finalize in mode ERC20', () => {
   test('signs the rate of its commit, for the key of now', async () => {

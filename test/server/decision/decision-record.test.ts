@@ -69,6 +69,15 @@ test('a refusal is recorded with its reason, its detail and the policy that refu
   ]);
 });
 
+test('text that a contract or host chose is kept without control characters and halves of characters', () => {
+  const { on, subject, refused, records } = aCase();
+  records.refused(on, subject, refuse('EXECUTION_REVERTS', `no\0 \r\nmoney ${'\ud800'} ${'😀'.repeat(300)}`));
+  const [{ detail } = { detail: undefined }] = refused;
+  expect(detail).toMatch(/^no +money \ufffd 😀/);
+  expect(detail?.isWellFormed()).toBe(true);
+  expect(detail?.length).toBeLessThanOrEqual(500);
+});
+
 test('a record stays below 8 kB, whatever the number of calls and the length of names', () => {
   const name = 'n'.repeat(253);
   const { on, subject, promised, records } = aCase(
