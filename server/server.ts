@@ -101,7 +101,7 @@ export function createServer(deps: ServerDeps): Server {
     if (dataPlane?.deliver(request, response) === true) return;
     const url = request.url ?? '';
     if (dashboard !== undefined && isLedgerPath(url))
-      return void dashboard.app(request, response, () => answerNotFound(response));
+      return dashboard.app(request, response, () => answerNotFound(response));
     if (dataPlane !== undefined && isRpcPath(url)) return dataPlane.route(request, response);
     if (opsHttp === undefined && ops.handle(request, response)) return;
     if (deps.handle?.(request, response) === true) return;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { createPumpMeter } from '../../server/ledger/pump-meter.js';
 import { createInstruments } from '../../server/ops/instruments.js';
 import { parsePrivateHosts } from '../../core/policy/webhook/private-hosts.js';
 import { createMetrics } from '../../adapters/metrics/prometheus.js';
@@ -100,7 +101,7 @@ describe('rendering the charts', () => {
     const manifests = renderOperator({ valuesFile: join(casesDirectory, 'everything.yaml') });
     const leading = manifests.filter(({ kind }) => ['Service', 'Ingress', 'HTTPRoute'].includes(kind));
     expect(leading.map(({ kind }) => kind).toSorted()).toEqual(
-      ['HTTPRoute', 'Ingress', 'Ingress', 'Service', 'Service', 'Service'],
+      ['HTTPRoute', 'Ingress', 'Ingress', 'Service', 'Service', 'Service', 'Service'],
     );
     expect(JSON.stringify(leading)).not.toMatch(/ops|8081|metrics|healthz|"(?:path|value)":"\/"/);
   });
@@ -230,6 +231,7 @@ describe('rendering the charts', () => {
   test('every metric that alerts and the Grafana dashboard name exists in the server or is of controller-runtime', async () => {
     const metrics = createMetrics({ process: false });
     createInstruments(metrics);
+    createPumpMeter(metrics);
     const { body } = await metrics.render();
     const declared = new Set([...body.matchAll(/^# TYPE (\S+) /gm)].map((match) => match[1]));
     const elsewhere = readMetricNames('operator', 'adapters');
@@ -243,6 +245,24 @@ describe('rendering the charts', () => {
     );
     expect(named.size).toBeGreaterThan(12);
     expect([...named].filter((name) => !declared.has(name) && !elsewhere.has(name ?? ''))).toEqual([]);
+  });
+
+  test('the ledger has neither keys nor rights, and nobody but it and the dashboard reaches PostgreSQL', () => {
+    const manifests = renderOperator({ valuesFile: join(casesDirectory, 'everything.yaml') });
+    const ledger = manifests.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'gas-ledger');
+    expect(ledger).toMatchObject({ spec: { template: { spec: { automountServiceAccountToken: false } } } });
+    expect(JSON.stringify(ledger)).not.toMatch(/master-keys|signers|chain-urls|price-headers/);
+    const bound = manifests.filter(({ kind }) => kind === 'RoleBinding' || kind === 'ClusterRoleBinding');
+    expect(JSON.stringify(bound)).not.toContain('gas-ledger');
+    const policy = manifests.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'gas-postgres');
+    const callers = JSON.stringify(policy?.['spec']).matchAll(/"app.kubernetes.io\/component":"(\w+)"/g);
+    expect([...callers].map(([, name]) => name)).toEqual(['ledger', 'dashboard', 'postgres']);
+  });
+
+  test('without a PostgreSQL no ledger is rendered, and the message says what to set', () => {
+    const run = helm(['template', 'gas', operatorChart, '--set=redis.enabled=true,ledger.enabled=true']);
+    expect(run.ok).toBe(false);
+    expect(run.stderr).toContain('ledger.postgres.url must be the address of a PostgreSQL 14 or later');
   });
 });
 

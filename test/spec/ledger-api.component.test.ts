@@ -56,10 +56,11 @@ async function ask(path: string, token: string | undefined = acmeToken): Promise
     status: response.status,
     headers: response.headers,
     data: body['data'] === undefined ? {} : recordOf(body['data']),
-    message: String(body['message'] ?? ''),
+    message: textOf(body['message']),
   };
 }
 
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const listOf = (value: unknown): readonly Readonly<Record<string, unknown>>[] =>
   value as readonly Readonly<Record<string, unknown>>[];
 const ids = (answer: Answered): readonly unknown[] => listOf(answer.data['decisions']).map(({ id }) => id);
@@ -121,7 +122,7 @@ describe('decisions', () => {
     let cursor: unknown;
     do {
       const page = await ask(
-        `/decisions?${range}&limit=1${cursor === undefined ? '' : `&cursor=${String(cursor)}`}`,
+        `/decisions?${range}&limit=1${cursor === undefined ? '' : `&cursor=${textOf(cursor)}`}`,
       );
       expect(page.status).toBe(200);
       seen.push(...ids(page));

@@ -70,6 +70,17 @@ redis://{{ include "paymaster.fullname" . }}-redis:6379
 {{- end -}}
 {{- end -}}
 
+{{/* Without a password, which is in a Secret. */}}
+{{- define "paymaster.ledgerUrl" -}}
+{{- if .Values.ledger.postgres.url -}}
+{{- .Values.ledger.postgres.url -}}
+{{- else if .Values.postgres.enabled -}}
+postgresql://paymaster@{{ include "paymaster.fullname" . }}-postgres:5432/paymaster?sslmode=disable
+{{- else -}}
+{{- fail "ledger.postgres.url must be the address of a PostgreSQL 14 or later, e.g. postgresql://paymaster@db.example.org/paymaster; for a trial set postgres.enabled=true instead" -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "paymaster.publicRpcUrl" -}}
 {{- if .Values.publicRpcUrl -}}
 {{- .Values.publicRpcUrl | trimSuffix "/" -}}

@@ -1,11 +1,13 @@
 {{/*
-The Deployment of one component: all three run the same image with another entry point.
+The Deployment of one component: all run the same image, with another entry point or role.
 Call with (dict "root" $ "component" "rpc" "entryPoint" "dist/server/main.js" "values" .Values.rpc "replicas" 3).
 */}}
 {{- define "paymaster.deployment" -}}
 {{- $root := .root -}}
 {{- $values := .values -}}
-{{- $isServer := ne .component "operator" -}}
+{{- $isServer := has .component (list "dashboard" "rpc") -}}
+{{- $hasKeys := ne .component "ledger" -}}
+{{- $asksLedger := and $root.Values.ledger.enabled (has .component (list "dashboard" "ledger")) -}}
 apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -38,6 +40,10 @@ spec:
     spec:
       serviceAccountName: {{ include "paymaster.fullname" $root }}-{{ .component }}
       enableServiceLinks: false
+      {{- if eq .component "ledger" }}
+      # It has no rights in Kubernetes.
+      automountServiceAccountToken: false
+      {{- end }}
       {{- with $root.Values.imagePullSecrets }}
       imagePullSecrets: {{- toYaml . | nindent 8 }}
       {{- end }}
@@ -80,7 +86,7 @@ spec:
             {{- end }}
             # Health and metrics, which no Service leads to.
             - { name: ops, containerPort: 8081, protocol: TCP }
-          env: {{- include (printf "paymaster.env.%s" (ternary "server" "operator" $isServer)) . | nindent 12 }}
+          env: {{- include (printf "paymaster.env.%s" (ternary "server" .component $isServer)) . | nindent 12 }}
             {{- with $values.extraEnv }}
             {{- toYaml . | nindent 12 }}
             {{- end }}
@@ -108,8 +114,10 @@ spec:
           {{- end }}
           volumeMounts:
             - { name: tmp, mountPath: /tmp }
+            {{- if $hasKeys }}
             - { name: master-keys, mountPath: /etc/paymaster/keys, readOnly: true }
-            {{- if ne .component "dashboard" }}
+            {{- end }}
+            {{- if has .component (list "operator" "rpc") }}
             - { name: signers, mountPath: /etc/paymaster/signers, readOnly: true }
             - { name: chain-urls, mountPath: /etc/paymaster/chains, readOnly: true }
             - { name: price-headers, mountPath: /etc/paymaster/price-headers, readOnly: true }
@@ -117,12 +125,16 @@ spec:
             {{- if eq .component "rpc" }}
             - { name: snapshots, mountPath: /var/lib/paymaster }
             {{- end }}
-            {{- if and $isServer $root.Values.usageStore.secretName }}
+            {{- if and (ne .component "operator") $root.Values.usageStore.secretName }}
             - { name: usage-store, mountPath: /etc/paymaster/usage-store, readOnly: true }
+            {{- end }}
+            {{- if and $asksLedger $root.Values.ledger.postgres.secretName }}
+            - { name: ledger, mountPath: /etc/paymaster/ledger, readOnly: true }
             {{- end }}
       volumes:
         - name: tmp
           emptyDir: { sizeLimit: 64Mi }
+        {{- if $hasKeys }}
         - name: master-keys
           {{- if eq .component "rpc" }}
           # Keys of paymasters are checked by their hash: only webhook calls are signed here.
@@ -140,7 +152,8 @@ spec:
           {{- else }}
           secret: { secretName: {{ $root.Values.masterKeys.secretName }}, defaultMode: 0440 }
           {{- end }}
-        {{- if ne .component "dashboard" }}
+        {{- end }}
+        {{- if has .component (list "operator" "rpc") }}
         - name: signers
           secret: { secretName: {{ $root.Values.signers.secretName }}, defaultMode: 0440, optional: true }
         - name: chain-urls
@@ -153,15 +166,19 @@ spec:
         - name: snapshots
           emptyDir: { sizeLimit: 2Gi }
         {{- end }}
-        {{- if and $isServer $root.Values.usageStore.secretName }}
+        {{- if and (ne .component "operator") $root.Values.usageStore.secretName }}
         - name: usage-store
           secret: { secretName: {{ $root.Values.usageStore.secretName }}, defaultMode: 0440 }
         {{- end }}
+        {{- if and $asksLedger $root.Values.ledger.postgres.secretName }}
+        - name: ledger
+          secret: { secretName: {{ $root.Values.ledger.postgres.secretName }}, defaultMode: 0440 }
+        {{- end }}
 {{- end -}}
 
-{{- define "paymaster.env.common" -}}
+{{- define "paymaster.env.pod" -}}
 - { name: HOST, value: 0.0.0.0 }
-{{- if eq .component "operator" }}
+{{- if has .component (list "operator" "ledger") }}
 - { name: PORT, value: '8081' }
 {{- else }}
 - { name: PORT, value: '8080' }
@@ -170,6 +187,10 @@ spec:
 - { name: LOG_LEVEL, value: {{ .root.Values.logLevel }} }
 - name: POD_NAME
   valueFrom: { fieldRef: { apiVersion: v1, fieldPath: metadata.name } }
+{{- end -}}
+
+{{- define "paymaster.env.common" -}}
+{{ include "paymaster.env.pod" . }}
 - name: POD_NAMESPACE
   valueFrom: { fieldRef: { apiVersion: v1, fieldPath: metadata.namespace } }
 - { name: PAYMASTER_KEY_DIR, value: /etc/paymaster/keys }
@@ -212,8 +233,7 @@ spec:
 {{- end }}
 {{- end -}}
 
-{{- define "paymaster.env.server" -}}
-{{ include "paymaster.env.common" . }}
+{{- define "paymaster.env.usageStore" -}}
 - { name: PAYMASTER_ROLES, value: {{ .component }} }
 - { name: PAYMASTER_USAGE_STORE_URL, value: {{ include "paymaster.usageStoreUrl" .root | quote }} }
 {{- if .root.Values.usageStore.secretName }}
@@ -225,6 +245,53 @@ spec:
 {{- end }}
 {{- with .root.Values.usageStore.tlsServerName }}
 - { name: PAYMASTER_USAGE_STORE_TLS_SERVER_NAME, value: {{ . }} }
+{{- end }}
+{{- end -}}
+
+{{/* Room for records that wait; the same wherever they are made or moved. */}}
+{{- define "paymaster.env.ledgerRoom" -}}
+- { name: PAYMASTER_LEDGER_ON_FULL, value: {{ .root.Values.ledger.onFull }} }
+{{- if .root.Values.ledger.budgetMiB }}
+- { name: PAYMASTER_LEDGER_BUDGET_MIB, value: {{ .root.Values.ledger.budgetMiB | quote }} }
+{{- end }}
+{{- end -}}
+
+{{/* Where the ledger is. */}}
+{{- define "paymaster.env.ledgerStore" -}}
+- { name: PAYMASTER_LEDGER_URL, value: {{ include "paymaster.ledgerUrl" .root | quote }} }
+{{- with .root.Values.ledger.postgres }}
+{{- if .secretName }}
+{{- range $key, $file := .secretKeys }}
+{{- if $file }}
+- { name: PAYMASTER_LEDGER_{{ upper $key }}_FILE, value: /etc/paymaster/ledger/{{ $file }} }
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "paymaster.env.ledger" -}}
+{{ include "paymaster.env.pod" . }}
+{{ include "paymaster.env.usageStore" . }}
+{{ include "paymaster.env.ledgerRoom" . }}
+{{ include "paymaster.env.ledgerStore" . }}
+{{- with .values.retentionDays }}
+- { name: PAYMASTER_LEDGER_RETENTION_DAYS, value: {{ .decisions | quote }} }
+- { name: PAYMASTER_LEDGER_INPUTS_RETENTION_DAYS, value: {{ .inputs | quote }} }
+- { name: PAYMASTER_LEDGER_FUNDS_RETENTION_DAYS, value: {{ .funds | quote }} }
+{{- end }}
+{{- end -}}
+
+{{- define "paymaster.env.server" -}}
+{{ include "paymaster.env.common" . }}
+{{ include "paymaster.env.usageStore" . }}
+{{- if .root.Values.ledger.enabled }}
+{{- if eq .component "rpc" }}
+- { name: PAYMASTER_LEDGER, value: 'on' }
+{{ include "paymaster.env.ledgerRoom" . }}
+{{- else }}
+{{ include "paymaster.env.ledgerStore" . }}
+{{- end }}
 {{- end }}
 - { name: PAYMASTER_TRUSTED_PROXIES, value: {{ .values.trustedProxies | quote }} }
 {{- if eq .component "rpc" }}

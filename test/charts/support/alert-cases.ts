@@ -237,4 +237,30 @@ export const alertCases: readonly AlertCase[] = [
     fires: { 'paymaster_master_keys_missing{pod="a"}': '1x30', 'paymaster_master_keys_missing{pod="b"}': '0x30' },
     quiet: { 'paymaster_master_keys_missing{pod="a"}': '0x17 1x30' },
   },
+  {
+    alert: 'PaymasterLedgerLagging',
+    fires: { 'paymaster_ledger_feed_lag_seconds{pod="a"}': '301x30' },
+    quiet: { 'paymaster_ledger_feed_lag_seconds{pod="a"}': '301x17 0x30' },
+  },
+  {
+    alert: 'PaymasterLedgerFilling',
+    fires: { 'paymaster_ledger_feed_fullness_ratio{pod="a"}': '0.51x30' },
+    quiet: { 'paymaster_ledger_feed_fullness_ratio{pod="a"}': '0.5x30' },
+  },
+  {
+    alert: 'PaymasterLedgerAbsent',
+    // Where nothing is recorded, nobody has to move it.
+    fires: { 'paymaster_ledger_dropped_total{cause="rate"}': '0x30' },
+    quiet: { 'paymaster_ledger_dropped_total{cause="rate"}': '0x30', 'paymaster_ledger_feed_length{}': '0x30' },
+  },
+  {
+    alert: 'PaymasterLedgerMissing',
+    fires: { 'paymaster_ledger_missing_total{cause="signed"}': '0+1x30' },
+    quiet: { 'paymaster_ledger_missing_total{cause="rate"}': '0+1x30' },
+  },
+  {
+    alert: 'PaymasterLedgerLeft',
+    fires: { 'paymaster_ledger_left_total{}': '0+1x30' },
+    quiet: { 'paymaster_ledger_left_total{}': '1x30' },
+  },
 ];
