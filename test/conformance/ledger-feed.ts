@@ -28,13 +28,16 @@ export function ledgerFeedConformance(implementation: string, create: () => Prom
     afterEach(() => it.stop());
 
     const idOf = (n: number) => `id-${String(n).padStart(4, '0')}`;
-    /** Reserves so many new operations, each with a record. */
+    /** Reserves so many new operations at once, each with a record. */
     const add = async (count: number, size = 0) => {
-      for (let i = 0; i < count; i++) {
-        last += 1;
-        const record = { id: idOf(last), text: JSON.stringify({ n: last, filler: 'x'.repeat(size) }) };
-        await it.store.reserve(aRequest({ key: { nonce: BigInt(last) }, record }));
-      }
+      const added = range(last + 1, last + count);
+      last += count;
+      await Promise.all(
+        added.map((n) => {
+          const record = { id: idOf(n), text: JSON.stringify({ n, filler: 'ü€😀"'.padEnd(size, 'x') }) };
+          return it.store.reserve(aRequest({ key: { nonce: BigInt(n) }, record }));
+        }),
+      );
     };
     const numbers = (entries: readonly FeedEntry[]) =>
       entries.map(({ text }) => (JSON.parse(text) as { n: number }).n);

@@ -1,7 +1,8 @@
 import type { FeedEntry, FeedState, LedgerFeed } from '../../../core/ledger/feed.js';
 import { ledgerFull } from '../../../core/ledger/full.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
-import type { LedgerOutbox, OutboxRow } from './ledger-outbox.js';
+import type { LedgerOutbox } from './ledger-outbox.js';
+import type { OutboxRecord } from './outbox-row.js';
 
 export type OutboxOptions = {
   /** After this time what was read and not acknowledged is read again. Default 60,000. */
@@ -19,7 +20,7 @@ export type OutboxFeedDeps = {
 };
 
 /** An entry that was read and not acknowledged yet. */
-type Taken = { readonly row: OutboxRow; readAt: EpochMs };
+type Taken = { readonly row: OutboxRecord; readAt: EpochMs };
 
 /** So many rows stay in memory until they are read, so that a reader that keeps up does not read the table. */
 const mostFresh = 4_096;
@@ -35,7 +36,7 @@ export class OutboxFeed implements LedgerFeed {
   /** By position, the earliest read first. */
   readonly #taken = new Map<number, Taken>();
   /** The rows after `#readUpTo`, unless the table has to be read for them. */
-  #fresh: OutboxRow[] = [];
+  #fresh: OutboxRecord[] = [];
   #isBehind = true;
   #readUpTo = 0;
   readonly #waiting = new Set<() => void>();
@@ -97,7 +98,7 @@ export class OutboxFeed implements LedgerFeed {
     this.#wake();
   }
 
-  #added(rows: readonly OutboxRow[] | undefined): void {
+  #added(rows: readonly OutboxRecord[] | undefined): void {
     if (rows === undefined || this.#fresh.length + rows.length > mostFresh) {
       this.#fresh = [];
       this.#isBehind = true;
@@ -129,8 +130,8 @@ export class OutboxFeed implements LedgerFeed {
   }
 
   /** Those that were read long ago; they are no longer taken. */
-  #overdue(limit: number, now: EpochMs): OutboxRow[] {
-    const found: OutboxRow[] = [];
+  #overdue(limit: number, now: EpochMs): OutboxRecord[] {
+    const found: OutboxRecord[] = [];
     for (const { row, readAt } of this.#taken.values()) {
       if (found.length === limit || Math.abs(now - readAt) < this.#claimAfterMs) break;
       found.push(row);
@@ -139,7 +140,7 @@ export class OutboxFeed implements LedgerFeed {
     return found;
   }
 
-  #next(limit: number): readonly OutboxRow[] {
+  #next(limit: number): readonly OutboxRecord[] {
     if (limit <= 0) return [];
     const rows = this.#isBehind ? this.#outbox.read(this.#readUpTo, limit) : this.#fresh.splice(0, limit);
     // The table had no more rows, and those that follow will be announced.
@@ -149,13 +150,13 @@ export class OutboxFeed implements LedgerFeed {
   }
 }
 
-function entryOf({ position, chainId, reservation, text }: OutboxRow): FeedEntry {
+function entryOf({ position, chainId, reservation, text }: OutboxRecord): FeedEntry {
   const entry = { chainId, position: String(position), text };
   return reservation === undefined ? entry : { ...entry, reservation };
 }
 
 /** Consecutive positions as ranges. */
-function rangesOf(rows: readonly OutboxRow[]): readonly { from: number; to: number; bytes: number }[] {
+function rangesOf(rows: readonly OutboxRecord[]): readonly { from: number; to: number; bytes: number }[] {
   const ranges: { from: number; to: number; bytes: number }[] = [];
   for (const { position, text } of rows.toSorted((a, b) => a.position - b.position)) {
     const last = ranges.at(-1);

@@ -5,7 +5,7 @@ import type { Clock } from '../../../core/units/time.js';
 import { UsageEpochs } from '../usage-epochs.js';
 import { openDatabase, type Database } from '../../sqlite/database.js';
 import { convertJournal } from './journal-conversion/convert-journal.js';
-import { LedgerOutbox, outboxSchema } from './ledger-outbox.js';
+import { LedgerOutbox, outboxSteps } from './ledger-outbox.js';
 import { LedgerUsageStore } from './ledger-usage.js';
 import { migrate } from '../../sqlite/migrate.js';
 import type { OutboxOptions } from './outbox-feed.js';
@@ -76,7 +76,7 @@ export function openUsageDatabase({
       ),
     );
     migrate(db, 'usage', [usageSchema]);
-    migrate(db, 'ledger-outbox', [outboxSchema]);
+    migrate(db, 'ledger-outbox', outboxSteps);
     convertJournal(db);
     return db;
   } catch (error) {
