@@ -38,6 +38,8 @@ if rest > 0 then
   local streams = redis.call('XREADGROUP', 'GROUP', '${group}', ARGV[1], 'COUNT', rest, 'STREAMS', KEYS[1], '>')
   if streams then add(streams[1][2]) end
 end
+-- Whatever was counted, for example before the stream was deleted.
+if #found == 0 and redis.call('XLEN', KEYS[1]) == 0 then redis.call('DEL', KEYS[2]) end
 local gaps = {}
 if tonumber(redis.call('GET', KEYS[2]) or 0) <= tonumber(ARGV[5]) then gaps = redis.call('HGETALL', KEYS[3]) end
 return {reply[1], found, gaps}

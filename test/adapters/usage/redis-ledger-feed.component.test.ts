@@ -209,15 +209,17 @@ test('records of several chains are all read, whichever process has added them',
   expect(await reader.feed.state()).toMatchObject({ length: 0 });
 });
 
-test('a reservation still costs one call of Redis, and a stream that was deleted is made again', async () => {
+test('a reservation still costs one call of Redis, and a stream that was deleted is made again, with all its room', async () => {
   const prefix = aPrefix();
-  const store = await open(prefix);
+  const store = await open(prefix, { budgetBytes: 20_000 });
   await store.reserve(ask(1));
   const before = await callsOf('evalsha');
   for (let n = 2; n < 12; n++) await store.reserve(ask(n));
   expect((await callsOf('evalsha')) - before).toBe(10);
-  await recordsOf(store.feed);
+  await Promise.allSettled(Array.from({ length: 20 }, (_, n) => store.reserve(ask(30 + n))));
+  await expect(store.reserve(ask(20))).rejects.toMatchObject(full);
   await data.del(streamOf(prefix));
+  expect(await recordsOf(store.feed)).toEqual([]);
   await store.reserve(ask(20));
   expect(await recordsOf(store.feed)).toMatchObject([{ reservation: 'id-20' }]);
 });
