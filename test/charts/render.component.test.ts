@@ -256,7 +256,7 @@ describe('rendering the charts', () => {
     expect(JSON.stringify(bound)).not.toContain('gas-ledger');
     const policy = manifests.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'gas-postgres');
     const callers = JSON.stringify(policy?.['spec']).matchAll(/"app.kubernetes.io\/component":"(\w+)"/g);
-    expect([...callers].map(([, name]) => name)).toEqual(['ledger', 'dashboard', 'postgres']);
+    expect([...callers].map(([, name]) => name)).toEqual(['postgres', 'ledger', 'dashboard']);
   });
 
   test('without a PostgreSQL no ledger is rendered, and the message says what to set', () => {
