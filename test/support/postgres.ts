@@ -17,6 +17,11 @@ export type PostgresServer = {
   createDatabase(): Promise<string>;
   /** Statements on a connection of their own, as the user `postgres`. */
   query(url: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /**
+   * Lets connections that are made from now on write no file beyond this size, as on a disk that is full; undefined: as large as
+   * they like.
+   */
+  limitFiles(bytes: number | undefined): void;
   /** kill -9 of the whole server. */
   kill(): Promise<void>;
   /** Starts it again on the same files and port. */
@@ -115,7 +120,17 @@ export async function startPostgres({
 
   const made = spawnSync(
     join(programs, 'initdb'),
-    ['-D', data, '-U', 'postgres', '--auth=trust', '--no-sync', '--encoding=UTF8', '--locale=C'],
+    [
+      '-D',
+      data,
+      '-U',
+      'postgres',
+      '--auth=trust',
+      '--no-sync',
+      '--encoding=UTF8',
+      '--locale=C',
+      '--wal-segsize=1',
+    ],
     { encoding: 'utf8', cwd: directory, ...owner },
   );
   try {
@@ -135,6 +150,12 @@ export async function startPostgres({
       return urlOf(`ledger_${databases}`);
     },
     query,
+    limitFiles: (bytes) => {
+      const limit = `--fsize=${bytes ?? 'unlimited'}:`;
+      const done = spawnSync('prlimit', [`--pid=${running?.pid}`, limit], { encoding: 'utf8', ...owner });
+      if (done.status !== 0)
+        throw new Error(`prlimit (util-linux) failed: ${done.error?.message ?? done.stderr}`);
+    },
     kill,
     start,
     stop,

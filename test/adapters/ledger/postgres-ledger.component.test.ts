@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -168,6 +169,30 @@ describe('the ledger in PostgreSQL', () => {
     const writer = open(url);
     await writer.append(second);
     expect(await total(writer)).toMatchObject({ sponsored: 10 });
+  });
+
+  test('a disk that is full takes nothing of a batch, and all of it once there is room', async () => {
+    const url = await server.createDatabase();
+    await open(url).append(minedOperations(1));
+    const batch = minedOperations(10);
+    for (const { record } of [...batch])
+      if (record.kind === 'decision')
+        batch.push(...alone({ ...inputsOf(record, 1), body: randomBytes(500_000).toString('base64') }));
+    server.limitFiles(2 ** 22);
+    const full = open(url);
+    try {
+      await expect(full.append(batch)).rejects.toMatchObject({
+        code: 'UNAVAILABLE',
+        message: expect.stringContaining('File too large'),
+      });
+      expect(await total(full)).toMatchObject({ sponsored: 1, mined: 1 });
+    } finally {
+      server.limitFiles(undefined);
+    }
+    await full.stop();
+    const roomy = open(url);
+    await roomy.append(batch);
+    expect(await total(roomy)).toMatchObject({ sponsored: 11, mined: 11 });
   });
 
   test('tables of a newer release are refused', async () => {
