@@ -10,16 +10,19 @@ export type EarlyPayment = {
   verdictOn(draft: TokenDraft): Promise<Verdict | undefined>;
 };
 
+/** Never calls `drafting` before it has returned. */
 export function beginPayment(
-  drafting: Promise<TokenDraft>,
+  drafting: () => Promise<TokenDraft>,
   simulate: (draft: TokenDraft) => Promise<Verdict>,
 ): EarlyPayment {
   const begun = unlessFailed(
-    drafting.then((draft) => ({
-      draft,
-      // An operation that is refused is not simulated.
-      verdict: draft.verdict.pass ? unlessFailed(simulate(draft)) : undefined,
-    })),
+    Promise.resolve()
+      .then(drafting)
+      .then((draft) => ({
+        draft,
+        // An operation that is refused is not simulated.
+        verdict: draft.verdict.pass ? unlessFailed(simulate(draft)) : undefined,
+      })),
   );
   return {
     async verdictOn(draft) {

@@ -132,8 +132,10 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
     };
     const asked = estimateIfAsked(estimator, on, (found) => {
       if (token === undefined || price === undefined) return;
-      const drafting = Promise.resolve(holds).then((takeable) => draftWith(found, takeable));
-      on.early = beginPayment(drafting, (draft) => simulatePayment(on, draft, { ground: known(on.ground) }));
+      on.early = beginPayment(
+        async () => draftWith(found, await holds),
+        (draft) => simulatePayment(on, draft, { ground: known(on.ground) }),
+      );
     });
     const holds = token === undefined || price === undefined ? 0n : takeableNow(payments, on, token);
     return whenBoth(asked, holds, (estimate, takeable) => {

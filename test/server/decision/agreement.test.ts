@@ -7,6 +7,7 @@ import { priced, refused } from '../../../core/pricing/price-source.js';
 import { pass, refuse } from '../../../core/refusal.js';
 import { toAddressKey } from '../../../core/units/address.js';
 import type { ReserveRequest, ReserveResult } from '../../../core/usage/usage-store.js';
+import type { EstimateRequest } from '../../../core/userop/estimator.js';
 import { parseUserOperation } from '../../../core/userop/parse.js';
 import { createExplain } from '../../../server/decision/explain.js';
 import { tokenMode } from '../../../server/decision/in-tokens.js';
@@ -79,6 +80,8 @@ const situations = fc.record({
   onError: fc.constantFrom('Allow' as const, 'Deny' as const),
   webhook: mostly('verified', 'refused', 'failed', 'blocked', 'busy'),
   estimate: mostly('found', 'reverts', 'huge', 'fails', 'is unavailable'),
+  // What the estimator says before it has confirmed the limits.
+  found: fc.constantFrom('nothing', 'the estimate', 'other limits'),
   limitLeft: mostly(1_000_000_000, 5, 900_000, 1_600_000),
   depositLeft: mostly(1_000_000_000, 5, 900_000, 1_600_000),
   fullHold: mostly(-1, 0, 1, 2, 3, 4),
@@ -187,15 +190,17 @@ function decisionOf(at: Situation) {
       }),
     },
     estimator: {
-      estimate: async () => {
+      estimate: async ({ onFound }: EstimateRequest) => {
         if (at.estimate === 'fails') throw new DomainError('ESTIMATION_FAILED', 'AA23 reverted');
         if (at.estimate === 'is unavailable') throw unavailable('SIMULATIONS_BUSY');
-        return {
+        const limits = {
           callGasLimit: at.estimate === 'huge' ? 10_000_001n : 90_000n,
           verificationGasLimit: 150_000n,
           preVerificationGas: 50_000n,
-          ...(at.estimate === 'reverts' ? { reverted: 'out of stock' } : {}),
         };
+        if (at.found === 'the estimate') onFound?.(limits);
+        if (at.found === 'other limits') onFound?.({ ...limits, callGasLimit: limits.callGasLimit - 1n });
+        return { ...limits, ...(at.estimate === 'reverts' ? { reverted: 'out of stock' } : {}) };
       },
     },
     webhooks: {
