@@ -174,10 +174,13 @@ describe('the ledger in PostgreSQL', () => {
   test('a disk that is full takes nothing of a batch, and all of it once there is room', async () => {
     const url = await server.createDatabase();
     await open(url).append(minedOperations(1));
-    const batch = minedOperations(10);
-    for (const { record } of [...batch])
-      if (record.kind === 'decision')
-        batch.push(...alone({ ...inputsOf(record, 1), body: randomBytes(500_000).toString('base64') }));
+    const operations = minedOperations(10);
+    const large = operations.flatMap(({ record }) =>
+      record.kind === 'decision'
+        ? alone({ ...inputsOf(record, 1), body: randomBytes(500_000).toString('base64') })
+        : [],
+    );
+    const batch = [...operations, ...large];
     server.limitFiles(2 ** 22);
     const full = open(url);
     try {
