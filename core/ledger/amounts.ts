@@ -32,10 +32,6 @@ export function noAmounts(): MutableAmounts {
   };
 }
 
-export function copyAmounts(amounts: Amounts): MutableAmounts {
-  return { ...amounts, tokens: new Map(amounts.tokens) };
-}
-
 /** Adds to `sum` in place. */
 export function addAmounts(sum: MutableAmounts, more: Amounts): void {
   sum.sponsored += more.sponsored;
@@ -70,13 +66,16 @@ export function isNothing(amounts: Amounts): boolean {
   );
 }
 
-/** As a row of usage shows them: tokens by address, without those of which nothing is left. */
-export function shownAmounts(amounts: Amounts): Omit<UsageRow, 'from' | 'to' | 'group' | 'senders'> {
+/** As a row of usage shows them: by address, without those of which nothing is left. */
+export function shownTokens({ tokens }: Amounts): UsageRow['tokens'] {
   // A long answer has thousands of rows, most of them without tokens.
-  if (amounts.tokens.size === 0) return { ...amounts, tokens: [] };
-  const tokens = [...amounts.tokens]
+  if (tokens.size === 0) return [];
+  return [...tokens]
     .filter(([, { amount }]) => amount !== 0n)
     .map(([address, { amount, decimals }]) => ({ address, decimals, amount }))
     .sort((a, b) => (a.address < b.address ? -1 : 1));
-  return { ...amounts, tokens };
+}
+
+export function shownAmounts(amounts: Amounts): Omit<UsageRow, 'from' | 'to' | 'group' | 'senders'> {
+  return { ...amounts, tokens: shownTokens(amounts) };
 }

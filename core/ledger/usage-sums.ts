@@ -1,12 +1,5 @@
 import type { EpochMs } from '../units/time.js';
-import {
-  addAmounts,
-  isNothing,
-  copyAmounts,
-  shownAmounts,
-  type Amounts,
-  type MutableAmounts,
-} from './amounts.js';
+import { addAmounts, isNothing, shownTokens, type Amounts } from './amounts.js';
 import type { UsageQuery, UsageRow } from './query.js';
 import { rowRange, type Range } from './steps.js';
 
@@ -18,7 +11,7 @@ export type UsageSums = {
   rows(): readonly UsageRow[];
 };
 
-type Sum = { readonly range: Range; readonly group: string | undefined; readonly amounts: MutableAmounts };
+type Sum = { readonly range: Range; readonly group: string | undefined; readonly amounts: Amounts };
 
 /** Memory is in proportion to the query's limit, however many values there are. */
 export function createUsageSums(query: UsageQuery): UsageSums {
@@ -39,8 +32,9 @@ export function createUsageSums(query: UsageQuery): UsageSums {
       const key = rowKey(range.from, group);
       if (end !== undefined && key >= end) return;
       const sum = sums.get(key);
-      if (sum === undefined) sums.set(key, { range, group, amounts: copyAmounts(amounts) });
-      else addAmounts(sum.amounts, amounts);
+      // Most sums of a long answer are a single roll-up.
+      if (sum === undefined) sums.set(key, { range, group, amounts });
+      else sums.set(key, { range, group, amounts: sumOf(sum.amounts, amounts) });
       if (sums.size <= 4 * most + 1000) return;
       // Sums of nothing are not shown and must not push others out.
       const first = ordered().filter(([, { amounts: so }]) => !isNothing(so));
@@ -52,12 +46,26 @@ export function createUsageSums(query: UsageQuery): UsageSums {
         .filter(([, { amounts }]) => !isNothing(amounts))
         .slice(0, most)
         .map(([, { range, group, amounts }]) => ({
-          ...range,
+          from: range.from,
+          to: range.to,
           group,
-          ...shownAmounts(amounts),
+          sponsored: amounts.sponsored,
+          refused: amounts.refused,
+          mined: amounts.mined,
+          reverted: amounts.reverted,
+          expired: amounts.expired,
+          promisedWei: amounts.promisedWei,
+          spentWei: amounts.spentWei,
           senders: undefined,
+          tokens: shownTokens(amounts),
         })),
   };
+}
+
+function sumOf(a: Amounts, b: Amounts): Amounts {
+  const sum = { ...a, tokens: new Map(a.tokens) };
+  addAmounts(sum, b);
+  return sum;
 }
 
 /** Orders rows by time, then by group. */

@@ -14,7 +14,6 @@ import type {
   FundsHistory,
   FundsQuery,
   UsageQuery,
-  UsageRow,
 } from '../../../core/ledger/query.js';
 import { isRecordId, recordTime } from '../../../core/ledger/record-id.js';
 import { readRecord } from '../../../core/ledger/record-text.js';
@@ -31,6 +30,7 @@ import { openMonthFile, type MonthFile } from './month-file.js';
 import { viewOf } from './month-records.js';
 import { searchMonths } from './month-search.js';
 import { spentBy, usageOf } from './month-usage.js';
+import { packRows, type PackedRows } from './packed-rows.js';
 
 export type LedgerFilesOptions = {
   readonly directory: string;
@@ -46,7 +46,7 @@ export type LedgerFiles = {
     texts: readonly string[],
     reservations: readonly (RecordId | undefined)[],
   ): readonly (StoredRecord | undefined)[];
-  usage(query: UsageQuery): readonly UsageRow[];
+  usage(query: UsageQuery): PackedRows;
   decisions(query: DecisionQuery): DecisionPage;
   decision(organisation: string, id: RecordId): DecisionView | undefined;
   funds(query: FundsQuery): readonly FundsHistory[];
@@ -133,7 +133,7 @@ export function openLedgerFiles({ directory, durability, retention }: LedgerFile
       append(read.filter((entry): entry is LedgerEntry => entry.record !== undefined));
       return read.map(({ record }) => record && storedRecord(record));
     },
-    usage: (query) => reading(() => usageOf(monthsIn(query), query)),
+    usage: (query) => reading(() => packRows(usageOf(monthsIn(query), query))),
     decisions: (query) => reading(() => searchMonths(monthsIn(query), query)),
     decision: (organisation, id) =>
       reading(() => {

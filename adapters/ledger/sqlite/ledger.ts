@@ -7,6 +7,7 @@ import {
 import type { DecisionInputs } from '../../../core/ledger/record.js';
 import type { DatabaseOptions } from '../../sqlite/database.js';
 import type { InputsPlace } from './inputs-file.js';
+import { unpackRows } from './packed-rows.js';
 import { startWorker, type WorkerClient } from './worker-client.js';
 
 /** Far more than any question takes; a thread that takes longer is stuck. */
@@ -39,7 +40,7 @@ export function ledgerOf(worker: WorkerClient): Ledger {
         entries.map(({ text }) => text),
         entries.map(({ reservation }) => reservation),
       ),
-    usage: (query) => worker.call('usage', query),
+    usage: async (query) => unpackRows(await worker.call('usage', query)),
     decisions: (query) => worker.call('decisions', query),
     decision: (organisation, id) => worker.call('decision', organisation, id),
     funds: (query) => worker.call('funds', query),
