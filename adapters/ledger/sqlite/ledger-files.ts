@@ -59,6 +59,7 @@ export type LedgerFiles = {
 const monthName = { prefix: 'ledger-', pattern: /^\d{4}-\d{2}$/ };
 const dayName = { prefix: 'ledger-inputs-', pattern: /^\d{4}-\d{2}-\d{2}$/ };
 const inputsPerPage = 200;
+const endOfNames = Date.UTC(10_000, 0);
 
 /**
  * Opens all files of a directory, and makes it if it does not exist. A file that is broken, or that a newer release has
@@ -118,8 +119,8 @@ export function openLedgerFiles({ directory, durability, retention }: LedgerFile
     for (const entry of entries) {
       const { record, reservation } = entry;
       if (record.kind === 'funds') samples.push(record);
-      else if (record.kind === 'inputs') push(ofDays, dayOf(recordTime(record.id)), record);
-      else push(ofMonths, monthOf(recordTime(reservation ?? record.id)), entry);
+      else if (record.kind === 'inputs') push(ofDays, dayOf(fileTime(record.id)), record);
+      else push(ofMonths, monthOf(fileTime(reservation ?? record.id)), entry);
     }
     for (const [name, added] of ofMonths) appendToMonth(months.named(name), added);
     for (const [name, added] of ofDays) days.named(name).append(added);
@@ -170,6 +171,14 @@ export function openLedgerFiles({ directory, durability, retention }: LedgerFile
     ping: () => funds.ping(),
     close,
   };
+}
+
+/** Files of later years would have names of another form, and would not be found again. */
+function fileTime(id: RecordId): EpochMs {
+  const at = recordTime(id);
+  if (at >= endOfNames)
+    throw new DomainError('INVALID_INPUT', `time of record id must be before the year 10000, got ${id}`);
+  return at;
 }
 
 function monthOf(at: EpochMs): string {

@@ -140,7 +140,9 @@ describe('the files of the SQLite ledger', () => {
   test('a record that does not fit is INVALID_INPUT, so that it is not tried for ever', async () => {
     const ledger = await openIn(aDirectory());
     const broken = { ...inputsOf(aDecision('acme', january), 1), paymasterId: null as unknown as string };
-    await expect(ledger.append(alone(broken))).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    const beyond = aDecision('acme', Date.UTC(10_000, 0) as typeof january);
+    for (const record of [broken, beyond])
+      await expect(ledger.append(alone(record))).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   });
 
   test('calls that wait for a thread that ends are UNAVAILABLE, and later ones start another', async () => {
