@@ -8,7 +8,17 @@ import { parseInstant, type EpochMs } from '../../core/units/time.js';
 /** Derives every key of a run. */
 const master = new Uint8Array(32).fill(7);
 
+/** Derived once each: that takes longer than most steps. */
+const hashes = new Map<string, string>();
+
 export function apiKeyHash(paymasterId: string, keyGeneration: number): string {
+  const name = `${paymasterId}/${keyGeneration}`;
+  const hash = hashes.get(name) ?? derived(paymasterId, keyGeneration);
+  hashes.set(name, hash);
+  return hash;
+}
+
+function derived(paymasterId: string, keyGeneration: number): string {
   const [namespace, name] = paymasterId.split('/') as [string, string];
   return hashCredential(deriveApiKey(master, { namespace, name, keyGeneration }));
 }
