@@ -155,6 +155,7 @@ async function startParts(
     onStop(() => ledger?.stop());
     return {
       resources,
+      usage: usageParts.reading,
       ...(ledger === undefined ? {} : { ledger }),
       masterKeys: announced.keys,
       webhookUrls: config.webhookRules,

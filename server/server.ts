@@ -1,3 +1,4 @@
+import type { UsageReading } from '../core/usage/usage-store.js';
 import { isLedgerPath } from './dashboard/ledger/endpoints.js';
 import type { Ledger } from '../core/ledger/ledger.js';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -37,6 +38,8 @@ export type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instrument
     readonly programmedTimeoutMs?: number;
     /** Limit on the calls of one authToken. Default: no limit. */
     readonly rateLimit?: RateLimit;
+    /** What people are shown of limits and balances. Default: the usage store. */
+    readonly usage?: UsageReading;
     /** Where decisions and their cost are read. Default: nowhere. */
     readonly ledger?: Ledger;
   };
@@ -162,10 +165,10 @@ function createDashboardRole(deps: ServerDeps, instruments: Instruments) {
   if (deps.dashboard === undefined || messages === undefined)
     throw new Error('the dashboard role needs resources, master keys and funding messages');
   const app: RequestHandler = createDashboard({
+    usage,
     ...deps.dashboard,
     configs,
     fundingMessages: messages,
-    usage,
     clock,
     log,
     instruments,

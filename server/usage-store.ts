@@ -7,12 +7,14 @@ import type { FollowerLease } from '../core/policy/follower-lease.js';
 import type { EpochMirror, UsageRecovery } from '../core/usage/epoch.js';
 import type { Clock } from '../core/units/time.js';
 import type { FundingMessages } from '../core/usage/funding-messages.js';
-import type { UsageStore } from '../core/usage/usage-store.js';
+import type { UsageReading, UsageStore } from '../core/usage/usage-store.js';
 import type { UsageSettings } from './usage-settings.js';
 
 /** A usage store, with the parts that the follower needs; an embedded store has one follower. */
 export type OpenedUsage = {
   readonly usage: UsageStore;
+  /** For processes that promise nothing. */
+  readonly reading: UsageReading;
   /** The records that were given to `usage`, on their way to the ledger. */
   readonly feed: LedgerFeed;
   readonly messages: FundingMessages;
@@ -37,7 +39,13 @@ export function createUsageStore(settings: UsageSettings, deps: UsageStoreDeps):
   switch (settings.kind) {
     case 'embedded': {
       const usage = createSqliteUsageStore({ ...deps, path: settings.path, durability: 'process' });
-      return { usage, feed: usage.feed, messages: usage.messages, recovery: usage.recovery };
+      return {
+        usage,
+        reading: usage,
+        feed: usage.feed,
+        messages: usage.messages,
+        recovery: usage.recovery,
+      };
     }
     case 'redis': {
       const { url, keyPrefix, durability, credentials, tls, replicaAcks } = settings;
@@ -54,7 +62,14 @@ export function createUsageStore(settings: UsageSettings, deps: UsageStoreDeps):
         log: deps.log,
         metrics: deps.metrics,
       });
-      return { usage, feed: usage.feed, messages: usage, lease: usage.lease, recovery: usage.recovery };
+      return {
+        usage,
+        reading: usage.reading,
+        feed: usage.feed,
+        messages: usage,
+        lease: usage.lease,
+        recovery: usage.recovery,
+      };
     }
   }
 }

@@ -72,7 +72,7 @@ export function createDashboard(deps: DashboardDeps): Express {
   app.use(ledgerPrefix, observe(deps), cors(corsOptions));
   app.use(
     ledgerPrefix,
-    createLedgerRouter(ledgerEndpoints, { ledger, usage, configs, clock, authenticator, limit }),
+    createLedgerRouter(ledgerEndpoints, { ledger, usage, configs, resources, clock, authenticator, limit }),
     answerError(deps),
   );
   return app;

@@ -18,7 +18,7 @@ import type { Writes } from './writes.js';
 
 export type DashboardDeps = {
   readonly resources: Pick<ResourceStore, 'get' | 'list' | 'apply' | 'delete'>;
-  readonly configs: Pick<ConfigStore, 'findByKey' | 'getLatest' | 'getPaymaster' | 'getChain'>;
+  readonly configs: Pick<ConfigStore, 'findByKey' | 'getLatest' | 'getPaymaster'>;
   readonly fundingMessages: FundingMessages;
   /** Present use of limits and balances. */
   readonly usage: LedgerTools['usage'];

@@ -63,7 +63,7 @@ async function requireProfile(
 
 /** The chain as it is offered now; undefined when it is not offered. */
 export async function findChain(
-  { resources }: Pick<Tools, 'resources'>,
+  { resources }: { readonly resources: Pick<Tools['resources'], 'list'> },
   chainId: number,
 ): Promise<ChainSpec | undefined> {
   const [chain] = byAge(await resources.list('Chain', { fields: { 'spec.chainId': String(chainId) } }));

@@ -89,7 +89,6 @@ export async function startDashboard({
     const stores = await world.openReplica();
     const replica = await listen({
       ...stores,
-      usage: world.usage,
       masterKeys,
       clock,
       log: silentLogger,

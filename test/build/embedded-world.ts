@@ -18,7 +18,7 @@ export async function openEmbeddedDashboardWorld({
   const { db, configs, usage, stop } = openStores(clock);
   const resources = createSqliteResourceStore({ db, clock });
   const operator = hasOperator ? await startTestOperator({ resources, configs, clock }) : undefined;
-  const stores = { resources, configs, fundingMessages: usage.messages };
+  const stores = { resources, configs, usage, fundingMessages: usage.messages };
   return {
     resources,
     configs,

@@ -10,7 +10,7 @@ import { kubeWorlds } from '../kube/mode/kube-worlds.js';
 import { openEmbeddedDashboardWorld, openEmbeddedRpcWorld } from './embedded-world.js';
 
 /** The stores of a dashboard. */
-export type DashboardStores = Pick<DashboardDeps, 'resources' | 'configs' | 'fundingMessages'>;
+export type DashboardStores = Pick<DashboardDeps, 'resources' | 'configs' | 'fundingMessages' | 'usage'>;
 
 /** Empty stores for a dashboard's tests; they contain nothing from an earlier world. */
 export type DashboardWorld = {

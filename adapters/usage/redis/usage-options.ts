@@ -4,7 +4,7 @@ import type { Metrics } from '../../../core/metrics.js';
 import type { FollowerLease } from '../../../core/policy/follower-lease.js';
 import type { EpochMirror, UsageRecovery } from '../../../core/usage/epoch.js';
 import type { FundingMessages } from '../../../core/usage/funding-messages.js';
-import type { UsageStore } from '../../../core/usage/usage-store.js';
+import type { UsageReading, UsageStore } from '../../../core/usage/usage-store.js';
 import type { Clock } from '../../../core/units/time.js';
 import type { RedisCredentials, RedisTls } from '../../redis/client.js';
 import type { RedisDurability } from '../../redis/durability.js';
@@ -50,6 +50,7 @@ export type RedisUsageStore = UsageStore &
     /** The records that `reserve` and `advance` were given, by any process. */
     readonly feed: LedgerFeed;
     readonly lease: FollowerLease;
+    readonly reading: UsageReading;
     /** `raise` updates the copies of the epochs at once, as happens every few seconds. */
     readonly recovery: UsageRecovery & { raise(): Promise<void> };
     /** Resolves when a Redis that was found safe has answered. Until then every call throws UNAVAILABLE. */

@@ -18,6 +18,7 @@ import type {
   ReserveRequest,
   ReserveResult,
   StepResult,
+  UsageReading,
 } from '../../../core/usage/usage-store.js';
 import { UsageEpochs } from '../usage-epochs.js';
 import { UsageFullness } from '../usage-fullness.js';
@@ -82,7 +83,19 @@ type Decided = { readonly now: EpochMs; readonly reply: readonly unknown[] };
  */
 const clocksApartMs = 30_000;
 
+type ReadKeys = (keys: readonly string[]) => Promise<readonly unknown[]>;
+
 class RedisStore implements RedisUsageStore {
+  /** {@link UsageReading} */
+  readonly reading: UsageReading = {
+    now: () => this.now(),
+    counters: (chainId, counters) => this.#countersBy(this.#readPlain, chainId, counters),
+    accounts: (chainId) => this.#accountsBy(this.#readPlain, chainId),
+  };
+  readonly #readPlain: ReadKeys = async (keys) => {
+    this.#link.assertUsable();
+    return listOf(await this.#link.read('mget', keys));
+  };
   readonly lease: FollowerLease;
   readonly recovery: UsageRecovery & { raise(): Promise<void> };
   readonly feed: RedisLedgerFeed;
@@ -193,11 +206,20 @@ class RedisStore implements RedisUsageStore {
 
   async counters(chainId: number, counters: readonly CounterId[]): Promise<readonly CounterState[]> {
     this.#link.assertUsable();
-    const { keys, scripts } = this.#chain(chainId);
+    const { scripts } = this.#chain(chainId);
+    return this.#countersBy((names) => scripts.read(names), chainId, counters);
+  }
+
+  async #countersBy(
+    read: ReadKeys,
+    chainId: number,
+    counters: readonly CounterId[],
+  ): Promise<readonly CounterState[]> {
+    const { keys } = this.#chain(chainId);
     const states: CounterState[] = [];
     for (const page of pages(counters, perPage)) {
       const names = page.map(counterName);
-      const values = await scripts.read(
+      const values = await read(
         names.flatMap((name) => [
           `${keys.prefix}${kinds.counter}${name}`,
           `${keys.prefix}${kinds.used}${name}`,
@@ -275,13 +297,18 @@ class RedisStore implements RedisUsageStore {
   }
 
   async accounts(chainId: number): Promise<readonly AccountBalance[]> {
-    const { keys, scripts } = this.#chain(chainId);
+    const { scripts } = this.#chain(chainId);
     await scripts.read([]);
+    return this.#accountsBy((names) => scripts.read(names), chainId);
+  }
+
+  async #accountsBy(read: ReadKeys, chainId: number): Promise<readonly AccountBalance[]> {
+    const { keys } = this.#chain(chainId);
     const members = textsOf(await this.#link.read('smembers', [keys.accounts]));
     const names = members.filter((name) => name !== undefined).toSorted();
     const found: AccountBalance[] = [];
     for (const page of pages(names, perPage)) {
-      const values = await scripts.read(page.flatMap((name) => accountKeys(keys, name)));
+      const values = await read(page.flatMap((name) => accountKeys(keys, name)));
       for (const [i, name] of page.entries())
         found.push(balanceOf(parseAccountName(name), values[2 * i], values[2 * i + 1]));
     }

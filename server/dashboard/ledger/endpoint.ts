@@ -1,8 +1,9 @@
 import type { ConfigStore } from '../../../core/config/config-store.js';
 import type { Ledger } from '../../../core/ledger/ledger.js';
+import type { ResourceStore } from '../../../core/resources/resource-store.js';
 import type { JsonSchema } from '../../../core/schema/json-schema.js';
 import type { Clock } from '../../../core/units/time.js';
-import type { UsageStore } from '../../../core/usage/usage-store.js';
+import type { UsageReading } from '../../../core/usage/usage-store.js';
 import type { Principal } from '../auth.js';
 import type { Given, Parameters } from './parameters.js';
 
@@ -10,8 +11,9 @@ import type { Given, Parameters } from './parameters.js';
 export type LedgerTools = {
   /** Undefined: no ledger is kept. */
   readonly ledger: Ledger | undefined;
-  readonly usage: Pick<UsageStore, 'counters' | 'accounts' | 'now'>;
-  readonly configs: Pick<ConfigStore, 'getPaymaster' | 'getChain'>;
+  readonly usage: UsageReading;
+  readonly configs: Pick<ConfigStore, 'getPaymaster'>;
+  readonly resources: Pick<ResourceStore, 'list'>;
   readonly clock: Clock;
 };
 

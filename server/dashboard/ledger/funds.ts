@@ -1,10 +1,11 @@
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
-import type { ChainConfig } from '../../../core/config/chain-config.js';
 import type { AccountName } from '../../../core/ledger/query.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
 import { record } from '../../../core/schema/json-schema.js';
-import { toAddressKey, type Address } from '../../../core/units/address.js';
+import { parseAddressKey } from '../../../core/units/address.js';
 import type { EpochMs } from '../../../core/units/time.js';
+import type { ChainSpec } from '../../../core/resources/chain.js';
+import { findChain } from '../paymasters.js';
 import { amount } from './amounts.js';
 import { endpoint } from './endpoint.js';
 import { ownPaymaster } from './own-paymaster.js';
@@ -84,7 +85,7 @@ export const fundsEndpoint = endpoint({
     const ledger = requireLedger(tools);
     const config = await ownPaymaster(tools, principal, given.paymasterId);
     const { chainId } = config;
-    const chain = (await tools.configs.getChain(chainId))?.config;
+    const chain = await findChain(tools, chainId);
     const accounts = chain === undefined ? [] : accountsOf(config, chain);
     const now = tools.clock.now();
     const known = await tools.usage.accounts(chainId);
@@ -125,20 +126,23 @@ export const fundsEndpoint = endpoint({
 });
 
 /** The deposits of the contracts that sign for it, and the wallet that pays inside the contract, if its layout keeps balances. */
-function accountsOf(config: PaymasterConfig, chain: ChainConfig): readonly AccountName[] {
+function accountsOf(config: PaymasterConfig, chain: ChainSpec): readonly AccountName[] {
   const profile = chain.profiles.find(({ version }) => version === config.version);
   if (profile === undefined) return [];
   const { chainId } = chain;
-  const { sponsorship, token, defaultFunding } = profile;
-  const contracts = [...new Set([sponsorship, ...(token === undefined ? [] : [token])].map(toAddressKey))];
+  const { addresses, defaultFunding } = profile;
+  const { sponsorship, token } = addresses;
+  const contracts = [...new Set([sponsorship, ...(token === undefined ? [] : [token])].map(parseAddressKey))];
   const deposits = contracts.map((contract) => ({ chainId, contract, fundingAddress: undefined }));
   const isServedByDefault =
     defaultFunding !== undefined &&
     (defaultFunding.organisations.includes('*') || defaultFunding.organisations.includes(config.namespace));
-  const wallet: Address | undefined =
-    config.fundingAddress ?? (isServedByDefault ? defaultFunding.address : undefined);
+  const wallet = config.fundingAddress ?? (isServedByDefault ? defaultFunding.address : undefined);
   const keepsBalances = layouts[profile.layout]?.sponsorship.fundingBalanceCall !== undefined;
   return keepsBalances && wallet !== undefined
-    ? [...deposits, { chainId, contract: toAddressKey(sponsorship), fundingAddress: toAddressKey(wallet) }]
+    ? [
+        ...deposits,
+        { chainId, contract: parseAddressKey(sponsorship), fundingAddress: parseAddressKey(wallet) },
+      ]
     : deposits;
 }

@@ -41,10 +41,12 @@ export async function openKubeDashboardWorld(
 
   async function openReplica(): Promise<DashboardStores> {
     const transport = parts.transport('dashboard');
+    const ownUsage = await parts.usage(clock);
     return {
       resources: openResources(parts, transport),
       configs: parts.configs(transport, clock),
-      fundingMessages: await parts.usage(clock),
+      usage: ownUsage.reading,
+      fundingMessages: ownUsage,
     };
   }
 
