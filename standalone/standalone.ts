@@ -205,7 +205,7 @@ async function startParts(
     ...(config.ledger ? { ledger: usage.feed } : {}),
     handle: createStatusEndpoint({
       operatorToken,
-      read: () => readStatus({ resources, configs, usage, refusals, clock }),
+      read: () => readStatus({ resources, configs, usage, refusals, ledger: ledger?.ledger, clock }),
       log,
     }),
     clock,

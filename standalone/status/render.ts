@@ -1,9 +1,17 @@
 import { table } from '../console.js';
 import { countStates, formatStates, printable } from '../resource-state.js';
-import type { DepositStatus, LimitStatus, Status } from './status.js';
+import type { DecisionStatus, DepositStatus, LimitStatus, SpentStatus, Status } from './status.js';
 
 /** The status as sections of text for a terminal. */
-export function renderStatus({ resources, limits, deposits, refusals, missing }: Status): string {
+export function renderStatus({
+  resources,
+  limits,
+  deposits,
+  spent,
+  decisions,
+  refusals,
+  missing,
+}: Status): string {
   return [
     `Resources: ${countStates(resources)}`,
     ...formatStates(resources).map((line) => `  ${line}`),
@@ -13,6 +21,12 @@ export function renderStatus({ resources, limits, deposits, refusals, missing }:
     '',
     'Deposits',
     section(deposits.map(depositRow), 'none was read yet'),
+    '',
+    'Last 24 hours',
+    section(spent.map(spentRow), 'no ledger'),
+    '',
+    'Last decisions',
+    section(decisions.map(decisionRow), 'none'),
     '',
     'Last refusals',
     section(
@@ -39,6 +53,22 @@ function limitRow({
   if (perUser) return [paymaster, printable(name), `${threshold} per user`, '', ''];
   if (used === undefined) return [paymaster, printable(name), `? of ${threshold}`, '', ''];
   return [paymaster, printable(name), `${used} of ${threshold}`, `${percent} %`, `resets ${resetsAt}`];
+}
+
+function spentRow({ organisation, sponsored, refused, mined, spent }: SpentStatus): readonly string[] {
+  return [organisation, `${sponsored} sponsored`, `${refused} refused`, `${mined} mined`, `${spent} spent`];
+}
+
+function decisionRow({
+  at,
+  id,
+  paymaster,
+  sender,
+  verdict,
+  reason = '',
+  cost = '',
+}: DecisionStatus): readonly string[] {
+  return [at, id, paymaster, sender, verdict, `${reason}${cost}`];
 }
 
 function depositRow({

@@ -2,8 +2,11 @@ import type { ConfigStore } from '../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { isDomainError } from '../../core/errors.js';
 import { amount } from '../../core/policy/spending-limit/texts.js';
+import { tenantOfOrganisation } from '../../core/config/tenant.js';
+import type { Ledger } from '../../core/ledger/ledger.js';
+import type { UsageRow } from '../../core/ledger/query.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
-import { formatInstant, type Clock } from '../../core/units/time.js';
+import { formatInstant, type Clock, type EpochMs } from '../../core/units/time.js';
 import { formatDecimal } from '../../core/units/wei.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { RecentRefusals } from '../../server/ops/recent-refusals.js';
@@ -25,6 +28,10 @@ export type Status = {
     readonly reason: string;
     readonly detail?: string;
   }[];
+  /** Of the last 24 hours, by organisation; empty without a ledger. */
+  readonly spent: readonly SpentStatus[];
+  /** Of all organisations, newest first; empty without a ledger. */
+  readonly decisions: readonly DecisionStatus[];
   /** What could not be read, and why. */
   readonly missing: readonly string[];
 };
@@ -51,7 +58,28 @@ export type DepositStatus = {
   readonly symbol: string;
 };
 
+export type SpentStatus = {
+  readonly organisation: string;
+  readonly sponsored: number;
+  readonly refused: number;
+  readonly mined: number;
+  /** In coins: the exact cost of what was mined. */
+  readonly spent: string;
+};
+
+export type DecisionStatus = {
+  readonly at: string;
+  readonly id: string;
+  readonly paymaster: string;
+  readonly sender: string;
+  readonly verdict: string;
+  readonly reason?: string;
+  /** In coins; absent until it was mined. */
+  readonly cost?: string;
+};
+
 export type StatusDeps = {
+  readonly ledger: Pick<Ledger, 'usage' | 'decisions'> | undefined;
   readonly resources: Pick<ResourceStore, 'list'>;
   readonly configs: Pick<ConfigStore, 'listPaymasters' | 'listChains'>;
   readonly usage: Pick<UsageStore, 'counters' | 'accounts'>;
@@ -72,7 +100,10 @@ export async function readStatus(deps: StatusDeps): Promise<Status> {
   for (const config of limited.slice(0, mostPaymasters))
     limits.push(...(await limitsOf(deps, config, missing)));
   const names = new Map(configs.map((config) => [config.paymasterId, nameOf(config)]));
+  const { spent, decisions } = await fromLedger(deps, names, missing);
   return {
+    spent,
+    decisions,
     time: formatInstant(deps.clock.now()),
     resources: await readStates(deps.resources),
     limits,
@@ -85,6 +116,71 @@ export async function readStatus(deps: StatusDeps): Promise<Status> {
       ...(detail === undefined ? {} : { detail }),
     })),
     missing,
+  };
+}
+
+/** Organisations that the status asks the ledger about; a standalone server has few. */
+const mostOrganisations = 20;
+const shownDecisions = 10;
+const dayMs = 86_400_000;
+
+async function fromLedger(
+  { ledger, resources, clock }: StatusDeps,
+  names: ReadonlyMap<string, string>,
+  missing: string[],
+): Promise<Pick<Status, 'spent' | 'decisions'>> {
+  if (ledger === undefined) return { spent: [], decisions: [] };
+  const tenants = (await resources.list('Organisation')).map(tenantOfOrganisation);
+  if (tenants.length > mostOrganisations)
+    missing.push(`spend of ${tenants.length - mostOrganisations} more organisations is left out`);
+  const minute = 60_000;
+  const to = (Math.ceil((clock.now() + 1) / minute) * minute) as EpochMs;
+  const range = { from: (to - dayMs) as EpochMs, to };
+  const found = await orMissing(missing, 'spend and decisions', () =>
+    Promise.all(
+      tenants.slice(0, mostOrganisations).map(async (organisation) => ({
+        organisation,
+        rows: await ledger.usage({
+          organisation,
+          ...range,
+          paymasterId: undefined,
+          groupBy: undefined,
+          step: 'month',
+          senders: false,
+          limit: 10,
+        }),
+        decisions: (await ledger.decisions({ organisation, ...range, limit: shownDecisions })).decisions,
+      })),
+    ),
+  );
+  const sum = (rows: readonly UsageRow[], name: 'sponsored' | 'refused' | 'mined'): number =>
+    rows.reduce((total, row) => total + row[name], 0);
+  return {
+    spent: (found ?? []).map(({ organisation, rows }) => ({
+      organisation,
+      sponsored: sum(rows, 'sponsored'),
+      refused: sum(rows, 'refused'),
+      mined: sum(rows, 'mined'),
+      spent: formatDecimal(
+        rows.reduce((total, { spentWei }) => total + spentWei, 0n),
+        18,
+      ),
+    })),
+    decisions: (found ?? [])
+      .flatMap(({ decisions }) => decisions)
+      .toSorted((a, b) => (a.decision.id < b.decision.id ? 1 : -1))
+      .slice(0, shownDecisions)
+      .map(({ decision, settlement }) => ({
+        at: formatInstant(decision.at),
+        id: decision.id,
+        paymaster: names.get(decision.paymasterId) ?? decision.paymasterId,
+        sender: decision.sender,
+        verdict: settlement?.outcome ?? decision.verdict,
+        ...(decision.reason === undefined ? {} : { reason: decision.reason }),
+        ...(settlement?.mined === undefined
+          ? {}
+          : { cost: formatDecimal(settlement.mined.actualGasCostWei, 18) }),
+      })),
   };
 }
 

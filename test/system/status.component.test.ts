@@ -43,6 +43,11 @@ test('it shows resources, limits with their use, deposits, and the last refusals
   expect(text).toMatch(
     /quickstart\/shop {2}METHOD_NOT_WHITELISTED {2}call 0 to 0x\S+ with selector 0xffffffff/,
   );
+  // Refusals are stored a moment later.
+  await until('the ledger has both', async () => /1 sponsored +1 refused/.test(await shown()));
+  const later = await shown();
+  expect(later).toMatch(/quickstart +1 sponsored +1 refused +0 mined +0 spent/);
+  expect(later).toMatch(/quickstart\/shop +0x[0-9a-f]{40} +refused +METHOD_NOT_WHITELISTED/);
   expect(text).not.toContain(connection.apiKey);
 });
 

@@ -11,6 +11,8 @@ import { requireLedger } from './require-ledger.js';
 import * as schemas from './schemas.js';
 
 const maxRows = 10_000;
+const sendersDays = 31;
+const dayMs = 86_400_000;
 const groups = Object.keys(usageGroups) as UsageGroup[];
 
 const columns = [
@@ -44,7 +46,7 @@ export const usageEndpoint = endpoint({
     ),
     paymasterId: uuid('Only of this paymaster. Default: all of the organisation.'),
     senders: boolean(
-      'Whether to count distinct senders of each row. Default true; null in rows longer than a day.',
+      'Whether to count distinct senders of each row; null in rows longer than a day. Default: true for ranges of at most 31 days.',
     ),
   },
   schema: record({
@@ -112,7 +114,7 @@ export const usageEndpoint = endpoint({
 
   async answer(tools, { principal, given }) {
     const ledger = requireLedger(tools);
-    const { step = 'day', groupBy, paymasterId, senders = true } = given;
+    const { step = 'day', groupBy, paymasterId } = given;
     if (groupBy === 'sender' && step === 'hour')
       throw invalidInput([
         { field: 'step', expected: '"day" or "month" with groupBy=sender', value: '"hour"' },
@@ -128,7 +130,8 @@ export const usageEndpoint = endpoint({
       ...range,
       step,
       groupBy,
-      senders: senders && step !== 'month',
+      // They are counted one by one.
+      senders: (given.senders ?? range.to - range.from <= sendersDays * dayMs) && step !== 'month',
       limit: maxRows,
     });
     if (rows.length > maxRows)
