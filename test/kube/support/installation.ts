@@ -1,6 +1,6 @@
 import type { Connection } from '../../../standalone/connection.js';
 import { startCluster, type Cluster } from '../../../standalone/cluster/cluster.js';
-import type { Component } from '../../../standalone/cluster/component.js';
+import type { Component, ComponentName } from '../../../standalone/cluster/component.js';
 import { applyQuickstart, describeQuickstart } from '../../../standalone/cluster/quickstart.js';
 import type { ResourceState } from '../../../standalone/resource-state.js';
 
@@ -18,14 +18,20 @@ export type Installation = {
 
 const quiet = { step: () => () => {}, line: () => {}, warn: () => {} };
 
-export async function startInstallation(): Promise<Installation> {
+/** `environment`: further variables of each kind of component. */
+export async function startInstallation(
+  environment: Partial<Readonly<Record<ComponentName, Readonly<Record<string, string>>>>> = {},
+): Promise<Installation> {
+  const optionsOf = (name: ComponentName) => ({ environment: environment[name] ?? {} });
   const cluster = await startCluster({ console: quiet });
   try {
-    const first = await cluster.start('operator');
-    const dashboard = await cluster.start('dashboard', { path: '/healthz' });
+    const first = await cluster.start('operator', optionsOf('operator'));
+    const dashboard = await cluster.start('dashboard', { ...optionsOf('dashboard'), path: '/healthz' });
     applyQuickstart(cluster);
-    const replicas = await Promise.all([0, 1, 2].map((index) => cluster.start('rpc', { index })));
-    const second = await cluster.start('operator', { index: 1 });
+    const replicas = await Promise.all(
+      [0, 1, 2].map((index) => cluster.start('rpc', { ...optionsOf('rpc'), index })),
+    );
+    const second = await cluster.start('operator', { ...optionsOf('operator'), index: 1 });
     const { states, connection } = await describeQuickstart(
       cluster,
       { dashboard: dashboard.origin, rpc: replicas[0]?.origin ?? '' },

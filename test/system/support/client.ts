@@ -19,10 +19,15 @@ export type RpcAnswer = {
 /** A test that blocks its process for a while does not notice that an idle connection was closed, and would reuse it. */
 const oneConnectionEach = { connection: 'close' };
 
-export async function rpc(url: string, method: string, params: readonly unknown[]): Promise<RpcAnswer> {
+export async function rpc(
+  url: string,
+  method: string,
+  params: readonly unknown[],
+  headers: Readonly<Record<string, string>> = {},
+): Promise<RpcAnswer> {
   const response = await fetch(url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...oneConnectionEach },
+    headers: { 'content-type': 'application/json', ...oneConnectionEach, ...headers },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
     signal: AbortSignal.timeout(60_000),
   });
