@@ -184,6 +184,30 @@ export function ledgerConformance(implementation: string, create: () => Promise<
       expect(await find({ requestId: 'theirs', to: (noon + 65) as EpochMs })).toEqual([mined.id]);
     });
 
+    test('what was mined of a deleted paymaster belongs to the organisation of its decision', async () => {
+      const decision = aDecision('deleted', noon);
+      const settlement = aSettlement(decision, at('2026-01-31T12:00:10Z'), { userOpHash: hex(32, 903) });
+      await ledger.append(reservationOf(decision, { ...settlement, organisation: '' }));
+      const range = { from: at('2026-01-31T00:00:00Z'), to: at('2026-02-01T00:00:00Z') };
+      const found = await ledger.decisions({
+        organisation: 'deleted',
+        ...range,
+        userOpHash: hex(32, 903),
+        limit: 10,
+      });
+      expect(found.decisions.map(({ decision: { id } }) => id)).toEqual([decision.id]);
+      const [row] = await ledger.usage({
+        organisation: 'deleted',
+        paymasterId: undefined,
+        ...range,
+        step: 'day',
+        groupBy: undefined,
+        senders: false,
+        limit: 10,
+      });
+      expect(row).toMatchObject({ sponsored: 1, mined: 1, spentWei: 600n });
+    });
+
     test('usage has a row for each step in UTC, cut to the range', async () => {
       const organisation = 'steps';
       const moments = [

@@ -116,7 +116,9 @@ export function createMemoryLedger(): Ledger {
     const ended = new Set<string>();
     for (const { record, reservation } of entries.values()) {
       if (record.kind === 'funds') continue;
-      if (organisation !== undefined && record.organisation !== organisation) continue;
+      // A settlement may name none: it belongs to whom its decisions belong to.
+      const isForeign = organisation !== undefined && record.organisation !== organisation;
+      if (isForeign && record.kind !== 'settlement') continue;
       if (record.kind === 'settlement') ended.add(reservation ?? record.id);
       if (record.kind === 'decision' && record.verdict !== 'committed')
         found.push({

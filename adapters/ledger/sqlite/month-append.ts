@@ -132,6 +132,9 @@ function storeOutcome(
   const userOpHash = settlement?.mined?.userOpHash;
   if (mined === undefined || settlement === undefined || userOpHash === undefined) return;
   const row = month.statement('SELECT MAX(place) AS place FROM decisions').get();
-  const organisation = month.ownOrganisation(settlement.organisation);
-  addToLookup(month, organisation, Number(row?.['place'] ?? 0), mined, { userOpHash });
+  // The decision's: the follower does not know the organisation of a paymaster that was deleted meanwhile.
+  const owner = month
+    .statement('SELECT organisation FROM decisions WHERE reservation = ? AND id = ?')
+    .get(reservation, mined);
+  addToLookup(month, Number(owner?.['organisation']), Number(row?.['place'] ?? 0), mined, { userOpHash });
 }
