@@ -415,6 +415,7 @@ test('GET data that would make too long a query are refused without a call, with
     pass: false,
     reason: 'WEBHOOK_REFUSED',
     detail: expect.stringContaining('at most 8192'),
+    policyId: webhook.policyId,
   });
   expect(host.connections()).toBe(0);
 });

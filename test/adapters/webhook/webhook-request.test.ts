@@ -175,8 +175,8 @@ describe('the verdict over all webhooks', () => {
   const yes: WebhookOutcome = { verdict: 'verified' };
   const no: WebhookOutcome = { verdict: 'refused' };
   const down: WebhookOutcome = { verdict: 'failed', detail: 'h answered HTTP 500' };
-  const strict = aWebhook({ name: 'strict' });
-  const lenient = aWebhook({ name: 'lenient', onError: 'Allow' });
+  const strict = aWebhook({ policyId: 'p-strict', name: 'strict' });
+  const lenient = aWebhook({ policyId: 'p-lenient', name: 'lenient', onError: 'Allow' });
 
   test.each<{ name: string; webhooks: WebhookConfig[]; outcomes: WebhookOutcome[]; want: unknown }>([
     { name: 'no webhooks pass', webhooks: [], outcomes: [], want: { pass: true } },
@@ -189,13 +189,19 @@ describe('the verdict over all webhooks', () => {
         pass: false,
         reason: 'WEBHOOK_REFUSED',
         detail: 'policy "lenient": arePoliciesVerified is false',
+        policyId: 'p-lenient',
       },
     },
     {
       name: 'a failure refuses and says what failed',
       webhooks: [strict],
       outcomes: [down],
-      want: { pass: false, reason: 'WEBHOOK_FAILED', detail: 'policy "strict": h answered HTTP 500' },
+      want: {
+        pass: false,
+        reason: 'WEBHOOK_FAILED',
+        detail: 'policy "strict": h answered HTTP 500',
+        policyId: 'p-strict',
+      },
     },
     {
       name: 'a failure passes where the owner chose Allow',
@@ -207,19 +213,24 @@ describe('the verdict over all webhooks', () => {
       name: 'Allow never overrules a "no"',
       webhooks: [lenient],
       outcomes: [no],
-      want: { pass: false, reason: 'WEBHOOK_REFUSED', detail: expect.any(String) },
+      want: { pass: false, reason: 'WEBHOOK_REFUSED', detail: expect.any(String), policyId: 'p-lenient' },
     },
     {
       name: 'a "no" is reported before a failure',
       webhooks: [strict, lenient],
       outcomes: [down, no],
-      want: { pass: false, reason: 'WEBHOOK_REFUSED', detail: expect.stringContaining('lenient') },
+      want: {
+        pass: false,
+        reason: 'WEBHOOK_REFUSED',
+        detail: expect.stringContaining('lenient'),
+        policyId: 'p-lenient',
+      },
     },
     {
       name: 'a webhook without an outcome refuses',
       webhooks: [strict, lenient],
       outcomes: [yes],
-      want: { pass: false, reason: 'WEBHOOK_FAILED', detail: expect.any(String) },
+      want: { pass: false, reason: 'WEBHOOK_FAILED', detail: expect.any(String), policyId: 'p-lenient' },
     },
   ])('$name', ({ webhooks, outcomes, want }) => {
     expect(decideWebhooks(webhooks, outcomes)).toEqual(want);
