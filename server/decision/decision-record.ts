@@ -1,6 +1,6 @@
 import { formatDecision } from '../../core/ledger/decision-text.js';
 import type { DecidedCall, DecidedPolicy, Decision } from '../../core/ledger/record.js';
-import { findContract, type AllowList } from '../../core/policy/rules/allow-list/compile.js';
+import { findContract, hasSelector, type AllowList } from '../../core/policy/rules/allow-list/compile.js';
 import type { Refusal } from '../../core/refusal.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { StepRecord } from '../../core/usage/usage-store.js';
@@ -141,9 +141,10 @@ function decidedCalls(decoded: DecodedCalls, allowList: AllowList): readonly Dec
     const contract = allowList.kind === 'registered' ? findContract(allowList.contracts, target) : undefined;
     characters += 100 + (contract?.name.length ?? 0);
     if (decided.length === mostCalls || characters > mostCallCharacters) break;
-    decided.push(
-      contract === undefined ? { target, selector } : { target, selector, contractId: contract.name },
-    );
+    // The compiled config knows methods by their selectors. One that it lists names itself; callers choose all others.
+    if (contract === undefined) decided.push({ target, selector });
+    else if (!hasSelector(contract, selector)) decided.push({ target, selector, contractId: contract.name });
+    else decided.push({ target, selector, contractId: contract.name, name: selector });
   }
   return decided;
 }
