@@ -1,0 +1,122 @@
+import type { Head } from '../../core/chain/heads.js';
+import type { DataFeeReading } from '../../core/chain/data-fee/data-fees.js';
+import type { UserOperation } from '../../core/entry-point/user-operation.js';
+import type { WebhookOutcome } from '../../core/policy/webhook/webhook-caller.js';
+import type { SigningPhase } from '../../core/policy/rules/account-signature.js';
+import type { Price } from '../../core/pricing/price-source.js';
+import type { Refusal, Verdict } from '../../core/refusal.js';
+import type { AddressKey } from '../../core/units/address.js';
+import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
+import type { Gwei } from '../../core/units/wei.js';
+import type { Hex } from '../../core/units/hex.js';
+import type { Mode, ReserveResult } from '../../core/usage/usage-store.js';
+import type { Estimate } from '../../core/userop/estimator.js';
+import type { SponsorRequest } from './request.js';
+
+/**
+ * What the `body` of recorded inputs says: see `DecisionInputs` of core/ledger, whose `sequence` orders all of a chain. For the
+ * same counters, configuration and inputs the steps of a decision give the same verdict, so a replay decides again with them.
+ * No part of it is a secret: data for webhooks, headers, keys and signatures of the paymaster are not in it.
+ */
+export type Inputs = DecidedInputs | LeftOutInputs | EndingInputs;
+
+/** One verdict, and everything that it depended on apart from the configuration and the counters. */
+export type DecidedInputs = {
+  readonly kind: 'decided';
+  readonly mode: Mode;
+  readonly verdict: RecordedVerdict;
+  readonly request: RecordedRequest;
+  /** Of the configs that decided. */
+  readonly generations: { readonly paymaster: number; readonly chain: number };
+  readonly entryPoint: AddressKey;
+  /** When the facts were gathered, by the clock of the process. */
+  readonly now: EpochMs;
+  readonly head: Head;
+  readonly dataReading?: DataFeeReading;
+  /** Limits by simulation; absent: nothing was simulated. */
+  readonly estimate?: Estimate;
+  /** By policy. */
+  readonly webhooks?: readonly RecordedOutcome[];
+  /** Mode ERC20. */
+  readonly payment?: RecordedPayment;
+  /** The account's validation, and what else was simulated at a finalize. */
+  readonly validation?: RecordedVerdict;
+  /** Absent: it was refused before the usage store was asked. */
+  readonly usage?: UsageAnswer;
+};
+
+/** A verdict whose inputs are too long to be kept. It cannot be decided again, but what was reserved can be counted. */
+export type LeftOutInputs = {
+  readonly kind: 'left-out';
+  readonly reason: 'size';
+  /** Characters of the text that was not kept. */
+  readonly characters: number;
+  readonly mode: Mode;
+  readonly verdict: RecordedVerdict;
+  readonly entryPoint: AddressKey;
+  readonly sender: AddressKey;
+  readonly nonce: bigint;
+  readonly usage?: UsageAnswer;
+};
+
+/** How a reservation of the paymaster ended, at its place among the decisions. */
+export type EndingInputs = {
+  readonly kind: 'ending';
+  /**
+   * `settled`: each limit keeps min(actualCost, reserved), a limit of operations all of it. `released`: all of it is free.
+   * `forfeited`: limits keep what was reserved. `restored`: a reorganisation has taken an ending back.
+   */
+  readonly how: 'settled' | 'released' | 'forfeited' | 'restored';
+  readonly entryPoint: AddressKey;
+  readonly sender: AddressKey;
+  readonly nonce: bigint;
+  /** Of `settled`; absent: a token payment, for which limits pay nothing. */
+  readonly actualCost?: Gwei;
+};
+
+/** The request without the caller's ids and `webhookData`; `callDataBytes` of the operation are left out. */
+export type RecordedRequest = Pick<SponsorRequest, 'calculateGasLimits' | 'expirySeconds' | 'method'> & {
+  readonly op: UserOperation;
+  readonly phase?: SigningPhase;
+  /** Of a finalize: what the commit answered. */
+  readonly committed?: Hex;
+  /** Mode ERC20. */
+  readonly feeToken?: AddressKey;
+  /** True when the caller asked for a stub: then the steps before the first costly one have decided. */
+  readonly isStub?: true;
+};
+
+/** Of a refusal no more than identifies it; its text is in the decision's record. */
+export type RecordedVerdict = { readonly pass: true } | Pick<Refusal, 'pass' | 'reason' | 'policyId'>;
+
+export type RecordedOutcome = {
+  readonly policyId: string;
+  readonly verdict: WebhookOutcome['verdict'];
+};
+
+export type RecordedPayment = {
+  /** Absent: refused before it was known. */
+  readonly price?: Pick<Price, 'rate'>;
+  /** The balance inside the contract that is charged. */
+  readonly payer?: AddressKey;
+  /** What the contract could take from the account in advance, in base units. */
+  readonly takeable?: bigint;
+  /** Whether the simulated operation paid. */
+  readonly simulated?: RecordedVerdict;
+};
+
+/** What the usage store answered last. */
+export type UsageAnswer = {
+  readonly outcome: ReserveResult['outcome'];
+  /** The store's time by which the windows were chosen. */
+  readonly plannedAt: EpochMs;
+  /** The most that the operation can cost: what limits of unit NATIVE_ASSET count, rounded up to gwei. */
+  readonly prefundWei: bigint;
+  readonly validUntil: EpochSeconds;
+};
+
+export function recordedVerdict(verdict: Verdict): RecordedVerdict {
+  if (verdict.pass) return verdict;
+  const { reason, policyId } = verdict;
+  return { pass: false, reason, ...(policyId === undefined ? {} : { policyId }) };
+}
