@@ -46,12 +46,17 @@ export type LoadedSigners = Signers & {
 export async function loadSigners(options: SignersOptions): Promise<LoadedSigners> {
   const curve = await loadCurve(options.implementation ?? 'auto', options.log);
   let signers = await readSigners(curve, options);
+  // Requests ask by file name; the names come from profiles, so they are few.
+  let found = new Map<string, Signer | undefined>();
   options.log.info('signers loaded', { implementation: curve.name, ...describe(signers) });
   const place = options.place ?? (options.directory && `Directory ${options.directory}`);
   return {
     implementation: curve.name,
     ...(place === undefined ? {} : { place }),
-    get: (file) => signers.get(file) ?? signers.get(variableName(file)),
+    get: (file) => {
+      if (!found.has(file)) found.set(file, signers.get(file) ?? signers.get(variableName(file)));
+      return found.get(file);
+    },
     recover: (digest, signature, yParity) => {
       const publicKey = curve.recover(digest, signature, yParity);
       return publicKey && addressOf(publicKey);
@@ -59,6 +64,7 @@ export async function loadSigners(options: SignersOptions): Promise<LoadedSigner
     list: () => [...signers].map(([name, signer]) => ({ name, signer })),
     reload: async () => {
       signers = await readSigners(curve, options);
+      found = new Map();
     },
   };
 }
