@@ -132,16 +132,19 @@ export type FundsSample = {
   readonly promisedWei: bigint;
 };
 
-/** Everything that a decision was based on, for replays. Kept for a shorter time. */
+/** Everything that a decision was based on, or how a reservation ended, for replays. Kept for a shorter time. */
 export type DecisionInputs = {
   readonly kind: 'inputs';
-  /** Of the decision. */
+  /** Of the decision; of an ending its own. */
   readonly id: RecordId;
   readonly at: EpochMs;
   readonly organisation: string;
   readonly paymasterId: string;
   readonly chainId: number;
-  /** The usage store's number when it decided; of a refusal, the number that it saw. Decisions of one number: by id. */
+  /**
+   * Its place among all decisions and endings of the chain, see `orderOf` of core/usage; where the usage store was not asked, the
+   * newest that the process had seen. Those of one place: by id.
+   */
   readonly sequence: number;
   /** JSON; its shape is known to `server/decision`. */
   readonly body: string;

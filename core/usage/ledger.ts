@@ -1,6 +1,7 @@
 import type { EpochMs } from '../units/time.js';
 import { Accounts, balanceOf, type Account } from './accounts.js';
 import { noChanges, type Changes } from './changes.js';
+import { orderOf } from './order.js';
 import { Commits, commitUntil } from './commits.js';
 import { ceilSeconds, lastMoment, partOf, raised, signedPart, trim } from './signed-part.js';
 import { Counters, type Counter } from './counters.js';
@@ -53,6 +54,8 @@ export class ChainLedger {
   longestExpiryMs = 0;
   /** Rises with every stored change. */
   sequence = 0;
+  /** Of the next decision or step, among those since the last stored change. */
+  #place = 0;
   /** Windows that ended before this moment may have been forgotten, with their use. */
   forgottenUntil = 0;
   readonly #nextRow: () => number;
@@ -71,6 +74,11 @@ export class ChainLedger {
    * Decides a request and applies the decision. Throws UNAVAILABLE (DEPOSIT_UNKNOWN) without changing a reservation.
    */
   reserve(request: ReserveRequest, now: EpochMs): ReserveResult {
+    const result = this.#reserve(request, now);
+    return request.ordered ? { ...result, order: this.#nextOrder() } : result;
+  }
+
+  #reserve(request: ReserveRequest, now: EpochMs): ReserveResult {
     const operation = operationOf(request.key);
     const former = this.reservations.find(operation, request.key.paymasterId);
     const found = this.#found;
@@ -95,7 +103,8 @@ export class ChainLedger {
   peek(request: ReserveRequest, now: EpochMs): PeekResult {
     const former = this.reservations.find(operationOf(request.key), request.key.paymasterId);
     const found: Found = { limits: [], holds: [], accounts: [] };
-    const result = decide(this, request, former, now, found);
+    const decided = decide(this, request, former, now, found);
+    const result = request.ordered ? { ...decided, order: this.#nextOrder() } : decided;
     return { result, ...explained(this, request, former, found) };
   }
 
@@ -112,7 +121,14 @@ export class ChainLedger {
     const ended = settle(this, step);
     this.cursor = step.next;
     this.#hasChanged = true;
-    return { isTaken: true, ended };
+    if (!step.ordered) return { isTaken: true, ended };
+    const order = this.#nextOrder();
+    return { isTaken: true, ended, orders: { restored: order, ended: ended.map(() => order) } };
+  }
+
+  /** Everything since the last stored change belongs to the next one. */
+  #nextOrder(): number {
+    return orderOf(this.sequence + 1, this.#place++);
   }
 
   setBalance(id: AccountId, balance: Account['balance'], readAt: Account['readAt']): void {
@@ -261,6 +277,7 @@ export class ChainLedger {
     const changes = this.#changes;
     this.dropChanges();
     this.sequence += 1;
+    this.#place = 0;
     return changes;
   }
 

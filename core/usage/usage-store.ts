@@ -154,7 +154,12 @@ export type ReserveRequest = {
    * DEPOSIT_UNKNOWN.
    */
   readonly depositMaxAgeMs: number;
+  /** The answer names its place among all decisions and steps of the chain. */
+  readonly ordered?: true;
 };
+
+/** See {@link orderOf}; absent: it was not asked for. */
+export type Ordered = { readonly order?: number };
 
 /** A record of the ledger: its id and its text, which the store does not read. */
 export type StepRecord = { readonly id: string; readonly text: string };
@@ -219,15 +224,17 @@ export type AccountBalance = AccountId & {
   readonly readAt: EpochMs | undefined;
 };
 
-export type ReserveResult =
-  | {
-      readonly outcome: 'reserved';
-      /** Indexes of limits without `enforce` that are now above their threshold; absent: none. */
-      readonly over?: readonly number[];
-    }
-  | { readonly outcome: 'turned'; readonly now: EpochMs }
-  | { readonly outcome: 'stale'; readonly id: string }
-  | ReserveRefusal;
+export type ReserveResult = Ordered &
+  (
+    | {
+        readonly outcome: 'reserved';
+        /** Indexes of limits without `enforce` that are now above their threshold; absent: none. */
+        readonly over?: readonly number[];
+      }
+    | { readonly outcome: 'turned'; readonly now: EpochMs }
+    | { readonly outcome: 'stale'; readonly id: string }
+    | ReserveRefusal
+  );
 
 /** `index` counts in the request's bars, limits, holds or accounts, depending on the outcome. */
 export type ReserveRefusal =
@@ -348,6 +355,8 @@ export type FollowerStep = {
   /** Records about restored reservations: `recordId` of the reservation and the text. Default: none. */
   readonly restoredRecords?: readonly { readonly recordId: string; readonly text: string }[];
   readonly balances: readonly (AccountId & { readonly balance: Gwei; readonly readAt: EpochMs })[];
+  /** As of a {@link ReserveRequest}. */
+  readonly ordered?: true;
 };
 
 /** Not taken means: the cursor was not the expected one, and nothing has changed. */
@@ -357,6 +366,8 @@ export type StepResult =
       readonly isTaken: true;
       /** Reservations that the step ended, each once, including promises added after the follower read them. */
       readonly ended: readonly Reservation[];
+      /** Where what it restored, and each of `ended`, comes among all decisions and steps; absent: it was not asked for. */
+      readonly orders?: { readonly restored: number; readonly ended: readonly number[] };
     };
 
 export type Charge = CounterId & { readonly until: EpochMs; readonly amount: number };

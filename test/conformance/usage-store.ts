@@ -8,6 +8,7 @@ import { fencesConformance } from './usage/fences.js';
 import { holdsConformance } from './usage/holds.js';
 import { lifetimeConformance } from './usage/lifetime.js';
 import { lossConformance } from './usage/loss-of-data.js';
+import { orderConformance } from './usage/order.js';
 import { promisesConformance } from './usage/promises.js';
 import { recordsConformance } from './usage/records.js';
 import { reservingConformance } from './usage/reserving.js';
@@ -27,6 +28,7 @@ export function usageStoreConformance(implementation: string, create: () => Prom
     fencesConformance(suite);
     settlingConformance(suite);
     recordsConformance(suite);
+    orderConformance(suite);
     chargesConformance(suite);
     accountsConformance(suite);
     lifetimeConformance(suite);

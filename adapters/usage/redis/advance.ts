@@ -6,6 +6,7 @@ import type {
   Reservation,
   StepResult,
 } from '../../../core/usage/usage-store.js';
+import { orderOf } from '../../../core/usage/order.js';
 import type { ScriptCall } from './reserve-call.js';
 import { advanceScript } from './advance-script.js';
 import type { ChainScripts } from './chain-scripts.js';
@@ -61,7 +62,11 @@ export async function advance(deps: Deps, step: FollowerStep): Promise<StepResul
     const reply = await call(deps, { ...step, endings }, { expected, next });
     const [code] = reply;
     if (code === replies.unfinished) return resumedInstead(deps);
-    if (code === replies.done) return { isTaken: true, ended: endedOf(deps, endings, reply) };
+    if (code === replies.done) {
+      const done: Done = { ended: [], orders: [] };
+      note(done, endedOf(deps, endings, reply), reply);
+      return taken(step, reply, done);
+    }
     if (code !== replies.contested) return notTaken;
   }
   const id = randomUUID();
@@ -74,10 +79,30 @@ export async function advance(deps: Deps, step: FollowerStep): Promise<StepResul
   };
   const { restored, restoredRecords = [], balances } = step;
   const begun = { ...nothing, restored, restoredRecords, balances, charges: losses };
-  const [code] = await call(deps, begun, { expected, begins: { id, body: JSON.stringify(long) } });
+  const reply = await call(deps, begun, { expected, begins: { id, body: JSON.stringify(long) } });
+  const [code] = reply;
   if (code === replies.unfinished) return resumedInstead(deps);
   if (code !== replies.done) return notTaken;
-  return carryOn(deps, id, long);
+  const done = await carryOn(deps, id, long);
+  return done === undefined ? notTaken : taken(step, reply, done);
+}
+
+/** Reservations that calls of a step have ended, and where each of them comes among all that the store has done. */
+type Done = { readonly ended: Reservation[]; readonly orders: number[] };
+
+function note({ ended, orders }: Done, more: readonly Reservation[], reply: readonly unknown[]): void {
+  ended.push(...more);
+  for (const _ of more) orders.push(orderIn(reply));
+}
+
+function orderIn([, , sequence]: readonly unknown[]): number {
+  return orderOf(Number(sequence), 0);
+}
+
+/** `first`: the reply of the call that restored. */
+function taken({ ordered }: FollowerStep, first: readonly unknown[], { ended, orders }: Done): StepResult {
+  if (!ordered) return { isTaken: true, ended };
+  return { isTaken: true, ended, orders: { restored: orderIn(first), ended: orders } };
 }
 
 /** The block up to which the chain is settled, after continuing a step that was interrupted. */
@@ -112,24 +137,24 @@ async function resumedInstead(deps: Deps): Promise<StepResult> {
   return notTaken;
 }
 
-/** Not taken if another process has done it meanwhile. */
-async function carryOn(deps: Deps, id: string, step: LongStep): Promise<StepResult> {
+/** Undefined if another process has done it meanwhile. */
+async function carryOn(deps: Deps, id: string, step: LongStep): Promise<Done | undefined> {
   const { expected, next, charges } = step;
-  const ended: Reservation[] = [];
+  const done: Done = { ended: [], orders: [] };
   let rest: readonly Ending[] = step.endings;
   while (rest.length > 0) {
     const left: Ending[] = [];
     for (const endings of pages(rest, mostEndings)) {
       const reply = await call(deps, { ...nothing, endings }, { expected, stands: id });
       const [code, , , , contested] = reply;
-      if (code !== replies.done) return notTaken;
-      ended.push(...endedOf(deps, endings, reply));
+      if (code !== replies.done) return undefined;
+      note(done, endedOf(deps, endings, reply), reply);
       for (const index of listOf(contested)) left.push(endings[Number(index)]!);
     }
     rest = left;
   }
   const [code] = await call(deps, { ...nothing, charges }, { expected, stands: id, next });
-  return code === replies.done ? { isTaken: true, ended } : notTaken;
+  return code === replies.done ? done : undefined;
 }
 
 /** The reservations that a call has ended, from their records at that moment. */

@@ -47,6 +47,7 @@ import {
 } from './reserve-call.js';
 import { peekScript, reserveScript } from './reserve-script.js';
 import { listOf, textsOf } from '../../redis/reply.js';
+import { orderOf } from '../../../core/usage/order.js';
 import { replies, type Script } from './script.js';
 import { addBalanceScript, forgetAccountsScript, noteGenerationsScript, suspendScript } from './scripts.js';
 import { TurnBatch } from './turn-batch.js';
@@ -74,8 +75,8 @@ type OfChain = {
   readonly peeking: TurnBatch<RequestPart, Decided>;
 };
 
-/** The reply of a script to one request, at the store's time. */
-type Decided = { readonly now: EpochMs; readonly reply: readonly unknown[] };
+/** The reply of a script to one request, at the store's time, and its place among all. */
+type Decided = { readonly now: EpochMs; readonly order: number; readonly reply: readonly unknown[] };
 
 /**
  * `validUntil` is by the clock of the caller, but the time is that of Redis: an expiry of exactly the ten minutes that
@@ -180,12 +181,12 @@ class RedisStore implements RedisUsageStore {
       const listing = request.record && this.feed.list(chainId);
       if (listing !== undefined) await listing;
       const { keys, reserving } = this.#chain(chainId);
-      const { now, reply } = await reserving.add(requestPart(request, keys.prefix, true));
+      const { now, order, reply } = await reserving.add(requestPart(request, keys.prefix, true));
       requireDecided(reply);
       const result = readVerdict(request, { verdict: reply, now });
       if (result === undefined) throw unknownReply();
       this.#noteFullness(request, result, reply);
-      return result;
+      return request.ordered ? { ...result, order } : result;
     } finally {
       this.#end();
     }
@@ -197,11 +198,11 @@ class RedisStore implements RedisUsageStore {
 
   async peek(request: ReserveRequest): Promise<PeekResult> {
     const { keys, peeking } = this.#chain(request.key.chainId);
-    const { now, reply } = await peeking.add(requestPart(request, keys.prefix, false));
+    const { now, order, reply } = await peeking.add(requestPart(request, keys.prefix, false));
     requireDecided(reply);
     const result = readVerdict(request, { verdict: listOf(reply[0]), now });
     if (result === undefined) throw unknownReply();
-    return readPeek(request, result, reply);
+    return readPeek(request, request.ordered ? { ...result, order } : result, reply);
   }
 
   async counters(chainId: number, counters: readonly CounterId[]): Promise<readonly CounterState[]> {
@@ -371,13 +372,18 @@ class RedisStore implements RedisUsageStore {
         }),
       isWrite,
     );
-    const [code, now, , , ...decided] = reply;
+    const [code, now, sequence, writes, ...decided] = reply;
     if (code === replies.clockBack)
       throw new DomainError('UNAVAILABLE', 'the clock of the usage store was set back', {
         reason: 'USAGE_STORE_CLOCK',
         retryAfterSeconds: 60,
       });
-    return decided.map((one) => ({ now: Number(now) as EpochMs, reply: listOf(one) }));
+    const hasWritten = isWrite && Number(writes) > 0;
+    return decided.map((one, place) => ({
+      now: Number(now) as EpochMs,
+      order: orderOf(Number(sequence), hasWritten ? place : undefined),
+      reply: listOf(one),
+    }));
   }
 
   async #counted<T>(run: () => Promise<T>): Promise<T> {
