@@ -1,15 +1,38 @@
-/** JSON Schema 2020-12, as OpenAPI 3.1 embeds it. */
+import type { OptionalKeys, RequiredKeys } from './structural.js';
+
+/** JSON Schema 2020-12, as OpenAPI 3.1 and OpenRPC embed it. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
+type Members = Readonly<Record<string, JsonSchema>>;
+
 /** An object with exactly these members. */
-export function record(
-  required: Readonly<Record<string, JsonSchema>>,
-  optional: Readonly<Record<string, JsonSchema>> = {},
-): JsonSchema {
+export function record(required: Members, optional: Members = {}): JsonSchema {
+  return { ...openRecord(required, optional), additionalProperties: false };
+}
+
+/** An object with these members, and others that are not described. */
+export function openRecord(required: Members, optional: Members = {}): JsonSchema {
+  const names = Object.keys(required);
   return {
     type: 'object',
-    required: Object.keys(required),
+    ...(names.length > 0 && { required: names }),
     properties: { ...required, ...optional },
-    additionalProperties: false,
   };
+}
+
+/** An object with exactly the members of T: a member that is added to the type does not compile until it is described. */
+export function recordOf<T extends object>(
+  required: { readonly [K in RequiredKeys<T>]: JsonSchema },
+  ...[optional]: OptionalKeys<T> extends never ? [] : [{ readonly [K in OptionalKeys<T>]-?: JsonSchema }]
+): JsonSchema {
+  return record(required, optional);
+}
+
+/** The schema of this name in the document's components; with a description of its own where one is given. */
+export function reference(name: string, description?: string): JsonSchema {
+  return { $ref: `#/components/schemas/${name}`, ...(description !== undefined && { description }) };
+}
+
+export function arrayOf(items: JsonSchema, description?: string): JsonSchema {
+  return { type: 'array', items, ...(description !== undefined && { description }) };
 }

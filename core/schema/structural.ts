@@ -53,8 +53,8 @@ declare const shape: unique symbol;
 /** A structural schema of values of type T. The type exists for the compiler only. */
 export type SchemaOf<T> = StructuralSchema & { readonly [shape]?: T };
 
-type OptionalKeys<T> = { [K in keyof T]-?: object extends Pick<T, K> ? K : never }[keyof T];
-type RequiredKeys<T> = Exclude<keyof T, OptionalKeys<T>>;
+export type OptionalKeys<T> = { [K in keyof T]-?: object extends Pick<T, K> ? K : never }[keyof T];
+export type RequiredKeys<T> = Exclude<keyof T, OptionalKeys<T>>;
 
 type FieldsOf<T> = {
   readonly required: { readonly [K in RequiredKeys<T>]: SchemaOf<T[K]> };

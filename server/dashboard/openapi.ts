@@ -5,7 +5,7 @@ import type { Endpoint } from './endpoint.js';
 import { prefix } from './endpoints.js';
 import { examples } from './openapi-examples.js';
 import { dataSchemas, errorSchema } from './openapi-records.js';
-import type { JsonSchema } from '../../core/schema/json-schema.js';
+import { reference, type JsonSchema } from '../../core/schema/json-schema.js';
 import { deliveryPath, webhookCall } from './openapi-webhook.js';
 import { spellings } from './router.js';
 
@@ -75,7 +75,7 @@ function operation(endpoint: Endpoint, operationId: string): JsonSchema {
       ...Object.fromEntries(
         Object.entries(errorDescriptions).map(([status, description]) => [
           status,
-          { description, content: json({ $ref: '#/components/schemas/Error' }) },
+          { description, content: json(reference('Error')) },
         ]),
       ),
     },

@@ -1,8 +1,11 @@
 import { refusals } from '../../core/refusal.js';
+import { arrayOf, reference } from '../../core/schema/json-schema.js';
 import { rpcErrors } from './errors.js';
 import type { ServedMethods } from './methods.js';
 import { rpcExamples, type RpcExample } from './openrpc-examples.js';
-import { openRpcSchemas } from './openrpc-schemas.js';
+import { answerSchemas } from './openrpc-answers.js';
+import { explanationSchemas } from './openrpc-explanations.js';
+import { paramSchemas } from './openrpc-params.js';
 
 /**
  * The OpenRPC description of the JSON-RPC API, served at `/openrpc.json`. Error codes and refusal reasons come from the
@@ -26,7 +29,9 @@ export function createOpenRpc(): object {
       ...description,
       examples: [exampleOf(name, description)],
     })),
-    components: { schemas: { ...openRpcSchemas, RefusalReason: refusalSchema() } },
+    components: {
+      schemas: { ...paramSchemas, ...answerSchemas, ...explanationSchemas, RefusalReason: refusalSchema() },
+    },
   };
 }
 
@@ -81,7 +86,7 @@ const descriptions: Readonly<Record<keyof ServedMethods, Description>> = {
   pm_supportedEntryPoints: {
     summary: 'The EntryPoints that the paymaster signs for.',
     params: [],
-    result: { name: 'result', schema: { type: 'array', items: reference('Address') } },
+    result: { name: 'result', schema: arrayOf(reference('Address')) },
   },
   pm_supportedERC20Tokens: {
     summary:
@@ -111,17 +116,13 @@ function result(schema: string): object {
   return { name: 'result', schema: reference(schema) };
 }
 
-function reference(schema: string): object {
-  return { $ref: `#/components/schemas/${schema}` };
-}
-
 /** Every code once; `data.reason` distinguishes errors with the same code. */
 function errorObjects(): readonly object[] {
   const reasons = Map.groupBy(Object.entries(rpcErrors), ([, { code }]) => code);
   return [...reasons].map(([code, rows]) => ({
     code,
     message: code === -32603 ? 'INTERNAL' : rows.map(([name]) => name).join(', '),
-    data: { $ref: '#/components/schemas/ErrorData' },
+    data: reference('ErrorData'),
   }));
 }
 

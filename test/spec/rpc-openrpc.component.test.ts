@@ -21,13 +21,14 @@ type Described = {
   }[];
 };
 
-const host = useRpc({ chain: aTokenChain() });
+const host = useRpc({ chain: { ...aTokenChain(), dataFee: { kind: 'OpStack' } } });
 let document: { readonly openrpc: string; readonly methods: readonly Described[] };
 beforeAll(async () => {
   host.world.price = ({ address }) =>
     address === oldx.address
       ? refused({ source: 'http', reason: 'UNREACHABLE', detail: 'did not answer' })
       : priced(aPrice());
+  host.world.dataReading = { price: 0n, observedAt: host.clock.now() };
   host.world.estimate = () =>
     Promise.resolve({ callGasLimit: 90_000n, verificationGasLimit: 200_000n, preVerificationGas: 50_000n });
   document = JSON.parse(await (await fetch(`${host.origin}/openrpc.json`)).text());
@@ -37,6 +38,8 @@ const op = anOperation();
 const refusedOp = anOperation({ callData: execute(addressOf(0xdead)) });
 const v07 = (): Promise<void> => host.put({ version: 'singleton-0.7' });
 const v06 = (): Promise<void> => host.put();
+const open = (): Promise<void> =>
+  host.put({ contractsRegistered: false, contracts: [], defaultContractAction: 'Allow' });
 const withSponsor = (): Promise<void> =>
   host.put({ sponsor: { name: 'My Shop', icon: 'data:image/png;base64,iVBORw0KGgo=' } });
 const feeToken = { tokenInfo: { feeTokenAddress: usdx.address } };
@@ -100,6 +103,12 @@ const results: readonly Call[] = [
     method,
     params: [op, entryPoints['0.6'], '0x7a69', {}],
     setUp: withSponsor,
+  })),
+  ...(['pm_sponsorUserOperation', 'pm_getPaymasterData'] as const).map((method): Call => ({
+    name: 'a paymaster without a contract',
+    method,
+    params: method === 'pm_getPaymasterData' ? [op, entryPoints['0.6'], '0x7a69', null] : [op, sponsored],
+    setUp: open,
   })),
   { name: 'the chain', method: 'pm_chainId', params: [] },
   { name: 'the EntryPoints', method: 'pm_supportedEntryPoints', params: [] },

@@ -1,4 +1,4 @@
-import { record, type JsonSchema } from '../../../core/schema/json-schema.js';
+import { record, reference, type JsonSchema } from '../../../core/schema/json-schema.js';
 import { ledgerPrefix } from './endpoints.js';
 import type { LedgerEndpoint } from './endpoint.js';
 
@@ -44,10 +44,7 @@ function operation({ operationId, summary, path, parameters, schema, example }: 
       ...Object.fromEntries(
         Object.entries(errors).map(([status, description]) => [
           status,
-          {
-            description,
-            content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-          },
+          { description, content: { 'application/json': { schema: reference('Error') } } },
         ]),
       ),
     },

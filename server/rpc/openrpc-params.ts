@@ -1,0 +1,117 @@
+import { arrayOf, openRecord, reference, type JsonSchema } from '../../core/schema/json-schema.js';
+import { accountFunctions } from '../../core/userop/account-functions.js';
+import { maxExpiryAsked, maxTokens } from './params.js';
+
+const text = { type: 'string' };
+const quantity = reference('Quantity');
+const bytes = reference('Bytes');
+
+/** Members of the second parameter, in all its forms. */
+const modeMembers = {
+  mode: { ...text, description: 'SPONSORED (or SPONSORSHIP) or ERC20, in any case.' },
+  calculateGasLimits: {
+    type: 'boolean',
+    description: 'Absent: false when all limits are given, else true.',
+  },
+  expiryDuration: {
+    type: 'integer',
+    minimum: 1,
+    maximum: maxExpiryAsked,
+    default: 300,
+    description: 'Seconds. Shortened to what chain and paymaster allow, 600 in mode ERC20.',
+  },
+  signingPhase: {
+    enum: ['commit', 'finalize'],
+    description:
+      'Only for pm_getPaymasterData and its stub, for versions on EntryPoint 0.9 whose contract reads a separate paymaster signature. commit reserves and answers a placeholder; the account signs; finalize, within 60 seconds, gets the same operation with the signature of the account and the fields that the commit answered, and answers the signature. Absent: signed at once.',
+  },
+  tokenInfo: {
+    ...openRecord(
+      {},
+      {
+        preferredToken: text,
+        tokenList: { ...arrayOf(text), maxItems: maxTokens },
+        feeTokenAddress: text,
+      },
+    ),
+    description: 'Mode ERC20; a quote reads the first two, a payment the last, an explanation all.',
+  },
+  sponsorshipInfo: {
+    ...openRecord({}, { webhookData: { type: 'object' }, smartAccountInfo: { type: 'object' } }),
+    description: 'Mode SPONSORED.',
+  },
+};
+
+/** JSON Schemas of what callers send, and of the texts in both directions. */
+export const paramSchemas: Readonly<Record<string, JsonSchema>> = {
+  Address: { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' },
+  Bytes: { type: 'string', pattern: '^0x([0-9a-fA-F]{2})*$' },
+  Quantity: {
+    description: '0x hex, decimal text or a safe integer; "0x" means missing.',
+    oneOf: [
+      { type: 'string', pattern: '^(0x[0-9a-fA-F]*|[0-9]+)$' },
+      { type: 'integer', minimum: 0 },
+    ],
+  },
+  HexQuantity: { type: 'string', pattern: '^0x(0|[1-9a-f][0-9a-f]*)$' },
+  UserOperation: {
+    description:
+      'A partial user operation of EntryPoint 0.6, or of 0.7+ packed or unpacked. Unknown fields are ignored.',
+    ...openRecord(
+      {
+        sender: reference('Address'),
+        nonce: quantity,
+        callData: reference(
+          'Bytes',
+          `A call of one of the functions by which known accounts make calls: ${[...accountFunctions.values()].map(({ signature }) => signature).join(', ')}.`,
+        ),
+      },
+      {
+        initCode: bytes,
+        factory: reference('Address'),
+        factoryData: bytes,
+        callGasLimit: quantity,
+        verificationGasLimit: quantity,
+        preVerificationGas: quantity,
+        maxFeePerGas: quantity,
+        maxPriorityFeePerGas: quantity,
+        accountGasLimits: bytes,
+        gasFees: bytes,
+        signature: bytes,
+        eip7702Auth: { type: 'object' },
+      },
+    ),
+  },
+  Mode: { ...openRecord({}, modeMembers), required: ['mode'] },
+  QuoteMode: {
+    description: 'Without a mode: a sponsorship if it passes, else quotes.',
+    ...openRecord({}, modeMembers),
+  },
+  Context: {
+    description:
+      'The same as Mode; absent, null or without a mode it means SPONSORED, or ERC20 where it names a token.',
+    oneOf: [
+      { type: 'null' },
+      openRecord(
+        {},
+        {
+          ...modeMembers,
+          calculateGasLimits: {
+            type: 'boolean',
+            default: false,
+            description:
+              'pm_getPaymasterData: limits that the operation lacks are found, and all signed limits are answered. Limits that it has are signed as given, always.',
+          },
+          token: reference('Address', 'Short for tokenInfo.feeTokenAddress and mode ERC20.'),
+        },
+      ),
+    ],
+  },
+  ExplainMode: openRecord(
+    {},
+    {
+      ...modeMembers,
+      callWebhook: { type: 'boolean', default: false, description: 'Whether webhooks are asked.' },
+    },
+  ),
+};
