@@ -25,7 +25,7 @@ import { explained, isRefusedValue, type DatabaseOptions } from '../../sqlite/da
 import { createFileSet } from './file-set.js';
 import { openFundsFile } from './funds-file.js';
 import { comparePlaces, openInputsFile, type InputsPlace } from './inputs-file.js';
-import { appendToMonth } from './month-append.js';
+import { appendToMonth, type MonthEntry } from './month-append.js';
 import { openMonthFile, type MonthFile } from './month-file.js';
 import { viewOf } from './month-records.js';
 import { searchMonths } from './month-search.js';
@@ -102,7 +102,7 @@ export function openLedgerFiles({ directory, durability, retention }: LedgerFile
     }
   });
 
-  function append(entries: readonly LedgerEntry[]): void {
+  function append(entries: readonly MonthEntry[]): void {
     try {
       appendToFiles(entries);
     } catch (error) {
@@ -112,8 +112,8 @@ export function openLedgerFiles({ directory, durability, retention }: LedgerFile
     }
   }
 
-  function appendToFiles(entries: readonly LedgerEntry[]): void {
-    const ofMonths = new Map<string, LedgerEntry[]>();
+  function appendToFiles(entries: readonly MonthEntry[]): void {
+    const ofMonths = new Map<string, MonthEntry[]>();
     const ofDays = new Map<string, DecisionInputs[]>();
     const samples: FundsSample[] = [];
     for (const entry of entries) {
@@ -130,8 +130,8 @@ export function openLedgerFiles({ directory, durability, retention }: LedgerFile
   return {
     append,
     appendTexts: (texts, reservations) => {
-      const read = texts.map((text, i) => ({ record: readRecord(text), reservation: reservations[i] }));
-      append(read.filter((entry): entry is LedgerEntry => entry.record !== undefined));
+      const read = texts.map((text, i) => ({ record: readRecord(text), reservation: reservations[i], text }));
+      append(read.filter((entry): entry is typeof entry & LedgerEntry => entry.record !== undefined));
       return read.map(({ record }) => record && storedRecord(record));
     },
     usage: (query) => reading(() => packRows(usageOf(monthsIn(query), query))),

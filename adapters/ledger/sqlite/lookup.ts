@@ -1,12 +1,28 @@
 import type { RecordId } from '../../../core/ledger/record.js';
-import { textOf } from '../../sqlite/row.js';
-import type { MonthFile } from './month-file.js';
+import type { Database } from '../../sqlite/database.js';
+import { bytesOf, integerOf } from '../../sqlite/row.js';
+import { entriesIn, entryBytes, entryOf, hashIn, idIn, sortedIds } from './lookup-entries.js';
 
 /**
- * Finds decisions by texts that come in no order. One index over a month would make every insert touch random pages of
- * a tree that does not fit in memory. Here a segment of some 65,000 decisions has a tree of its own within the table:
- * inserts stay within the newest (about 8 MB), and a search looks once into each.
+ * Finds decisions by texts that come in no order. An index would make every insert touch pages all over a tree, and
+ * that was half of the work of storing a decision. Here the newest entries are kept as they come, a row for each batch
+ * of them; when there are enough, they become a segment: sorted, in rows of entries with the same first byte. A search
+ * reads the newest, and one row of each segment.
  */
+export type Lookup = {
+  /** Kept with the next {@link Lookup.store}. */
+  add(organisation: number, id: RecordId, values: SearchTerms): void;
+  /** Within the caller's transaction. */
+  store(): void;
+  /** The transaction was rolled back: forgets what was added. */
+  forget(): void;
+  /**
+   * Ids of decisions that may have the most selective of the terms, from several sources, each the highest first; the
+   * caller compares, since other texts can have the same hash. Undefined if there is no term to search by.
+   */
+  search(organisation: number, query: SearchTerms, before: RecordId): Iterator<RecordId>[] | undefined;
+};
+
 export type SearchTerms = {
   readonly sender?: string | undefined;
   readonly requestId?: string | undefined;
@@ -15,59 +31,98 @@ export type SearchTerms = {
 
 /** Searches by the first of these that a query names; it has the fewest decisions. */
 const terms = ['userOpHash', 'requestId', 'sender'] as const satisfies (keyof SearchTerms)[];
-const decisionsPerSegment = 65_536;
-const pageRows = 64;
+/** Of some 15,000 decisions. */
+const entriesPerSegment = 32_768;
+const bucketsPerSegment = 256;
+/** A row of the newest entries takes up further ones until it has so many bytes. */
+const bytesPerRow = 4_000;
 
-/** `place`: of the newest decision. */
-export function addToLookup(
-  month: MonthFile,
-  organisation: number,
-  place: number,
-  id: RecordId,
-  values: SearchTerms,
-): void {
-  const insert = month.statement(
-    'INSERT INTO lookup (segment, hash, id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
-  );
-  for (const term of terms) {
-    const value = values[term];
-    if (value !== undefined) insert.run(segmentOf(place), hashOf(organisation, term, value), id);
+export function createLookup({ sql }: Database): Lookup {
+  const allNew = sql.prepare('SELECT entries FROM lookup_new ORDER BY place');
+  const lastNew = sql.prepare('SELECT place, entries FROM lookup_new ORDER BY place DESC LIMIT 1');
+  const sizeOfNew = sql.prepare('SELECT total(length(entries)) AS bytes FROM lookup_new');
+  const putNew = sql.prepare('INSERT OR REPLACE INTO lookup_new VALUES (?, ?)');
+  const removeNew = sql.prepare('DELETE FROM lookup_new');
+  const lastSegment = sql.prepare('SELECT max(place) AS place FROM lookup_segments');
+  const putBucket = sql.prepare('INSERT INTO lookup_segments VALUES (?, ?)');
+  const getBucket = sql.prepare('SELECT entries FROM lookup_segments WHERE place = ?');
+  let added: Buffer[] = [];
+  /** Bytes of the newest entries; undefined: they must be counted. */
+  let newBytes: number | undefined;
+
+  function segments(): number {
+    const place = lastSegment.get()?.['place'];
+    return typeof place === 'number' ? Math.floor(place / bucketsPerSegment) + 1 : 0;
   }
-}
 
-/**
- * For each segment, ids of decisions that may have the most selective of the terms, the highest first; the caller
- * compares, since other texts can have the same hash. Undefined if there is no term to search by.
- */
-export function searchLookup(
-  month: MonthFile,
-  organisation: number,
-  query: SearchTerms,
-  before: RecordId,
-): Iterator<RecordId>[] | undefined {
-  const term = terms.find((one) => query[one] !== undefined);
-  if (term === undefined) return undefined;
-  const hash = hashOf(organisation, term, query[term] ?? '');
-  const row = month.statement('SELECT MAX(segment) AS last FROM lookup').get();
-  const segments = Number(row?.['last'] ?? -1) + 1;
-  return [...Array(segments).keys()].map((segment) => idsOf(month, segment, hash, before));
-}
-
-function* idsOf(month: MonthFile, segment: number, hash: number, before: RecordId): Generator<RecordId> {
-  const page = month.statement(
-    `SELECT id FROM lookup WHERE segment = ? AND hash = ? AND id < ? ORDER BY id DESC LIMIT ${pageRows}`,
-  );
-  for (let end = before; ;) {
-    const ids = page.all(segment, hash, end).map((row) => textOf(row, 'id'));
-    yield* ids;
-    const last = ids.at(-1);
-    if (last === undefined || ids.length < pageRows) return;
-    end = last;
+  function newest(): Buffer {
+    return Buffer.concat(allNew.all().map((row) => bytesOf(row, 'entries')));
   }
+
+  function makeSegment(): void {
+    const buckets = Map.groupBy(entriesIn(newest()), (entry) => entry[0] ?? 0);
+    const first = segments() * bucketsPerSegment;
+    for (const [bucket, entries] of buckets)
+      putBucket.run(first + bucket, Buffer.concat(entries.sort(Buffer.compare)));
+    removeNew.run();
+    newBytes = 0;
+  }
+
+  function* idsOfSegment(segment: number, hash: number, before: RecordId): Generator<RecordId> {
+    const row = getBucket.get(segment * bucketsPerSegment + bucketOf(hash));
+    if (row !== undefined) yield* sortedIds(bytesOf(row, 'entries'), hash, before);
+  }
+
+  function* idsOfNewest(hash: number, before: RecordId): Generator<RecordId> {
+    const bytes = newest();
+    const ids: RecordId[] = [];
+    for (let index = 0; index < bytes.length / entryBytes; index += 1)
+      if (hashIn(bytes, index) === hash) ids.push(idIn(bytes, index));
+    yield* ids
+      .filter((id) => id < before)
+      .sort()
+      .reverse();
+  }
+
+  return {
+    add: (organisation, id, values) => {
+      for (const term of terms) {
+        const value = values[term];
+        if (value !== undefined) added.push(entryOf(hashOf(organisation, term, value), id));
+      }
+    },
+    store: () => {
+      if (added.length === 0) return;
+      const bytes = Buffer.concat(added);
+      added = [];
+      newBytes ??= Number(sizeOfNew.get()?.['bytes']);
+      newBytes += bytes.length;
+      const row = lastNew.get();
+      const last = row === undefined ? 0 : integerOf(row, 'place');
+      const before = row === undefined ? Buffer.alloc(0) : bytesOf(row, 'entries');
+      if (row !== undefined && before.length < bytesPerRow) putNew.run(last, Buffer.concat([before, bytes]));
+      else putNew.run(last + 1, bytes);
+      if (newBytes >= entriesPerSegment * entryBytes) makeSegment();
+    },
+    forget: () => {
+      added = [];
+      newBytes = undefined;
+    },
+    search: (organisation, query, before) => {
+      const term = terms.find((one) => query[one] !== undefined);
+      if (term === undefined) return undefined;
+      const hash = hashOf(organisation, term, query[term] ?? '');
+      return [
+        ...Array.from({ length: segments() }, (_, segment) => idsOfSegment(segment, hash, before)),
+        idsOfNewest(hash, before),
+      ];
+    },
+  };
 }
 
-function segmentOf(place: number): number {
-  return Math.floor(place / decisionsPerSegment);
+/** The first byte of the entry. */
+function bucketOf(hash: number): number {
+  return (hash % 2 ** 32) >>> 24;
 }
 
 /** 52 bits (two FNV-1a hashes). Collisions cost time, not correctness. */

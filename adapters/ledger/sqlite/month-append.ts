@@ -1,19 +1,22 @@
+import { formatDecision } from '../../../core/ledger/decision-text.js';
 import type { LedgerEntry } from '../../../core/ledger/ledger.js';
 import { isPromise, minedDecision, outcomeOf } from '../../../core/ledger/outcome.js';
 import { formatRecord } from '../../../core/ledger/record-text.js';
 import type { Decision, RecordId, Reversal, Settlement } from '../../../core/ledger/record.js';
 import { createTally, type Tally } from '../../../core/ledger/rollup.js';
-import { addToLookup } from './lookup.js';
 import type { MonthFile } from './month-file.js';
 import { candidatesOf, endingsOf, outcomeRow, promisesOf, type OutcomeRow } from './month-records.js';
 import { operationShares } from './operation-series.js';
 import { storeTally } from './rollup-rows.js';
 
+/** `text`: the record as it came, if it came as a text. */
+export type MonthEntry = LedgerEntry & { readonly text?: string };
+
 /** What a batch adds to a reservation. */
 type Touched = { readonly promises: Decision[]; hasEndings: boolean };
 
 /** Stores entries of the month with their roll-ups, in one transaction; ignores those that are stored. */
-export function appendToMonth(month: MonthFile, entries: readonly LedgerEntry[]): void {
+export function appendToMonth(month: MonthFile, entries: readonly MonthEntry[]): void {
   month.transaction(() => {
     const tally = createTally(operationShares);
     const reservations = new Map<RecordId, Touched>();
@@ -25,26 +28,26 @@ export function appendToMonth(month: MonthFile, entries: readonly LedgerEntry[])
 
 function insert(
   month: MonthFile,
-  { record, reservation }: LedgerEntry,
+  { record, reservation, text }: MonthEntry,
   tally: Tally,
   reservations: Map<RecordId, Touched>,
 ): void {
   switch (record.kind) {
     case 'decision':
-      if (!insertDecision(month, record, reservation)) return;
+      if (!insertDecision(month, record, reservation, text)) return;
       tally.addDecision(record);
       if (reservation !== undefined && isPromise(record))
         touch(reservations, reservation).promises.push(record);
       return;
     case 'settlement':
     case 'reversal':
-      if (insertEnding(month, record, reservation ?? record.id))
+      if (insertEnding(month, record, reservation ?? record.id, text))
         touch(reservations, reservation ?? record.id).hasEndings = true;
       return;
     case 'gap': {
       const { changes } = month
         .statement('INSERT INTO gaps (id, record) VALUES (?, ?) ON CONFLICT DO NOTHING')
-        .run(record.id, formatRecord(record));
+        .run(record.id, text ?? formatRecord(record));
       if (changes > 0) tally.addGap(record);
       return;
     }
@@ -61,9 +64,14 @@ function touch(reservations: Map<RecordId, Touched>, reservation: RecordId): Tou
   return touched;
 }
 
-function insertDecision(month: MonthFile, decision: Decision, reservation: RecordId | undefined): boolean {
+function insertDecision(
+  month: MonthFile,
+  decision: Decision,
+  reservation: RecordId | undefined,
+  text: string | undefined,
+): boolean {
   const organisation = month.ownOrganisation(decision.organisation);
-  const { changes, lastInsertRowid } = month
+  const { changes } = month
     .statement(
       'INSERT INTO decisions (organisation, id, reservation, promise, digest, user_op_hash, record) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
     )
@@ -74,21 +82,26 @@ function insertDecision(month: MonthFile, decision: Decision, reservation: Recor
       isPromise(decision) ? 1 : 0,
       decision.digest ?? null,
       decision.userOpHash ?? null,
-      formatRecord(decision),
+      text ?? formatDecision(decision),
     );
   if (changes === 0) return false;
   const { sender, requestId, callerRequestId, userOpHash } = decision;
-  addToLookup(month, organisation, Number(lastInsertRowid), decision.id, { sender, requestId, userOpHash });
+  month.lookup.add(organisation, decision.id, { sender, requestId, userOpHash });
   if (callerRequestId !== undefined && callerRequestId !== requestId)
-    addToLookup(month, organisation, Number(lastInsertRowid), decision.id, { requestId: callerRequestId });
+    month.lookup.add(organisation, decision.id, { requestId: callerRequestId });
   month.widen(decision.at);
   return true;
 }
 
-function insertEnding(month: MonthFile, ending: Settlement | Reversal, reservation: RecordId): boolean {
+function insertEnding(
+  month: MonthFile,
+  ending: Settlement | Reversal,
+  reservation: RecordId,
+  text: string | undefined,
+): boolean {
   const { changes } = month
     .statement('INSERT INTO endings (id, reservation, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING')
-    .run(ending.id, reservation, formatRecord(ending));
+    .run(ending.id, reservation, text ?? formatRecord(ending));
   return changes > 0;
 }
 
@@ -117,6 +130,7 @@ function settle(month: MonthFile, reservation: RecordId, touched: Touched, tally
     if (settlement !== undefined && mined === undefined) tally.addUnmatched(settlement, 1);
   }
   storeOutcome(month, reservation, { settlement, mined, takenBack });
+  if (!isSame) findByHash(month, reservation, { settlement, mined });
 }
 
 function storeOutcome(
@@ -129,12 +143,19 @@ function storeOutcome(
       'INSERT OR REPLACE INTO outcomes (reservation, settlement, mined, taken_back) VALUES (?, ?, ?, ?)',
     )
     .run(reservation, settlement?.id ?? null, mined ?? null, takenBack);
+}
+
+/** Only now may the hash of the operation be known. */
+function findByHash(
+  month: MonthFile,
+  reservation: RecordId,
+  { settlement, mined }: Pick<OutcomeRow, 'settlement' | 'mined'>,
+): void {
   const userOpHash = settlement?.mined?.userOpHash;
-  if (mined === undefined || settlement === undefined || userOpHash === undefined) return;
-  const row = month.statement('SELECT MAX(place) AS place FROM decisions').get();
+  if (mined === undefined || userOpHash === undefined) return;
   // The decision's: the follower does not know the organisation of a paymaster that was deleted meanwhile.
   const owner = month
     .statement('SELECT organisation FROM decisions WHERE reservation = ? AND id = ?')
     .get(reservation, mined);
-  addToLookup(month, Number(owner?.['organisation']), Number(row?.['place'] ?? 0), mined, { userOpHash });
+  month.lookup.add(Number(owner?.['organisation']), mined, { userOpHash });
 }

@@ -4,6 +4,7 @@ import type { EpochMs } from '../../../core/units/time.js';
 import { openDatabase, type Database, type DatabaseOptions } from '../../sqlite/database.js';
 import { migrate } from '../../sqlite/migrate.js';
 import { integerOf } from '../../sqlite/row.js';
+import { createLookup, type Lookup } from './lookup.js';
 import { monthTables } from './month-tables.js';
 
 /** Page cache of a file, in KiB: the pages that a month's inserts touch again and again. */
@@ -15,6 +16,7 @@ const cacheKib = 16_000;
  */
 export type MonthFile = {
   readonly database: Database;
+  readonly lookup: Lookup;
   /** Statements are compiled once. */
   statement(sql: string): StatementSync;
   /** Undefined: no record names it. */
@@ -50,6 +52,7 @@ export function openMonthFile(path: string, options: DatabaseOptions): MonthFile
 }
 
 function monthFileOf(database: Database): MonthFile {
+  const lookup = createLookup(database);
   const statements = new Map<string, StatementSync>();
   let organisations = new Map<string, number>();
   let series = new Map<string, number>();
@@ -80,6 +83,7 @@ function monthFileOf(database: Database): MonthFile {
 
   return {
     database,
+    lookup,
     statement,
     organisation,
     ownOrganisation: (name) => {
@@ -118,8 +122,12 @@ function monthFileOf(database: Database): MonthFile {
     },
     transaction: (work) => {
       try {
-        database.transaction(work);
+        database.transaction(() => {
+          work();
+          lookup.store();
+        });
       } catch (error) {
+        lookup.forget();
         organisations = new Map();
         series = new Map();
         bounds = database.run(readBounds);

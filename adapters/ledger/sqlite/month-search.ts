@@ -2,7 +2,6 @@ import { lowestRecordId } from '../../../core/ledger/record-id.js';
 import type { DecisionPage, DecisionQuery, DecisionView } from '../../../core/ledger/query.js';
 import type { RecordId } from '../../../core/ledger/record.js';
 import { textOf } from '../../sqlite/row.js';
-import { searchLookup } from './lookup.js';
 import type { MonthFile } from './month-file.js';
 import { viewOf } from './month-records.js';
 
@@ -36,7 +35,7 @@ function sourcesIn(month: MonthFile, query: DecisionQuery): Source[] {
   if (organisation === undefined) return [];
   const end = lowestRecordId(query.to);
   const before = query.before !== undefined && query.before < end ? query.before : end;
-  const ids = searchLookup(month, organisation, query, before) ?? [idsOf(month, organisation, before)];
+  const ids = month.lookup.search(organisation, query, before) ?? [idsOf(month, organisation, before)];
   return ids.map((one) => ({ month, organisation, ids: one }));
 }
 

@@ -1,7 +1,7 @@
 /**
  * Tables of a month's file, one text per version; steps are only ever appended. Amounts of money are decimal texts,
  * because SQLite's integers have 64 bits. Keys are in the order of time, so that inserts touch few pages; where a key
- * is random (`lookup`, `sender_days`), a leading column keeps it within a small part of the tree.
+ * is random (`sender_days`), a leading column keeps it within a small part of the tree.
  */
 export const monthTables: readonly string[] = [
   `
@@ -89,5 +89,18 @@ export const monthTables: readonly string[] = [
 
   -- Times of the earliest and the latest record, in ms.
   CREATE TABLE bounds (one INTEGER PRIMARY KEY CHECK (one = 1), first INTEGER NOT NULL, last INTEGER NOT NULL) STRICT;
+  `,
+  `
+  -- Decisions by hash of sender, request id or operation hash: lookup.ts says how. Entries are in lookup-entries.ts.
+  CREATE TABLE lookup_new (place INTEGER PRIMARY KEY, entries BLOB NOT NULL) STRICT;
+  -- place: number of the segment times 256, plus the first byte of its entries.
+  CREATE TABLE lookup_segments (place INTEGER PRIMARY KEY, entries BLOB NOT NULL) STRICT;
+  INSERT INTO lookup_segments
+    SELECT place, unhex(group_concat(entry, '' ORDER BY entry)) FROM (
+      SELECT segment * 256 + (hash >> 24 & 255) AS place,
+        printf('%08x%08x', hash & 4294967295, hash >> 32) || replace(id, '-', '') AS entry
+      FROM lookup
+    ) GROUP BY place;
+  DROP TABLE lookup;
   `,
 ];

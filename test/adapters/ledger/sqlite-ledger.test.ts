@@ -3,12 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { createSqliteLedger, ledgerOf } from '../../../adapters/ledger/sqlite/ledger.js';
-import { addToLookup, searchLookup } from '../../../adapters/ledger/sqlite/lookup.js';
-import { openMonthFile } from '../../../adapters/ledger/sqlite/month-file.js';
 import { startWorker } from '../../../adapters/ledger/sqlite/worker-client.js';
 import { openDatabase } from '../../../adapters/sqlite/database.js';
 import { defaultRetention, type Ledger } from '../../../core/ledger/ledger.js';
-import { lowestRecordId } from '../../../core/ledger/record-id.js';
 import { formatRecord } from '../../../core/ledger/record-text.js';
 import type { UsageRow } from '../../../core/ledger/query.js';
 import { ledgerConformance } from '../../conformance/ledger.js';
@@ -202,19 +199,5 @@ describe('the files of the SQLite ledger', () => {
     await ledger.prune(at('2027-03-08T00:00:00Z'));
     expect(readdirSync(directory).filter((name) => /\d/.test(name))).toEqual([]);
     expect(await usage(ledger)).toEqual([]);
-  });
-
-  test('a search looks into every segment of the lookup, and only at the organisation that asks', () => {
-    const month = openMonthFile(join(aDirectory(), 'month.sqlite'), { durability: 'process' });
-    const ids = [1, 2, 3].map((minute) => anId((january + minute) as typeof january));
-    for (const [index, id] of ids.entries()) addToLookup(month, 1, index * 70_000, id, { sender: '0x1' });
-    addToLookup(month, 1, 3, anId(january), { sender: '0x2' });
-    addToLookup(month, 2, 3, anId(january), { sender: '0x1' });
-    const found = searchLookup(month, 1, { sender: '0x1' }, lowestRecordId(february))?.map(
-      (ids) => ids.next().value,
-    );
-    expect(found).toEqual(ids);
-    expect(searchLookup(month, 1, {}, lowestRecordId(february))).toBeUndefined();
-    month.close();
   });
 });
