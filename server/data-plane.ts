@@ -7,7 +7,6 @@ import { createPrices, type KeptPrices } from '../adapters/price/prices.js';
 import type { Chains } from '../core/chain/chains.js';
 import type { Heads } from '../core/chain/heads.js';
 import type { ConfigStore } from '../core/config/config-store.js';
-import { isDomainError } from '../core/errors.js';
 import type { LedgerFeed } from '../core/ledger/feed.js';
 import type { Logger } from '../core/log.js';
 import type { Metrics } from '../core/metrics.js';
@@ -24,7 +23,7 @@ import type { GasEstimator } from '../core/userop/estimator.js';
 import type { TokenPaymentChecker } from '../core/paymaster/token-payment-checker.js';
 import type { Instruments } from './ops/instruments.js';
 import type { RecentRefusals } from './ops/recent-refusals.js';
-import { always, sharedDependency, type ReadinessCheck } from './ops/readiness.js';
+import type { ReadinessCheck } from './ops/readiness.js';
 import { createRecording, type Recording } from './ledger/recording.js';
 import { createFollower, type Follower } from './follower/follower.js';
 import { createLossReporter, type LossReporter } from './follower/loss-reporter.js';
@@ -53,6 +52,7 @@ import { createTokenAccounts, type TokenAccounts } from './decision/token-accoun
 import { warmUp } from './rpc/warm-up.js';
 import { createCommit, createFinalize } from './decision/two-phase.js';
 import { createServingNotes } from './ops/serving-notes.js';
+import { servingChecks } from './serving-checks.js';
 import { createConfigView, type ConfigView } from './view/config-view.js';
 import { createSeenGenerations } from './view/seen-generations.js';
 
@@ -216,56 +216,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
       bodies,
       trustedProxies: deps.trustedProxies ?? 0,
     }),
-    checks: [
-      {
-        name: 'configs-synced',
-        action: 'Check that the config store answers; requests are served only from a complete state.',
-        isReady: () => view.synced,
-      },
-      sharedDependency(
-        {
-          name: 'usage-store',
-          action: 'Check that the usage store answers; without it nothing is signed.',
-          isReady: async () => {
-            await deps.usage.ping();
-            // Before the configs are known there is no chain that could be missing, and the check would pass for good.
-            if (!view.synced) return false;
-            // A store looks things up at the first use of a chain. Do it now: when the control plane goes away, a replica
-            // without requests so far must serve as well as the others.
-            await openChains(deps.usage, view);
-            return true;
-          },
-        },
-        clock,
-      ),
-      {
-        name: 'usage-data',
-        action:
-          'Wait, and do not restore a backup: it lacks the latest promises and counts as lost as well. The metric paymaster_usage_store_lost names the chains whose usage is lost; they are signed for again when every earlier promise has expired.',
-        isAdvice: always,
-        isReady: async () => !(await openChains(deps.usage, view)).includes('lost'),
-      },
-      {
-        name: 'signers',
-        action:
-          'Mount the signing key of every profile: the condition SignerAuthorized of the Chain names the file. Only paymasters of the profiles that lack theirs are not signed for.',
-        isAdvice: always,
-        isReady: () => hasSigners(view),
-      },
-      sharedDependency(
-        {
-          name: 'chains-followed',
-          action: 'Check that the chains answer; the log names those that do not.',
-          isReady: () => view.synced && (follower?.ready() ?? true),
-        },
-        clock,
-      ),
-      {
-        name: 'warm-up',
-        action: 'Wait: the sponsor path is being run on dummy operations.',
-        isReady: () => isWarm,
-      },
-    ],
+    checks: servingChecks({ usage: deps.usage, view, follower, isWarm: () => isWarm, clock }),
 
     async start() {
       await view.start();
@@ -357,30 +308,6 @@ function followChains(
     log,
     instruments,
   });
-}
-
-function openChains(
-  usage: Pick<UsageStore, 'cursor'>,
-  view: Pick<ConfigView, 'chains'>,
-): Promise<readonly ('open' | 'lost')[]> {
-  return Promise.all(Array.from(view.chains(), ({ chainId }) => openChain(usage, chainId)));
-}
-
-/** A chain whose usage was lost refuses its own requests; this replica still serves the other chains. */
-async function openChain(usage: Pick<UsageStore, 'cursor'>, chainId: number): Promise<'open' | 'lost'> {
-  try {
-    await usage.cursor(chainId);
-    return 'open';
-  } catch (error) {
-    if (isDomainError(error) && error.details.reason === 'USAGE_STORE_LOST') return 'lost';
-    throw error;
-  }
-}
-
-/** True when this process has a signing key for every profile. */
-function hasSigners(view: ConfigView): boolean {
-  const profiles = [...view.chains()].flatMap((chain) => [...chain.profiles.values()]);
-  return profiles.every((profile) => profile.signer() !== undefined);
 }
 
 const noHeads: Heads = { get: () => undefined };

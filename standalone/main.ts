@@ -2,7 +2,8 @@ import { aborted, createStopSignal } from '../adapters/process/stop-signal.js';
 import { parseStandaloneConfig, type StandaloneConfig } from './config.js';
 import { createConsole } from './console.js';
 import { findRoot } from './root.js';
-import { StartError, startStandalone, type Standalone } from './standalone.js';
+import { startStandalone, type Standalone } from './standalone.js';
+import { StartError } from './start-error.js';
 import { messageOf } from '../core/errors.js';
 
 // Entry point of `make run`: environment → configuration → everything in one process, until a signal.

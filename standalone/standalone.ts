@@ -1,5 +1,3 @@
-import { statSync } from 'node:fs';
-import { createServer as createNetServer } from 'node:net';
 import { createChains } from '../adapters/chain/chains.js';
 import { createLogger } from '../adapters/log/pino-logger.js';
 import { formatManifestProblem } from '../adapters/manifests/manifest-problem.js';
@@ -14,7 +12,6 @@ import { createSqliteEpochMirror } from '../adapters/usage/embedded/epoch-mirror
 import { createSqliteResourceStore } from '../adapters/resources/sqlite/resources.js';
 import { createSqliteUsageStore } from '../adapters/usage/embedded/usage.js';
 import { createWebhookCaller } from '../adapters/webhook/webhook-caller.js';
-import { isDomainError } from '../core/errors.js';
 import type { Logger } from '../core/log.js';
 import { createMemoryServingReports } from '../core/policy/serving-reports.js';
 import { createMemoryTokenLossReports } from '../core/policy/token-loss-reports.js';
@@ -33,28 +30,20 @@ import { startLedger, type RunningLedger } from './ledger.js';
 import { reportLife } from './life.js';
 import { countStates } from './resource-state.js';
 import { openLogFile } from './log-file.js';
-import { openDataDirectory, UnusableFile, type DataDirectory } from './data-directory.js';
+import { openDataDirectory, type DataDirectory } from './data-directory.js';
 import { loadMasterKeys } from './master-keys.js';
 import { reportOpenSponsorship } from './open-sponsorship.js';
 import { printBanner, printProblems } from './banner.js';
-import { BundlerMissing, startBundlerBeside } from './bundler/beside.js';
+import { startBundlerBeside } from './bundler/beside.js';
 import { startDevChain } from './dev-chain.js';
 import { ensureAuthToken } from './auth-token.js';
-import { PortInUse } from './port-choice.js';
 import { waitUntilReady, watchReadiness } from './readiness.js';
+import { explained, refuseBusyPort, refuseMissingManifests } from './start-error.js';
 import { createStatusEndpoint } from './status/endpoint.js';
 import { readStatus } from './status/status.js';
 
 /** Short, because somebody who puts a key into the directory waits for it to be loaded. */
 const signerReloadMs = 5_000;
-
-/** A problem that a person can fix: printed in one line, without a stack. */
-export class StartError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'StartError';
-  }
-}
 
 export type Standalone = {
   /** Resolves when an essential part has ended by itself, with what happened. */
@@ -282,37 +271,6 @@ async function warnOfOtherChain(
   );
 }
 
-async function refuseBusyPort({ port, host }: StandaloneConfig): Promise<void> {
-  const probe = createNetServer();
-  await new Promise<void>((resolve, reject) => {
-    probe.once('error', reject);
-    probe.listen(port, host, () => probe.close(() => resolve()));
-  }).catch((error: NodeJS.ErrnoException) => {
-    throw new StartError(portMessage(port, host, error.code), { cause: error });
-  });
-}
-
-function refuseMissingManifests({ manifestDirectory }: StandaloneConfig): void {
-  if (statSync(manifestDirectory, { throwIfNoEntry: false })?.isDirectory()) return;
-  throw new StartError(
-    `${manifestDirectory} is not a directory: set PAYMASTER_MANIFESTS to a directory of YAML manifests, or leave it unset`,
-  );
-}
-
-function portMessage(port: number, host: string, code: string | undefined): string {
-  switch (code) {
-    case 'EADDRINUSE':
-      return `port ${port} of ${host} is in use: stop the program that uses it, or choose another with PORT=8081 make run`;
-    case 'EACCES':
-      return `port ${port} may not be opened by this user: choose one above 1023 with PORT=8080 make run`;
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-      return `HOST=${host} is not an address of this machine`;
-    default:
-      return `port ${port} of ${host} cannot be opened (${code ?? 'unknown reason'})`;
-  }
-}
-
 function openLog(
   config: StandaloneConfig,
   { logFile }: DataDirectory,
@@ -335,38 +293,4 @@ function reportManifestChanges(manifests: ManifestSource, console: Console): () 
     known = now;
   }, 250);
   return () => clearInterval(timer);
-}
-
-/** Turns a problem that a person can fix into one line: a store or chain that does not work, files that cannot be read or written. */
-function explained(error: unknown, { dataDirectory }: StandaloneConfig): unknown {
-  if (isDomainError(error, 'UNAVAILABLE')) return new StartError(error.message, { cause: error });
-  if (error instanceof PortInUse)
-    return new StartError(
-      `${error.message}: stop the program that uses it, or choose another with CHAIN_PORT or BUNDLER_PORT`,
-      {
-        cause: error,
-      },
-    );
-  if (error instanceof BundlerMissing) return new StartError(error.message, { cause: error });
-  if (error instanceof UnusableFile) return new StartError(error.message, { cause: error });
-  if (!isFileError(error)) return error;
-  const message = `the data directory ${dataDirectory} cannot be used (${error.message}): correct it, or choose another with PAYMASTER_DATA_DIR`;
-  return new StartError(message, { cause: error });
-}
-
-const fileErrors: readonly unknown[] = [
-  'EACCES',
-  'EDQUOT',
-  'EEXIST',
-  'EIO',
-  'EISDIR',
-  'ENOENT',
-  'ENOSPC',
-  'ENOTDIR',
-  'EPERM',
-  'EROFS',
-];
-
-function isFileError(error: unknown): error is Error {
-  return error instanceof Error && 'code' in error && fileErrors.includes(error.code);
 }

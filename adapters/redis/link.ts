@@ -4,6 +4,8 @@ import type { Logger } from '../../core/log.js';
 import type { Metrics } from '../../core/metrics.js';
 import { createClient, refreshCredentials, type ClientOptions } from './client.js';
 import { checkServer, type RedisDurability, type RedisMemory } from './durability.js';
+import { down, full, unconfirmed } from './link-errors.js';
+import { createLinkMeter, type LinkMeter } from './link-meter.js';
 import { listOf, textOf, textsOf } from './reply.js';
 import { scriptCommand } from './script-command.js';
 import type { Script } from '../usage/redis/script.js';
@@ -32,9 +34,7 @@ type Argument = string | number;
 export class RedisLink {
   readonly #options: LinkOptions;
   readonly #client: Redis | Cluster;
-  readonly #connected: { set(value: number): void };
-  readonly #failures: Readonly<Record<'down' | 'refused' | 'full' | 'unconfirmed', { inc(): void }>>;
-  readonly #memory: Readonly<Record<keyof RedisMemory, { set(value: number): void }>>;
+  readonly #meter: LinkMeter;
   readonly #firstSafe = Promise.withResolvers<void>();
   /** Undefined while the servers are known to be safe. */
   #problem: DomainError | undefined = down('the usage store is not connected yet');
@@ -51,32 +51,7 @@ export class RedisLink {
   constructor(options: LinkOptions) {
     this.#options = options;
     this.#client = createClient({ ...options, stopped: this.#stopped.signal });
-    this.#connected = options.metrics
-      .gauge({
-        name: 'paymaster_usage_redis_connected',
-        help: '1 while a Redis that may be relied on answers',
-      })
-      .with({});
-    const failures = options.metrics.counter<'kind'>({
-      name: 'paymaster_usage_redis_failures_total',
-      help: 'Calls of Redis that were not answered as they must be: down, refused by the server, refused because it is full, or unconfirmed by replicas.',
-      labels: ['kind'],
-    });
-    this.#failures = {
-      down: failures.with({ kind: 'down' }),
-      refused: failures.with({ kind: 'refused' }),
-      full: failures.with({ kind: 'full' }),
-      unconfirmed: failures.with({ kind: 'unconfirmed' }),
-    };
-    const used = options.metrics.gauge({
-      name: 'paymaster_usage_redis_memory_used_bytes',
-      help: 'Memory that the fullest Redis of the usage store uses.',
-    });
-    const maxmemory = options.metrics.gauge({
-      name: 'paymaster_usage_redis_memory_max_bytes',
-      help: 'Its maxmemory, above which nothing is signed; 0: not bounded.',
-    });
-    this.#memory = { used: used.with({}), maxmemory: maxmemory.with({}) };
+    this.#meter = createLinkMeter(options.metrics);
     this.#firstSafe.promise.catch(() => {});
     this.#watch();
     this.#client.connect().catch(() => {});
@@ -162,7 +137,7 @@ export class RedisLink {
     await this.#confirmation?.catch(() => {});
     this.#problem = down('the usage store is stopped');
     this.#firstSafe.reject(this.#problem);
-    this.#connected.set(0);
+    this.#meter.connected.set(0);
     // A TLS handshake that is cut off ends in an error that nobody listens to.
     if (['connecting', 'connect'].includes(this.#client.status)) await this.#next(['ready', 'close', 'end']);
     // Between two connections the client has nothing to close and does not report that it has ended.
@@ -183,7 +158,7 @@ export class RedisLink {
 
   assertUsable(): void {
     if (this.#problem === undefined) return;
-    this.#failures.down.inc();
+    this.#meter.failures.down.inc();
     throw this.#problem;
   }
 
@@ -235,23 +210,19 @@ export class RedisLink {
   }
 
   #unconfirmed(confirmed: number): DomainError {
-    this.#failures.unconfirmed.inc();
-    return new DomainError(
-      'UNAVAILABLE',
-      `the usage store cannot confirm its writes: ${confirmed} of ${this.#options.acks.replicas} replicas have them`,
-      { reason: 'USAGE_STORE_UNCONFIRMED', retryAfterSeconds: 1 },
-    );
+    this.#meter.failures.unconfirmed.inc();
+    return unconfirmed(confirmed, this.#options.acks.replicas);
   }
 
   #failure(error: unknown): DomainError {
     if (error instanceof DomainError) return error;
     const message = messageOf(error);
     if (message.startsWith('OOM ')) {
-      this.#failures.full.inc();
+      this.#meter.failures.full.inc();
       return full(message);
     }
     const isRefused = error instanceof Error && error.name === 'ReplyError';
-    this.#failures[isRefused ? 'refused' : 'down'].inc();
+    this.#meter.failures[isRefused ? 'refused' : 'down'].inc();
     // Errors of the client contain the command with its arguments, which may be a password.
     return down('the usage store does not answer', message);
   }
@@ -296,7 +267,7 @@ export class RedisLink {
     // The close that follows an error says less than the error did.
     if (error !== undefined || this.#problem === undefined)
       this.#problem = down('the usage store is not connected', error?.message);
-    this.#connected.set(0);
+    this.#meter.connected.set(0);
     if (error === undefined || this.#isDownLogged) return;
     this.#isDownLogged = true;
     this.#options.log.error('usage store is not connected: nothing is signed', {
@@ -310,8 +281,8 @@ export class RedisLink {
 
   #noteMemory(servers: readonly RedisMemory[]): void {
     const [fullest] = servers.toSorted((a, b) => shareOf(b) - shareOf(a));
-    this.#memory.used.set(fullest?.used ?? 0);
-    this.#memory.maxmemory.set(fullest?.maxmemory ?? 0);
+    this.#meter.memory.used.set(fullest?.used ?? 0);
+    this.#meter.memory.maxmemory.set(fullest?.maxmemory ?? 0);
     const bounded = servers.map(({ maxmemory }) => maxmemory).filter((bytes) => bytes > 0);
     this.#maxmemory = bounded.length === 0 ? 0 : Math.min(...bounded);
   }
@@ -331,7 +302,7 @@ export class RedisLink {
       this.#noteMemory(memory);
       this.#problem = undefined;
       this.#isDownLogged = false;
-      this.#connected.set(1);
+      this.#meter.connected.set(1);
       this.#firstSafe.resolve();
     } catch (error) {
       if (this.#stopped.signal.aborted || connection !== this.#connection) return;
@@ -342,7 +313,7 @@ export class RedisLink {
           reason: problem.details.reason,
         });
       this.#problem = problem;
-      this.#connected.set(0);
+      this.#meter.connected.set(0);
     }
     this.#recheck = setTimeout(
       () => void this.#check(),
@@ -356,22 +327,6 @@ function shareOf({ used, maxmemory }: RedisMemory): number {
   return maxmemory === 0 ? 0 : used / maxmemory;
 }
 
-function full(message: string): DomainError {
-  return new DomainError(
-    'UNAVAILABLE',
-    'the usage store is full: its Redis has reached maxmemory, and nothing is signed until reservations end or maxmemory is raised',
-    { reason: 'USAGE_STORE_FULL', retryAfterSeconds: 10, cause: new Error(message) },
-  );
-}
-
 function nameOf({ options }: Redis): string {
   return `Redis at ${options.name ?? `${options.host}:${options.port}`}`;
-}
-
-function down(message: string, cause?: string): DomainError {
-  return new DomainError('UNAVAILABLE', message, {
-    reason: 'USAGE_STORE_DOWN',
-    retryAfterSeconds: 1,
-    ...(cause === undefined ? {} : { cause: new Error(cause) }),
-  });
 }

@@ -9,50 +9,11 @@ import {
   type UsageRecovery,
 } from '../../core/usage/epoch.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
+import { epochText, parseKept, type KeptEpoch, type KeptEpochs, type KnownEpoch } from './kept-epochs.js';
+import { expiryStepMs, fallsAt, mayFall, shorter, skewMs, stepsOf } from './longest-expiry.js';
 
-/** What a usage store keeps about the epoch, beside the data of a chain. */
-export type KeptEpoch = {
-  /** The epoch as "id:since", or "" if there is none. */
-  readonly kept: string;
-  /** Rises with every write to the chain's data; 0 without data. */
-  readonly sequence: number;
-  /** As in the mirror, in case the mirror is lost; 0 if it was never noted. */
-  readonly longestExpiryMs: number;
-  /** The store's time. */
-  readonly now: EpochMs;
-};
-
-/** The epochs that a usage store keeps beside the data. Every method except the first throws UNAVAILABLE. */
-export type KeptEpochs = {
-  /** Throws UNAVAILABLE while the store is not connected or not safe. */
-  assertUsable(): void;
-  read(chainId: number): Promise<KeptEpoch>;
-  /**
-   * Begins a new epoch if the stored epoch is `expected`, and returns what is stored then. The first epoch covers all
-   * usage (since 0); any other begins now. The sequence goes on.
-   */
-  begin(chainId: number, expected: string, isFirst: boolean): Promise<KeptEpoch>;
-  /** Stores the longest expiry if the stored epoch is `expected`. */
-  noteExpiry(chainId: number, expected: string, longestExpiryMs: number): Promise<void>;
-};
-
-/** The epoch of a chain as stores compare it. */
-export type KnownEpoch = {
-  /** "id:since" */
-  readonly text: string;
-  readonly since: EpochMs;
-  /** The highest sequence of the epoch that this process has seen: a store behind it has lost data. */
-  readonly sequence: number;
-};
-
-/** The longest expiry of a new chain; later ones are rounded up to a multiple of it. */
-const expiryStepMs = 600_000;
-/** How long a process may be unable to reach the mirror before others may reduce the longest expiry without it. */
-const mirrorOutageMs = 6 * 3_600_000;
 const raiseEveryMs = 5_000;
 const rememberMs = 500;
-/** The clocks of the store and of the chain may differ by this. */
-const skewMs = 120_000;
 const mostAttempts = 5;
 /** The sequence of a copy whose data must never be trusted again: no store reaches it. */
 const unreachable = Number.MAX_SAFE_INTEGER;
@@ -370,37 +331,9 @@ export class UsageEpochs implements UsageRecovery {
   }
 }
 
-/** The text that a store keeps for an epoch. */
-export function epochText({ id, since }: Pick<UsageEpoch, 'id' | 'since'>): string {
-  return `${id}:${since}`;
-}
-
-function parseKept({ kept, sequence }: KeptEpoch): Pick<UsageEpoch, 'id' | 'since' | 'sequence'> {
-  const [id = '', since = ''] = kept.split(':');
-  return { id, since: Number(since) as EpochMs, sequence };
-}
-
 function foundAgain(lostOnce: UsageEpoch): UsageEpoch {
   const { lostAt: _, ...epoch } = lostOnce;
   return epoch;
-}
-
-function stepsOf(expiryMs: number): number {
-  return Math.ceil(expiryMs / expiryStepMs) * expiryStepMs;
-}
-
-/** The longest expiry after a reduction; the smallest value stays. */
-function shorter(longestExpiryMs: number): number {
-  return stepsOf(longestExpiryMs / 2);
-}
-
-/** No process reduces the longest expiry before this time. */
-function fallsAt({ longestExpiryMs, longestAt }: Known): number {
-  return longestAt + longestExpiryMs + mirrorOutageMs;
-}
-
-function mayFall(known: Known, now: EpochMs): boolean {
-  return known.longestExpiryMs > expiryStepMs && now > fallsAt(known) + skewMs;
 }
 
 function lost(chainId: number): DomainError {

@@ -13,7 +13,7 @@ import type {
   UsageStore,
 } from '../../../core/usage/usage-store.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
-import type { KeptEpoch, KeptEpochs } from '../usage-epochs.js';
+import type { KeptEpoch, KeptEpochs } from '../kept-epochs.js';
 import { UsageFullness } from '../usage-fullness.js';
 import type { LedgerOutbox } from './ledger-outbox.js';
 import { OutboxFeed, type OutboxOptions } from './outbox-feed.js';

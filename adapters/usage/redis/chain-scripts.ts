@@ -1,6 +1,7 @@
 import { DomainError } from '../../../core/errors.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import type { KnownEpoch, UsageEpochs } from '../usage-epochs.js';
+import type { KnownEpoch } from '../kept-epochs.js';
+import type { UsageEpochs } from '../usage-epochs.js';
 import { keptOfEpoch } from './data-format.js';
 import type { ChainKeys } from './keys.js';
 import type { RedisLink } from '../../redis/link.js';

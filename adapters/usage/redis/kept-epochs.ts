@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { EpochMs } from '../../../core/units/time.js';
-import type { KeptEpoch, KeptEpochs } from '../usage-epochs.js';
+import type { KeptEpoch, KeptEpochs } from '../kept-epochs.js';
 import { epochOfKept, isFirstFormat, keptOfEpoch } from './data-format.js';
 import type { ChainKeys } from './keys.js';
 import type { RedisLink } from '../../redis/link.js';

@@ -1,0 +1,97 @@
+import { isDomainError } from '../core/errors.js';
+import type { Clock } from '../core/units/time.js';
+import type { UsageStore } from '../core/usage/usage-store.js';
+import type { Follower } from './follower/follower.js';
+import { always, sharedDependency, type ReadinessCheck } from './ops/readiness.js';
+import type { ConfigView } from './view/config-view.js';
+
+/** What a process of the rpc role needs before it can sign. */
+export function servingChecks({
+  usage,
+  view,
+  follower,
+  isWarm,
+  clock,
+}: {
+  readonly usage: Pick<UsageStore, 'ping' | 'cursor'>;
+  readonly view: Pick<ConfigView, 'synced' | 'chains'>;
+  /** Undefined where another process follows the chains. */
+  readonly follower: Pick<Follower, 'ready'> | undefined;
+  readonly isWarm: () => boolean;
+  readonly clock: Clock;
+}): readonly ReadinessCheck[] {
+  return [
+    {
+      name: 'configs-synced',
+      action: 'Check that the config store answers; requests are served only from a complete state.',
+      isReady: () => view.synced,
+    },
+    sharedDependency(
+      {
+        name: 'usage-store',
+        action: 'Check that the usage store answers; without it nothing is signed.',
+        isReady: async () => {
+          await usage.ping();
+          // Before the configs are known there is no chain that could be missing, and the check would pass for good.
+          if (!view.synced) return false;
+          // A store looks things up at the first use of a chain. Do it now: when the control plane goes away, a replica
+          // without requests so far must serve as well as the others.
+          await openChains(usage, view);
+          return true;
+        },
+      },
+      clock,
+    ),
+    {
+      name: 'usage-data',
+      action:
+        'Wait, and do not restore a backup: it lacks the latest promises and counts as lost as well. The metric paymaster_usage_store_lost names the chains whose usage is lost; they are signed for again when every earlier promise has expired.',
+      isAdvice: always,
+      isReady: async () => !(await openChains(usage, view)).includes('lost'),
+    },
+    {
+      name: 'signers',
+      action:
+        'Mount the signing key of every profile: the condition SignerAuthorized of the Chain names the file. Only paymasters of the profiles that lack theirs are not signed for.',
+      isAdvice: always,
+      isReady: () => hasSigners(view),
+    },
+    sharedDependency(
+      {
+        name: 'chains-followed',
+        action: 'Check that the chains answer; the log names those that do not.',
+        isReady: () => view.synced && (follower?.ready() ?? true),
+      },
+      clock,
+    ),
+    {
+      name: 'warm-up',
+      action: 'Wait: the sponsor path is being run on dummy operations.',
+      isReady: isWarm,
+    },
+  ];
+}
+
+function openChains(
+  usage: Pick<UsageStore, 'cursor'>,
+  view: Pick<ConfigView, 'chains'>,
+): Promise<readonly ('open' | 'lost')[]> {
+  return Promise.all(Array.from(view.chains(), ({ chainId }) => openChain(usage, chainId)));
+}
+
+/** A chain whose usage was lost refuses its own requests; this replica still serves the other chains. */
+async function openChain(usage: Pick<UsageStore, 'cursor'>, chainId: number): Promise<'open' | 'lost'> {
+  try {
+    await usage.cursor(chainId);
+    return 'open';
+  } catch (error) {
+    if (isDomainError(error) && error.details.reason === 'USAGE_STORE_LOST') return 'lost';
+    throw error;
+  }
+}
+
+/** True when this process has a signing key for every profile. */
+function hasSigners(view: Pick<ConfigView, 'chains'>): boolean {
+  const profiles = [...view.chains()].flatMap((chain) => [...chain.profiles.values()]);
+  return profiles.every((profile) => profile.signer() !== undefined);
+}
