@@ -9,7 +9,10 @@
  * - Entries that a consumer read and did not acknowledge are read again by another one after `claimAfterMs`.
  */
 export type LedgerFeed = {
-  /** Up to `limit` entries that nobody else is working on. Waits at most `waitMs` for the first. */
+  /**
+   * Up to `limit` entries that nobody else is working on, and that no failover can take back where replicas have to
+   * confirm writes. Waits at most `waitMs` for the first. Throws UNAVAILABLE.
+   */
   read(limit: number, waitMs: number): Promise<readonly FeedEntry[]>;
   /** Removes entries that are stored. */
   acknowledge(entries: readonly FeedEntry[]): Promise<void>;

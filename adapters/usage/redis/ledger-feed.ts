@@ -155,7 +155,9 @@ export class RedisLedgerFeed implements LedgerFeed {
     const from = this.#claimFrom.get(chainId) ?? '0-0';
     const half = Math.floor(this.room().bytes / 2);
     const args = [identity, limit, options.claimAfterMs ?? 60_000, from, half];
-    const [next, entries, gaps] = listOf(await link.run(readRecordsOfGroup, keys, args, false));
+    // Confirmed, so that nothing is stored that a failover takes back: it would be a promise that never ends. What was
+    // read without confirmation is read again after `claimAfterMs`.
+    const [next, entries, gaps] = listOf(await link.run(readRecordsOfGroup, keys, args, true));
     this.#claimFrom.set(chainId, textOf(next) ?? '0-0');
     const counted = textsOf(gaps).filter((text) => text !== undefined);
     if (counted.length > 0) await link.run(recordGapsScript, keys, gapRecords(chainId, counted), false);

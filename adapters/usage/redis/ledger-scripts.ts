@@ -1,7 +1,7 @@
 import { entryBytes } from './ledger-lua.js';
 import { script } from './script.js';
 
-// The consumer group of a chain's records. Its state is not confirmed by replicas: if a failover loses it, entries are
+// The consumer group of a chain's records. What it has acknowledged is not confirmed by replicas: if a failover loses that, entries are
 // read once more, which a ledger ignores.
 
 const group = 'ledger';

@@ -94,6 +94,26 @@ describe('with replicas', () => {
     expect((await store.peek(one(9n))).limits).toEqual([{ used: 0, reserved: 3 }]);
   });
 
+  test('a record is read only when they have it, so that the ledger stores nothing that a failover takes back', async () => {
+    const { master, replica } = await aPair();
+    const options = { clock: aClock(), replicaAcks: 1, timeoutMs: patientMs };
+    const store = await open(master.url, { ...options, ledger: { claimAfterMs: 0 } });
+    expect(await store.reserve(one(1n))).toEqual(reserved);
+    replica.signal('SIGSTOP');
+    try {
+      await expect(store.reserve(one(2n))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+      await expect(store.feed.read(10, 0)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    } finally {
+      replica.signal('SIGCONT');
+    }
+    let texts: readonly string[] = [];
+    await until('the replica confirms again', async () => {
+      texts = (await store.feed.read(10, 0).catch(() => [])).map(({ text }) => text);
+      return texts.length > 0;
+    });
+    expect(texts).toEqual(['decision 1', 'decision 2']);
+  });
+
   test('a replica that is taken for the master is refused', async () => {
     const { replica } = await aPair();
     const store = createRedisUsageStore(storeOptions(replica.url));
