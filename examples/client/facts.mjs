@@ -3,10 +3,9 @@ import { readFileSync } from 'node:fs';
 /** What `make run` has written about itself. Ends this process with one sentence when it does not run. */
 export async function readFacts(file) {
   const facts = read(file);
-  const answers = fetch(`${facts.dashboardUrl}/healthz`, { signal: AbortSignal.timeout(10_000) });
-  await answers.catch(() =>
-    end(`nothing answers at ${facts.dashboardUrl}: start "make run" in another terminal`),
-  );
+  const { origin } = new URL(facts.rpcUrl);
+  const answers = fetch(`${origin}/healthz`, { signal: AbortSignal.timeout(10_000) });
+  await answers.catch(() => end(`nothing answers at ${origin}: start "make run" in another terminal`));
   return facts;
 }
 

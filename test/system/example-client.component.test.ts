@@ -20,7 +20,13 @@ afterAll(async () => {
 });
 
 test('the example client has one operation sponsored and pays for one in tokens, from nothing', async () => {
-  const { code, output } = await run(join(running.dataDirectory, 'connection.json'));
+  // As docs/first-steps-kubernetes.md writes it for an installation.
+  const { rpcUrl, chainRpcUrl, entryPoint, entryPointVersion, sponsoredContract, feeToken } =
+    running.connection();
+  const facts = { rpcUrl, chainRpcUrl, entryPoint, entryPointVersion, sponsoredContract, feeToken };
+  const connection = join(running.dataDirectory, 'installation.json');
+  writeFileSync(connection, JSON.stringify(facts));
+  const { code, output } = await run(connection);
   expect({ code, output }).toMatchObject({ code: 0 });
   expect(output).toMatch(/^sponsored success true, the paymaster paid 0\.\d+ ether$/m);
   const quoted = /^quoted +at most ([\d.]+) DUSD/m.exec(output)?.[1];
@@ -34,7 +40,10 @@ test('without a running server it says so in one sentence', async () => {
   expect({ code, output }).toEqual({ code: 1, output: expect.stringMatching(/^error: .*make run.*\n$/) });
 
   const stopped = join(running.dataDirectory, 'stopped.json');
-  writeFileSync(stopped, JSON.stringify({ ...running.connection(), dashboardUrl: 'http://127.0.0.1:1' }));
+  writeFileSync(
+    stopped,
+    JSON.stringify({ ...running.connection(), rpcUrl: 'http://127.0.0.1:1/api/v1/1/key' }),
+  );
   expect(await run(stopped)).toEqual({
     code: 1,
     output: 'error: nothing answers at http://127.0.0.1:1: start "make run" in another terminal\n',
