@@ -12,6 +12,8 @@ export type RedisPair = {
   detach(): Promise<void>;
   /** The primary ends and its replica takes over with its data, complete unless it was detached. The two change places. */
   failover(): Promise<void>;
+  /** kill -9 of the primary at any moment; its replica takes over with what it has by then. The two change places. */
+  takeOver(): Promise<void>;
   /** Attaches the replica again and waits until it has all data. */
   attach(): Promise<void>;
   stop(): Promise<void>;
@@ -34,9 +36,18 @@ export async function startRedisPair(): Promise<RedisPair> {
   async function promote(): Promise<void> {
     if (!isDetached) await isSynced(main, replica);
     await replica.command(['REPLICAOF', 'NO', 'ONE']);
-    const former = main;
-    await former.kill();
-    [main, replica] = [replica, former];
+    await main.kill();
+    await changePlaces();
+  }
+
+  async function takeOver(): Promise<void> {
+    await main.kill();
+    await replica.command(['REPLICAOF', 'NO', 'ONE']);
+    await changePlaces();
+  }
+
+  async function changePlaces(): Promise<void> {
+    [main, replica] = [replica, main];
     door.shut();
     await replica.start();
     await attach();
@@ -56,6 +67,7 @@ export async function startRedisPair(): Promise<RedisPair> {
       isDetached = true;
     },
     failover: promote,
+    takeOver,
     attach,
     stop: async () => {
       door.stop();

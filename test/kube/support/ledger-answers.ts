@@ -22,7 +22,7 @@ export type UsageSums = {
   readonly spentWei: bigint;
 };
 
-type Access = Pick<Required<Connection>, 'dashboardUrl' | 'authToken'>;
+export type Access = Pick<Required<Connection>, 'dashboardUrl' | 'authToken'>;
 const range = { from: '2020-01-01T00:00:00Z', to: '2030-01-01T00:00:00Z' };
 
 /** All that was signed for a paymaster. */

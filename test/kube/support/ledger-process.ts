@@ -5,8 +5,12 @@ import { onFreePort } from '../../../standalone/cluster/free-port.js';
 import { answers, startProcess, type ManagedProcess } from '../../../standalone/cluster/managed-process.js';
 import { findRoot } from '../../../standalone/root.js';
 
-/** A process of the role ledger, which moves records from the cluster's Redis to the ledger at `url`. */
-export function startLedger(cluster: Cluster, url: string, index: number): Promise<ManagedProcess> {
+/** A process of the role ledger with these variables, which name the usage store and the ledger. */
+export function startLedger(
+  cluster: Cluster,
+  environment: Readonly<Record<string, string>>,
+  index: number,
+): Promise<ManagedProcess> {
   const name = `paymaster-ledger-${index}`;
   const directory = join(cluster.directory, name);
   mkdirSync(directory, { recursive: true });
@@ -16,8 +20,7 @@ export function startLedger(cluster: Cluster, url: string, index: number): Promi
       args: ['--no-warnings', 'dist/server/main.js'],
       environment: {
         PAYMASTER_ROLES: 'ledger',
-        PAYMASTER_USAGE_STORE_URL: cluster.redis.url,
-        PAYMASTER_LEDGER_URL: url,
+        ...environment,
         POD_NAME: name,
         HOST: '127.0.0.1',
         PORT: String(port),

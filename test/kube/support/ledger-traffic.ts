@@ -4,13 +4,13 @@ import { pause } from '../../../adapters/pause.js';
 import { userOpHash } from '../../../core/entry-point/user-op-hash.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import type { Hex } from '../../../core/units/hex.js';
-import type { Component } from '../../../standalone/cluster/component.js';
 import { buildAccount, encodeWith, type Call, type TestAccount } from '../../chain/support/account.js';
 import type { DevChain } from '../../chain/support/dev-chain.js';
 import { handleOp } from '../../chain/support/handle-ops.js';
 import { approval, mint } from '../../chain/support/tokens.js';
 import { buildUserOp, signByAccount, type SignedUserOp } from '../../chain/support/user-op.js';
-import { rpc, toWire } from '../../system/support/client.js';
+import type { Connection } from '../../../standalone/connection.js';
+import { dashboard, rpc, toWire } from '../../system/support/client.js';
 
 /** A paymaster as a client knows it. */
 export type Customer = { readonly paymasterId: string; readonly path: string };
@@ -34,6 +34,21 @@ export type LedgerTraffic = {
   replace(op: SignedUserOp): Promise<void>;
 };
 
+/** A new paymaster. */
+export async function createCustomer(
+  connection: Pick<Required<Connection>, 'dashboardUrl' | 'authToken' | 'chainId'>,
+  name: string,
+  version: string,
+): Promise<Customer> {
+  const { chainId } = connection;
+  const created = await dashboard(connection, 'POST', '/paymaster', {
+    body: { name, type: 'HYBRID', chainId, version },
+  });
+  if (created.status !== 200) throw new Error(`no paymaster: ${JSON.stringify(created)}`);
+  const { paymasterId, apiKey } = created.body.data as { paymasterId: string; apiKey: string };
+  return { paymasterId, path: `/api/v1/${chainId}/${apiKey}` };
+}
+
 const counter = new Interface(['function increment()']);
 const plenty = 10n ** 12n;
 /** Bounds a hang. */
@@ -47,7 +62,11 @@ export async function createLedgerTraffic(
   {
     replicas,
     customers,
-  }: { readonly replicas: readonly Component[]; readonly customers: readonly [Customer, Customer] },
+  }: {
+    /** Origins of JSON-RPC servers. */
+    readonly replicas: readonly string[];
+    readonly customers: readonly [Customer, Customer];
+  },
 ): Promise<LedgerTraffic> {
   const profile = devChain.profile(version);
   const { entryPointVersion, entryPoint } = profile;
@@ -127,14 +146,9 @@ export async function createLedgerTraffic(
       const requestId = randomUUID();
       requestIds.add(requestId);
       const replica = replicas[(asks += 1) % replicas.length]!;
-      const answer = await rpc(
-        `${replica.origin}${customer.path}`,
-        'pm_sponsorUserOperation',
-        [toWire(op), asked],
-        {
-          'x-request-id': requestId,
-        },
-      ).catch(() => undefined);
+      const answer = await rpc(`${replica}${customer.path}`, 'pm_sponsorUserOperation', [toWire(op), asked], {
+        'x-request-id': requestId,
+      }).catch(() => undefined);
       const data = answer?.result?.['paymasterAndData'] as Hex | undefined;
       if (data !== undefined && data !== '0x') {
         const hash = userOpHash(op, data, {
