@@ -1,12 +1,18 @@
-import { createKeccak } from 'hash-wasm';
+import { keccak256 as slowKeccak256 } from 'ethers';
+import { createKeccak, type IHasher } from 'hash-wasm';
 
-// The only module-level instance in the code base. Compiling it is asynchronous and hashing must not be, so it is
-// made while the module loads. It holds no state between calls: every use starts with `init`. It is not re-entrant.
-// That is safe only because `keccak256` begins and ends in one synchronous stretch.
-const engine = await createKeccak(256);
+// The only module-level instance in the code base. It holds no state between calls: every use starts with `init`. It is not
+// re-entrant. That is safe only because `keccak256` begins and ends in one synchronous stretch. It is compiled in the background:
+// waiting for it here would make every module of the graph one that cannot be loaded synchronously. Constants that are hashed
+// while modules load take the slower way.
+let engine: IHasher | undefined;
+void createKeccak(256).then((compiled) => {
+  engine = compiled;
+});
 
 /** keccak-256 of `bytes`: 32 bytes. Synchronous. */
 export function keccak256(bytes: Uint8Array): Uint8Array {
+  if (engine === undefined) return Buffer.from(slowKeccak256(bytes).slice(2), 'hex');
   return engine.init().update(bytes).digest('binary');
 }
 
@@ -15,5 +21,6 @@ const personalPrefix = Buffer.from('\x19Ethereum Signed Message:\n32', 'latin1')
 /** What a wallet signs for a 32-byte message (EIP-191 `personal_sign`): keccak(prefix ++ hash), 32 bytes. */
 export function personalDigest(hash: Uint8Array): Uint8Array {
   if (hash.length !== 32) throw new RangeError(`expected a hash of 32 bytes, got ${hash.length}`);
+  if (engine === undefined) return keccak256(Buffer.concat([personalPrefix, hash]));
   return engine.init().update(personalPrefix).update(hash).digest('binary');
 }
