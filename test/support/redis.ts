@@ -4,7 +4,8 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { freePort } from '../../standalone/cluster/free-port.js';
+import { onFreePort } from '../../standalone/cluster/free-port.js';
+import { namesUsedPort, PortInUse } from '../../standalone/port-choice.js';
 import { until } from './until.js';
 
 /** A new redis-server on a free loopback port, with its files in a new directory. */
@@ -34,7 +35,14 @@ export async function startRedis(
   settings: readonly string[] = [],
   options: { readonly sentinelConfig?: string } = {},
 ): Promise<RedisServer> {
-  const port = await freePort();
+  return onFreePort((port) => startOn(port, settings, options));
+}
+
+async function startOn(
+  port: number,
+  settings: readonly string[],
+  options: { readonly sentinelConfig?: string },
+): Promise<RedisServer> {
   const directory = mkdtempSync(join(tmpdir(), 'redis-'));
   const args = [
     ...(options.sentinelConfig === undefined ? [] : [options.sentinelConfig, '--sentinel']),
@@ -50,14 +58,21 @@ export async function startRedis(
   let running: ChildProcess | undefined;
 
   async function start(): Promise<void> {
-    const child = spawn(redisBinary(), args, { stdio: 'ignore' });
+    const child = spawn(redisBinary(), args, { stdio: ['ignore', 'pipe', 'ignore'] });
     running = child;
+    let output = '';
+    const collect = (chunk: Buffer): void => void (output += chunk.toString());
+    child.stdout.on('data', collect);
     await until(`redis-server on port ${port} answers`, async () => {
-      if (child.exitCode !== null)
-        throw new Error(`redis-server ${args.join(' ')} ended with code ${child.exitCode}`);
+      if (child.exitCode !== null) {
+        const message = `redis-server ${args.join(' ')} ended with code ${child.exitCode}: ${output}`;
+        throw namesUsedPort(output) ? new PortInUse(message) : new Error(message);
+      }
       const reply = await redisCommand(port, ['PING']).catch(() => '');
-      return /^(\+PONG|-NOAUTH)/.test(reply);
+      return /^(\+PONG|-NOAUTH)/.test(reply) && (await isServedBy(child, port));
     });
+    // Read on and dropped: a full pipe would block the server.
+    child.stdout.off('data', collect).resume();
   }
 
   async function kill(): Promise<void> {
@@ -91,6 +106,12 @@ export async function startRedis(
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** False where another server has the port, and this one is about to end. One that wants a password does not say who it is. */
+async function isServedBy({ pid }: ChildProcess, port: number): Promise<boolean> {
+  const info = await redisCommand(port, ['INFO', 'server']).catch(() => '');
+  return info.startsWith('-NO') || info.includes(`\r\nprocess_id:${pid}\r\n`);
 }
 
 /** redis-server from PATH. */

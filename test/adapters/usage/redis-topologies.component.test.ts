@@ -219,15 +219,18 @@ test('over TLS the server must be the one that the authority has signed for', as
 describe('on a Cluster', () => {
   let nodes: readonly RedisServer[] = [];
 
-  /** Two masters that share the slots. */
+  /** Two masters that share the slots. The usual port of a bus may be one that systems give to outgoing connections. */
   async function aCluster(): Promise<readonly RedisServer[]> {
+    const buses = [await freePort(), await freePort()].map(String);
     const started = await Promise.all(
-      ['a', 'b'].map(() => startRedis(['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000'])),
+      buses.map((bus) =>
+        startRedis(['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000', '--cluster-port', bus]),
+      ),
     );
     const [first, second] = started;
     await first!.command(['CLUSTER', 'ADDSLOTSRANGE', '0', '8191']);
     await second!.command(['CLUSTER', 'ADDSLOTSRANGE', '8192', '16383']);
-    await first!.command(['CLUSTER', 'MEET', '127.0.0.1', String(second!.port)]);
+    await first!.command(['CLUSTER', 'MEET', '127.0.0.1', String(second!.port), buses[1]!]);
     for (const node of started)
       await until('the Cluster is whole', async () =>
         (await node.command(['CLUSTER', 'INFO'])).includes('cluster_state:ok'),
