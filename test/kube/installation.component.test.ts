@@ -9,6 +9,7 @@ import { buildUserOp, signByAccount } from '../chain/support/user-op.js';
 import { dashboard, rpc, toWire } from '../system/support/client.js';
 import { attachDevChain } from '../system/support/dev-chain.js';
 import { until } from '../support/until.js';
+import { readerOf } from './support/read.js';
 import { startInstallation, type Installation } from './support/installation.js';
 
 // Each component is a separate process with the role that the chart renders for it, on a real API server and Redis.
@@ -254,20 +255,14 @@ test('connection details go into a Secret that the Paymaster controls, and never
       '-p',
       JSON.stringify({ spec: { writeConnectionSecretToRef: { name } } }),
     );
-  const condition = () =>
-    kubectl(
-      'get',
-      'pm',
-      'shop',
-      '-n',
-      'quickstart',
-      '-o',
-      'jsonpath={.status.conditions[?(@.type=="ConnectionSecret")].reason}',
-    );
+  const condition = async () => {
+    const shown = await readerOf(installation.cluster).condition('Paymaster', 'shop', 'ConnectionSecret');
+    return shown?.split('/')[1];
+  };
   patch('theirs');
-  await until('the operator refuses', () => condition() === 'NotOurs');
+  await until('the operator refuses', async () => (await condition()) === 'NotOurs');
   patch('shop-connection');
-  await until('it is written', () => condition() === 'Written');
+  await until('it is written', async () => (await condition()) === 'Written');
   const secret = (name: string, key: string) =>
     Buffer.from(
       kubectl('get', 'secret', name, '-n', 'quickstart', '-o', `jsonpath={.data.${key}}`),

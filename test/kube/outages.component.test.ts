@@ -9,6 +9,7 @@ import type { Component } from '../../standalone/cluster/component.js';
 import { startInstallation, supervise, type Installation } from './support/installation.js';
 import { auditEvents } from './support/audit.js';
 import { startLoad } from './support/load.js';
+import { readerOf } from './support/read.js';
 import { readSuccession, type Succession } from './support/succession.js';
 
 // Serving survives an outage of the control plane. `make soak` sets the longer outage.
@@ -125,16 +126,8 @@ test(
 
 const longestMs = 4 * patienceMs;
 
-const holder = (): string =>
-  kubectl(
-    'get',
-    'lease',
-    'paymaster-operator',
-    '-n',
-    'paymaster-system',
-    '-o',
-    'jsonpath={.spec.holderIdentity}',
-  );
+/** Empty while nobody holds the lease, or the API server does not answer. */
+const holder = async (): Promise<string> => (await readerOf(installation.cluster).leaseHolder()) ?? '';
 
 /** Who holds the lease, under which name, and when that was seen (ms). */
 type Reign = { readonly leader: Component; readonly identity: string; readonly since: number };
@@ -142,21 +135,33 @@ type Reign = { readonly leader: Component; readonly identity: string; readonly s
 /** The operator that leads now, when both run and one of them holds the lease. */
 async function presentLeader(): Promise<Reign> {
   const { operators } = installation;
-  const leading = (): Component | undefined => operators.find(({ name }) => holder().startsWith(`${name}_`));
+  let identity = '';
+  const leading = (): Component | undefined => operators.find(({ name }) => identity.startsWith(`${name}_`));
   await until(
     'both run and one leads',
-    () => operators.every((each) => each.isRunning()) && leading() !== undefined,
+    async () => {
+      identity = await holder();
+      return operators.every((each) => each.isRunning()) && leading() !== undefined;
+    },
     patienceMs,
   );
   const leader = leading();
   if (leader === undefined) throw new Error('nobody leads');
-  return { leader, identity: holder(), since: Date.now() };
+  return { leader, identity, since: Date.now() };
 }
 
 /** Waits until another operator holds the lease, and resolves with how it took over. */
 async function successionAfter({ leader, identity, since }: Reign): Promise<Succession> {
-  await until('another leads', () => !['', identity].includes(holder()), patienceMs);
-  const [successor = ''] = holder().split('_');
+  let next = '';
+  await until(
+    'another leads',
+    async () => {
+      next = await holder();
+      return !['', identity].includes(next);
+    },
+    patienceMs,
+  );
+  const [successor = ''] = next.split('_');
   let succession: Succession | undefined;
   await until(
     'the audit log tells of it',
@@ -166,7 +171,6 @@ async function successionAfter({ leader, identity, since }: Reign): Promise<Succ
       return succession !== undefined;
     },
     patienceMs,
-    250,
   );
   if (succession === undefined) throw new Error('nothing is told');
   return succession;

@@ -3,6 +3,7 @@ import { policyIdOf } from '../../core/config/ids.js';
 import { systemNamespace, type Component } from '../../standalone/cluster/component.js';
 import { dashboard, freshUserOp, rpc } from '../system/support/client.js';
 import { until } from '../support/until.js';
+import { readerOf } from './support/read.js';
 import { startInstallation, supervise, type Installation } from './support/installation.js';
 import {
   describeRight,
@@ -61,7 +62,6 @@ const seen = (account: Account, verb: string, resource: string, name?: string): 
     `the ${account} has asked for ${verb} ${resource}`,
     () => isUsed(account, verb, resource, name),
     patienceMs,
-    250,
   );
 const ask = (replica: Component, options: object = {}) =>
   rpc(installation.rpcUrl(replica), 'pm_sponsorUserOperation', [
@@ -108,8 +108,9 @@ const wasUnbound = ({ resource, receivedAt }: AuditedRequest): boolean =>
 /** A starting API server denies everything until it has read the roles. */
 const wasStarting = ({ receivedAt }: AuditedRequest): boolean =>
   outages.some(({ from, to }) => from <= receivedAt && receivedAt <= to);
-const condition = (kind: string, name: string, type: string): string =>
-  kubectl('get', kind, name, ...tenant, '-o', `jsonpath={.status.conditions[?(@.type=="${type}")].reason}`);
+/** The reason of a condition of the quickstart's paymaster. */
+const condition = async (type: string): Promise<string | undefined> =>
+  (await readerOf(installation.cluster).condition('Paymaster', 'shop', type))?.split('/')[1];
 
 describe('requests to the API server', () => {
   test(
@@ -218,10 +219,9 @@ describe('requests to the API server', () => {
             await ask(replica);
             const verb = index === 0 ? 'create' : 'update';
             const isTold = isUsed('rpc', verb, '/configmaps', 'paymaster-serving');
-            return isTold && condition('pm', 'shop', 'Serving') === 'LimitFull';
+            return isTold && (await condition('Serving')) === 'LimitFull';
           },
           patienceMs,
-          250,
         );
         kubectl('delete', 'pmpol', name, ...tenant);
         await until(
@@ -258,11 +258,10 @@ describe('requests to the API server', () => {
     'by the operator: an announcement of master keys that names a key that is not mounted',
     async () => {
       const name = 'paymaster-master-keys';
-      const announced = (): string =>
-        kubectl('get', 'configmap', name, '-n', systemNamespace, '-o', 'jsonpath={.data.apiKeys}');
-      const inForce = announced();
+      const announced = async () => (await readerOf(installation.cluster).configMap(name))?.['apiKeys'];
+      const inForce = await announced();
       patch('configmap', name, { data: { apiKeys: `${inForce} ${'0'.repeat(16)}` } }, '-n', systemNamespace);
-      await until('it is put right', () => announced() === inForce, patienceMs, 250);
+      await until('it is put right', async () => (await announced()) === inForce, patienceMs);
       await seen('operator', 'update', '/configmaps', name);
     },
     longestMs,
@@ -272,12 +271,12 @@ describe('requests to the API server', () => {
     'by the operator: secrets, status and events of changed resources, a binding that was edited',
     async () => {
       patch('pm', 'shop', { spec: { writeConnectionSecretToRef: { name: 'shop-connection' } } }, ...tenant);
-      await until('it is written', () => condition('pm', 'shop', 'ConnectionSecret') === 'Written');
+      await until('it is written', async () => (await condition('ConnectionSecret')) === 'Written');
       patch('secret', 'shop-connection', { data: { apiKey: 'b2xk' } }, ...tenant);
       // The second time it is the same event, whose count increases.
       for (const reason of ['Suspended', 'Ready', 'Suspended', 'Ready']) {
         patch('pm', 'shop', { spec: { suspended: reason === 'Suspended' } }, ...tenant);
-        await until(`it is ${reason}`, () => condition('pm', 'shop', 'Ready') === reason);
+        await until(`it is ${reason}`, async () => (await condition('Ready')) === reason);
       }
       await seen('operator', 'update', '/secrets');
       await seen('operator', 'patch', 'events.k8s.io/events');
@@ -291,7 +290,7 @@ describe('requests to the API server', () => {
         await seen('operator', 'update', 'rbac.authorization.k8s.io/rolebindings', name);
       await until(
         'it may write Secrets again',
-        () => condition('pm', 'shop', 'ConnectionSecret') === 'Written',
+        async () => (await condition('ConnectionSecret')) === 'Written',
         patienceMs,
       );
       span.to = Date.now();

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Kind } from '../../core/resources/kinds.js';
 import type { TestAccount } from '../chain/support/account.js';
 import type { DevChain } from '../chain/support/dev-chain.js';
 import { dashboard, rpc } from '../system/support/client.js';
@@ -6,6 +7,7 @@ import { attachDevChain } from '../system/support/dev-chain.js';
 import { tokenPayers, type TokenPayers } from '../system/support/token-payer.js';
 import { redisCommand } from '../support/redis.js';
 import { until } from '../support/until.js';
+import { readerOf } from './support/read.js';
 import { startInstallation, type Installation } from './support/installation.js';
 
 // How operator and replicas of an installation handle token payments, and a lost usage store, under the
@@ -41,13 +43,10 @@ afterAll(async () => {
 const kubectl = (...args: string[]): string => installation.cluster.plane.kubectl(args);
 const patch = (object: readonly string[], changes: readonly object[]): string =>
   kubectl('patch', ...object, '--type=json', '-p', JSON.stringify(changes));
-const condition = (object: readonly string[], type: string): string =>
-  kubectl(
-    'get',
-    ...object,
-    '-o',
-    `jsonpath={.status.conditions[?(@.type=="${type}")].status}/{.status.conditions[?(@.type=="${type}")].reason}`,
-  );
+const condition = (kind: Kind, name: string, type: string): Promise<string | undefined> =>
+  readerOf(installation.cluster).condition(kind, name, type);
+const isTold = async (reason: string): Promise<boolean> =>
+  (await readerOf(installation.cluster).eventReasons()).includes(reason);
 
 /** The reason with which each replica refuses a token payment of the honest account; undefined where it signs. */
 async function everyReplica(what: string, reason: string | undefined): Promise<void> {
@@ -77,9 +76,9 @@ describe('a FeeToken', () => {
     whole = (JSON.parse(kubectl('get', ...object, '-o', 'json')) as { spec: typeof whole }).spec;
   });
 
-  test('is usable while its source gives a price and its symbol and decimals match the chain', () => {
-    expect(condition(object, 'PriceUsable')).toBe('True/Usable');
-    expect(condition(object, 'Ready')).toBe('True/Ready');
+  test('is usable while its source gives a price and its symbol and decimals match the chain', async () => {
+    expect(await condition('FeeToken', feeToken, 'PriceUsable')).toBe('True/Usable');
+    expect(await condition('FeeToken', feeToken, 'Ready')).toBe('True/Ready');
   });
 
   test.each<{
@@ -123,11 +122,11 @@ describe('a FeeToken', () => {
       spoil();
       await until(
         `PriceUsable is ${reason}`,
-        () => condition(object, 'PriceUsable') === `False/${reason}`,
+        async () => (await condition('FeeToken', feeToken, 'PriceUsable')) === `False/${reason}`,
         patienceMs,
       );
       const ready = reason.endsWith('Mismatch') ? 'False/PriceNotUsable' : 'True/Ready';
-      expect(condition(object, 'Ready')).toBe(ready);
+      expect(await condition('FeeToken', feeToken, 'Ready')).toBe(ready);
       for (const url of rpcUrls)
         await until(
           'it is not quoted',
@@ -137,8 +136,9 @@ describe('a FeeToken', () => {
       mend();
       await until(
         'it is usable again',
-        () =>
-          condition(object, 'PriceUsable') === 'True/Usable' && condition(object, 'Ready') === 'True/Ready',
+        async () =>
+          (await condition('FeeToken', feeToken, 'PriceUsable')) === 'True/Usable' &&
+          (await condition('FeeToken', feeToken, 'Ready')) === 'True/Ready',
         patienceMs,
       );
       await everyReplica('takes token payments', undefined);
@@ -171,10 +171,14 @@ describe('losses on token payments', () => {
     const index = spec.profiles.findIndex((profile) => profile.version === version);
     patch(object, [{ op: 'add', path: `/spec/profiles/${index}/tokenLossBudget`, value }]);
   };
-  const reasonOfChain = () => condition(object, 'TokenLoss');
+  const reasonOfChain = () => condition('Chain', 'dev', 'TokenLoss');
 
   test('are shown as within the budget as soon as a follower has looked', async () => {
-    await until('TokenLoss is False', () => reasonOfChain() === 'False/WithinBudget', patienceMs);
+    await until(
+      'TokenLoss is False',
+      async () => (await reasonOfChain()) === 'False/WithinBudget',
+      patienceMs,
+    );
   });
 
   test('above the budget stop token payments on every replica, with condition and event; sponsorships go on', async () => {
@@ -182,40 +186,39 @@ describe('losses on token payments', () => {
     await payers.pay(thief);
     await payers.cheat(thief);
     budget('0');
-    await until('TokenLoss is True', () => reasonOfChain() === 'True/BudgetLow', patienceMs);
+    await until('TokenLoss is True', async () => (await reasonOfChain()) === 'True/BudgetLow', patienceMs);
     await everyReplica('refuses token payments', 'TOKEN_LOSS');
-    expect(condition(object, 'Ready')).toBe('True/Ready');
-    await until(
-      'an event says so',
-      () => kubectl('get', 'events.events.k8s.io', '-A', '-o', 'json').includes('"BudgetLow"'),
-      patienceMs,
-    );
+    expect(await condition('Chain', 'dev', 'Ready')).toBe('True/Ready');
+    await until('an event says so', () => isTold('BudgetLow'), patienceMs);
   });
 
   test('below a raised budget do not count: payments are taken, and the condition turns back', async () => {
     budget('1');
-    await until('TokenLoss is False', () => reasonOfChain() === 'False/WithinBudget', patienceMs);
+    await until(
+      'TokenLoss is False',
+      async () => (await reasonOfChain()) === 'False/WithinBudget',
+      patienceMs,
+    );
     await everyReplica('takes token payments', undefined);
   });
 });
 
 describe('a usage store that was emptied', () => {
   test('is a condition of the Chain, which is not ready, and an event; nothing is signed meanwhile', async () => {
-    const object = ['chain', 'dev'];
-    expect(condition(object, 'UsageStoreLost')).toBe('False/Kept');
+    expect(await condition('Chain', 'dev', 'UsageStoreLost')).toBe('False/Kept');
     await redisCommand(Number(new URL(installation.cluster.redis.url).port), ['FLUSHALL']);
-    await until('it is lost', () => condition(object, 'UsageStoreLost') === 'True/Lost', patienceMs);
+    await until(
+      'it is lost',
+      async () => (await condition('Chain', 'dev', 'UsageStoreLost')) === 'True/Lost',
+      patienceMs,
+    );
     await until(
       'the Chain is not ready',
-      () => condition(object, 'Ready') === 'False/UsageStoreLost',
+      async () => (await condition('Chain', 'dev', 'Ready')) === 'False/UsageStoreLost',
       patienceMs,
     );
     await everyReplica('refuses', 'USAGE_STORE_LOST');
-    await until(
-      'an event says so',
-      () => kubectl('get', 'events.events.k8s.io', '-A', '-o', 'json').includes('"UsageStoreLost"'),
-      patienceMs,
-    );
+    await until('an event says so', () => isTold('UsageStoreLost'), patienceMs);
   });
 });
 

@@ -6,8 +6,12 @@ export function succeeds(attempt: Promise<unknown>): Promise<boolean> {
   );
 }
 
+const shortestPauseMs = 5;
+const longestPauseMs = 100;
+
 /**
- * Polls until `check` holds. The failure names the awaited state, and may show the actual one. For effects that arrive by
+ * Polls until `check` holds: often at first, then after pauses of a tenth of the time waited, so that a long wait leaves the
+ * processor to what is waited for. The failure names the awaited state, and may show the actual one. For effects that arrive by
  * themselves; never use it as a pause. Shorter than the time limits of tests, so that the failure of a test names what it waited
  * for.
  */
@@ -15,14 +19,15 @@ export async function until(
   what: string | (() => string),
   check: () => boolean | Promise<boolean>,
   timeoutMs = 200_000,
-  pauseMs = 5,
 ): Promise<void> {
-  const deadline = performance.now() + timeoutMs;
+  const begun = performance.now();
   while (!(await check())) {
-    if (performance.now() > deadline) {
+    const waited = performance.now() - begun;
+    if (waited > timeoutMs) {
       const awaited = typeof what === 'string' ? what : what();
       throw new Error(`after ${timeoutMs} ms still waiting until ${awaited}`);
     }
+    const pauseMs = Math.min(longestPauseMs, Math.max(shortestPauseMs, waited / 10));
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }

@@ -75,7 +75,7 @@ test(
       const lines = () => outputs.flatMap((output) => readFileSync(output, 'utf8').split('\n').slice(0, -1));
       // While limits fill and, in a race that runs to its end, half way.
       for (const answered of isSoak ? [400, race.operations / 2] : [400]) {
-        await until('the race is on', () => lines().length > answered, raceMs, 100);
+        await until('the race is on', () => lines().length > answered, raceMs);
         await server.kill();
         await server.start();
       }

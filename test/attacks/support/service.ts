@@ -174,7 +174,6 @@ export async function startService(kind: StoreKind, options: ServiceOptions): Pr
             return live.filter(({ key }) => key.paymasterId.endsWith(of)).length === left;
           },
           patienceMs,
-          20,
         );
       },
       pass: (seconds) => clock.pass(devChain, seconds),

@@ -1,12 +1,19 @@
 import type { Installation } from './installation.js';
 import { freshUserOp, rpc } from '../../system/support/client.js';
+import { pause } from '../../../adapters/pause.js';
+import { isSoak } from '../../support/soak-seconds.js';
 
-/** Sends requests to all replicas in turn, without pauses, until it is stopped. */
+/**
+ * Sends requests to all replicas in turn until it is stopped: without pauses in `make soak`; in `make test` hundreds in an outage,
+ * which leave the processor to the tests beside it.
+ */
 export type Load = {
   /** Number of requests sent so far. */
   sent(): number;
   stop(): Promise<{ readonly failures: readonly string[] }>;
 };
+
+const pauseMs = isSoak ? 0 : 25;
 
 export function startLoad(installation: Installation, callers = 3): Load {
   const failures: string[] = [];
@@ -14,7 +21,7 @@ export function startLoad(installation: Installation, callers = 3): Load {
   let isStopped = false;
 
   async function call(): Promise<void> {
-    for (; !isStopped;) {
+    for (; !isStopped; await pause(pauseMs)) {
       const replica = installation.replicas[sent % installation.replicas.length];
       if (replica === undefined) throw new Error('there is no replica');
       sent += 1;

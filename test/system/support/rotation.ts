@@ -112,7 +112,6 @@ export async function startRotation(versions: readonly string[]): Promise<Rotati
           return profile !== undefined && isAsWanted(profile);
         },
         patienceMs,
-        50,
       ),
     async stop() {
       await platform.stop();
