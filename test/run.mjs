@@ -1,7 +1,8 @@
-// Runs the compiled tests with jest and ends with the totals alone on a line. Unit tests run in parallel; tests that
-// start processes or open ports (`*.component.test.ts`) run in band, since they share ports, disks and two cores.
-import { spawnSync } from 'node:child_process';
+// Runs the compiled tests with jest and ends with the totals alone on a line. Test files run beside each other, those that start
+// processes and open ports (`*.component.test.ts`) too: each takes ports and directories of its own.
+import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -10,26 +11,30 @@ const fast = process.argv.includes('--fast');
 /** `--only=REGEX`: component tests whose path matches, and nothing else. */
 const only = process.argv.find((argument) => argument.startsWith('--only='))?.slice('--only='.length);
 const totals = { passed: 0, failed: 0, skipped: 0 };
+const cores = availableParallelism();
 
 rmSync(join(root, 'test-results'), { recursive: true, force: true });
 mkdirSync(join(root, 'test-results'));
 
-if (only === undefined)
-  runGroup('unit', ['--testPathIgnorePatterns=\\.component\\.test\\.js$', '--maxWorkers=2']);
-if (!fast) {
-  const components = [`--testPathPatterns=${only ?? ''}.*\\.component\\.test\\.js$`, '--runInBand'];
-  runGroup('component', components);
-  // The tests of the service document once more, unchanged; those that `--only` names, which may be none.
-  runGroup('kubernetes', [...components, '--config=jest.kubernetes.config.js', '--passWithNoTests']);
+if (fast)
+  await runGroup('unit', ['--testPathIgnorePatterns=\\.component\\.test\\.js$', `--maxWorkers=${cores}`]);
+else {
+  const components = `--testPathPatterns=${only ?? ''}.*\\.component\\.test\\.js$`;
+  // One more than cores: component tests wait for processes and for time that has to pass.
+  const all = [`--maxWorkers=${cores + 1}`, ...(only === undefined ? [] : [components])];
+  // The tests of the service document once more, unchanged; those that `--only` names, which may be none. One after the other,
+  // since they share an API server.
+  const kubernetes = ['--config=jest.kubernetes.config.js', '--runInBand', '--passWithNoTests', components];
+  await Promise.all([runGroup('all', all), runGroup('kubernetes', kubernetes)]);
 }
 
 console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
 process.exit(totals.failed > 0 || totals.passed === 0 ? 1 : 0);
 
-function runGroup(name, options) {
+async function runGroup(name, options) {
   const outputFile = join(root, 'test-results', `${name}.json`);
-  console.log(`\n== ${name} tests ==`);
-  const run = spawnSync(
+  console.log(`== ${name} tests ==`);
+  const run = spawn(
     process.execPath,
     [
       '--experimental-vm-modules',
@@ -43,8 +48,12 @@ function runGroup(name, options) {
     // The JSON that jest prints is in the file; stdout would repeat it.
     { cwd: root, stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, FORCE_COLOR: '0' } },
   );
+  const ended = await new Promise((resolve, reject) => {
+    run.once('error', reject);
+    run.once('close', (code, signal) => resolve(code ?? signal));
+  });
   if (!existsSync(outputFile)) {
-    console.log(`jest ended without a result (exit ${run.status ?? run.signal})`);
+    console.log(`jest ended without a result (exit ${ended})`);
     totals.failed += 1;
     return;
   }
@@ -52,8 +61,8 @@ function runGroup(name, options) {
   totals.passed += result.numPassedTests;
   totals.failed += result.numFailedTests + result.numRuntimeErrorTestSuites;
   totals.skipped += result.numPendingTests + result.numTodoTests;
-  if (run.status !== 0 && result.numFailedTests + result.numRuntimeErrorTestSuites === 0) {
-    console.log(`jest exited with ${run.status ?? run.signal} although no test failed`);
+  if (ended !== 0 && result.numFailedTests + result.numRuntimeErrorTestSuites === 0) {
+    console.log(`jest exited with ${ended} although no test failed`);
     totals.failed += 1;
   }
 }
