@@ -105,7 +105,6 @@ export function compareLedger({
           return missing + open === 0;
         },
         200_000,
-        250,
       );
     },
     async expectEqual() {
