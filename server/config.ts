@@ -10,7 +10,7 @@ import { ledgerRole, roles, type Role } from './roles.js';
 import {
   readAskedLedger,
   readRecording,
-  type LedgerRoom,
+  type RecordingSettings,
   type LedgerStoreSettings,
 } from './ledger-settings.js';
 import { readUsageSettings, type UsageSettings } from './usage-settings.js';
@@ -29,7 +29,7 @@ export type ServerConfig = {
   readonly podName: string;
   readonly usage: UsageSettings;
   /** Set where the rpc role makes records for the ledger. */
-  readonly ledger?: LedgerRoom;
+  readonly ledger?: RecordingSettings;
   /** The ledger that the dashboard role answers from; absent: it says how to set one up. */
   readonly askedLedger?: LedgerStoreSettings;
   /** Directory of `webhook-master.key` and, for the dashboard, `master.key`. */

@@ -24,6 +24,7 @@ import type { TokenPaymentChecker } from '../core/paymaster/token-payment-checke
 import type { Instruments } from './ops/instruments.js';
 import type { RecentRefusals } from './ops/recent-refusals.js';
 import type { ReadinessCheck } from './ops/readiness.js';
+import { withOrder } from './ledger/ordered-usage.js';
 import { createRecording, type Recording } from './ledger/recording.js';
 import { createFollower, type Follower } from './follower/follower.js';
 import { createLossReporter, type LossReporter } from './follower/loss-reporter.js';
@@ -35,6 +36,8 @@ import { createWebhookDelivery } from './rpc/webhook-delivery.js';
 import { createBodyAdmission } from './http/body-admission.js';
 import { createRpcRouter, type RequestBodies, type RpcRouter } from './rpc/router.js';
 import { createDecisionRecords } from './decision/decision-record.js';
+import { formatInputs } from './decision/inputs-text.js';
+import type { FollowerLedger } from './follower/records.js';
 import { createExplain } from './decision/explain.js';
 import { tokenMode } from './decision/in-tokens.js';
 import { withNewAccounts } from './decision/new-accounts.js';
@@ -90,6 +93,8 @@ export type DataPlaneDeps = {
   readonly recentRefusals?: Pick<RecentRefusals, 'note'>;
   /** Where records for the ledger are offered; the usage store adds those of its steps itself. Default: nothing is recorded. */
   readonly ledger?: Pick<LedgerFeed, 'offer'>;
+  /** Whether the ledger also gets what each decision was based on, for replays. Default false. */
+  readonly ledgerInputs?: boolean;
   /** Nothing is signed on configs that the store has not confirmed for this long. Default 6 h. */
   readonly maxStalenessMs?: number;
   /** Pause between two polls of a chain. Default: 500 ms on a chain without confirmations, else 2,000 ms. */
@@ -127,7 +132,8 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
   });
   const tokenAccounts = createTokenAccounts({ chains });
   const losses = reportLosses(deps, view);
-  const recording = deps.ledger && createRecording({ ...deps, feed: deps.ledger });
+  const recording =
+    deps.ledger && createRecording({ ...deps, feed: deps.ledger, recordsInputs: deps.ledgerInputs === true });
   const records = recording && createDecisionRecords(recording);
   const recorded = records === undefined ? {} : { records };
   const follower =
@@ -158,7 +164,8 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
           usage: { ...waits.usage, ...notes.ofUsage(waits.usage) },
           webhooks: notes.ofWebhooks(waits.webhooks),
         };
-  const shared = { view, heads, dataFees, clock, prices, tokenAccounts, signing, ...noted, ...recorded };
+  const ordered = recording?.inputs === undefined ? noted : { ...noted, usage: withOrder(noted.usage) };
+  const shared = { view, heads, dataFees, clock, prices, tokenAccounts, signing, ...ordered, ...recorded };
   const sponsored = sponsoredMode(shared);
   const inTokens = tokenMode(shared);
   const methods = createMethods({
@@ -288,6 +295,9 @@ function followChains(
   },
 ): Follower {
   const { usage, lease, recovery, pollMs, chains, clock, log, instruments } = deps;
+  const inputs = recording?.inputs;
+  const ending: FollowerLedger['ending'] =
+    inputs && ((of, order, one) => inputs.add(of, order, formatInputs({ kind: 'ending', ...one })));
   return createFollower({
     usage,
     ...(pollMs === undefined ? {} : { pollMs }),
@@ -296,7 +306,7 @@ function followChains(
     ...(losses === undefined ? {} : { losses }),
     ...(recording === undefined
       ? {}
-      : { ledger: { ...recording, organisationOf: (id: string) => view.tenantOf(id) ?? '' } }),
+      : { ledger: { ...recording, ending, organisationOf: (id: string) => view.tenantOf(id) ?? '' } }),
     chains,
     chainConfigs: () => Array.from(view.chains(), ({ config }) => config),
     platformAccounts: (chainId) => {

@@ -25,11 +25,18 @@ export type LedgerStoreSettings =
 const prefix = 'PAYMASTER_LEDGER';
 const mebibyte = 1_048_576;
 
+/** What a process of the rpc role records. */
+export type RecordingSettings = LedgerRoom & {
+  /** Whether also what each decision was based on, for replays. */
+  readonly inputs: boolean;
+};
+
 /** Undefined: this process makes no records. They need a process of the role ledger, which moves them. */
-export function readRecording(settings: Settings): LedgerRoom | undefined {
+export function readRecording(settings: Settings): RecordingSettings | undefined {
   const isOn = settings.oneOf(prefix, ['on', 'off'], 'off') === 'on';
   const room = readRoom(settings);
-  return isOn ? room : undefined;
+  const inputs = settings.oneOf(`${prefix}_INPUTS`, ['on', 'off'], 'off') === 'on';
+  return isOn ? { ...room, inputs } : undefined;
 }
 
 export function readRoom(settings: Settings): LedgerRoom {

@@ -120,7 +120,7 @@ async function startParts(
     roles: config.roles,
     configs,
     ...usageParts,
-    ...(config.ledger === undefined ? {} : { ledger: usageParts.feed }),
+    ...(config.ledger === undefined ? {} : { ledger: usageParts.feed, ledgerInputs: config.ledger.inputs }),
     ...(isRpc
       ? {
           tokenLosses: createKubeTokenLossReports({ transport, namespace: config.namespace, log }),

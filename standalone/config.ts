@@ -25,6 +25,8 @@ export type StandaloneConfig = {
   readonly durability: 'process' | 'power';
   /** Whether a ledger keeps what was decided, mined and paid. */
   readonly ledger: boolean;
+  /** Whether it also keeps what each decision was based on, for replays. */
+  readonly ledgerInputs: boolean;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
   /** Where JSON log lines go: a file in the data directory, or stdout. */
   readonly logTo: 'file' | 'stdout';
@@ -93,6 +95,7 @@ export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string): Sta
     bundlerPort: portOf('BUNDLER_PORT', 4337),
     durability: oneOf('PAYMASTER_DURABILITY', ['process', 'power'], 'process'),
     ledger: oneOf('PAYMASTER_LEDGER', ['on', 'off'], 'on') === 'on',
+    ledgerInputs: oneOf('PAYMASTER_LEDGER_INPUTS', ['on', 'off'], 'off') === 'on',
     logLevel: oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
     logTo: oneOf('PAYMASTER_LOG', ['file', 'stdout'], 'file'),
   };

@@ -191,7 +191,7 @@ async function startParts(
       ...(ledger === undefined ? {} : { ledger: ledger.ledger }),
     },
     recentRefusals: refusals,
-    ...(config.ledger ? { ledger: usage.feed } : {}),
+    ...(config.ledger ? { ledger: usage.feed, ledgerInputs: config.ledgerInputs } : {}),
     handle: createStatusEndpoint({
       operatorToken,
       read: () => readStatus({ resources, configs, usage, refusals, ledger: ledger?.ledger, clock }),

@@ -18,9 +18,9 @@ export type LedgerFeed = {
   acknowledge(entries: readonly FeedEntry[]): Promise<void>;
   /**
    * Adds texts that record nothing signed (refusals, inputs, funds). All or none. Throws UNAVAILABLE, with reason
-   * LEDGER_FULL when half of the room is used; never waits for room.
+   * LEDGER_FULL when this share of the room is used (default: half of it); never waits for room.
    */
-  offer(chainId: number, texts: readonly string[]): Promise<void>;
+  offer(chainId: number, texts: readonly string[], share?: number): Promise<void>;
   /** What waits, for metrics. `lagMs`: age of the oldest entry, 0 without any. `fullness`: 0 to 1, share of the budget. */
   state(): Promise<FeedState>;
   stop(): Promise<void>;

@@ -13,6 +13,8 @@ type Turned = Extract<ReserveResult, { outcome: 'turned' }>;
 /** The request that was decided, and the verdict. */
 export type Reserved<R extends ReserveRequest = ReserveRequest> = {
   readonly request: R;
+  /** The store's time that it was planned for. */
+  readonly now: EpochMs;
   readonly result: Exclude<ReserveResult, Turned>;
 };
 export type Peeked<R extends ReserveRequest = ReserveRequest> = Reserved<R> & { readonly peeked: PeekResult };
@@ -29,7 +31,7 @@ export async function reserve<R extends ReserveRequest>(
   for (let plan = 1; plan <= mostPlans; plan++) {
     const request = build(now);
     const result = await usage.reserve(request);
-    if (result.outcome !== 'turned') return { request, result };
+    if (result.outcome !== 'turned') return { request, now, result };
     now = result.now;
   }
   throw unsteady();
@@ -45,7 +47,7 @@ export async function peek<R extends ReserveRequest>(
     const request = build(now);
     const peeked = await usage.peek(request);
     const { result } = peeked;
-    if (result.outcome !== 'turned') return { request, result, peeked };
+    if (result.outcome !== 'turned') return { request, now, result, peeked };
     now = result.now;
   }
   throw unsteady();

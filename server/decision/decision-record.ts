@@ -1,13 +1,18 @@
 import { formatDecision } from '../../core/ledger/decision-text.js';
 import type { DecidedCall, DecidedPolicy, Decision } from '../../core/ledger/record.js';
 import { findContract, hasSelector, type AllowList } from '../../core/policy/rules/allow-list/compile.js';
-import type { Refusal } from '../../core/refusal.js';
+import { pass, type Refusal } from '../../core/refusal.js';
 import type { Hex } from '../../core/units/hex.js';
+import type { EpochMs } from '../../core/units/time.js';
 import type { StepRecord } from '../../core/usage/usage-store.js';
 import type { DecodedCalls } from '../../core/userop/call-data.js';
+import type { InputsRecords } from '../ledger/inputs-records.js';
 import type { RecordIds } from '../ledger/record-ids.js';
 import type { RefusalRecords } from '../ledger/refusal-records.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
+import { recordedVerdict } from './inputs.js';
+import { inputsOf, orderIn, type Asked, type RecordedMode } from './inputs-of.js';
+import { formatInputs } from './inputs-text.js';
 import type { Promised } from './reservation.js';
 import type { Case, Subject } from './step.js';
 
@@ -23,10 +28,14 @@ export type DecisionRecords = {
     verdict: 'sponsored' | 'committed',
     promised: Promised,
     userOpHash?: Hex,
-  ): StepRecord;
-  /** Nothing waits for it. `promised`: what would have been signed, if the refusal came so late. */
-  refused(on: Case, subject: Subject, refusal: Refusal, promised?: Promised): void;
+  ): PromisedRecord;
+  /** The step that `record` was for has reserved. Nothing waits for it. */
+  reserved<C extends Case>(mode: RecordedMode<C>, on: C, record: PromisedRecord, asked: Asked): void;
+  /** Nothing waits for it. */
+  refused<C extends Case>(mode: RecordedMode<C>, on: C, refusal: Refusal, asked?: Asked): void;
 };
+
+export type PromisedRecord = StepRecord & { readonly at: EpochMs };
 
 // Callers choose the number of calls, and hosts the text of a refusal: a record stays below 8 kB.
 const mostCalls = 32;
@@ -36,9 +45,12 @@ const longestDetail = 500;
 export function createDecisionRecords({
   ids,
   refusals,
+  inputs,
 }: {
   readonly ids: RecordIds;
   readonly refusals: RefusalRecords;
+  /** Absent: nobody can decide again what was decided. */
+  readonly inputs?: InputsRecords | undefined;
 }): DecisionRecords {
   const counted = new WeakMap<ServedPaymaster, readonly DecidedPolicy[]>();
 
@@ -60,7 +72,7 @@ export function createDecisionRecords({
         kind: 'decision',
         id,
         at,
-        organisation: paymaster.namespace,
+        organisation: paymaster.tenant,
         paymasterId: paymaster.paymasterId,
         chainId: paymaster.chainId,
         entryPoint: profile.entryPointKey,
@@ -83,12 +95,22 @@ export function createDecisionRecords({
         validUntil: promise.validUntil,
         token,
       };
-      return { id, text: formatDecision(decision) };
+      return { id, at, text: formatDecision(decision) };
     },
 
-    refused(on, subject, { reason, detail, policyId }, promised) {
+    reserved(mode, on, { id, at }, asked) {
+      if (inputs === undefined) return;
       const { tenant: organisation, paymasterId, chainId } = on.paymaster;
-      refusals.add({ organisation, paymasterId, chainId }, reason, () => ({
+      const body = formatInputs(inputsOf(mode, on, pass, asked));
+      inputs.add({ id, at, organisation, paymasterId, chainId }, orderIn(on, asked), body);
+    },
+
+    refused(mode, on, refusal, asked = {}) {
+      const { reason, detail, policyId } = refusal;
+      const { promised } = asked;
+      const { tenant: organisation, paymasterId, chainId } = on.paymaster;
+      const subject = mode.subject(on);
+      const kept = refusals.add({ organisation, paymasterId, chainId }, reason, () => ({
         ...aboutRequest(on, subject),
         ...ids.next(),
         contract: subject.contract,
@@ -102,6 +124,9 @@ export function createDecisionRecords({
         maxCostWei: promised?.promise.prefundWei,
         validUntil: undefined,
       }));
+      if (inputs === undefined || kept === undefined) return;
+      const body = formatInputs(inputsOf(mode, on, recordedVerdict(refusal), asked));
+      inputs.add(kept, orderIn(on, asked), body);
     },
   };
 }

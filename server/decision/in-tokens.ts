@@ -17,6 +17,7 @@ import type {
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { beginPayment, type EarlyPayment } from './early-payment.js';
 import type { FactDeps } from './facts.js';
+import { recordedVerdict } from './inputs.js';
 import { noLimits, withLimits } from './gas-limits.js';
 import { inRange } from './in-range.js';
 import { promiseOf, type Stake } from './promise.js';
@@ -56,6 +57,10 @@ export type TokenCase = Case &
     ground: Promise<PaymentGround> | undefined;
     /** Simulated while limits are confirmed. */
     early: EarlyPayment | undefined;
+    /** See {@link takeableNow}. */
+    takeable: bigint | undefined;
+    /** Whether the simulated operation pays. */
+    simulated: Verdict | undefined;
     /** The most that the contract can take, in token base units. */
     charge: bigint | undefined;
   };
@@ -139,6 +144,8 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
     });
     const holds = token === undefined || price === undefined ? 0n : takeableNow(payments, on, token);
     return whenBoth(asked, holds, (estimate, takeable) => {
+      on.estimate = estimate;
+      on.takeable = takeable;
       on.draft = draftWith(estimate, takeable);
       on.op = on.draft.op;
       return on.draft.verdict;
@@ -154,7 +161,9 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
   /** Would exactly this operation pay? */
   async function decidePayment(on: TokenCase): Promise<Verdict> {
     const draft = known(on.draft);
-    return (await on.early?.verdictOn(draft)) ?? simulatePayment(on, draft, { ground: known(on.ground) });
+    on.simulated =
+      (await on.early?.verdictOn(draft)) ?? (await simulatePayment(on, draft, { ground: known(on.ground) }));
+    return on.simulated;
   }
 
   function simulatePayment(
@@ -177,6 +186,10 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
       feeToken: request.feeToken,
       op: undefined,
       usage: undefined,
+      estimate: undefined,
+      validation: undefined,
+      takeable: undefined,
+      simulated: undefined,
       token: undefined,
       price: undefined,
       payer: undefined,
@@ -232,6 +245,14 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
       token: feeToken,
       // No step of this mode decodes them: the user pays, whatever is called.
       calls: decodeCalls(op.callData, op.callDataBytes),
+    }),
+    read: ({ price, payer, takeable, simulated }) => ({
+      payment: {
+        ...(price === undefined ? {} : { price: { rate: price.rate } }),
+        ...(payer === undefined ? {} : { payer }),
+        ...(takeable === undefined ? {} : { takeable }),
+        ...(simulated === undefined ? {} : { simulated: recordedVerdict(simulated) }),
+      },
     }),
     finalize: {
       steps: [

@@ -7,10 +7,10 @@ import type { Price } from '../../core/pricing/price-source.js';
 import type { Refusal, Verdict } from '../../core/refusal.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
-import type { Gwei } from '../../core/units/wei.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { Mode, ReserveResult } from '../../core/usage/usage-store.js';
 import type { Estimate } from '../../core/userop/estimator.js';
+import type { Ending } from '../ledger/inputs-records.js';
 import type { SponsorRequest } from './request.js';
 
 /**
@@ -32,17 +32,17 @@ export type DecidedInputs = {
   /** When the facts were gathered, by the clock of the process. */
   readonly now: EpochMs;
   readonly head: Head;
-  readonly dataReading?: DataFeeReading;
+  readonly dataReading?: DataFeeReading | undefined;
   /** Limits by simulation; absent: nothing was simulated. */
-  readonly estimate?: Estimate;
+  readonly estimate?: Estimate | undefined;
   /** By policy. */
-  readonly webhooks?: readonly RecordedOutcome[];
+  readonly webhooks?: readonly RecordedOutcome[] | undefined;
   /** Mode ERC20. */
-  readonly payment?: RecordedPayment;
+  readonly payment?: RecordedPayment | undefined;
   /** The account's validation, and what else was simulated at a finalize. */
-  readonly validation?: RecordedVerdict;
+  readonly validation?: RecordedVerdict | undefined;
   /** Absent: it was refused before the usage store was asked. */
-  readonly usage?: UsageAnswer;
+  readonly usage?: UsageAnswer | undefined;
 };
 
 /** A verdict whose inputs are too long to be kept. It cannot be decided again, but what was reserved can be counted. */
@@ -56,34 +56,22 @@ export type LeftOutInputs = {
   readonly entryPoint: AddressKey;
   readonly sender: AddressKey;
   readonly nonce: bigint;
-  readonly usage?: UsageAnswer;
+  readonly usage?: UsageAnswer | undefined;
 };
 
 /** How a reservation of the paymaster ended, at its place among the decisions. */
-export type EndingInputs = {
-  readonly kind: 'ending';
-  /**
-   * `settled`: each limit keeps min(actualCost, reserved), a limit of operations all of it. `released`: all of it is free.
-   * `forfeited`: limits keep what was reserved. `restored`: a reorganisation has taken an ending back.
-   */
-  readonly how: 'settled' | 'released' | 'forfeited' | 'restored';
-  readonly entryPoint: AddressKey;
-  readonly sender: AddressKey;
-  readonly nonce: bigint;
-  /** Of `settled`; absent: a token payment, for which limits pay nothing. */
-  readonly actualCost?: Gwei;
-};
+export type EndingInputs = Ending & { readonly kind: 'ending' };
 
 /** The request without the caller's ids and `webhookData`; `callDataBytes` of the operation are left out. */
 export type RecordedRequest = Pick<SponsorRequest, 'calculateGasLimits' | 'expirySeconds' | 'method'> & {
   readonly op: UserOperation;
-  readonly phase?: SigningPhase;
+  readonly phase?: SigningPhase | undefined;
   /** Of a finalize: what the commit answered. */
-  readonly committed?: Hex;
+  readonly committed?: Hex | undefined;
   /** Mode ERC20. */
-  readonly feeToken?: AddressKey;
+  readonly feeToken?: AddressKey | undefined;
   /** True when the caller asked for a stub: then the steps before the first costly one have decided. */
-  readonly isStub?: true;
+  readonly isStub?: true | undefined;
 };
 
 /** Of a refusal no more than identifies it; its text is in the decision's record. */

@@ -10,6 +10,7 @@ import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { DecisionRecords } from './decision-record.js';
 import { withFreshConfig } from './fresh-config.js';
+import type { Asked, RecordedMode } from './inputs-of.js';
 import { limitsOfRefusal } from './gas-limits.js';
 import type { RefusedSponsorship, Sponsored, SponsorRequest, Sponsorship } from './request.js';
 import { replanReservation, type Promised } from './reservation.js';
@@ -61,9 +62,11 @@ async function attempt<C extends Case, Terms extends Window>(
   const { promised, terms, toSign } = mode.draft(on, op, clock.now());
   const record = records?.promised(on, mode.subject(on), 'sponsored', promised);
   const plan = replanReservation(on.usage, promised, usage.capacity(), record);
-  const reserved = outcomeOf(on.paymaster, await reserve(usage, plan));
+  const answer = await reserve(usage, plan);
+  const reserved = outcomeOf(on.paymaster, answer);
   if (reserved === 'stale') return 'stale';
-  if (!reserved.pass) return refused(deps, mode, on, reserved, promised);
+  if (!reserved.pass) return refused(deps, mode, on, reserved, { promised, answer });
+  if (record !== undefined) records?.reserved(mode, on, record, { promised, answer });
   const signature = await signDigest(signing, on.signer, toSign);
   const paymasterAndData = mode.encode(on, op, terms, signature);
   return sponsored(mode, on, op, { promised, terms, paymasterAndData });
@@ -76,7 +79,7 @@ type Decided =
 /** Runs the steps; passed means that they have all passed on a config that is still the newest. */
 export function decideSteps<C extends Case>(
   deps: Pick<SignDeps, 'view' | 'records'>,
-  mode: Pick<Mode<never, C>, 'steps' | 'subject'>,
+  mode: Pick<Mode<never, C>, 'steps' | 'subject' | 'read'>,
   on: C,
 ): Decided | Promise<Decided> {
   const running = runToRefusal(mode.steps, on);
@@ -86,7 +89,7 @@ export function decideSteps<C extends Case>(
 
 function afterSteps<C extends Case>(
   deps: Pick<SignDeps, 'view' | 'records'>,
-  mode: Pick<Mode<never, C>, 'subject'>,
+  mode: RecordedMode<C>,
   on: C,
   outcome: Outcome,
 ): Decided {
@@ -126,12 +129,12 @@ export function sponsored<C extends Case, Terms extends Window>(
 /** Records a refusal, and answers it. The client needs limits even when it comes before they were found. */
 export function refused<C extends Case>(
   { records }: Pick<SignDeps, 'records'>,
-  { subject }: Pick<Mode<never, C>, 'subject'>,
+  mode: RecordedMode<C>,
   on: C,
   refusal: Refusal,
-  promised?: Promised,
+  asked?: Asked,
 ): RefusedSponsorship {
-  records?.refused(on, subject(on), refusal, promised);
+  records?.refused(mode, on, refusal, asked);
   const { profile, request, estimating, op } = on;
   return { outcome: 'refused', profile, refusal, limits: op ?? limitsOfRefusal(request.op, estimating) };
 }

@@ -30,6 +30,8 @@ export function gatherCase(deps: FactDeps, paymaster: ServedPaymaster, request: 
     simulates: needsSimulation(facts, facts.profile.paymasterGas),
     op: undefined,
     usage: undefined,
+    estimate: undefined,
+    validation: undefined,
     outcomes: undefined,
   };
 }

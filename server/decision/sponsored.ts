@@ -60,6 +60,7 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
     } else requireDataFee(on);
     const stub = stubData(on);
     const estimate = await estimator.estimate(estimateRequest(profile, paymaster, request.op, stub));
+    on.estimate = estimate;
     on.op ??= withLimits(request.op, foundLimits(request, withDataFee(on, estimate, request.op, stub)));
     if (estimate.reverted !== undefined) return refuseReverted(estimate.reverted, estimate.remedy);
     const bounded = estimating ? decideGas(on, on.op) : pass;
@@ -111,6 +112,15 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
       token: undefined,
       calls,
     }),
+    read: ({ paymaster, outcomes }) => {
+      if (outcomes === undefined) return {};
+      return {
+        webhooks: paymaster.webhooks.flatMap(({ policyId }, i) => {
+          const verdict = outcomes[i]?.verdict;
+          return verdict === undefined ? [] : [{ policyId, verdict }];
+        }),
+      };
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Peeked } from '../../core/usage/plan.js';
 import type { SignedPromise } from '../../core/usage/usage-store.js';
 import type { DecodedCalls } from '../../core/userop/call-data.js';
+import type { Estimate } from '../../core/userop/estimator.js';
 import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
 import type { Verdict } from '../../core/refusal.js';
 import type { AddressKey } from '../../core/units/address.js';
@@ -9,6 +10,7 @@ import type { Hex } from '../../core/units/hex.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { RequestFacts } from './facts.js';
+import type { DecidedInputs } from './inputs.js';
 import type { PlannedReservation, Promised } from './reservation.js';
 
 // A decision is a list of steps per mode, run in three ways: until the first refusal (sign.ts), to the end (explain.ts), and
@@ -23,6 +25,10 @@ export type Case = RequestFacts & {
   op: FinalUserOperation | undefined;
   /** The last peek at the usage store: what was asked, and the values of its counters. */
   usage: (Peeked<PlannedReservation> & { readonly promised: Promised }) | undefined;
+  /** Limits by simulation, if there was one. */
+  estimate: Estimate | undefined;
+  /** What the simulations of a finalize said. */
+  validation: Verdict | undefined;
 };
 
 export type Step<C> = {
@@ -105,4 +111,6 @@ export type Mode<Request, C extends Case, Terms extends Window = Window> = {
   readonly gas: (on: C) => PaymasterGas;
   /** For the records of decisions. */
   readonly subject: (on: C) => Subject;
+  /** What only this mode reads, for the records of inputs. */
+  readonly read: (on: C) => Pick<DecidedInputs, 'webhooks' | 'payment'>;
 };

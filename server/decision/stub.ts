@@ -23,7 +23,7 @@ export type StubDeps = {
  * its user. Reserves nothing, signs nothing, simulates nothing, calls no webhook.
  */
 export function createStub<Request extends SponsorRequest, C extends Case>(
-  mode: Pick<Mode<Request, C>, 'gather' | 'steps' | 'stub' | 'subject'>,
+  mode: Pick<Mode<Request, C>, 'gather' | 'steps' | 'stub' | 'subject' | 'read'>,
   { clock, isPayer, records }: StubDeps,
 ): Stub<Request> {
   const steps = stepsOfStub(mode.steps);
@@ -32,7 +32,7 @@ export function createStub<Request extends SponsorRequest, C extends Case>(
     const on = mode.gather(paymaster, { ...request, calculateGasLimits: true });
     const outcome = await runToRefusal(steps, on);
     if (outcome !== 'stale' && !outcome.pass) {
-      records?.refused(on, mode.subject(on), outcome);
+      records?.refused(mode, on, outcome, { isStub: true });
       throw refusedError(outcome, { isPayer });
     }
     return mode.stub(on, clock.now());

@@ -46,9 +46,11 @@ export function createCommit<Request extends SponsorRequest, C extends Case, Ter
       const hash = records && operationHash(on, op, paymasterAndData);
       const record = records?.promised(on, mode.subject(on), 'committed', promised, hash);
       const plan = phasePlan('commit', { promised, op, paymasterAndData, record }, usage);
-      const reserved = outcomeOf(on.paymaster, await reserve(usage, plan));
+      const answer = await reserve(usage, plan);
+      const reserved = outcomeOf(on.paymaster, answer);
       if (reserved === 'stale') return 'stale';
-      if (!reserved.pass) return refused(deps, mode, on, reserved, promised);
+      if (!reserved.pass) return refused(deps, mode, on, reserved, { promised, answer });
+      if (record !== undefined) records?.reserved(mode, on, record, { promised, answer });
       return sponsored(mode, on, op, { promised, terms, paymasterAndData });
     });
 }
@@ -72,47 +74,50 @@ export function createFinalize<Request extends SponsorRequest, C extends Case, T
       on.op = op;
       const outcome = await runToRefusal(steps, on);
       if (outcome === 'stale') return 'stale';
-      if (!outcome.pass) return refused(deps, mode, on, outcome);
-      const draft = redraft(on, op, request.committed, clock.now());
+      const { committed } = request;
+      if (!outcome.pass) return refused(deps, mode, on, outcome, { committed });
+      const draft = redraft(on, op, committed, clock.now());
       const paymasterAndData = draft && signatureToTail(mode.encode(on, op, draft.terms, stubSignature()));
-      if (draft === undefined || dataOf(paymasterAndData) !== dataOf(request.committed))
+      if (draft === undefined || dataOf(paymasterAndData) !== dataOf(committed))
         return refused(
           deps,
           mode,
           on,
           refuse('COMMIT_NOT_OPEN', 'paymasterData is not what a commit answered'),
+          { committed },
         );
 
       // A finalize without its commit costs the chain nothing.
       const { promised } = draft;
-      const hash = records && operationHash(on, op, request.committed);
+      const hash = records && operationHash(on, op, committed);
       const record = records?.promised(on, mode.subject(on), 'sponsored', promised, hash);
-      const plan = phasePlan(
-        'finalize',
-        { promised, op, paymasterAndData: request.committed, record },
-        usage,
-      );
-      const peeked = outcomeOf(on.paymaster, await peek(usage, plan));
+      const plan = phasePlan('finalize', { promised, op, paymasterAndData: committed, record }, usage);
+      const looked = await peek(usage, plan);
+      const peeked = outcomeOf(on.paymaster, looked);
       if (peeked === 'stale') return 'stale';
-      if (!peeked.pass) return refused(deps, mode, on, peeked, promised);
+      if (!peeked.pass) return refused(deps, mode, on, peeked, { promised, answer: looked, committed });
       const { profile } = on;
       const { paymasterId, chainId } = on.paymaster;
       const { entryPoint, entryPointVersion } = profile;
       const target = { paymasterId, chainId, entryPoint, entryPointVersion };
-      const validated = { op, paymasterAndData: request.committed, headBlock: on.head.number };
+      const validated = { op, paymasterAndData: committed, headBlock: on.head.number };
       const simulated = await allPass([
         accounts.validate({ ...target, ...validated }),
         simulate?.(on, draft) ?? Promise.resolve(pass),
       ]);
-      if (!simulated.pass) return refused(deps, mode, on, simulated, promised);
+      on.validation = simulated;
+      if (!simulated.pass) return refused(deps, mode, on, simulated, { promised, answer: looked, committed });
       // The simulations take time, in which the config may have been paused, tightened or suspended.
       if (!view.isCurrent(on.paymaster, on.chain)) return 'stale';
 
-      const reserved = outcomeOf(on.paymaster, await reserve(usage, plan));
+      const answer = await reserve(usage, plan);
+      const reserved = outcomeOf(on.paymaster, answer);
+      const asked = { promised, answer, committed };
       if (reserved === 'stale') return 'stale';
-      if (!reserved.pass) return refused(deps, mode, on, reserved, promised);
+      if (!reserved.pass) return refused(deps, mode, on, reserved, asked);
+      if (record !== undefined) records?.reserved(mode, on, record, asked);
       const signature = await signDigest(signing, on.signer, draft.toSign);
-      const signed = joinPaymasterSignature(dataOf(request.committed) ?? '0x', bytesToHex(signature));
+      const signed = joinPaymasterSignature(dataOf(committed) ?? '0x', bytesToHex(signature));
       return sponsored(mode, on, op, { ...draft, paymasterAndData: signed });
     });
 }

@@ -22,6 +22,7 @@ import { reportStep, suspendContracts } from './alarms.js';
 import { charges, isOlderHead, stepBalances } from './balances.js';
 import { blockTimes } from './block-times.js';
 import { commonPoint, continuityOf, type ContinuityState } from './continuity.js';
+import { recordEndings, recordRestored } from './ending-inputs.js';
 import { readEvidence, readProofs } from './evidence.js';
 import { History, type Ended } from './history.js';
 import { joined, nothingLate, settleLate, type LateSettlement } from './late.js';
@@ -215,9 +216,11 @@ export class ChainFollower {
       charges: lossesCharged,
       restored: [],
       balances: stepBalances(followed, balances, known, { readAt: startedAt, isOlder }),
+      ...this.#ordered,
     });
     if (!result.isTaken) return idle;
     const ended = endedInStep(result.ended, { settled, released: [...used, ...ending.released] });
+    if (this.#deps.ledger !== undefined) recordEndings(this.#deps.ledger, result, ended, settled);
     this.#history.add(stored, { cursor: next, ended, undo: negated(lossesCharged) });
     this.#releaser.remember(ending);
     const read = { contracts: source.contracts.size, accounts: followed.length };
@@ -308,7 +311,9 @@ export class ChainFollower {
     const { ledger } = this.#deps;
     const restoredRecords = ledger === undefined ? [] : reversals(restored, { ...ledger, chainId });
     const step = { chainId, expected: stored, next, restored, restoredRecords, charges: undone, ...nothing };
-    if (!(await this.#advance(step)).isTaken) return idle;
+    const result = await this.#advance({ ...step, ...this.#ordered });
+    if (!result.isTaken) return idle;
+    if (ledger !== undefined) recordRestored(ledger, result, restored);
     this.#history.rollBack(common);
     this.#releaser.forget();
     this.#written = undefined;
@@ -343,6 +348,11 @@ export class ChainFollower {
       ),
       decimalsOf: (token) => feeTokens.find(({ address }) => address.toLowerCase() === token)?.decimals,
     });
+  }
+
+  /** Records of inputs keep the places of a step's endings. */
+  get #ordered(): Pick<FollowerStep, 'ordered'> {
+    return this.#deps.ledger?.ending === undefined ? {} : { ordered: true };
   }
 
   /** Throws UNAVAILABLE. */

@@ -3,6 +3,7 @@ import { formatRecord } from '../../core/ledger/record-text.js';
 import type { FollowerStep, Reservation } from '../../core/usage/usage-store.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
+import type { Ending } from '../ledger/inputs-records.js';
 import type { RecordIds } from '../ledger/record-ids.js';
 import { operationId, reservationId } from './mined.js';
 import type { Settled } from './settlement.js';
@@ -25,7 +26,11 @@ export type FollowerLedger = {
   readonly ids: RecordIds;
   /** The tenant of a paymaster; '' when its config is gone. */
   readonly organisationOf: (paymasterId: string) => string;
+  /** Records where an ending comes among the decisions. Absent: nobody decides them again. */
+  readonly ending?: ((of: EndedRecord, order: number, ending: Ending) => void) | undefined;
 };
+
+export type EndedRecord = Pick<Settlement, 'id' | 'at' | 'organisation' | 'paymasterId' | 'chainId'>;
 
 export type RecordContext = FollowerLedger & {
   readonly chainId: number;

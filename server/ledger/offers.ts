@@ -23,9 +23,12 @@ type Waiting = { texts: string[]; offering: Promise<void> | undefined };
 export function createOffers({
   feed,
   log,
+  share,
 }: {
   readonly feed: Pick<LedgerFeed, 'offer'>;
   readonly log: Logger;
+  /** Of the feed's room that these texts may use. */
+  readonly share?: number;
 }): Offers {
   const chains = new Map<number, Waiting>();
   let characters = 0;
@@ -38,7 +41,7 @@ export function createOffers({
     while (waiting.texts.length > 0) {
       const batch = waiting.texts.slice(0, batchSize);
       try {
-        await feed.offer(chainId, batch);
+        await feed.offer(chainId, batch, share);
       } catch (error) {
         if (!hasFailed) log.warn('offering records to the ledger failed, they wait', { chainId, error });
         hasFailed = true;

@@ -5,6 +5,7 @@ import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { Instruments } from '../ops/instruments.js';
 import { createFundsSamples, type FundsSamples } from './funds.js';
 import { createGaps } from './gaps.js';
+import { createInputsRecords, type InputsRecords } from './inputs-records.js';
 import { createOffers } from './offers.js';
 import { createRecordIds, type RecordIds } from './record-ids.js';
 import { createRefusalRecords, type RefusalRecords } from './refusal-records.js';
@@ -14,6 +15,8 @@ export type Recording = {
   readonly ids: RecordIds;
   readonly refusals: RefusalRecords;
   readonly funds: FundsSamples;
+  /** Undefined: inputs are not recorded. */
+  readonly inputs: InputsRecords | undefined;
   start(): void;
   /** Offers what still waits. Call it when no request is running. May be called twice. */
   stop(): Promise<void>;
@@ -25,12 +28,14 @@ export function createRecording({
   clock,
   log,
   instruments,
+  recordsInputs,
 }: {
   readonly feed: Pick<LedgerFeed, 'offer'>;
   readonly usage: Pick<UsageStore, 'accounts' | 'now'>;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly instruments: Pick<Instruments, 'ledgerDropped'>;
+  readonly instruments: Pick<Instruments, 'ledgerDropped' | 'ledgerInputsDropped'>;
+  readonly recordsInputs: boolean;
 }): Recording {
   // The store's time, which replicas share: ids order what different replicas record about one reservation.
   const ids = createRecordIds(usage);
@@ -40,19 +45,25 @@ export function createRecording({
     space: instruments.ledgerDropped.with({ cause: 'space' }),
   };
   const gaps = createGaps({ offers, ids, dropped: (cause) => counts[cause].inc() });
+  // Inputs are the longest records and the least needed ones, so they never take the room of the others.
+  const inputOffers = createOffers({ feed, log, share: 0.25 });
+  const missed = instruments.ledgerInputsDropped.with({});
+  const inputs = createInputsRecords({ offers: inputOffers, dropped: () => missed.inc() });
   const funds = createFundsSamples({ usage, offers, ids, clock, log });
   return {
     ids,
     refusals: createRefusalRecords({ offers, gaps, clock }),
     funds,
+    inputs: recordsInputs ? inputs : undefined,
     start() {
       offers.start();
+      inputOffers.start();
       gaps.start();
     },
     async stop() {
       await funds.stop();
       gaps.stop();
-      await offers.stop();
+      await Promise.all([offers.stop(), inputOffers.stop()]);
     },
   };
 }

@@ -10,8 +10,8 @@ export type RefusedPaymaster = Pick<Decision, 'organisation' | 'paymasterId' | '
 
 /** Records of refusals: at a bounded rate, since a caller without any deposit can cause as many as he likes. */
 export type RefusalRecords = {
-  /** Makes the record only if it is kept; the others of this paymaster and reason are counted. */
-  add(of: RefusedPaymaster, reason: string, make: () => Decision): void;
+  /** Makes the record only if it is kept, and answers it; the others of this paymaster and reason are counted. */
+  add(of: RefusedPaymaster, reason: string, make: () => Decision): Decision | undefined;
 };
 
 /** For each paymaster and reason: 20 a second, and 200 at once. */
@@ -33,8 +33,14 @@ export function createRefusalRecords({
     add(of, reason, make) {
       const { organisation, paymasterId, chainId } = of;
       const missed = { organisation, paymasterId, chainId, reason };
-      if (limiter.take(`${paymasterId} ${reason}`, rate) > 0) gaps.count({ ...missed, cause: 'rate' });
-      else if (!offers.add(chainId, formatDecision(make()))) gaps.count({ ...missed, cause: 'space' });
+      if (limiter.take(`${paymasterId} ${reason}`, rate) > 0) {
+        gaps.count({ ...missed, cause: 'rate' });
+        return undefined;
+      }
+      const decision = make();
+      if (offers.add(chainId, formatDecision(decision))) return decision;
+      gaps.count({ ...missed, cause: 'space' });
+      return undefined;
     },
   };
 }

@@ -124,6 +124,10 @@ export function createInstruments(metrics: Metrics) {
       help: 'Records of refusals that were not kept, by cause: rate (more than are recorded of a paymaster and reason), space (no room).',
       labels: ['cause'],
     }),
+    ledgerInputsDropped: metrics.counter({
+      name: 'paymaster_ledger_inputs_dropped_total',
+      help: 'Records of what a decision was based on that were not kept because there was no room. A replay cannot decide these again.',
+    }),
     signQueue: metrics.gauge({
       name: 'paymaster_sign_queue_depth',
       help: 'Operations waiting for their signature when the last batch was taken.',

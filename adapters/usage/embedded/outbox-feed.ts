@@ -78,9 +78,9 @@ export class OutboxFeed implements LedgerFeed {
     }
   }
 
-  async offer(chainId: number, texts: readonly string[]): Promise<void> {
+  async offer(chainId: number, texts: readonly string[], share = 0.5): Promise<void> {
     const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-    if (this.#outbox.size().bytes + bytes > this.#budgetBytes / 2) throw ledgerFull();
+    if (this.#outbox.size().bytes + bytes > this.#budgetBytes * share) throw ledgerFull();
     const records = texts.map((text) => ({ reservation: undefined, text }));
     await this.#commit(() => this.#outbox.add(chainId, records, this.#clock.now()));
   }

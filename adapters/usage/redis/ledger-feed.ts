@@ -108,11 +108,11 @@ export class RedisLedgerFeed implements LedgerFeed {
     }
   }
 
-  async offer(chainId: number, texts: readonly string[]): Promise<void> {
+  async offer(chainId: number, texts: readonly string[], share = 0.5): Promise<void> {
     if (texts.length === 0) return;
     await this.list(chainId);
     const [records, bytes] = this.#deps.keys(chainId).ledger;
-    const room = Math.floor(this.room().bytes / 2);
+    const room = Math.floor(this.room().bytes * share);
     const added = await this.#deps.link.run(offerScript, [records, bytes], [room, ...texts], false);
     if (added !== 1) throw ledgerFull();
   }

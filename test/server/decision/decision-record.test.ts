@@ -1,15 +1,18 @@
 import { expect, test } from '@jest/globals';
-import type { Decision } from '../../../core/ledger/record.js';
+import type { Decision, DecisionInputs } from '../../../core/ledger/record.js';
 import { parseRecord } from '../../../core/ledger/record-text.js';
 import { silentLogger } from '../../../core/log.js';
 import { refuse } from '../../../core/refusal.js';
 import { toAddressKey } from '../../../core/units/address.js';
 import { parseUserOperation } from '../../../core/userop/parse.js';
 import { createDecisionRecords } from '../../../server/decision/decision-record.js';
+import { planReservation } from '../../../server/decision/reservation.js';
 import { draftSponsorship } from '../../../server/decision/sponsored.js';
 import { gatherCase } from '../../../server/decision/sponsored-case.js';
 import { withLimits } from '../../../server/decision/gas-limits.js';
 import type { Subject } from '../../../server/decision/step.js';
+import { parseInputs } from '../../../server/decision/inputs-text.js';
+import { createInputsRecords } from '../../../server/ledger/inputs-records.js';
 import { createRecordIds } from '../../../server/ledger/record-ids.js';
 import { serveChain } from '../../../server/view/served-chain.js';
 import { servePaymaster } from '../../../server/view/served-paymaster.js';
@@ -61,8 +64,8 @@ test('what is signed is recorded with its limits, its calls and the most that it
 });
 
 test('a refusal is recorded with its reason, its detail and the policy that refused', () => {
-  const { on, subject, refused, records } = aCase();
-  records.refused(on, subject, { ...refuse('LIMIT_REACHED', 'x'.repeat(10_000)), policyId: 'p-1' });
+  const { on, mode, refused, records } = aCase();
+  records.refused(mode, on, { ...refuse('LIMIT_REACHED', 'x'.repeat(10_000)), policyId: 'p-1' });
   expect(refused).toEqual([
     expect.objectContaining({
       verdict: 'refused',
@@ -77,8 +80,8 @@ test('a refusal is recorded with its reason, its detail and the policy that refu
 });
 
 test('text that a contract or host chose is kept without control characters and halves of characters', () => {
-  const { on, subject, refused, records } = aCase();
-  records.refused(on, subject, refuse('EXECUTION_REVERTS', `no\0 \r\nmoney ${'\ud800'} ${'😀'.repeat(300)}`));
+  const { on, mode, refused, records } = aCase();
+  records.refused(mode, on, refuse('EXECUTION_REVERTS', `no\0 \r\nmoney ${'\ud800'} ${'😀'.repeat(300)}`));
   const [{ detail } = { detail: undefined }] = refused;
   expect(detail).toMatch(/^no +money \ufffd 😀/);
   expect(detail?.isWellFormed()).toBe(true);
@@ -98,9 +101,92 @@ test('a record stays below 8 kB, whatever the number of calls and the length of 
   expect(calls.length).toBeLessThanOrEqual(32);
 });
 
+test('records of a later tenant of a namespace are under the name of that tenant', () => {
+  const { mode, on, subject, promised, refused, inputs, records } = aCase(execute(), 'Token', {
+    tenant: 'acme@2',
+  });
+  const record = records.promised(on, subject, 'sponsored', promised);
+  records.reserved(mode, on, record, { promised });
+  records.refused(mode, on, refuse('NOT_FUNDED', ''));
+  expect(parseRecord(record.text)).toMatchObject({ organisation: 'acme@2' });
+  for (const of of [...refused, ...inputs]) expect(of.organisation).toBe('acme@2');
+});
+
+test('what a signed decision was based on is recorded under its id, at its place, and without secrets', () => {
+  const { mode, on, subject, promised, inputs, records } = aCase();
+  const record = records.promised(on, subject, 'sponsored', promised);
+  const request = planReservation(promised, Infinity)(someNow);
+  on.estimate = { callGasLimit: 1n, verificationGasLimit: 2n, preVerificationGas: 3n };
+  const answer = { request, now: someNow, result: { outcome: 'reserved', order: 77 } } as const;
+  records.reserved(mode, on, record, { promised, answer });
+  const [{ body, ...of } = { body: '' }] = inputs;
+  expect(of).toEqual({
+    kind: 'inputs',
+    id: record.id,
+    at: someNow,
+    organisation: 'acme',
+    paymasterId: on.paymaster.paymasterId,
+    chainId: on.chain.chainId,
+    sequence: 77,
+  });
+  const { callDataBytes: _, ...op } = on.request.op;
+  expect(parseInputs(body)).toEqual({
+    kind: 'decided',
+    mode: 'SPONSORED',
+    verdict: { pass: true },
+    request: { op, calculateGasLimits: false, method: 'pm_sponsorUserOperation' },
+    generations: { paymaster: on.paymaster.configGeneration, chain: on.chain.config.configGeneration },
+    entryPoint: on.profile.entryPointKey,
+    now: someNow,
+    head: on.head,
+    estimate: on.estimate,
+    webhooks: [{ policyId: 'w-1', verdict: 'verified' }],
+    usage: {
+      outcome: 'reserved',
+      plannedAt: someNow,
+      prefundWei: promised.promise.prefundWei,
+      validUntil: promised.promise.validUntil,
+    },
+  });
+  expect(body).not.toMatch(/top-secret|coupon|ours|theirs/);
+});
+
+test('a refusal that is not recorded has no inputs; one before the usage store was asked has the place of what was seen', () => {
+  const dropped = aCase(execute(), 'Token', { keepsRefusals: false });
+  dropped.records.refused(dropped.mode, dropped.on, refuse('NOT_FUNDED', ''));
+  expect(dropped.inputs).toEqual([]);
+
+  const { mode, on, promised, inputs, refused, records } = aCase();
+  const request = planReservation(promised, Infinity)(someNow);
+  const answer = {
+    request,
+    now: someNow,
+    result: { outcome: 'limit', index: 0, used: 1, order: 50 },
+  } as const;
+  const refusal = { ...refuse('LIMIT_REACHED', 'a detail'), policyId: 'p-1' };
+  records.refused(mode, on, refuse('NOT_FUNDED', ''));
+  records.refused(mode, on, refusal, { promised, answer });
+  records.refused(mode, on, refuse('NOT_FUNDED', ''), { isStub: true });
+  expect(inputs.map(({ id, sequence }) => [id, sequence])).toEqual(
+    refused.map(({ id }, i) => [id, [0, 50, 50][i]]),
+  );
+  expect(inputs.map(({ body }) => parseInputs(body))).toEqual([
+    expect.objectContaining({ verdict: { pass: false, reason: 'NOT_FUNDED' } }),
+    expect.objectContaining({
+      verdict: { pass: false, reason: 'LIMIT_REACHED', policyId: 'p-1' },
+      usage: expect.objectContaining({ outcome: 'limit' }),
+    }),
+    expect.objectContaining({ request: expect.objectContaining({ isStub: true }) }),
+  ]);
+});
+
 /** A request to a paymaster with one limit and one registered contract, as far as a step list has decided it. */
-function aCase(callData = execute(), contractName = 'Token') {
-  const config = aPaymasterConfig();
+function aCase(
+  callData = execute(),
+  contractName = 'Token',
+  { tenant, keepsRefusals = true }: { readonly tenant?: string; readonly keepsRefusals?: boolean } = {},
+) {
+  const config = { ...aPaymasterConfig(), ...(tenant === undefined ? {} : { tenant }) };
   const paymaster = servePaymaster(
     {
       ...config,
@@ -140,7 +226,7 @@ function aCase(callData = execute(), contractName = 'Token') {
       op: parseUserOperation(anOperation({ callData }), '0.6'),
       calculateGasLimits: false,
       expirySeconds: undefined,
-      webhookData: {},
+      webhookData: { coupon: 'top-secret' },
       requestId: 'ours',
       callerRequestId: 'theirs',
       method: 'pm_sponsorUserOperation',
@@ -153,10 +239,33 @@ function aCase(callData = execute(), contractName = 'Token') {
     calls: on.calls,
   };
   const { promised } = draftSponsorship(on, withLimits(on.request.op, on.request.op), someNow);
+  const mode = {
+    subject: () => subject,
+    read: () => ({ webhooks: [{ policyId: 'w-1', verdict: 'verified' as const }] }),
+  } as const;
   const refused: Decision[] = [];
+  const inputs: DecisionInputs[] = [];
   const records = createDecisionRecords({
     ids: createRecordIds(clock),
-    refusals: { add: (_of, _reason, make) => void refused.push(make()) },
+    refusals: {
+      add(_of, _reason, make) {
+        if (!keepsRefusals) return undefined;
+        const decision = make();
+        refused.push(decision);
+        return decision;
+      },
+    },
+    inputs: createInputsRecords({
+      offers: {
+        add(_chainId, text) {
+          inputs.push(parseRecord(text) as DecisionInputs);
+          return true;
+        },
+      },
+      dropped: () => {
+        throw new Error('there is room');
+      },
+    }),
   });
-  return { on, subject, promised, records, refused };
+  return { on, subject, mode, promised, records, refused, inputs };
 }

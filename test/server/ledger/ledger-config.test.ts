@@ -51,6 +51,7 @@ describe('the rpc role', () => {
       PAYMASTER_LEDGER_BUDGET_MIB: '64',
     };
     expect(parseServerConfig({ ...rpc, ...on }).ledger).toEqual({
+      inputs: false,
       onFull: 'Sign',
       budgetBytes: 64 * 1_048_576,
     });
