@@ -1,4 +1,4 @@
-import { formatRecord } from '../../core/ledger/record-text.js';
+import { formatInputsRecord } from '../../core/ledger/inputs-text.js';
 import type { DecisionInputs } from '../../core/ledger/record.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Gwei } from '../../core/units/wei.js';
@@ -45,7 +45,7 @@ export function createInputsRecords({
       const seen = newest.get(chainId) ?? 0;
       const sequence = order ?? seen;
       if (sequence > seen) newest.set(chainId, sequence);
-      const text = formatRecord({
+      const text = formatInputsRecord({
         kind: 'inputs',
         id,
         at,

@@ -7,6 +7,7 @@ import type { Hex } from '../../../core/units/hex.js';
 import type { DecidedInputs, Inputs } from '../../../server/decision/inputs.js';
 import { formatInputs, longestInputs, parseInputs } from '../../../server/decision/inputs-text.js';
 import { addressOf } from '../../build/configs.js';
+import { runs } from '../../support/property.js';
 
 describe('text of recorded inputs', () => {
   test('is read as it was written, whatever the operation and the facts are', () => {
@@ -14,6 +15,7 @@ describe('text of recorded inputs', () => {
       fc.property(anyInputs, (inputs) => {
         expect(parseInputs(formatInputs(inputs))).toEqual(inputs);
       }),
+      runs(100),
     );
   });
 
