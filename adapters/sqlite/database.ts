@@ -173,6 +173,11 @@ export function explained(path: string, error: unknown): unknown {
   }
 }
 
+/** True when the file cannot grow. The transaction may still be open. */
+export function isFull(error: unknown): boolean {
+  return isSqliteError(error) && (error.errcode & 0xff) === sqliteFull;
+}
+
 /** True when the tables refused a value: the same statement fails again however often it is tried. */
 export function isRefusedValue(error: unknown): boolean {
   return isSqliteError(error) && sqliteRefusals.includes(error.errcode & 0xff);

@@ -2,6 +2,7 @@ import type { Account } from './accounts.js';
 import type { Counter } from './counters.js';
 import type { FenceState } from './fences.js';
 import type { Entry } from './reservations.js';
+import type { TakenStep } from './taken-step.js';
 import type { AddedRecord } from './usage-store.js';
 
 /** What must be stored for a chain, besides its cursor, epoch and sequence. */
@@ -18,6 +19,8 @@ export type Changes = {
   readonly fences: Set<FenceState>;
   /** For the feed of the ledger, in their order. */
   readonly records: AddedRecord[];
+  /** Steps that were taken, and blocks after which steps are forgotten, in their order. */
+  readonly steps: (TakenStep | { readonly takesBackAfter: number })[];
 };
 
 export function noChanges(): Changes {
@@ -28,5 +31,6 @@ export function noChanges(): Changes {
     accounts: new Set(),
     fences: new Set(),
     records: [],
+    steps: [],
   };
 }

@@ -11,6 +11,7 @@ import { heldOf, type Held, type SignedPart } from './held.js';
 import { joined, withPromise } from './promises.js';
 import { operationOf, Reservations, type Entry } from './reservations.js';
 import { settle } from './settle.js';
+import type { TakenStep } from './taken-step.js';
 import type {
   AccountBalance,
   AccountId,
@@ -118,12 +119,21 @@ export class ChainLedger {
 
   advance(step: FollowerStep): StepResult {
     if (!isSameCursor(this.cursor, step.expected)) return { isTaken: false };
+    const from = this.cursor;
     const ended = settle(this, step);
     this.cursor = step.next;
-    this.#hasChanged = true;
-    if (!step.ordered) return { isTaken: true, ended };
+    this.#keepStep(step, { from, next: step.next, ended, charges: step.charges });
+    const reservations = ended.map(({ reservation }) => reservation);
+    if (!step.ordered) return { isTaken: true, ended: reservations };
     const order = this.#nextOrder();
-    return { isTaken: true, ended, orders: { restored: order, ended: ended.map(() => order) } };
+    return { isTaken: true, ended: reservations, orders: { restored: order, ended: ended.map(() => order) } };
+  }
+
+  #keepStep({ takesBackAfter }: FollowerStep, taken: TakenStep): void {
+    const { steps } = this.#changed();
+    if (takesBackAfter !== undefined) steps.push({ takesBackAfter });
+    else if (!isSameCursor(taken.from, taken.next) || taken.ended.length > 0 || taken.charges.length > 0)
+      steps.push(taken);
   }
 
   /** Everything since the last stored change belongs to the next one. */

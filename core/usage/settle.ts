@@ -1,6 +1,7 @@
 import type { Account } from './accounts.js';
 import type { Counter, Counters } from './counters.js';
 import { reservationOf, type Entry } from './reservations.js';
+import type { EndedReservation } from './taken-step.js';
 import type { AccountId, FollowerStep, Reservation, ReservationKey } from './usage-store.js';
 
 /** The parts of a chain's ledger that a step changes. */
@@ -20,8 +21,8 @@ export type SettledLedger = {
  * Applies a step of the follower and answers the reservations that it ended; see {@link FollowerStep} for the order.
  * The caller moves the cursor.
  */
-export function settle(chain: SettledLedger, step: FollowerStep): readonly Reservation[] {
-  const ended: Reservation[] = [];
+export function settle(chain: SettledLedger, step: FollowerStep): readonly EndedReservation[] {
+  const ended: EndedReservation[] = [];
   const decided = new Set<Entry>();
   const undecided = (key: ReservationKey): Entry | undefined => {
     const entry = chain.find(key);
@@ -37,20 +38,21 @@ export function settle(chain: SettledLedger, step: FollowerStep): readonly Reser
   for (const { key, actualCost, record: text } of step.settled) {
     const entry = undecided(key);
     if (entry === undefined || !chain.keepSigned(entry)) continue;
-    ended.push(spend(chain, entry, actualCost));
+    ended.push({ reservation: spend(chain, entry, actualCost), how: 'settled', actualCost });
     record(entry, text);
   }
   for (const { key, validUntil, record: text } of step.released) {
     const entry = undecided(key);
     if (entry === undefined || (validUntil !== undefined && entry.validUntil > validUntil)) continue;
     if (!chain.keepSigned(entry)) continue;
-    ended.push(end(chain, entry));
+    ended.push({ reservation: end(chain, entry), how: 'released', actualCost: undefined });
     record(entry, text);
   }
   for (const { key, record: text } of step.forfeited) {
     const entry = undecided(key);
     if (entry === undefined || !chain.keepSigned(entry)) continue;
-    ended.push(spend(chain, entry, Infinity));
+    const reservation = spend(chain, entry, Infinity);
+    ended.push({ reservation, how: 'forfeited', actualCost: undefined });
     record(entry, text);
   }
   for (const charge of step.charges) chain.charge(chain.counters.of(charge), charge.amount, charge.until);

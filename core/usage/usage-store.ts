@@ -2,6 +2,7 @@ import type { AddressKey } from '../units/address.js';
 import type { EpochMs, EpochSeconds } from '../units/time.js';
 import type { Gwei } from '../units/wei.js';
 import type { Hex } from '../units/hex.js';
+import type { TakenStep } from './taken-step.js';
 import type { Window } from './window.js';
 
 /**
@@ -28,6 +29,8 @@ import type { Window } from './window.js';
  *   releases, charges, restored reservations, balances, cursor. A second call with the same cursor changes nothing
  *   and is not taken. The step never fails because a reservation got another promise meanwhile. It answers the
  *   reservations that it ended, as they were at that moment.
+ * - What a step ended and charged is kept in the same atomic step, so that whichever process follows the chain next can
+ *   take it back after a reorganisation. See `takenSteps`.
  * - A settled reservation adds to each of its limits at most what it had reserved, whatever the operation cost.
  * - `phase`: a commit takes what a promise would take, and records no promise, since nothing is signed yet. It ends
  *   after {@link commitMs}, or at the promise's `validUntil` if that is earlier. A finalize is a reservation that
@@ -81,6 +84,11 @@ export type UsageStore = {
   capacity(): number;
   cursor(chainId: number): Promise<Cursor | undefined>;
   advance(step: FollowerStep): Promise<StepResult>;
+  /**
+   * The last steps that were taken and not taken back, the oldest first, without a gap and up to the cursor. A step that changed
+   * nothing at the same block is not among them. Bounded: see taken-step.ts.
+   */
+  takenSteps(chainId: number): Promise<readonly TakenStep[]>;
   /**
    * Stores the first balance of an account that was never read (a new funding wallet). Ignored when a balance is
    * already known.
@@ -352,6 +360,11 @@ export type FollowerStep = {
    * thresholds say.
    */
   readonly restored: readonly Reservation[];
+  /**
+   * A step that takes others back: all steps that ended after this block (-1: all steps) are forgotten, and this one is not
+   * kept. It ends no reservations. Absent: the step is kept.
+   */
+  readonly takesBackAfter?: number;
   /** Records about restored reservations: `recordId` of the reservation and the text. Default: none. */
   readonly restoredRecords?: readonly { readonly recordId: string; readonly text: string }[];
   readonly balances: readonly (AccountId & { readonly balance: Gwei; readonly readAt: EpochMs })[];

@@ -52,6 +52,7 @@ export type ChainFollowerDeps = {
     | 'reservations'
     | 'cursor'
     | 'advance'
+    | 'takenSteps'
     | 'addBalance'
     | 'accounts'
     | 'forgetAccounts'
@@ -281,8 +282,8 @@ export class ChainFollower {
   }
 
   async #continuityOf({ chain }: Source, stored: Cursor, head: Block): Promise<ContinuityState> {
-    // Another follower has taken steps since: the remembered steps no longer lead to the cursor.
-    if (this.#history.points()[0]?.blockHash !== stored.blockHash) this.#history.clear();
+    // Another follower has taken steps since, or this process has just begun: the known steps do not lead to the cursor.
+    if (this.#history.points()[0]?.blockHash !== stored.blockHash) await this.#readHistory();
     const state = await continuityOf(chain, stored, head, this.#history.points());
     const isWaiting = state === 'waiting';
     // Logged once; after that the metric shows it.
@@ -295,6 +296,11 @@ export class ChainFollower {
     return state;
   }
 
+  /** Throws UNAVAILABLE. */
+  async #readHistory(): Promise<void> {
+    this.#history.load(await this.#deps.usage.takenSteps(this.#deps.chainId));
+  }
+
   /**
    * Steps back to the last remembered block that is still in the chain. Reservations that ended after it are live again, and what they
    * counted is taken back, even if others have been promised the difference since. The next rounds settle the operations of the new
@@ -303,15 +309,26 @@ export class ChainFollower {
    */
   async #takeBack(source: Source, stored: Cursor, head: Block): Promise<Round | undefined> {
     const { chainId, log } = this.#deps;
+    // Another follower may have taken a step at the same block.
+    await this.#readHistory();
+    if (this.#history.points()[0]?.blockHash !== stored.blockHash) return undefined;
     const common = await commonPoint(source, this.#history.points(), head);
     const { restored, charges: undone, givenBack } = this.#history.after(common);
     if (common === undefined && restored.length === 0 && undone.length === 0) return undefined;
     const next = common ?? stored;
     const nothing = { settled: [], released: [], forfeited: [], balances: [] };
     const { ledger } = this.#deps;
-    const restoredRecords = ledger === undefined ? [] : reversals(restored, { ...ledger, chainId });
-    const step = { chainId, expected: stored, next, restored, restoredRecords, charges: undone, ...nothing };
-    const result = await this.#advance({ ...step, ...this.#ordered });
+    const result = await this.#advance({
+      chainId,
+      expected: stored,
+      next,
+      takesBackAfter: common?.blockNumber ?? -1,
+      restored,
+      restoredRecords: ledger === undefined ? [] : reversals(restored, { ...ledger, chainId }),
+      charges: undone,
+      ...nothing,
+      ...this.#ordered,
+    });
     if (!result.isTaken) return idle;
     if (ledger !== undefined) recordRestored(ledger, result, restored);
     this.#history.rollBack(common);

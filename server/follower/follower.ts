@@ -27,6 +27,7 @@ export type FollowerDeps = {
     | 'liveCount'
     | 'cursor'
     | 'advance'
+    | 'takenSteps'
     | 'addBalance'
     | 'accounts'
     | 'forgetAccounts'

@@ -1,10 +1,7 @@
+import { mostTakenEndings, mostTakenSteps, type TakenStep } from '../../core/usage/taken-step.js';
 import type { Charge, Cursor, Reservation } from '../../core/usage/usage-store.js';
 import { operationId } from './mined.js';
-
-/** Number of steps that are remembered. */
-const maxSteps = 256;
-/** Most reservations that are remembered over all steps. Bounds memory: each takes about 2 kB. */
-const maxEnded = 20_000;
+import { endedIn, negated } from './undo.js';
 
 /** A reservation that a step has ended, and the charges that undo the step's counts for it. */
 export type Ended = {
@@ -25,9 +22,8 @@ export type Undone = {
 };
 
 /**
- * What the follower remembers about its last steps, so that it can take them back after a reorganisation below the confirmations.
- * Kept in memory only: after a restart, or after another replica has followed the chain, settlements in removed blocks stay counted,
- * which is the safe side for limits.
+ * What is known about the last steps, so that they can be taken back after a reorganisation below the confirmations. The usage
+ * store keeps them with the cursor; this copy saves reading them in every round.
  */
 export class History {
   /** Oldest first; each step begins where the previous one ended. */
@@ -37,6 +33,13 @@ export class History {
   /** Positions at which steps ended, newest first. */
   points(): readonly Cursor[] {
     return this.#steps.map(({ cursor }) => cursor).toReversed();
+  }
+
+  /** Replaces what is known by the steps that the store has kept. */
+  load(steps: readonly TakenStep[]): void {
+    this.clear();
+    for (const { from, next, ended, charges } of steps)
+      this.add(from, { cursor: next, ended: endedIn(ended), undo: negated(charges) });
   }
 
   /** Records a step that the store has taken. A gap before it means that another follower was at work. */
@@ -57,7 +60,7 @@ export class History {
       this.#steps.push({ cursor, ended: [...last.ended, ...ended], undo: [...last.undo, ...undo] });
     } else this.#steps.push({ cursor, ended, undo });
     this.#ended += ended.length;
-    while (this.#steps.length > maxSteps || (this.#ended > maxEnded && this.#steps.length > 1))
+    while (this.#steps.length > mostTakenSteps || (this.#ended > mostTakenEndings && this.#steps.length > 1))
       this.#ended -= this.#steps.shift()?.ended.length ?? 0;
   }
 

@@ -1,3 +1,4 @@
+import type { EndedReservation } from '../../core/usage/taken-step.js';
 import type { Charge, Reservation } from '../../core/usage/usage-store.js';
 import type { Gwei } from '../../core/units/wei.js';
 import type { Ended } from './history.js';
@@ -30,6 +31,14 @@ export function endedInStep(
     if (costs.has(id)) return { reservation, how: 'settled', undo: undoOf(reservation, costs.get(id)) };
     if (unspent.has(id)) return { reservation, how: 'released', undo: [] };
     return { reservation, how: 'forfeited', undo: undoOf(reservation, Infinity) };
+  });
+}
+
+/** The same for a step that the store has kept. */
+export function endedIn(ended: readonly EndedReservation[]): readonly Ended[] {
+  return ended.map(({ reservation, how, actualCost }) => {
+    const spent = { settled: actualCost, released: undefined, forfeited: Infinity }[how];
+    return { reservation, how, undo: undoOf(reservation, spent) };
   });
 }
 

@@ -41,6 +41,7 @@ export function bound(store: UsageStore): UsageStore {
     capacity: () => store.capacity(),
     cursor: (chainId) => store.cursor(chainId),
     advance: (step) => store.advance(step),
+    takenSteps: (chainId) => store.takenSteps(chainId),
     addBalance: (chainId, balance) => store.addBalance(chainId, balance),
     accounts: (chainId) => store.accounts(chainId),
     forgetAccounts: (chainId, accounts) => store.forgetAccounts(chainId, accounts),

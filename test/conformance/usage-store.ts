@@ -13,6 +13,7 @@ import { promisesConformance } from './usage/promises.js';
 import { recordsConformance } from './usage/records.js';
 import { reservingConformance } from './usage/reserving.js';
 import { settlingConformance } from './usage/settling.js';
+import { takenStepsConformance } from './usage/taken-steps.js';
 import { aSuite, type UsageHarness } from './usage/suite.js';
 
 /** Guarantees of every usage store; see the port. */
@@ -27,6 +28,7 @@ export function usageStoreConformance(implementation: string, create: () => Prom
     commitsConformance(suite);
     fencesConformance(suite);
     settlingConformance(suite);
+    takenStepsConformance(suite);
     recordsConformance(suite);
     orderConformance(suite);
     chargesConformance(suite);

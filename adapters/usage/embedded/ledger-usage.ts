@@ -168,6 +168,10 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
     return this.#change(step.chainId, (chain) => chain.advance(step));
   }
 
+  async takenSteps(chainId: number): ReturnType<UsageStore['takenSteps']> {
+    return this.#tables.takenSteps(this.#settled(chainId));
+  }
+
   async addBalance(...[chainId, account]: Parameters<UsageStore['addBalance']>): Promise<void> {
     const { balance, readAt } = account;
     await this.#change(chainId, (chain) => {

@@ -76,6 +76,7 @@ export function guardEpochs({
     capacity: () => store.capacity(),
     cursor: (chainId) => intact(chainId, () => store.cursor(chainId)),
     advance: (step) => intact(step.chainId, () => store.advance(step)),
+    takenSteps: (chainId) => intact(chainId, () => store.takenSteps(chainId)),
     addBalance: (chainId, balance) => intact(chainId, () => store.addBalance(chainId, balance)),
     accounts: (chainId) => intact(chainId, () => store.accounts(chainId)),
     forgetAccounts: (chainId, accounts) => intact(chainId, () => store.forgetAccounts(chainId, accounts)),

@@ -5,10 +5,12 @@ import type { AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { EpochMs, EpochSeconds } from '../../../core/units/time.js';
 import { gwei } from '../../../core/units/wei.js';
+import type { TakenStep } from '../../../core/usage/taken-step.js';
 import type { Unit } from '../../../core/usage/usage-store.js';
 import type { Database } from '../../sqlite/database.js';
 import { integerOf, textOf, type Row } from '../../sqlite/row.js';
 import type { LedgerOutbox } from './ledger-outbox.js';
+import { createTakenSteps } from './taken-steps.js';
 import { formatTerms, parseTerms } from './usage-terms.js';
 
 /**
@@ -62,6 +64,8 @@ export type UsageTables = {
   write(chains: readonly ChainChanges[], messages: ReadonlyMap<string, FundingMessage | undefined>): void;
   /** Like `write`, but inside a transaction of the caller, and without the outbox. */
   put(chains: readonly ChainChanges[], messages: ReadonlyMap<string, FundingMessage | undefined>): void;
+  /** Steps of the follower that lead to the chain's cursor. Throws UNAVAILABLE. */
+  takenSteps(chain: ChainLedger): readonly TakenStep[];
   /** Writes data that are there already, to check whether writing works. Throws UNAVAILABLE. */
   probe(): void;
   /** Moves committed data into the main file, so that the log of commits can start again. Throws UNAVAILABLE. */
@@ -78,6 +82,7 @@ export function createUsageTables(db: Database, outbox?: LedgerOutbox): UsageTab
   const fences = table(db, 'usage_fences', 5, ['chain_id', 'id']);
   const reservations = table(db, 'usage_reservations', 7, ['row']);
   const messages = table(db, 'usage_messages', 3, ['paymaster_id']);
+  const takenSteps = createTakenSteps(db);
   const probe = db.sql.prepare(`UPDATE components SET version = version WHERE component = 'usage'`);
 
   function writeChain({ chain, changes }: ChainChanges): void {
@@ -99,6 +104,7 @@ export function createUsageTables(db: Database, outbox?: LedgerOutbox): UsageTab
     for (const { id, generation, seenAt, isSuspended } of changes.fences)
       if (chain.fences.has(id)) fences.put.run(chainId, id, generation, seenAt, isSuspended ? 1 : 0);
       else fences.remove.run(chainId, id);
+    takenSteps.put(chainId, changes.steps);
     const at = [cursor?.blockNumber ?? null, cursor?.blockHash ?? null, cursor?.timestamp ?? null];
     const { epoch, longestExpiryMs, sequence, forgottenUntil } = chain;
     chains.put.run(chainId, epoch, longestExpiryMs, sequence, forgottenUntil, ...at);
@@ -135,6 +141,7 @@ export function createUsageTables(db: Database, outbox?: LedgerOutbox): UsageTab
         put(changed, changedMessages);
         outbox?.put();
       }),
+    takenSteps: ({ chainId, cursor }) => db.run(() => takenSteps.read(chainId, cursor)),
     probe: () => db.transaction(() => void probe.run()),
     checkpoint: () => db.run(() => db.sql.exec('PRAGMA wal_checkpoint(PASSIVE)')),
     close: () => db.close(),

@@ -10,6 +10,7 @@ import { LedgerUsageStore } from './ledger-usage.js';
 import { migrate } from '../../sqlite/migrate.js';
 import type { OutboxOptions } from './outbox-feed.js';
 import { guardEpochs, type SqliteUsageStore } from './usage-epoch-guard.js';
+import { takenStepsSchema } from './taken-steps.js';
 import { createUsageTables, usageSchema } from './usage-tables.js';
 
 export type SqliteUsageOptions = {
@@ -77,6 +78,7 @@ export function openUsageDatabase({
     );
     migrate(db, 'usage', [usageSchema]);
     migrate(db, 'ledger-outbox', outboxSteps);
+    migrate(db, 'usage-taken-steps', takenStepsSchema);
     convertJournal(db);
     return db;
   } catch (error) {

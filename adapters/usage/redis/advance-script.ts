@@ -3,14 +3,17 @@ import { addEndingRecords, endingRecords, recordIds } from './ledger-lua.js';
 import { mergeRecords } from './merge.js';
 import { endlessMs, graceMs } from './reserve-script.js';
 import { closeChain, openChain, replies, script } from './script.js';
+import { keepParts, writeTakenSteps } from './taken-steps-lua.js';
 
 /**
  * One call of a step of the follower: the whole step, or a part of a step that needs several calls.
  *
  *     KEYS  1 to 4 head, 5 cursor, 6 step, 7 step-body, 8 expiries, 9 accounts, then operations of E endings and R restored
- *           reservations, then in any order what records, charges and balances name: c:, u:, p:, b:, k:, commits, ledger, ledger-bytes
+ *           reservations, then in any order taken, taken-parts and what records, charges and balances name: c:, u:, p:, b:, k:,
+ *           commits, ledger, ledger-bytes
  *     ARGV  1 to 5 head, 6 expected cursor or "", 7 cursor to be written or "" (not yet), 8 id of the unfinished step or "",
  *           9 id of the step that begins with this call or "", 10 its body, 11 to 14 E, R, charges, balances,
+ *           15 whether the step is kept, see taken-steps-lua.ts,
  *           then per ending paymasterId, expiry member, "s", "r" or "f", and actual cost or latest validUntil or "",
  *           per restored one paymasterId, expiry member, record, per charge counter, amount and end of its window,
  *           per balance account and value; with records for the ledger what ledger-lua.ts says
@@ -22,7 +25,7 @@ import { closeChain, openChain, replies, script } from './script.js';
  *
  * The script runs while memory is full, because nothing else frees any. It adds less than it frees: a settled use
  * replaces a record, and an earlier step freed the memory of restored reservations. Records for the ledger may take more: they are
- * bounded by the reservations that were made while there was room.
+ * bounded by the reservations that were made while there was room. So may the steps that are kept, up to their number.
  */
 export const advanceScript = script(
   `
@@ -30,7 +33,7 @@ ${openChain}
 if (redis.call('GET', KEYS[5]) or '') ~= ARGV[6] then return {${replies.otherCursor}, now} end
 if (redis.call('GET', KEYS[6]) or '') ~= ARGV[8] then return {${replies.unfinished}, now} end
 local endings, restored, charges, balances = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
-local restoredArg = 14 + 4 * endings
+local restoredArg = 15 + 4 * endings
 local chargeArg = restoredArg + 3 * restored
 local balanceArg = chargeArg + 3 * charges
 local ledgerArg = balanceArg + 2 * balances
@@ -43,14 +46,15 @@ ${declaresNames}
 ${closeCommits}
 ${recordIds}
 ${endingRecords}
+${keepParts}
 local ending, left, was = {}, {}, {}
 for i = 1, endings do
-  local text = redis.call('HGET', KEYS[9 + i], ARGV[11 + 4 * i])
+  local text = redis.call('HGET', KEYS[9 + i], ARGV[12 + 4 * i])
   if text then
     local record = cjson.decode(text)
-    local latest = ARGV[13 + 4 * i] == 'r' and tonumber(ARGV[14 + 4 * i])
+    local latest = ARGV[14 + 4 * i] == 'r' and tonumber(ARGV[15 + 4 * i])
     if not latest or record[1] <= latest then
-      local isDeclared = not record[11] or keyOf[commitsOf(ARGV[12 + 4 * i])]
+      local isDeclared = not record[11] or keyOf[commitsOf(ARGV[13 + 4 * i])]
       if isDeclared and declares('c:', record[5]) and declares('p:', record[6]) and declares('c:', record[8]) then
         ending[#ending + 1] = {i, record}
         local signed = text
@@ -59,6 +63,7 @@ for i = 1, endings do
           was[#was + 1] = i - 1
           was[#was + 1] = signed
           noteEnding(i, idOf(record))
+          keepPart({ARGV[14 + 4 * i], ARGV[13 + 4 * i], ARGV[15 + 4 * i], signed})
         end
       else
         left[#left + 1] = i - 1
@@ -128,13 +133,13 @@ local sums, uses, untils = {}, {}, {}
 local function sum(name, amount) sums[name] = (sums[name] or 0) + amount end
 for _, one in ipairs(ending) do
   local i, record = one[1], one[2]
-  local how, cost = ARGV[13 + 4 * i], tonumber(ARGV[14 + 4 * i])
+  local how, cost = ARGV[14 + 4 * i], tonumber(ARGV[15 + 4 * i])
   local signed = nil
   if record[11] then
     signed = {}
     local costs = record[11][4] ~= '' and cjson.decode(record[11][4])[5] or {}
     for j = 1, #costs, 2 do signed[costs[j]] = costs[j + 1] end
-    closeCommit(ARGV[12 + 4 * i])
+    closeCommit(ARGV[13 + 4 * i])
   end
   for j = 1, #record[5], 2 do
     local name, reserved = record[5][j], record[5][j + 1]
@@ -154,8 +159,8 @@ for _, one in ipairs(ending) do
   for j = 1, #record[8], 2 do sum('c:' .. record[8][j], -record[8][j + 1]) end
   for j = 1, #record[6], 2 do sum('p:' .. record[6][j], -record[6][j + 1]) end
   -- The first data format kept a hash beside the record, and its last versions may have written one since.
-  redis.call('HDEL', KEYS[9 + i], ARGV[11 + 4 * i], ARGV[11 + 4 * i] .. '/hash')
-  redis.call('ZREM', KEYS[8], ARGV[12 + 4 * i])
+  redis.call('HDEL', KEYS[9 + i], ARGV[12 + 4 * i], ARGV[12 + 4 * i] .. '/hash')
+  redis.call('ZREM', KEYS[8], ARGV[13 + 4 * i])
 end
 for name, amount in pairs(uses) do
   if redis.call('EXISTS', keyOf['c:' .. name]) == 1 then grow('u:' .. name, amount, untils[name]) end
@@ -165,6 +170,7 @@ for name, amount in pairs(sums) do add(name, amount) end
 for i = 1, charges do
   local at = chargeArg + 3 * i - 2
   local name, amount, untilMs = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
+  keepPart({'c', name, ARGV[at + 1], ARGV[at + 2]})
   if amount > 0 then
     grow('c:' .. name, amount, untilMs)
     grow('u:' .. name, amount, untilMs)
@@ -179,7 +185,7 @@ for i = 1, balances do
   redis.call('SET', keyOf['b:' .. account], ARGV[balanceArg + 2 * i])
   redis.call('SADD', KEYS[9], account)
 end
-
+${writeTakenSteps}
 if ARGV[9] ~= '' then
   redis.call('SET', KEYS[6], ARGV[9])
   redis.call('SET', KEYS[7], ARGV[10])

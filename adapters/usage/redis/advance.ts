@@ -11,7 +11,15 @@ import type { ScriptCall } from './reserve-call.js';
 import { advanceScript } from './advance-script.js';
 import type { ChainScripts } from './chain-scripts.js';
 import { cursorText, parseCursor } from './cursor.js';
-import { accountName, counterName, kinds, ledgerNames, operationName, type ChainKeys } from './keys.js';
+import {
+  accountName,
+  counterName,
+  kinds,
+  ledgerNames,
+  operationName,
+  takenNames,
+  type ChainKeys,
+} from './keys.js';
 import type { RedisLink } from '../../redis/link.js';
 import { pages, readRecords } from './listing.js';
 import { encodeReservation, keysOf, memberOf, namesOf, parseReservation, splitMember } from './record.js';
@@ -21,7 +29,7 @@ import { replies } from './script.js';
 /** Endings of one call: this many occupy Redis for a few milliseconds. */
 export const mostEndings = 250;
 
-type Deps = {
+export type StepDeps = {
   readonly link: RedisLink;
   readonly chain: ChainKeys;
   readonly scripts: ChainScripts;
@@ -41,6 +49,8 @@ type LongStep = {
   readonly next: string;
   readonly endings: readonly Ending[];
   readonly charges: readonly Charge[];
+  /** Absent: the step is not kept, or was begun by a release that keeps none. */
+  readonly isKept?: true;
 };
 const notTaken: StepResult = { isTaken: false };
 const nothing = { restored: [], balances: [], charges: [], endings: [] };
@@ -52,14 +62,15 @@ const nothing = { restored: [], balances: [], charges: [], endings: [] };
  * from its note, so that it is taken as a whole or not at all. A process that has not carried out all of it gets the
  * answer that the step was not taken.
  */
-export async function advance(deps: Deps, step: FollowerStep): Promise<StepResult> {
+export async function advance(deps: StepDeps, step: FollowerStep): Promise<StepResult> {
   const endings = endingsOf(step);
   const expected = cursorText(step.expected);
   const next = cursorText(step.next);
   const restoring = new Set(step.restored.map(({ key }) => memberOf(operationName(key), key.paymasterId)));
   // A reservation that is restored and ends again needs two calls.
   if (endings.length <= mostEndings && !endings.some(([member]) => restoring.has(member))) {
-    const reply = await call(deps, { ...step, endings }, { expected, next });
+    const steps = step.takesBackAfter ?? '+';
+    const reply = await call(deps, { ...step, endings }, { expected, next, steps });
     const [code] = reply;
     if (code === replies.unfinished) return resumedInstead(deps);
     if (code === replies.done) {
@@ -76,10 +87,12 @@ export async function advance(deps: Deps, step: FollowerStep): Promise<StepResul
     next,
     endings,
     charges: step.charges.filter(({ amount }) => amount <= 0),
+    ...(step.takesBackAfter === undefined ? { isKept: true } : {}),
   };
   const { restored, restoredRecords = [], balances } = step;
   const begun = { ...nothing, restored, restoredRecords, balances, charges: losses };
-  const reply = await call(deps, begun, { expected, begins: { id, body: JSON.stringify(long) } });
+  const begins = { id, body: JSON.stringify(long) };
+  const reply = await call(deps, begun, { expected, begins, steps: step.takesBackAfter ?? '+' });
   const [code] = reply;
   if (code === replies.unfinished) return resumedInstead(deps);
   if (code !== replies.done) return notTaken;
@@ -106,7 +119,7 @@ function taken({ ordered }: FollowerStep, first: readonly unknown[], { ended, or
 }
 
 /** The block up to which the chain is settled, after continuing a step that was interrupted. */
-export async function readCursor(deps: Deps): Promise<Cursor | undefined> {
+export async function readCursor(deps: StepDeps): Promise<Cursor | undefined> {
   for (;;) {
     const [cursor, id, body] = await deps.scripts.read([
       deps.chain.cursor,
@@ -123,29 +136,30 @@ export async function readCursor(deps: Deps): Promise<Cursor | undefined> {
  * Continues under a new id, so that a process that is still working on the step cannot go on: only one process knows
  * all that the step has ended.
  */
-async function takeOver(deps: Deps, former: string, body: string): Promise<void> {
+async function takeOver(deps: StepDeps, former: string, body: string): Promise<void> {
   const step = parseLongStep(body);
   const id = randomUUID();
   const { expected } = step;
-  const [code] = await call(deps, nothing, { expected, stands: former, begins: { id, body } });
+  const [code] = await call(deps, nothing, { expected, stands: former, begins: { id, body }, steps: '' });
   if (code === replies.done) await carryOn(deps, id, step);
 }
 
 /** Another step was half done, so this step was planned from an outdated cursor. */
-async function resumedInstead(deps: Deps): Promise<StepResult> {
+async function resumedInstead(deps: StepDeps): Promise<StepResult> {
   await readCursor(deps);
   return notTaken;
 }
 
 /** Undefined if another process has done it meanwhile. */
-async function carryOn(deps: Deps, id: string, step: LongStep): Promise<Done | undefined> {
+async function carryOn(deps: StepDeps, id: string, step: LongStep): Promise<Done | undefined> {
   const { expected, next, charges } = step;
+  const steps = step.isKept === true ? '+' : '';
   const done: Done = { ended: [], orders: [] };
   let rest: readonly Ending[] = step.endings;
   while (rest.length > 0) {
     const left: Ending[] = [];
     for (const endings of pages(rest, mostEndings)) {
-      const reply = await call(deps, { ...nothing, endings }, { expected, stands: id });
+      const reply = await call(deps, { ...nothing, endings }, { expected, stands: id, steps });
       const [code, , , , contested] = reply;
       if (code !== replies.done) return undefined;
       note(done, endedOf(deps, endings, reply), reply);
@@ -153,13 +167,13 @@ async function carryOn(deps: Deps, id: string, step: LongStep): Promise<Done | u
     }
     rest = left;
   }
-  const [code] = await call(deps, { ...nothing, charges }, { expected, stands: id, next });
+  const [code] = await call(deps, { ...nothing, charges }, { expected, stands: id, next, steps });
   return code === replies.done ? done : undefined;
 }
 
 /** The reservations that a call has ended, from their records at that moment. */
 function endedOf(
-  { chainId }: Deps,
+  { chainId }: StepDeps,
   endings: readonly Ending[],
   [, , , , , ended]: readonly unknown[],
 ): readonly Reservation[] {
@@ -191,16 +205,18 @@ type Terms = {
   readonly next?: string;
   readonly stands?: string;
   readonly begins?: { readonly id: string; readonly body: string };
+  /** `+`: the step is kept. A number: the steps that ended after this block are forgotten. */
+  readonly steps: '+' | '' | number;
 };
 
-async function call(deps: Deps, parts: Parts, terms: Terms): Promise<readonly unknown[]> {
+async function call(deps: StepDeps, parts: Parts, terms: Terms): Promise<readonly unknown[]> {
   const { link, chain, scripts, ledgerBytes } = deps;
   const records = await readRecords(
     link,
     chain,
     parts.endings.map(([member]) => member),
   );
-  const names = new Set<string>();
+  const names = new Set<string>(takenNames);
   for (const [i, record] of records.entries())
     if (record !== undefined) for (const name of keysOf(record, parts.endings[i]![0])) names.add(name);
   for (const charge of parts.charges) addNames(names, { limits: [counterName(charge)] });
@@ -236,6 +252,7 @@ async function call(deps: Deps, parts: Parts, terms: Terms): Promise<readonly un
     restored.length,
     parts.charges.length,
     parts.balances.length,
+    terms.steps,
     ...parts.endings.flatMap(([member, how, term]) => [splitMember(member).paymasterId, member, how, term]),
     ...restored.flatMap(({ operation, paymasterId, record }) => [
       paymasterId,

@@ -13,6 +13,8 @@ import type { AddressKey } from '../../../core/units/address.js';
  *     {1}:cursor        text    block up to which events are settled
  *     {1}:step          text    id of a step of the follower that is carried out in several calls; with
  *     {1}:step-body     text    what it does
+ *     {1}:taken         zset    the last steps of the follower, see taken-steps-lua.ts; with
+ *     {1}:taken-parts   hash    what they have ended and charged
  *     {1}:g:ID          text    newest generation seen of a fence, "suspended:GENERATION" while it is suspended
  *     {1}:suspended     set     IDs that are suspended
  *     {1}:c:COUNTER     number  used and reserved; of a limit until its window has ended, of a hold while it is above 0
@@ -39,6 +41,7 @@ export type ChainKeys = {
   readonly cursor: string;
   readonly step: string;
   readonly stepBody: string;
+  readonly taken: readonly [steps: string, parts: string];
   readonly suspended: string;
   readonly accounts: string;
   readonly expiries: string;
@@ -60,6 +63,7 @@ export function chainKeys(storePrefix: string, chainId: number, processId: strin
     cursor: `${prefix}cursor`,
     step: `${prefix}step`,
     stepBody: `${prefix}step-body`,
+    taken: [`${prefix}${takenNames[0]}`, `${prefix}${takenNames[1]}`],
     suspended: `${prefix}suspended`,
     accounts: `${prefix}accounts`,
     expiries: `${prefix}x`,
@@ -69,6 +73,8 @@ export function chainKeys(storePrefix: string, chainId: number, processId: strin
     head: [epoch, `${prefix}seen`, `${prefix}sequence`, `${prefix}w:${processId}`],
   };
 }
+
+export const takenNames = ['taken', 'taken-parts'] as const;
 
 export const ledgerNames = ['ledger', 'ledger-bytes', 'ledger-gaps'] as const;
 

@@ -4,6 +4,7 @@ import { noMetrics } from '../../../core/metrics.js';
 import type { FollowerLease } from '../../../core/policy/follower-lease.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
 import { createMemoryEpochMirror, type UsageRecovery } from '../../../core/usage/epoch.js';
+import type { TakenStep } from '../../../core/usage/taken-step.js';
 import type {
   AccountBalance,
   AccountId,
@@ -50,6 +51,7 @@ import { listOf, textsOf } from '../../redis/reply.js';
 import { orderOf } from '../../../core/usage/order.js';
 import { replies, type Script } from './script.js';
 import { addBalanceScript, forgetAccountsScript, noteGenerationsScript, suspendScript } from './scripts.js';
+import { readTakenSteps } from './taken-steps.js';
 import { TurnBatch } from './turn-batch.js';
 import type { RedisUsageOptions, RedisUsageStore } from './usage-options.js';
 
@@ -286,6 +288,10 @@ class RedisStore implements RedisUsageStore {
       if (recordsAnything(step)) await this.feed.list(step.chainId);
       return advance(this.#stepDeps(step.chainId), step);
     });
+  }
+
+  takenSteps(chainId: number): Promise<readonly TakenStep[]> {
+    return this.#counted(() => readTakenSteps(this.#stepDeps(chainId)));
   }
 
   async addBalance(chainId: number, account: AccountBalance): Promise<void> {

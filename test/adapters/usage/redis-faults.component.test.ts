@@ -312,6 +312,7 @@ test('a user with only the needed rights is enough, and its password is read fro
   expect(await store.accounts(chainId)).toMatchObject([{ reserved: 1 }]);
   const step = aStep({ settled: [{ key: request.key, actualCost: gwei(1) }] });
   expect(await store.advance(step)).toMatchObject({ isTaken: true });
+  expect(await store.takenSteps(chainId)).toMatchObject([{ ended: [{ how: 'settled', actualCost: 1 }] }]);
   for (const kind of ['commit', 'finalize', 'commit'] as const)
     expect(await store.reserve({ ...request, phase: { kind, commitment: aHash(7) } })).toEqual(reserved);
   clock.advance(60_000);

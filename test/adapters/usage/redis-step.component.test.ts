@@ -161,6 +161,10 @@ test('a long step that is broken off is carried on by whichever process comes ne
     { used: operations, reserved: 0 },
   ]);
   expect(await watching.advance(step)).toEqual({ isTaken: false });
+  const [kept, ...others] = await watching.takenSteps(chainId);
+  expect(new Set(kept?.ended.map(({ reservation }) => reservation.key))).toEqual(new Set(keys));
+  expect(kept?.charges).toEqual(step.charges);
+  expect(others).toEqual([]);
   expect(await recordsOf(watching.feed)).toEqual([
     { reservation: 'id-0', text: 'taken back' },
     ...keys.map(({ nonce }) => ({ reservation: `id-${nonce}`, text: `settled ${nonce}` })),

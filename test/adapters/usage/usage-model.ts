@@ -23,6 +23,7 @@ import type {
   UsageStore,
   StepResult,
 } from '../../../core/usage/usage-store.js';
+import type { EndedReservation, TakenStep } from '../../../core/usage/taken-step.js';
 import type { Clock, EpochMs, EpochSeconds } from '../../../core/units/time.js';
 import type { Gwei } from '../../../core/units/wei.js';
 
@@ -43,6 +44,7 @@ type ChainState = {
   suspended: string[];
   balances: (AccountId & { readonly balance: Gwei; readonly readAt: EpochMs })[];
   cursor: Cursor | undefined;
+  taken: TakenStep[];
   records: AddedRecord[];
 };
 
@@ -209,12 +211,17 @@ export class UsageModel implements UsageStore {
   async advance(step: FollowerStep): Promise<StepResult> {
     const chain = this.#chain(step.chainId);
     if (JSON.stringify(chain.cursor) !== JSON.stringify(step.expected)) return { isTaken: false };
-    const ended: Live[] = [];
-    const end = (own: Live, text: string | undefined): void => {
+    const ended: EndedReservation[] = [];
+    const end = (
+      own: Live,
+      text: string | undefined,
+      how: EndedReservation['how'],
+      actualCost?: Gwei,
+    ): void => {
       remove(chain, own);
       const signed = signedOf(own);
       if (signed === undefined) return;
-      ended.push(signed);
+      ended.push({ reservation: signed, how, actualCost });
       if (text !== undefined) chain.records.push({ reservation: own.recordId, text });
     };
     for (const { recordId, text } of step.restoredRecords ?? [])
@@ -241,21 +248,31 @@ export class UsageModel implements UsageStore {
       const own = first(key);
       if (own === undefined) continue;
       if (actualCost !== undefined) this.#spend(chain, own, actualCost);
-      end(own, record);
+      end(own, record, 'settled', actualCost);
     }
     for (const { key, validUntil, record } of step.released) {
       const own = first(key);
-      if (own !== undefined && (validUntil === undefined || own.validUntil <= validUntil)) end(own, record);
+      if (own !== undefined && (validUntil === undefined || own.validUntil <= validUntil))
+        end(own, record, 'released');
     }
     for (const { key, record } of step.forfeited) {
       const own = first(key);
       if (own === undefined) continue;
       this.#spend(chain, own, Number.POSITIVE_INFINITY);
-      end(own, record);
+      end(own, record, 'forfeited');
     }
     for (const charge of step.charges) chain.booked.push(charge satisfies Charge);
     for (const read of step.balances) setBalance(chain, read);
-    return { isTaken: true, ended };
+    const { takesBackAfter, expected: from, next, charges } = step;
+    const isMoved = JSON.stringify(from) !== JSON.stringify(next);
+    if (takesBackAfter !== undefined)
+      chain.taken = chain.taken.filter((one) => one.next.blockNumber <= takesBackAfter);
+    else if (isMoved || ended.length + charges.length > 0) chain.taken.push({ from, next, ended, charges });
+    return { isTaken: true, ended: ended.map(({ reservation }) => reservation) };
+  }
+
+  async takenSteps(chainId: number): Promise<readonly TakenStep[]> {
+    return this.#chain(chainId).taken;
   }
 
   async addBalance(chainId: number, { balance, readAt, ...id }: AccountBalance): Promise<void> {
@@ -363,6 +380,7 @@ export class UsageModel implements UsageStore {
       balances: [],
       cursor: undefined,
       records: [],
+      taken: [],
     };
     this.#chains.set(chainId, empty);
     return empty;

@@ -135,6 +135,7 @@ test('a leader that finds the usage data lost recovers them, and then follows ag
     reservations: (...asked) => it.usage.reservations(...asked),
     liveCount: (id) => it.usage.liveCount(id),
     advance: (step) => it.usage.advance(step),
+    takenSteps: (id) => it.usage.takenSteps(id),
     addBalance: (...asked) => it.usage.addBalance(...asked),
     accounts: (id) => it.usage.accounts(id),
     forgetAccounts: (...asked) => it.usage.forgetAccounts(...asked),

@@ -15,7 +15,7 @@ import type {
 import { parseAddress, type AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
-import { ChainFollower } from '../../../server/follower/chain-follower.js';
+import { ChainFollower, type ChainFollowerDeps } from '../../../server/follower/chain-follower.js';
 import {
   aLimit,
   anAddress,
@@ -83,9 +83,10 @@ export async function aFollowed(config: ChainConfig = aChainConfig(), openUsage 
   const lines: LogLine[] = [];
   let accounts: readonly AccountId[] = [{ contract, fundingAddress: funding }];
   let current = config;
-  const create = (of: UsageStore = usage) =>
+  const create = (of: UsageStore = usage, ledger?: ChainFollowerDeps['ledger']) =>
     new ChainFollower({
       usage: of,
+      ...(ledger === undefined ? {} : { ledger }),
       chainId,
       current: () => ({
         config: current,
@@ -114,6 +115,8 @@ export async function aFollowed(config: ChainConfig = aChainConfig(), openUsage 
     lines,
     follower,
     create,
+    /** A follower that does not find the steps of others, as after a release that does not keep them. */
+    createForgetful: () => create({ ...usage, takenSteps: async () => [] }),
     /** The platform's wallets, followed also while nothing is promised from them. */
     watch: (more: readonly AccountId[]) => {
       accounts = more;

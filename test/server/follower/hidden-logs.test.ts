@@ -164,7 +164,7 @@ describe('a nonce that is promised once more after its operation was settled', (
     await it.follower.round();
     await promiseAgain(2);
     expire();
-    expect(await it.create().round()).toMatchObject({ settled: 0, released: 0, forfeited: 1 });
+    expect(await it.createForgetful().round()).toMatchObject({ settled: 0, released: 0, forfeited: 1 });
     expect(await usedOf(it)).toEqual([2, 140]);
   });
 });

@@ -117,7 +117,7 @@ describe('a chain that is shorter than the settled height', () => {
     it.chain.reorganise(6);
     it.chain.mine({ time: it.chain.time + 500 });
     it.chain.mineEmpty(2);
-    await it.create().round();
+    await it.createForgetful().round();
     expect((await cursor())?.blockNumber).toBe(it.chain.height - 2);
   });
 
@@ -126,7 +126,7 @@ describe('a chain that is shorter than the settled height', () => {
     await it.follower.round();
     const before = await cursor();
     it.chain.reorganise(6);
-    const follower = it.create();
+    const follower = it.createForgetful();
     it.clock.advance(aDayMs);
     expect(await follower.round()).toMatchObject({ waitsAt: before });
     it.pass(30);
@@ -164,7 +164,7 @@ test('an operation that a rescan shows once more is not charged to a later promi
   expect(await usedOf(it)).toEqual([2, 140]);
   it.chain.reorganise(height);
   it.pass(4);
-  const restarted = it.create();
+  const restarted = it.createForgetful();
   expect(await restarted.round()).toMatchObject({ settled: 0, unattributed: 0 });
   expect(it.lines.map(({ message }) => message)).toContain(
     'chain is scanned again from before the settled block',

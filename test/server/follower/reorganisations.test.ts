@@ -1,5 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { DomainError } from '../../../core/errors.js';
+import { parseRecord } from '../../../core/ledger/record-text.js';
+import type { UsageStore } from '../../../core/usage/usage-store.js';
+import { createRecordIds } from '../../../server/ledger/record-ids.js';
 import {
   aDigest,
   chainId,
@@ -180,7 +183,7 @@ describe('reorganisations', () => {
     expect(await lossesOf(it)).toEqual([70, 70]);
   });
 
-  test('after a restart removed blocks are unknown: counted amounts stay, and no operation is strange', async () => {
+  test('after a restart removed blocks are taken back all the same', async () => {
     await it.usage.reserve(aPromise(100));
     const before = it.chain.height;
     it.chain.mine({ operations: [anOperation(40)] });
@@ -190,7 +193,84 @@ describe('reorganisations', () => {
     it.pass(2);
     it.chain.mine({ operations: [anOperation(95)] });
     it.pass(2);
-    expect(await it.create().round()).toMatchObject({ restored: 0, settled: 0, unattributed: 0 });
+    const restarted = it.create();
+    expect(await restarted.round()).toMatchObject({ restored: 1, settled: 0 });
+    expect(await usedOf(it)).toEqual([1, 100]);
+    expect(await restarted.round()).toMatchObject({ settled: 1, unattributed: 0 });
+    expect(await usedOf(it)).toEqual([1, 95]);
+    expect(await it.usage.suspended(chainId)).toEqual([]);
+  });
+
+  test('a follower that takes over takes back what others settled, also at the same block, and losses', async () => {
+    it = await aFollowed(aChainConfig({ confirmations: 0 }));
+    // Each with a nonce key of its own.
+    const [inTokens, sponsored] = [1n << 64n, 2n << 64n];
+    await it.usage.reserve(aPromise(100, { promise: { validUntil: seconds(300) } }));
+    await it.usage.reserve(aPromise(100, { key: { nonce: inTokens }, promise: { mode: 'ERC20' } }));
+    await it.usage.reserve(aPromise(100, { key: { nonce: sponsored } }));
+    const before = it.chain.height;
+    const operations = [anOperation(40, { nonce: inTokens }), anOperation(50, { nonce: sponsored })];
+    it.chain.mine({ operations });
+    it.pass(1);
+    expect(await it.follower.round()).toMatchObject({ settled: 2 });
+    it.chain.time = seconds(400);
+    it.clock.advance(400_000);
+    expect(await it.create().round()).toMatchObject({ released: 1 });
+    expect(await usedOf(it)).toEqual([1, 50]);
+    expect(await lossesOf(it)).toEqual([40, 40]);
+    it.chain.reorganise(before);
+    it.pass(2);
+    expect(await it.follower.round()).toMatchObject({ restored: 3 });
+    expect(await lossesOf(it)).toEqual([0, 0]);
+    expect(await usedOf(it)).toEqual([2, 200]);
+  });
+
+  test('a follower that takes over records that settlements of others are taken back', async () => {
+    const ledger = { ids: createRecordIds(it.clock), organisationOf: () => 'acme' };
+    const added: unknown[] = [];
+    const note = (recordId: string | undefined, text: string | undefined) => {
+      if (text !== undefined) added.push([recordId, parseRecord(text)?.kind]);
+    };
+    const usage: UsageStore = {
+      ...it.usage,
+      advance: async (step) => {
+        const result = await it.usage.advance(step);
+        for (const { recordId, text } of step.restoredRecords ?? []) note(recordId, text);
+        for (const { record } of step.settled) note('first', record);
+        return result;
+      },
+    };
+    await it.usage.reserve(aPromise(100, { record: { id: 'first', text: 'decision' } }));
+    const before = it.chain.height;
+    it.chain.mine({ operations: [anOperation(40)] });
+    it.pass(2);
+    await it.create(usage, ledger).round();
+    it.chain.reorganise(before);
+    it.pass(2);
+    it.chain.mine({ operations: [anOperation(95)] });
+    it.pass(2);
+    const other = it.create(usage, ledger);
+    await other.round();
+    await other.round();
+    expect(added).toEqual([
+      ['first', 'settlement'],
+      ['first', 'reversal'],
+      ['first', 'settlement'],
+    ]);
+  });
+
+  test('without the steps removed blocks are unknown: counted amounts stay, and no operation is strange', async () => {
+    await it.usage.reserve(aPromise(100));
+    const before = it.chain.height;
+    it.chain.mine({ operations: [anOperation(40)] });
+    it.pass(2);
+    await it.follower.round();
+    it.chain.reorganise(before);
+    it.pass(2);
+    it.chain.mine({ operations: [anOperation(95)] });
+    it.pass(2);
+    const restarted = it.createForgetful();
+    expect(await restarted.round()).toMatchObject({ restored: 0, settled: 0, unattributed: 0 });
     expect(await usedOf(it)).toEqual([1, 40]);
     expect(await it.usage.suspended(chainId)).toEqual([]);
   });
