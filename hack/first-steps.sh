@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs the commands of docs/first-steps-kubernetes.md as they are pasted, on the cluster of the current context, and says
 # how long each section took. Sections that need kind are left out: the images must be on the nodes. Everything that it
-# made is removed in the end, and nothing of it may be there before.
+# made is removed at the end, and nothing of it may be there before.
 set -eu
 cd "$(dirname "$0")/.."
 HELM=$(sh hack/helm/build.sh)

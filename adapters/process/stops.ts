@@ -1,4 +1,4 @@
-/** Stop functions of what was started, run in reverse order. Each runs once, also when one before it fails. */
+/** Stop functions of the started parts, run in reverse order. Each runs once, also when one before it fails. */
 export type Stops = {
   readonly add: (stop: () => Promise<void> | void) => void;
   /** Resolves when all have run; throws the first error afterwards. May be called twice. */

@@ -217,7 +217,7 @@ export class UsageEpochs implements UsageRecovery {
     await this.#raiseQuietly();
   }
 
-  /** Raises the copies to what this process has seen, and reduces a longest expiry that is no longer needed. */
+  /** Raises the copies to the sequences that this process has seen, and reduces a longest expiry that is no longer needed. */
   async raise(): Promise<void> {
     const now = this.#clock.now();
     const marks = new Map<number, EpochMark>();
@@ -298,7 +298,7 @@ export class UsageEpochs implements UsageRecovery {
   }
 
   /**
-   * When a loss is noticed, the copy is raised at once to what this process has seen. Otherwise that knowledge would
+   * When a loss is noticed, the copy is raised at once to the sequence that this process has seen. Otherwise that knowledge would
    * end with the process, and the same old data, restored once more, would then look as if they had never been lost.
    * Returns the copy as it is afterwards. Throws UNAVAILABLE.
    */

@@ -21,7 +21,7 @@ export const conditionReasons = {
     NameConflict: no('An older or already programmed object uses the name or address.'),
     NoOrganisation: no('No Organisation names this namespace.'),
     FundingNotProven: no(
-      'Nothing shows that the funding wallet agreed; nothing is signed until something does.',
+      'There is no proof that the funding wallet agreed; nothing is signed until there is one.',
     ),
     ChainNotAllowed: no('The Organisation may not use this chain.'),
     QuotaExceeded: no('A quota of the Organisation is used up by older objects.'),
@@ -40,10 +40,10 @@ export const conditionReasons = {
     SignerNotFound: no('No key is mounted under the file name of a profile.'),
   },
   Programmed: {
-    Programmed: yes('What is served contains this object as it stands.'),
+    Programmed: yes('The served config contains this object as it is.'),
     NotAccepted: no('Accepted or ResolvedRefs is False; see its message.'),
     TooLarge: no(
-      'Contracts and methods are over their bound; of them those are served that fitted last and are still wanted.',
+      'There are too many contracts and methods: those that fitted last and are still wanted are served.',
     ),
     StoreRejected: no('The config store refused the compiled form.'),
     Pending: unknown('Waits for the Paymaster or Chain that it belongs to.'),
@@ -57,10 +57,10 @@ export const conditionReasons = {
     NotFunded: no('There is no funding wallet.'),
     NoCode: no('The contract has no code on the chain; see ContractCode.'),
     NoAccess: no(
-      'The namespace is not there for a minute, or the dashboard may not work in it; see DashboardAccess.',
+      'The namespace has been missing for a minute, or the dashboard may not work in it; see DashboardAccess.',
     ),
     SecretNotWritten: no(
-      'The Secret of writeConnectionSecretToRef is not written for a minute; see ConnectionSecret.',
+      'The Secret of writeConnectionSecretToRef has not been written for a minute; see ConnectionSecret.',
     ),
     SignerNotAuthorized: no('The contract does not accept the signer.'),
     ChainNotReady: no('The profile of the chain is not usable; see the Chain.'),
@@ -79,14 +79,14 @@ export const conditionReasons = {
       'A limit that all users share is full: a request was refused by it in the last five minutes.',
     ),
     WebhookFailing: no(
-      'A webhook does not answer, and its policy refuses then: a request was refused in the last five minutes.',
+      'A webhook does not answer and its policy then refuses: a request was refused in the last five minutes.',
     ),
     TokensUnpriced: yes(
       'Sponsorships are signed; payments in some tokens are refused, which have had no usable price for a minute.',
     ),
     Unknown: unknown('Not checked against the chain yet.'),
     ContractUnusable: no(
-      'Its chain has said twice that what is signed cannot be mined, so nothing is signed; the message says why.',
+      'Its chain has shown twice that signed data could not be mined, so nothing is signed; the message says why.',
     ),
   },
   Funded: {
@@ -169,7 +169,7 @@ export const conditionReasons = {
     Unknown: unknown('The contract was not asked yet, or does not answer.'),
   },
   UsageStoreLost: {
-    Kept: no('The usage store holds what was promised and used.'),
+    Kept: no('The usage store holds every promise and every used amount.'),
     Lost: yes(
       'The usage store has lost its data or came back with old ones, so nothing is signed until every promise made before has expired. Then limits refuse with USAGE_LOST until their window turns or they are updated. A backup does not help: it lacks the latest promises. Find out what emptied or replaced the store.',
     ),
@@ -196,7 +196,7 @@ export const conditionReasons = {
       'The contract takes tokens after the call, which may move them away: payments draw on tokenLossBudget.',
     ),
     NoRefunds: no(
-      'The treasury does not allow the contract to give back what it took too much of every fee token: payments in the others are taken after the call.',
+      'The treasury does not allow the contract to refund the excess in every fee token: payments in the tokens left out are taken after the call.',
     ),
     Unknown: contractNotAsked,
   },
@@ -205,7 +205,7 @@ export const conditionReasons = {
     BudgetLow: yes(
       'Operations that paid no token cost more than half of tokenLossBudget: payments that are not taken in validation become few for the day.',
     ),
-    Unknown: unknown('No server has reported yet what token payments have lost.'),
+    Unknown: unknown('No server has reported losses of token payments yet.'),
   },
   DataFeeUsable: {
     Usable: { status: 'True', text: 'The chain says what it charges for posted data.' },
@@ -228,7 +228,7 @@ export const conditionReasons = {
     SymbolMismatch: no('The token on chain has another symbol than spec.symbol.'),
     Unreachable: no('The source, or the chain, does not answer.'),
     Reverted: no('The feed or the token refuses to answer.'),
-    Malformed: no('The source answers something else than a price.'),
+    Malformed: no('The source answers something other than a price.'),
     OutOfRange: no('The source answers zero, a negative or an implausible price.'),
     Incomplete: no('The newest round of the feed has no answer.'),
     Unknown: unknown('The source was not asked yet.'),

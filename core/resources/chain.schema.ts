@@ -54,7 +54,7 @@ const profile = object<ProfileSpec>(
     required: {
       version: version('Name by which a Paymaster chooses this profile, e.g. "2.0.0".'),
       layout: choice(
-        'How the contract reads paymasterAndData. vendor-1.1.0: EntryPoint 0.6, a balance for each funding wallet; for accounts that are on 0.6 already. vendor-2.x: EntryPoint 0.7, the same; choose it where several teams pay from wallets of their own. singleton-0.6, -0.7, -0.8: one contract for both modes, one deposit for all; choose it where the platform pays, for token payments that are taken in validation, and for EntryPoint 0.8. verifying-0.7: the reference contract of EntryPoint 0.7, sponsorships only, one deposit for all; the smallest. verifying-0.9, hybrid-0.9: our contracts for EntryPoint 0.9, like verifying-0.7 and vendor-2.x. openzeppelin-0.7, -0.8, -0.9: PaymasterSigner of OpenZeppelin with an ECDSA signer, sponsorships only, one deposit for all; needs options.openZeppelin. Signing keys: singleton contracts accept several at once, vendor, hybrid-0.9 and verifying-0.9 contracts one that can be changed, verifying-0.7 the one of its constructor, so that a new key is a new contract; openzeppelin contracts as their deployer chose. It must be the layout of what is deployed: condition HashMatches says whether it is.',
+        'How the contract reads paymasterAndData. vendor-1.1.0: EntryPoint 0.6, a balance for each funding wallet; for accounts that are on 0.6 already. vendor-2.x: EntryPoint 0.7, the same; choose it where several teams pay from wallets of their own. singleton-0.6, -0.7, -0.8: one contract for both modes, one deposit for all; choose it where the platform pays, for token payments that are taken in validation, and for EntryPoint 0.8. verifying-0.7: the reference contract of EntryPoint 0.7, sponsorships only, one deposit for all; the smallest. verifying-0.9, hybrid-0.9: our contracts for EntryPoint 0.9, like verifying-0.7 and vendor-2.x. openzeppelin-0.7, -0.8, -0.9: PaymasterSigner of OpenZeppelin with an ECDSA signer, sponsorships only, one deposit for all; needs options.openZeppelin. Signing keys: singleton contracts accept several at once, vendor, hybrid-0.9 and verifying-0.9 contracts one that can be changed, verifying-0.7 the one of its constructor, so that a new key is a new contract; openzeppelin contracts as their deployer chose. It must be the layout of the deployed contract: condition HashMatches says whether it is.',
         layoutIds,
       ),
       entryPoint: address(
@@ -154,7 +154,7 @@ const profile = object<ProfileSpec>(
         'Mode ERC20: refuse payments that the contract cannot take in validation, i.e. those that draw on tokenLossBudget. An approve in the same operation is too late then. Default false.',
       ),
       tokenLossBudget: coins(
-        'Mode ERC20: what operations that were mined and paid no token may cost in a day (UTC), in native coins. Payments that are not taken in validation are signed only while those under way and the losses of the day stay within it. Zero stops them, e.g. "0.5". Default "0.1".',
+        'Mode ERC20: the most that operations which were mined and paid no token may cost in a day (UTC), in native coins. Payments that are not taken in validation are signed only while the unmined ones and the losses of the day stay within it. Zero stops them, e.g. "0.5". Default "0.1".',
       ),
     },
   },

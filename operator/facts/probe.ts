@@ -189,7 +189,7 @@ function contractsOf(
   return [sponsoring, paidInTokens];
 }
 
-/** The contract's own hash of an operation, or its EIP-712 domain if it shows no more than that. */
+/** The contract's own hash of an operation, or its EIP-712 domain if it shows only that. */
 function sponsoredHashCall(
   { domainCall, getHashCall, hash }: SponsorshipCodec,
   terms: SponsorshipTerms,

@@ -38,7 +38,7 @@ export function confirm(standing: Standing, answer: Usability, now: EpochMs): St
   if (answer === settled) return { settled, ...(changedAt === undefined ? {} : { changedAt }) };
   if (doubt?.answer !== answer) return { ...standing, doubt: { answer, since: now } };
   if (now < dueAt(doubt.since, changedAt)) return standing;
-  // That all is well when the operator begins to ask is no change: it must not delay a stop.
+  // A first answer that all is well is not a change: it must not delay a stop.
   const isChange = settled !== undefined || answer !== 'usable';
   return { settled: answer, ...(isChange ? { changedAt: now } : {}) };
 }

@@ -79,7 +79,7 @@ export type Draft<Terms> = {
 
 /** What the second phase decides again: the commit has simulated exactly this operation, and asked the webhooks about it. */
 export type Finalize<C extends Case, Terms extends Window> = {
-  /** Steps that cost nothing: they wait for what is not remembered yet, at most. */
+  /** Steps that cost nothing: at most they wait for a fact that is not cached yet. */
   readonly steps: readonly Step<C>[];
   /** The draft of data that a commit has answered, with its window. Undefined for bytes that are not such data. */
   readonly redraft: (on: C, op: FinalUserOperation, committed: Hex, now: EpochMs) => Draft<Terms> | undefined;

@@ -42,7 +42,7 @@ const modeMembers = {
   },
 };
 
-/** JSON Schemas of what callers send, and of the texts in both directions. */
+/** JSON Schemas of the parameters, and of the texts that parameters and answers share. */
 export const paramSchemas: Readonly<Record<string, JsonSchema>> = {
   Address: { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' },
   Bytes: { type: 'string', pattern: '^0x([0-9a-fA-F]{2})*$' },

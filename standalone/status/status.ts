@@ -63,7 +63,7 @@ export type SpentStatus = {
   readonly sponsored: number;
   readonly refused: number;
   readonly mined: number;
-  /** In coins: the exact cost of what was mined. */
+  /** In coins: the exact cost of mined operations. */
   readonly spent: string;
 };
 

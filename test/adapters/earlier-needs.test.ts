@@ -17,7 +17,7 @@ const aRequest = (target: number, overrides: Partial<EstimateRequest> = {}): Est
   ...overrides,
 });
 
-test('operations of one kind share what was seen, whoever sends them; others do not', () => {
+test('operations of one kind share their needs, also of different senders; others do not', () => {
   const earlier = createEarlierNeeds();
   const needs = { callGas: 40_000n, preOpGas: 60_000n };
   earlier.note(aRequest(1), needs);

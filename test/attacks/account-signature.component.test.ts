@@ -289,7 +289,7 @@ describe.each(stores)('on %s', (store) => {
     expect(reasonOf(await finalize(signed, committed))).toBe('COMMIT_NOT_OPEN');
   });
 
-  test('a newer commit of the same account replaces the older one, whoever asked for it', async () => {
+  test('a newer commit of the same account replaces the older one, also when somebody else asked for it', async () => {
     const { account, op } = await operation();
     const committed = await commit(op, 'field');
     await commit({ ...op, maxFeePerGas: op.maxFeePerGas - 1n }, 'field');

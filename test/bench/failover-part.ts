@@ -44,7 +44,7 @@ async function loseLeader(
   const identity = await holder(transport);
   const leader = operators.find(({ name }) => identity.startsWith(`${name}_`));
   if (leader === undefined)
-    throw new Error(`the lease is held by "${identity}", which is no operator of this bench`);
+    throw new Error(`the lease is held by "${identity}", which is not an operator of this bench`);
   const ended = leader.ended();
   const lostAt = performance.now();
   leader.signal(loss);

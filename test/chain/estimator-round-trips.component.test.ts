@@ -37,7 +37,7 @@ describe.each(versions)('EntryPoint %s', (version) => {
     const first = await estimator.estimate(await aRequest(account, 'burn', 5));
     node.plan(3);
     expect(await estimator.estimate(await aRequest(account, 'burn', 5))).toEqual(first);
-    // As long, to the same contract, with other needs: what was expected is too little.
+    // As long, to the same contract, with other needs: the expected gas is too little.
     node.plan(3, withRaised);
     const heavier = await estimator.estimate(await aRequest(account, 'burn', 40));
     expect(heavier.callGasLimit).toBeGreaterThan(first.callGasLimit);

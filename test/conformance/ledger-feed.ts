@@ -78,7 +78,7 @@ export function ledgerFeedConformance(implementation: string, create: () => Prom
       expect(await waiting).toEqual([]);
     });
 
-    test('what is acknowledged does not come back, whoever reads; the rest does', async () => {
+    test('acknowledged records do not come back to any reader; the rest does', async () => {
       await add(6);
       const read = await it.feed.read(4, 0);
       await it.feed.acknowledge([read[0]!, read[2]!]);
@@ -140,7 +140,7 @@ export function ledgerFeedConformance(implementation: string, create: () => Prom
       expect(entries.map(({ reservation }) => reservation)).toEqual([idOf(1), undefined, undefined, idOf(4)]);
     });
 
-    test('an offer beyond half of the room is refused as a whole; what is signed is still added', async () => {
+    test('an offer beyond half of the room is refused as a whole; records of signatures are still added', async () => {
       await add(3, 6_000);
       await expect(it.feed.offer(chainId, ['{"n":0}', 'x'.repeat(4_000)])).rejects.toMatchObject({
         code: 'UNAVAILABLE',

@@ -483,7 +483,7 @@ async function changeRelease(world: World, nodes: Nodes, wallet: WalletPod, rpcU
   await underLoad(world, wallet, rpcUrl, 'helm rolls back', async () => {
     await tools.helm(['rollback', release, `--namespace=${system}`, '--wait', '--timeout=180s']);
   });
-  await report.step('what was before is in the pods again', () => expectLogLevel(tools, 'info'));
+  await report.step('the former settings are in the pods again', () => expectLogLevel(tools, 'info'));
   await report.step('helm test once more', test);
 }
 

@@ -116,7 +116,7 @@ export function createMemoryLedger(): Ledger {
     const ended = new Set<string>();
     for (const { record, reservation } of entries.values()) {
       if (record.kind === 'funds') continue;
-      // A settlement may name none: it belongs to whom its decisions belong to.
+      // A settlement may name none: it belongs to the organisation of its decisions.
       const isForeign = organisation !== undefined && record.organisation !== organisation;
       if (isForeign && record.kind !== 'settlement') continue;
       if (record.kind === 'settlement') ended.add(reservation ?? record.id);

@@ -206,7 +206,7 @@ test('a rotated token whose predecessor is refused: the file is read again, and 
   await until('the first token is refused', async () => (await refused()) > 0, patienceMs);
   await put('after-rotation', 'told');
   await until(
-    'it is told of changes',
+    'it hears about changes',
     () => reflector.get(`${namespace}/after-rotation`) !== undefined,
     patienceMs,
   );

@@ -381,7 +381,7 @@ async function finalized(committed: Fields, context?: object): Promise<Fields> {
   return resultOf(await finalize(committed, context));
 }
 
-/** The modes of what was promised to the sender of this test. */
+/** The modes of the promises to the sender of this test. */
 async function promises(): Promise<readonly string[]> {
   const live = await host.usage.reservations(someChainId);
   return live

@@ -39,7 +39,7 @@ test('an account whose operation was mined and paid no token is barred, others a
   const thief = await payers.newAccount();
   for (const account of [honest, thief]) expect((await payers.pay(account)).success).toBe(true);
   // Both have paid, so both may go on.
-  await until('nothing is promised any more', async () => (await metric('paymaster_reservations')) === 0);
+  await until('no reservation is left', async () => (await metric('paymaster_reservations')) === 0);
   for (const account of [honest, thief]) expect((await payers.ask(account)).error).toBeUndefined();
 
   await payers.cheat(thief);

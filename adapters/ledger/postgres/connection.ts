@@ -124,7 +124,7 @@ function begin(mode: Transaction['mode'], timeoutMs: number): string {
     `SET LOCAL lock_timeout = ${Math.min(lockTimeoutMs, timeoutMs)}`,
     `SET LOCAL idle_in_transaction_session_timeout = ${timeoutMs + answerGraceMs}`,
     "SET LOCAL TimeZone = 'UTC'",
-    // A database may be set to answer before a commit is on disk; what is acknowledged must be.
+    // A database may be set to answer before a commit is on disk, but an acknowledged record must be on disk.
     ...(mode === 'write' ? ['SET LOCAL synchronous_commit = on'] : []),
     // A month by policy and day is some megabytes of sums, which would go through files.
     ...(mode === 'read' ? ["SET LOCAL work_mem = '32MB'"] : []),

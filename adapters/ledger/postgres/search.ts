@@ -72,7 +72,7 @@ async function filtersOf(session: Session, query: DecisionQuery, values: Values)
   return filters;
 }
 
-/** The hash of what was signed may not be known until it is mined. */
+/** The hash of a signed operation may be unknown until the operation is mined. */
 async function decisionsMinedAs(session: Session, userOpHash: Hex): Promise<readonly unknown[]> {
   const rows = await session.query(
     `SELECT decision FROM ledger.settlements JOIN ledger.outcomes ON settlement = settlements.id

@@ -19,7 +19,7 @@ export function usageOf(months: readonly MonthFile[], query: UsageQuery): readon
   return query.senders && query.step !== 'month' ? countSenders(months, query, rows) : rows;
 }
 
-/** Cost of mined operations of accounts, whoever asked for them. */
+/** Cost of mined operations by account, regardless of who asked for them. */
 export function spentBy(months: readonly MonthFile[], account: string, range: Range): bigint {
   let spent = 0n;
   for (const month of months) {

@@ -7,7 +7,7 @@ import type { OutboxRecord } from './outbox-row.js';
 export type OutboxOptions = {
   /** After this time what was read and not acknowledged is read again. Default 60,000. */
   readonly claimAfterMs?: number;
-  /** Room for texts in bytes, half of it for what is offered. What is signed may take more. Default 1 GiB. */
+  /** Room for texts in bytes, half of it for offered texts. Records of signatures may take more. Default 1 GiB. */
   readonly budgetBytes?: number;
 };
 

@@ -52,7 +52,7 @@ export class InvalidRequestError extends PaymasterError {}
 export class UnauthorizedError extends PaymasterError {}
 /** The operation fails when it is simulated, or the chain could not simulate it. */
 export class EstimationError extends PaymasterError {}
-/** Too many requests, or too many operations under way: `retryAfterSeconds` says when to ask again. */
+/** Too many requests, or too many unmined operations: `retryAfterSeconds` says when to ask again. */
 export class RateLimitedError extends PaymasterError {}
 /** The service, its chain or the paymaster does not work at the moment. */
 export class NotReadyError extends PaymasterError {}

@@ -48,7 +48,7 @@ export type Paymaster = Partial<Pick<PaymasterActions, 'getPaymasterStubData'>> 
  * A paymaster client for the EntryPoints that the service supports.
  *
  * Unlike viem's `createPaymasterClient` (since 2.57.18) it hands on every field that the service signed, gas limits included, so
- * what is signed is what is sent.
+ * the signed operation is the one that is sent.
  *
  * @example
  * const paymaster = createPaymaster({ url, gasLimits: 'paymaster' });

@@ -2,7 +2,7 @@ import { createNetworks, familyOf, parseNetwork } from './ip-address.js';
 
 /**
  * Decides which addresses a request may reach whose target a customer chose: public unicast only. For IPv4 this is a
- * list of what is not public. For IPv6 it is the reverse: only 2000::/3 is assigned at all, which excludes loopback,
+ * list of the ranges that are not public. For IPv6 it is the reverse: only 2000::/3 is assigned at all, which excludes loopback,
  * link-local, unique local, IPv4-mapped, NAT64 (64:ff9b::/96) and multicast without naming them.
  */
 export type AddressGuard = {

@@ -14,7 +14,7 @@ export function formatCursor({ from, to, before }: Position, query: object): str
   return Buffer.from(JSON.stringify({ from, to, before, query: fingerprint(query) })).toString('base64url');
 }
 
-/** Throws INVALID_INPUT for a text that is no cursor, or the cursor of another query. */
+/** Throws INVALID_INPUT for a text that is not a cursor, or is the cursor of another query. */
 export function parseCursor(text: string, query: object): Position {
   const { from, to, before, query: made } = contentOf(text);
   if (!isTime(from) || !isTime(to) || typeof before !== 'string' || !isRecordId(before))

@@ -35,7 +35,7 @@ export const decisionsEndpoint = endpoint({
     sender: address('Only of this account.'),
     verdict: oneOf('Only with this verdict.', ['sponsored', 'refused', 'committed']),
     reason: oneOf('Only refused for this reason.', Object.keys(refusals) as RefusalReason[]),
-    userOpHash: hash('Only of this operation. Known for what was signed once it is mined.'),
+    userOpHash: hash('Only of this operation. The hash of a signed operation is known once it is mined.'),
     requestId: text(
       'Only of this request: the id in our answer, or the X-Request-Id that the caller sent.',
       128,

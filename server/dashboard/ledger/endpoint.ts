@@ -48,7 +48,7 @@ export type Table = {
   readonly pages: () => AsyncIterable<readonly (readonly unknown[])[]>;
 };
 
-/** Keeps the parameters of an endpoint tied to what its handler is given. */
+/** Keeps the parameters of an endpoint tied to the values that its handler gets. */
 export function endpoint<const P extends Parameters>(row: LedgerEndpoint<P>): LedgerEndpoint {
   return row as unknown as LedgerEndpoint;
 }

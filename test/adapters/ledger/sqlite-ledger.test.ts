@@ -61,7 +61,7 @@ describe('the files of the SQLite ledger', () => {
       limit: 10,
     });
 
-  test('what was stored is there after the ledger is opened again', async () => {
+  test('stored records are there after the ledger is opened again', async () => {
     const directory = aDirectory();
     const decision = aDecision('acme', january);
     const first = await openIn(directory);

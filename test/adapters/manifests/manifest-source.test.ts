@@ -242,7 +242,7 @@ describe('a directory of manifests', () => {
       await until('the second is gone', async () => (await get('brief')) === undefined);
       expect(await get('shop')).toEqual(before);
       write('a.yaml', paymaster('shop'));
-      await until('it is mended', async () => (await get('shop'))?.spec.maxExpirySeconds === undefined);
+      await until('it is corrected', async () => (await get('shop'))?.spec.maxExpirySeconds === undefined);
       expect(problems()).toEqual([]);
     });
 

@@ -139,7 +139,7 @@ test('a server that hangs is answered for within the time limit, and nothing is 
   }
   await until('the store answers again', answers);
   // Requests made meanwhile may be counted or not, but never more than the threshold.
-  await until('the counter is that of what stands', async () => {
+  await until('the counter shows the live reservations', async () => {
     const { limits } = await patient.peek(one(9n));
     expect(limits[0]?.reserved).toBeLessThanOrEqual(3);
     return limits[0]?.reserved === (await patient.reservations(chainId)).length;

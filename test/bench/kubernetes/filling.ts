@@ -61,6 +61,6 @@ async function untilCompiled(compiled: CompiledWatch, size: number): Promise<voi
     const count = compiled.count();
     if (count > seen.count) seen = { count, at: performance.now() };
     else if (performance.now() - seen.at > 120_000)
-      throw new Error(`the operator compiles nothing any more: ${count} of ${size} paymasters are served`);
+      throw new Error(`the operator stopped compiling: ${count} of ${size} paymasters are served`);
   }
 }

@@ -115,7 +115,7 @@ test.each(inTokens)('a token payment of %s has the same terms and the same promi
   );
 });
 
-test('a demand for payment in validation is part of what is signed, and is read from both forms', () => {
+test('a demand for payment in validation is signed, and is read from both forms', () => {
   const { token } = layouts['hybrid-0.9'];
   const demanded = { ...exampleTokenTerms, inAdvance: true as const };
   const data = token!.encode(anExampleOperation, demanded, stubSignature());

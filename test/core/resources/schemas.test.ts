@@ -176,7 +176,7 @@ describe('a problem names field, expectation and value', () => {
       ],
     },
     {
-      name: 'an icon that is no image',
+      name: 'an icon that is not an image',
       kind: 'Paymaster',
       spec: { ...aPaymaster().spec, sponsor: { name: 'Shop', icon: 'data:text/html;base64,PGI+' } },
       want: [

@@ -23,7 +23,7 @@ export type LedgerTraffic = {
   readonly answered: readonly Answered[];
   /** Ids of all requests, also of those that got no data. */
   readonly requestIds: ReadonlySet<string>;
-  /** Requests without data, by what was answered. */
+  /** Requests without data, by their answer. */
   readonly failures: ReadonlyMap<string, number>;
   /** Resolves when each wallet has had one turn, the next kind of operation each. */
   round(): Promise<void>;

@@ -28,7 +28,7 @@ import {
 } from '../../build/configs.js';
 import { anOperation, execute, executeBatch, mintCall } from '../../build/operations.js';
 
-test('what is signed is recorded with its limits, its calls and the most that it can cost', () => {
+test('a signed operation is recorded with its limits, its calls and the most that it can cost', () => {
   const { on, subject, promised, records } = aCase();
   const { id, text } = records.promised(on, subject, 'sponsored', promised);
   expect(parseRecord(text)).toEqual({

@@ -125,7 +125,7 @@ test('a leader that finds the usage data lost recovers them, and then follows ag
   const recovery: UsageRecovery = {
     recover: async (_, acceptedLoss) => {
       if (acceptedLoss !== 'first.1') return 'waiting';
-      // Requests are told of the loss, which needs the chain's head.
+      // Requests learn about the loss, which needs the chain's head.
       if (follower.heads.get(chainId) === undefined) return 'waiting';
       isLost = false;
       return 'recovered';

@@ -45,7 +45,7 @@ test('a record that was stored and not acknowledged is moved again', async () =>
   expect(new Set(world.stored())).toEqual(new Set(['a']));
 });
 
-test('records of a newer release and texts that are none stay in the feed, and the others are stored', async () => {
+test('records of a newer release and texts that are not records stay in the feed, and the others are stored', async () => {
   const newer = JSON.stringify({ v: 99, kind: 'gap', id: 'newer' });
   const world = aWorld([aText('a'), newer, '{"v":1,', 'null', aText('b')]);
   await world.moved(2);

@@ -56,7 +56,7 @@ export function bundlerStandIn(devChain: DevChain, version: EntryPointVersion): 
 const limits = { callGasLimit: '0x493e0', verificationGasLimit: '0x7a120', preVerificationGas: '0xea60' };
 
 function readSigned(wire: unknown, version: EntryPointVersion): SignedUserOp {
-  if (!isRecord(wire)) throw new TypeError('the operation is no object');
+  if (!isRecord(wire)) throw new TypeError('the operation is not an object');
   const op = parseUserOperation(wire, version);
   const { callGasLimit = 0n, verificationGasLimit = 0n, preVerificationGas = 0n } = op;
   return {
