@@ -28,6 +28,7 @@ const errorCodes = [
   'USER_NOT_FOUND',
   'QUOTA_EXCEEDED',
   'LEDGER_OFF',
+  'REPLAY_RUNNING',
   // JSON-RPC.
   'RPC_PARSE_ERROR',
   'RPC_INVALID_REQUEST',

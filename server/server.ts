@@ -16,6 +16,7 @@ import { createDataPlane, type DataPlaneDeps } from './data-plane.js';
 import { renderIndex } from './index-page.js';
 import { connectionLimits, createHttpServer, type HttpServer } from './http/http-server.js';
 import { createInstruments, type Instruments } from './ops/instruments.js';
+import { createReplays } from './replay/replays.js';
 import { createOps } from './ops/ops.js';
 import { isReadyFor, sharedDependency, type CheckReport, type ReadinessCheck } from './ops/readiness.js';
 import { createOpenRpc } from './rpc/openrpc.js';
@@ -132,6 +133,7 @@ export function createServer(deps: ServerDeps): Server {
   async function stop(): Promise<void> {
     isStopping = true;
     await http.stop(drainMs, deps.goodbyeMs);
+    await dashboard?.stop();
     await dataPlane?.stop();
     // Stopped last: until then it answers that this process is alive and not ready.
     await opsHttp?.stop(opsDrainMs);
@@ -164,9 +166,12 @@ function createDashboardRole(deps: ServerDeps, instruments: Instruments) {
   const { configs, messages, usage, clock, log } = deps;
   if (deps.dashboard === undefined || messages === undefined)
     throw new Error('the dashboard role needs resources, master keys and funding messages');
+  const { ledger } = deps.dashboard;
+  const replays = ledger && createReplays({ ledger, clock, log });
   const app: RequestHandler = createDashboard({
     usage,
     ...deps.dashboard,
+    ...(replays === undefined ? {} : { replays }),
     configs,
     fundingMessages: messages,
     clock,
@@ -187,7 +192,7 @@ function createDashboardRole(deps: ServerDeps, instruments: Instruments) {
       clock,
     ),
   ];
-  return { app, checks };
+  return { app, checks, stop: async () => replays?.stop() };
 }
 
 type RequestHandler = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;

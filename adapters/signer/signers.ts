@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '../../core/log.js';
-import type { Signer, Signers } from '../../core/paymaster/signer.js';
+import type { RecoverAddress, Signer, Signers } from '../../core/paymaster/signer.js';
 import { addressOf, type Curve } from './curve.js';
 import { parseKey, readKeyFile } from './key-file.js';
 import type { KeyFileAccess } from './key-file.js';
@@ -57,15 +57,19 @@ export async function loadSigners(options: SignersOptions): Promise<LoadedSigner
       if (!found.has(file)) found.set(file, signers.get(file) ?? signers.get(variableName(file)));
       return found.get(file);
     },
-    recover: (digest, signature, yParity) => {
-      const publicKey = curve.recover(digest, signature, yParity);
-      return publicKey && addressOf(publicKey);
-    },
+    recover: recoverWith(curve),
     list: () => [...signers].map(([name, signer]) => ({ name, signer })),
     reload: async () => {
       signers = await readSigners(curve, options);
       found = new Map();
     },
+  };
+}
+
+export function recoverWith(curve: Pick<Curve, 'recover'>): RecoverAddress {
+  return (digest, signature, yParity) => {
+    const publicKey = curve.recover(digest, signature, yParity);
+    return publicKey && addressOf(publicKey);
   };
 }
 

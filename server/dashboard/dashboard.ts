@@ -68,11 +68,23 @@ export function createDashboard(deps: DashboardDeps): Express {
     throw new DomainError('NOT_FOUND', `There is no ${request.method} ${request.baseUrl}${request.path}`);
   });
   app.use(prefix, answerError(deps));
-  const { usage, ledger } = deps;
+  const { usage, ledger, replays, webhookUrls = {}, quotas = {} } = deps;
+  const proposals = { configs, masterKeys, webhookUrls, quotas };
   app.use(ledgerPrefix, observe(deps), cors(corsOptions));
   app.use(
     ledgerPrefix,
-    createLedgerRouter(ledgerEndpoints, { ledger, usage, configs, resources, clock, authenticator, limit }),
+    createLedgerRouter(ledgerEndpoints, {
+      ledger,
+      replays,
+      proposals,
+      usage,
+      configs,
+      resources,
+      clock,
+      authenticator,
+      limit,
+      bodies,
+    }),
     answerError(deps),
   );
   return app;

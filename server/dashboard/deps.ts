@@ -10,6 +10,7 @@ import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { MasterKeys } from '../../core/secrets.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Instruments } from '../ops/instruments.js';
+import type { Replays } from '../replay/replays.js';
 import type { Parsers } from './parse.js';
 import type { ProgrammedWait } from './programmed.js';
 import type { Turns } from './turns.js';
@@ -18,12 +19,14 @@ import type { Writes } from './writes.js';
 
 export type DashboardDeps = {
   readonly resources: Pick<ResourceStore, 'get' | 'list' | 'apply' | 'delete'>;
-  readonly configs: Pick<ConfigStore, 'findByKey' | 'getLatest' | 'getPaymaster'>;
+  readonly configs: Pick<ConfigStore, 'findByKey' | 'getLatest' | 'getPaymaster' | 'getChain'>;
   readonly fundingMessages: FundingMessages;
   /** Present use of limits and balances. */
   readonly usage: LedgerTools['usage'];
   /** Where decisions and their cost are kept. Default: nowhere, and its endpoints answer 501. */
   readonly ledger?: Ledger;
+  /** Set with `ledger`. */
+  readonly replays?: Replays;
   readonly masterKeys: MasterKeys;
   readonly clock: Clock;
   readonly log: Logger;

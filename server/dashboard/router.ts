@@ -102,7 +102,7 @@ function headerOf(request: Request, name: string): string | undefined {
  * The body counts for its organisation until it is answered. Throws RATE_LIMITED when the organisation holds too much, or
  * the body arrives too slowly.
  */
-async function bodyOf(
+export async function bodyOf(
   request: Request,
   response: Response,
   { admit, limits }: BodyAdmission,

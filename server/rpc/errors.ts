@@ -46,6 +46,7 @@ export const rpcErrors = {
   USER_NOT_FOUND: internal,
   QUOTA_EXCEEDED: internal,
   LEDGER_OFF: internal,
+  REPLAY_RUNNING: internal,
 } as const satisfies Record<ErrorCode, RpcErrorRow>;
 
 /** One failed call, ready to be written: `body` is the JSON text of the `error` member. */

@@ -31,7 +31,7 @@ const core = [
   'config',
 ];
 /** The files beside these folders put them together. */
-const server = ['http', 'ops', 'view', 'ledger', 'follower', 'decision', 'rpc', 'dashboard'];
+const server = ['http', 'ops', 'view', 'ledger', 'follower', 'decision', 'replay', 'rpc', 'dashboard'];
 
 describe.each([
   { folder: 'core', layers: core },

@@ -152,6 +152,7 @@ const accounts: readonly Account[] = [
       ...product(['get', 'list', 'create', 'patch'], tenants, tenant),
       ['delete', 'smartcontracts', tenant],
       ...product(['get', 'list'], ['paymasterconfigs'], system),
+      ['get', 'chainconfigs', system],
       ['get', 'configmaps', system, 'paymaster-master-keys'],
     ],
     mayNot: [

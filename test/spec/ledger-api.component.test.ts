@@ -339,6 +339,8 @@ test('the OpenAPI document describes each of these questions and its answer', as
     getFunds: `/funds?paymasterId=${shop}`,
   };
   for (const { operationId, path, schema, example } of ledgerEndpoints) {
+    // Asked in ledger-replays.component.test.ts.
+    if (path.startsWith('/replays')) continue;
     const item = recordOf(recordOf(document['paths'])[`${ledgerPrefix}${path.replace(':id', '{id}')}`]);
     expect(recordOf(item['get'])['operationId']).toBe(operationId);
     const isValid = ajv.compile(schema);

@@ -4,6 +4,8 @@ import type { ResourceStore } from '../../../core/resources/resource-store.js';
 import type { JsonSchema } from '../../../core/schema/json-schema.js';
 import type { Clock } from '../../../core/units/time.js';
 import type { UsageReading } from '../../../core/usage/usage-store.js';
+import type { ProposalDeps } from '../../replay/proposed-config.js';
+import type { Replays } from '../../replay/replays.js';
 import type { Principal } from '../auth.js';
 import type { Given, Parameters } from './parameters.js';
 
@@ -13,6 +15,9 @@ export type LedgerTools = {
   readonly ledger: Ledger | undefined;
   readonly usage: UsageReading;
   readonly configs: Pick<ConfigStore, 'getPaymaster'>;
+  /** Undefined where no ledger is kept. */
+  readonly replays: Replays | undefined;
+  readonly proposals: ProposalDeps;
   readonly resources: Pick<ResourceStore, 'list'>;
   readonly clock: Clock;
 };
@@ -21,11 +26,19 @@ export type LedgerTools = {
 export type LedgerEndpoint<P extends Parameters = Parameters> = {
   readonly operationId: string;
   readonly summary: string;
+  /** Default `get`. */
+  readonly method?: 'get' | 'post' | 'delete';
   /** Below `/api/v1`; parameters as `:name`. */
   readonly path: string;
   readonly parameters: P;
   readonly schema: JsonSchema;
   readonly example: object;
+  /** JSON that the request carries. Absent: none is read. */
+  readonly body?: { readonly schema: JsonSchema; readonly example: object };
+  /** HTTP status of the answer. Default 200. */
+  readonly status?: number;
+  /** What it answers besides the errors of every endpoint. */
+  readonly errors?: Readonly<Record<number, string>>;
   readonly answer: (tools: LedgerTools, asked: Asked<P>) => Promise<LedgerAnswer>;
 };
 
@@ -34,6 +47,8 @@ export type Asked<P extends Parameters> = {
   readonly given: Given<P>;
   /** Parameters of the path. */
   readonly params: Readonly<Record<string, string>>;
+  /** Not checked yet; undefined without {@link LedgerEndpoint.body}. */
+  readonly body: unknown;
 };
 
 export type LedgerAnswer = {

@@ -2,11 +2,12 @@ import { decisionEndpoint, decisionsEndpoint } from './decisions.js';
 import type { LedgerEndpoint } from './endpoint.js';
 import { fundsEndpoint } from './funds.js';
 import { limitsEndpoint } from './limits.js';
+import { cancelReplayEndpoint, replayEndpoint, startReplayEndpoint } from './replays.js';
 import { usageEndpoint } from './usage.js';
 
 export const ledgerPrefix = '/api/v1';
 
-const path = /^\/+api\/+v1\/+(?:usage|decisions|limits|funds)(?:[/?]|$)/;
+const path = /^\/+api\/+v1\/+(?:usage|decisions|limits|funds|replays)(?:[/?]|$)/;
 
 /** JSON-RPC has the same prefix; its next segment is the number of a chain. */
 export function isLedgerPath(url: string): boolean {
@@ -20,4 +21,7 @@ export const ledgerEndpoints: readonly LedgerEndpoint[] = [
   decisionEndpoint,
   limitsEndpoint,
   fundsEndpoint,
+  startReplayEndpoint,
+  replayEndpoint,
+  cancelReplayEndpoint,
 ];

@@ -4,15 +4,30 @@ import type { LedgerEndpoint } from './endpoint.js';
 
 /** Paths of the OpenAPI document. */
 export function ledgerPaths(endpoints: readonly LedgerEndpoint[]): Readonly<Record<string, JsonSchema>> {
+  const byPath = Map.groupBy(endpoints, ({ path }) => `${ledgerPrefix}${path.replace(/:(\w+)/g, '{$1}')}`);
   return Object.fromEntries(
-    endpoints.map((endpoint) => [
-      `${ledgerPrefix}${endpoint.path.replace(/:(\w+)/g, '{$1}')}`,
-      { servers: [{ url: '/' }], get: operation(endpoint) },
+    [...byPath].map(([path, ofPath]) => [
+      path,
+      {
+        servers: [{ url: '/' }],
+        ...Object.fromEntries(ofPath.map((endpoint) => [endpoint.method ?? 'get', operation(endpoint)])),
+      },
     ]),
   );
 }
 
-function operation({ operationId, summary, path, parameters, schema, example }: LedgerEndpoint): JsonSchema {
+function operation(endpoint: LedgerEndpoint): JsonSchema {
+  const {
+    operationId,
+    summary,
+    path,
+    parameters,
+    schema,
+    example,
+    method = 'get',
+    status = 200,
+    body,
+  } = endpoint;
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -31,8 +46,16 @@ function operation({ operationId, summary, path, parameters, schema, example }: 
     summary,
     security: [{ authToken: [] }],
     parameters: [...inPath, ...inQuery],
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: body.schema, example: body.example } },
+          },
+        }),
     responses: {
-      200: {
+      [status]: {
         description: 'About the organisation of the token alone.',
         headers: { ETag: { schema: { type: 'string' }, description: 'For If-None-Match. JSON only.' } },
         content: {
@@ -40,10 +63,10 @@ function operation({ operationId, summary, path, parameters, schema, example }: 
           'text/csv': { schema: { type: 'string', description: 'RFC 4180 with a header line.' } },
         },
       },
-      304: { description: 'As before, see If-None-Match.' },
+      ...(method === 'get' ? { 304: { description: 'As before, see If-None-Match.' } } : {}),
       ...Object.fromEntries(
-        Object.entries(errors).map(([status, description]) => [
-          status,
+        Object.entries({ ...errors, ...endpoint.errors }).map(([code, description]) => [
+          code,
           { description, content: { 'application/json': { schema: reference('Error') } } },
         ]),
       ),
@@ -54,7 +77,7 @@ function operation({ operationId, summary, path, parameters, schema, example }: 
 const errors = {
   400: 'A parameter that is unknown, repeated or wrong, an empty or too long range, too many rows.',
   401: 'A missing or unacceptable authToken.',
-  404: 'The organisation has no such decision or paymaster.',
+  404: 'The organisation has no such decision, paymaster or replay.',
   429: 'Too many requests; see Retry-After.',
   500: 'An error of the service.',
   501: 'No ledger is kept here; the message says what to set.',

@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import express, { type IRouter, type Request, type Response } from 'express';
 import type { Authenticator, Principal } from '../auth.js';
+import type { BodyAdmission } from '../../http/body-admission.js';
 import { credentialsRequired } from '../errors.js';
+import { bodyOf } from '../router.js';
 import { csvLine } from './csv.js';
 import type { LedgerAnswer, LedgerEndpoint, LedgerTools, Table } from './endpoint.js';
 import { readParameters } from './parameters.js';
@@ -11,15 +13,18 @@ export type LedgerRouterDeps = LedgerTools & {
   readonly authenticator: Authenticator;
   /** Throws RATE_LIMITED when the caller has to wait. */
   readonly limit: (principal: Principal) => void;
+  /** Bounds the bodies that are held at once, by organisation. */
+  readonly bodies: BodyAdmission;
 };
 
 /** Answers JSON, or CSV to those who prefer it. Errors go to the application's one error handler. */
 export function createLedgerRouter(endpoints: readonly LedgerEndpoint[], deps: LedgerRouterDeps): IRouter {
   const router = express.Router();
-  for (const endpoint of endpoints)
-    router.get(endpoint.path, async (request, response) => {
-      response.locals['route'] = `GET ${endpoint.path}`;
-      const { authenticator, limit } = deps;
+  for (const endpoint of endpoints) {
+    const { method = 'get', path, status = 200 } = endpoint;
+    router[method](path, async (request, response) => {
+      response.locals['route'] = `${method.toUpperCase()} ${path}`;
+      const { authenticator, limit, bodies } = deps;
       const token = request.get('authToken')?.trim() || undefined;
       // The text of the organisation's other endpoint: the token alone is missing.
       const principal = token === undefined ? undefined : await authenticator.principal(token);
@@ -28,9 +33,15 @@ export function createLedgerRouter(endpoints: readonly LedgerEndpoint[], deps: L
       const { search } = new URL(request.url, 'http://localhost');
       const given = readParameters(search, endpoint.parameters);
       const params = { id: String(request.params['id'] ?? '') };
-      const answer = await endpoint.answer(deps, { principal, given, params });
+      const body =
+        endpoint.body === undefined
+          ? undefined
+          : await bodyOf(request, response, bodies, principal.namespace);
+      const answer = await endpoint.answer(deps, { principal, given, params, body });
+      response.status(status);
       await send(request, response, answer);
     });
+  }
   return router;
 }
 

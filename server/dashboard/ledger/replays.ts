@@ -1,0 +1,172 @@
+import { DomainError, invalidInput, quote, type Problem } from '../../../core/errors.js';
+import { isObject } from '../../../core/schema/json-value.js';
+import { record } from '../../../core/schema/json-schema.js';
+import type { EpochMs } from '../../../core/units/time.js';
+import { withProposed } from '../../replay/proposal.js';
+import { proposedConfig } from '../../replay/proposed-config.js';
+import type { ReplayConfig } from '../../replay/replayer.js';
+import type { Replays } from '../../replay/replays.js';
+import { endpoint, type LedgerTools } from './endpoint.js';
+import { instant } from './parameters.js';
+import { rangeOf } from './range.js';
+import { renderReplay, replayExample, replaySchema } from './replay-record.js';
+import { requireLedger } from './require-ledger.js';
+import * as schemas from './schemas.js';
+
+const maxDays = 31;
+const mostPaymasters = 1000;
+
+export const startReplayEndpoint = endpoint({
+  operationId: 'startReplay',
+  summary: 'Decides recorded operations again under proposed resources',
+  method: 'post',
+  path: '/replays',
+  parameters: {},
+  body: {
+    schema: record(
+      { from: schemas.time, to: schemas.time },
+      {
+        resources: {
+          description:
+            'Paymasters, SmartContracts and PaymasterPolicies of the organisation, as a text of YAML documents or as a list. Each replaces the object of its name, or is added. Default: none.',
+          anyOf: [schemas.text, { type: 'array', items: { type: 'object' } }],
+        },
+        paymasterIds: {
+          description: 'Only these paymasters. Default: all of the organisation.',
+          type: 'array',
+          items: schemas.uuid,
+          minItems: 1,
+          maxItems: mostPaymasters,
+        },
+      },
+    ),
+    example: {
+      from: '2026-01-01T00:00:00Z',
+      to: '2026-01-02T00:00:00Z',
+      resources:
+        'apiVersion: paymasters.dev/v1alpha1\nkind: PaymasterPolicy\nmetadata: {name: daily, namespace: acme}\nspec: {…}\n',
+    },
+  },
+  status: 202,
+  errors: {
+    409: 'A replay of the organisation is running; the message names it.',
+    413: 'The body is too large.',
+  },
+  schema: replaySchema,
+  example: { ...replayExample, state: 'running', endedAt: null, done: 0, result: null },
+
+  async answer(tools, { principal, body }) {
+    requireLedger(tools);
+    const replays = requireReplays(tools);
+    const { organisation, namespace, tenant } = principal;
+    const { resources, paymasterIds, ...asked } = readBody(body);
+    const now = tools.clock.now();
+    const range = rangeOf(asked, now, { defaultDays: 1, maxDays });
+    const proposed = await withProposed(tools.resources, namespace, resources, now);
+    const proposal = { ...proposed, organisation, tenant, now, from: range.from };
+    const config = onlyOf(await proposedConfig(tools.proposals, proposal), paymasterIds);
+    return { data: renderReplay(replays.start({ organisation: tenant, config, ...range })) };
+  },
+});
+
+export const replayEndpoint = endpoint({
+  operationId: 'getReplay',
+  summary: 'How far a replay is, and what it has found',
+  path: '/replays/:id',
+  parameters: {},
+  schema: replaySchema,
+  example: replayExample,
+
+  async answer(tools, { principal, params }) {
+    requireLedger(tools);
+    const status = requireReplays(tools).find(principal.tenant, params['id'] ?? '');
+    if (status === undefined) throw unknownReplay();
+    return { data: renderReplay(status) };
+  },
+});
+
+export const cancelReplayEndpoint = endpoint({
+  operationId: 'cancelReplay',
+  summary: 'Ends a replay; what it has found so far is dropped',
+  method: 'delete',
+  path: '/replays/:id',
+  parameters: {},
+  schema: replaySchema,
+  example: { ...replayExample, state: 'cancelled', result: null },
+
+  async answer(tools, { principal, params }) {
+    requireLedger(tools);
+    const status = await requireReplays(tools).cancel(principal.tenant, params['id'] ?? '');
+    if (status === undefined) throw unknownReplay();
+    return { data: renderReplay(status) };
+  },
+});
+
+function requireReplays({ replays }: Pick<LedgerTools, 'replays'>): Replays {
+  if (replays === undefined) throw new Error('a ledger is kept, and nothing replays it');
+  return replays;
+}
+
+/** Of another organisation, of another replica, or forgotten. */
+function unknownReplay(): DomainError {
+  return new DomainError('NOT_FOUND', 'There is no such replay of this organisation in this process');
+}
+
+type Body = {
+  readonly from: EpochMs;
+  readonly to: EpochMs;
+  readonly resources: string | readonly unknown[];
+  readonly paymasterIds: readonly string[] | undefined;
+};
+
+const members = ['from', 'to', 'resources', 'paymasterIds'];
+const time = instant('');
+
+function readBody(body: unknown): Body {
+  if (!isObject(body)) throw invalidInput([{ field: 'body', expected: 'a JSON object', value: quote(body) }]);
+  const problems: Problem[] = [];
+  const read = <T>(
+    field: string,
+    expected: string,
+    parse: (value: unknown) => T | undefined,
+  ): T | undefined => {
+    const value = parse(body[field]);
+    if (value === undefined) problems.push({ field, expected, value: quote(body[field]) });
+    return value;
+  };
+  for (const name of Object.keys(body))
+    if (!members.includes(name))
+      problems.push({ field: 'body', expected: `made of ${members.join(', ')}`, value: quote(name) });
+  const instantOf = (value: unknown) => (typeof value === 'string' ? time.parse(value) : undefined);
+  const from = read('from', time.expected, instantOf);
+  const to = read('to', time.expected, instantOf);
+  const resources = read('resources', 'YAML text or a list of objects', (value = '') =>
+    typeof value === 'string' || Array.isArray(value) ? (value as string | readonly unknown[]) : undefined,
+  );
+  const paymasterIds =
+    body['paymasterIds'] === undefined
+      ? undefined
+      : read('paymasterIds', `a list of 1 to ${mostPaymasters} ids`, (value) =>
+          Array.isArray(value) &&
+          value.length > 0 &&
+          value.length <= mostPaymasters &&
+          value.every((id) => typeof id === 'string')
+            ? (value as readonly string[])
+            : undefined,
+        );
+  if (from === undefined || to === undefined || resources === undefined || problems.length > 0)
+    throw invalidInput(problems);
+  return { from, to, resources, paymasterIds };
+}
+
+/** Throws NOT_FOUND for an id of another organisation, or of no paymaster. */
+function onlyOf({ paymasters, chains }: ReplayConfig, ids: readonly string[] | undefined): ReplayConfig {
+  if (ids === undefined) return { paymasters, chains };
+  const byId = new Map(paymasters.map((config) => [config.paymasterId, config]));
+  const chosen = [...new Set(ids)].map((id) => {
+    const config = byId.get(id);
+    if (config !== undefined) return config;
+    throw new DomainError('NOT_FOUND', `The organisation has no served paymaster with the id ${quote(id)}`);
+  });
+  return { paymasters: chosen, chains };
+}

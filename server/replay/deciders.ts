@@ -1,0 +1,66 @@
+import { pass, type Verdict } from '../../core/refusal.js';
+import type { AddressKey } from '../../core/units/address.js';
+import { tokenMode, type TokenModeDeps } from '../decision/in-tokens.js';
+import type { DecidedInputs } from '../decision/inputs.js';
+import type { FinalizeRequest, SponsorRequest } from '../decision/request.js';
+import { runToRefusal, stepsOfStub } from '../decision/run.js';
+import { createSponsor } from '../decision/sign.js';
+import { sponsoredMode, type SponsoredDeps } from '../decision/sponsored.js';
+import type { Case, Finalize, Mode, Window } from '../decision/step.js';
+import { createCommit, createFinalize, type TwoPhaseDeps } from '../decision/two-phase.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
+
+/** Decides a recorded request in the way in which it was asked: at once, in two phases, or for a stub. */
+export type Deciders = (paymaster: ServedPaymaster, inputs: DecidedInputs) => Promise<Verdict>;
+
+export function createDeciders(deps: SponsoredDeps & TokenModeDeps & TwoPhaseDeps): Deciders {
+  const ofMode = { SPONSORED: decider(deps, sponsoredMode(deps)), ERC20: decider(deps, tokenMode(deps)) };
+  return (paymaster, { mode, request }) =>
+    ofMode[mode](paymaster, requestOf(request), request.isStub === true);
+}
+
+type ReplayedRequest = FinalizeRequest & { readonly feeToken: AddressKey | undefined };
+
+function requestOf({
+  op,
+  calculateGasLimits,
+  expirySeconds,
+  method,
+  phase,
+  committed,
+  feeToken,
+}: DecidedInputs['request']): ReplayedRequest {
+  return {
+    op,
+    calculateGasLimits,
+    expirySeconds,
+    webhookData: {},
+    requestId: '',
+    method,
+    ...(phase === undefined ? {} : { phase }),
+    committed: committed ?? '0x',
+    feeToken,
+  };
+}
+
+function decider<Request extends SponsorRequest, C extends Case, Terms extends Window>(
+  deps: TwoPhaseDeps,
+  mode: Mode<Request, C, Terms> & { readonly finalize: Finalize<C, Terms> },
+): (paymaster: ServedPaymaster, request: Request & FinalizeRequest, isStub: boolean) => Promise<Verdict> {
+  const once = createSponsor(deps, mode);
+  const commit = createCommit(deps, mode);
+  const finalize = createFinalize(deps, mode, mode.finalize);
+  const ofStub = stepsOfStub(mode.steps);
+  return async (paymaster, request, isStub) => {
+    if (isStub) return steady(await runToRefusal(ofStub, mode.gather(paymaster, request)));
+    const { phase } = request;
+    const decide = phase === undefined ? once : phase === 'commit' ? commit : finalize;
+    const answer = await decide(paymaster, request);
+    return answer.outcome === 'sponsored' ? pass : answer.refusal;
+  };
+}
+
+function steady(outcome: Verdict | 'stale'): Verdict {
+  if (outcome === 'stale') throw new Error('a config of a replay never changes');
+  return outcome;
+}

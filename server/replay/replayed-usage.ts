@@ -1,0 +1,208 @@
+import type { LimitShare, PeekResult, Reservation, ReservationKey } from '../../core/usage/usage-store.js';
+import type {
+  FollowerStep,
+  ReserveRequest,
+  ReserveResult,
+  UsageStore,
+} from '../../core/usage/usage-store.js';
+import { commitMs } from '../../core/usage/usage-store.js';
+import type { RefusalReason } from '../../core/refusal.js';
+import { ChainLedger } from '../../core/usage/ledger.js';
+import { operationOf } from '../../core/usage/reservations.js';
+import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
+import type { DecidedInputs, EndingInputs } from '../decision/inputs.js';
+import { plannedAt } from './recorded-ports.js';
+
+/** The recorded refusal counts, because what refused belongs to others too: a deposit, a share, a suspension. */
+export class AsRecorded extends Error {
+  readonly reason: RefusalReason;
+  constructor(reason: RefusalReason) {
+    super(`refused as recorded: ${reason}`);
+    this.name = 'AsRecorded';
+    this.reason = reason;
+  }
+}
+
+// The store decides these before limits, and those after them.
+const beforeLimits: ReadonlySet<string> = new Set(['suspended', 'barred', 'usage-lost']);
+const afterLimits: ReadonlySet<string> = new Set(['held', 'deposit', 'not-committed']);
+
+/** An ending can be taken back while it is among so many that came last. */
+const mostEnded = 20_000;
+const mostForgotten = 1_000;
+/** As often as a follower looks. */
+const upkeepMs = 1_000;
+/** Recorded commits and finalizes belong to each other by their operation. */
+const anyCommitment = '0x';
+const cursor: FollowerStep['next'] = { blockNumber: 0, blockHash: '0x', timestamp: 0 as EpochSeconds };
+
+/**
+ * Counters of one chain during a replay: the product's own ledger, at recorded times. Limits are decided. What others
+ * draw on too (deposits, shares, bounds, bars, suspensions) is not copied: there the recorded answer counts.
+ */
+export class ReplayedUsage implements Pick<UsageStore, 'now' | 'reserve' | 'peek' | 'capacity'> {
+  readonly #ledger: ChainLedger;
+  readonly #inputs: () => DecidedInputs;
+  readonly #ended = new Map<string, { readonly reservation: Reservation; readonly spent: number }>();
+  /** Operations whose commit was refused here and not there, with the time until which it could be finalized. */
+  readonly #refusedCommits = new Map<string, EpochMs>();
+  #upkeepAt = 0;
+
+  /** `inputs`: those of the operation that is being decided. */
+  constructor(chainId: number, inputs: () => DecidedInputs) {
+    let row = 0;
+    this.#ledger = new ChainLedger(chainId, () => (row += 1));
+    this.#inputs = inputs;
+  }
+
+  now(): EpochMs {
+    return plannedAt(this.#inputs());
+  }
+
+  capacity(): number {
+    return Number.POSITIVE_INFINITY;
+  }
+
+  async reserve(request: ReserveRequest): Promise<ReserveResult> {
+    this.#keepUp();
+    const asked = this.#own(request);
+    const refused = this.#recordedRefusal(asked);
+    if (refused !== undefined) return refused;
+    const result = this.#ledger.reserve(asked, this.now());
+    // Nothing is stored.
+    this.#ledger.dropChanges();
+    return result;
+  }
+
+  async peek(request: ReserveRequest): Promise<PeekResult> {
+    this.#keepUp();
+    const asked = this.#own(request);
+    const result = this.#recordedRefusal(asked) ?? this.#ledger.peek(asked, this.now()).result;
+    return { result, limits: [], holds: [], accounts: [] };
+  }
+
+  /** What was reserved before the replay and has not ended. */
+  addLive(key: ReservationKey, limits: readonly LimitShare[], validUntil: Reservation['validUntil']): void {
+    const held = limits.map(({ counter, unit, cost, window }) => ({
+      counter,
+      unit,
+      cost,
+      until: window.until,
+    }));
+    this.#ledger.restore({
+      key,
+      promises: [],
+      folded: [],
+      validUntil,
+      limits: held,
+      holds: [],
+      accounts: [],
+    });
+    this.#ledger.dropChanges();
+  }
+
+  /** What was spent before the replay. `actualCost`: of the mined operation. */
+  addSpent(limits: readonly LimitShare[], actualCost: number): void {
+    for (const limit of limits)
+      this.#ledger.charge(this.#ledger.counters.of(limit), spentOf(limit, actualCost), limit.window.until);
+    this.#ledger.dropChanges();
+  }
+
+  /** True: the reservation was live here, and has ended. */
+  end(key: ReservationKey, { how, actualCost }: Pick<EndingInputs, 'how' | 'actualCost'>): boolean {
+    if (how === 'restored') {
+      this.#takeBack(key);
+      return true;
+    }
+    const ended = this.#advance({
+      settled: how === 'settled' ? [{ key, actualCost }] : [],
+      released: how === 'released' ? [{ key }] : [],
+      forfeited: how === 'forfeited' ? [{ key }] : [],
+    });
+    const [reservation] = ended;
+    if (reservation === undefined) return false;
+    const spent = how === 'forfeited' ? Number.POSITIVE_INFINITY : (actualCost ?? -1);
+    this.#ended.delete(idOf(key));
+    this.#ended.set(idOf(key), { reservation, spent: how === 'released' ? -1 : spent });
+    const [oldest] = this.#ended.keys();
+    if (this.#ended.size > mostEnded && oldest !== undefined) this.#ended.delete(oldest);
+    return true;
+  }
+
+  /** A commit that was recorded as passing was refused here, so its finalize finds none. */
+  noteRefusedCommit(key: ReservationKey): void {
+    this.#refusedCommits.set(idOf(key), (this.now() + commitMs) as EpochMs);
+  }
+
+  /** The limits alone. A finalize whose commit came before the replay, or was left out, is an ordinary reservation. */
+  #own(request: ReserveRequest): ReserveRequest {
+    const own = { ...request, fences: [], bars: [], holds: [], accounts: [] };
+    const { phase, ...plain } = own;
+    if (phase === undefined) return own;
+    const isKnown =
+      phase.kind === 'commit' ||
+      this.#ledger.find(request.key)?.commit !== undefined ||
+      this.#refusedCommits.has(idOf(request.key));
+    return isKnown ? { ...own, phase: { kind: phase.kind, commitment: anyCommitment } } : plain;
+  }
+
+  #recordedRefusal(asked: ReserveRequest): ReserveResult | undefined {
+    const { usage, verdict } = this.#inputs();
+    if (usage === undefined || verdict.pass) return undefined;
+    if (beforeLimits.has(usage.outcome)) throw new AsRecorded(verdict.reason);
+    if (!afterLimits.has(usage.outcome)) return undefined;
+    const { result } = this.#ledger.peek(asked, this.now());
+    if (result.outcome === 'reserved' || result.outcome === 'not-committed')
+      throw new AsRecorded(verdict.reason);
+    return result;
+  }
+
+  #takeBack(key: ReservationKey): void {
+    const known = this.#ended.get(idOf(key));
+    if (known === undefined) return;
+    this.#ended.delete(idOf(key));
+    const { reservation, spent } = known;
+    const charges = reservation.limits.map(({ counter, unit, until, cost }) => ({
+      counter,
+      unit,
+      until,
+      amount: -spentOf({ unit, cost }, spent),
+    }));
+    this.#advance({ restored: [reservation], charges: spent < 0 ? [] : charges });
+  }
+
+  #advance(part: Partial<FollowerStep>): readonly Reservation[] {
+    const step = this.#ledger.advance({
+      chainId: this.#ledger.chainId,
+      expected: this.#ledger.cursor,
+      next: cursor,
+      settled: [],
+      released: [],
+      forfeited: [],
+      charges: [],
+      restored: [],
+      balances: [],
+      ...part,
+    });
+    this.#ledger.dropChanges();
+    return step.isTaken ? step.ended : [];
+  }
+
+  #keepUp(): void {
+    const now = this.now();
+    if (now < this.#upkeepAt + upkeepMs) return;
+    this.#upkeepAt = now;
+    this.#ledger.dropCommits(now);
+    this.#ledger.forget(now, mostForgotten);
+    this.#ledger.dropChanges();
+    for (const [id, until] of this.#refusedCommits) if (until <= now) this.#refusedCommits.delete(id);
+  }
+}
+
+function spentOf({ unit, cost }: Pick<LimitShare, 'unit' | 'cost'>, actualCost: number): number {
+  return unit === 'COUNT' ? cost : Math.min(actualCost, cost);
+}
+
+function idOf(key: ReservationKey): string {
+  return `${operationOf(key)}/${key.paymasterId}`;
+}

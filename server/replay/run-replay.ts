@@ -1,0 +1,66 @@
+import type { Ledger } from '../../core/ledger/ledger.js';
+import type { Range } from '../../core/ledger/steps.js';
+import { pastOf } from './history.js';
+import type { ReplayConfig } from './replayer.js';
+import type { ReplayResult } from './result.js';
+import { startReplayThread } from './thread.js';
+
+export type ReplayRun = {
+  readonly ledger: Pick<Ledger, 'decisions' | 'inputs' | 'usage'>;
+  readonly organisation: string;
+  readonly config: ReplayConfig;
+  /** Whole minutes. */
+  readonly range: Range;
+  /** Ends the replay at once: it rejects with the reason. */
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: { readonly done?: number; readonly total?: number }) => void;
+};
+
+/**
+ * Reads what is recorded page by page, and has it decided again in a thread. A page is read when the one before is decided,
+ * so memory does not grow with the range.
+ */
+export async function runReplay(run: ReplayRun): Promise<ReplayResult> {
+  const { ledger, organisation, config, range, signal, onProgress } = run;
+  signal.throwIfAborted();
+  const thread = startReplayThread(config);
+  const stop = (): void => void thread.stop();
+  signal.addEventListener('abort', stop);
+  try {
+    onProgress({ total: await decisionsOf(run) });
+    let isPastComplete = true;
+    for await (const past of pastOf(ledger, organisation, config.paymasters, range.from)) {
+      isPastComplete &&= past.isComplete;
+      await thread.past(past.promises);
+    }
+    const paymasterIds = config.paymasters.map(({ paymasterId }) => paymasterId);
+    for await (const records of ledger.inputs({ organisation, paymasterIds, ...range }))
+      onProgress({ done: await thread.take(records) });
+    return { ...(await thread.result()), isPastComplete };
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', stop);
+    await thread.stop();
+  }
+}
+
+/** More than are decided again where inputs are missing. */
+async function decisionsOf({ ledger, organisation, config, range }: ReplayRun): Promise<number> {
+  const counts = await Promise.all(
+    config.paymasters.map(async ({ paymasterId }) => {
+      const rows = await ledger.usage({
+        organisation,
+        paymasterId,
+        ...range,
+        step: 'month',
+        groupBy: undefined,
+        senders: false,
+        limit: 1_000,
+      });
+      return rows.reduce((sum, { sponsored, refused }) => sum + sponsored + refused, 0);
+    }),
+  );
+  return counts.reduce((sum, count) => sum + count, 0);
+}

@@ -1,0 +1,371 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { DecisionInputs } from '../../../core/ledger/record.js';
+import type { EpochSeconds } from '../../../core/units/time.js';
+import type { DecidedInputs } from '../../../server/decision/inputs.js';
+import { formatInputs, parseInputs } from '../../../server/decision/inputs-text.js';
+import { Replayer } from '../../../server/replay/replayer.js';
+import { addressOf, aLimitConfig, aPaymasterConfig, mintSelector, someNow } from '../../build/configs.js';
+import { runs } from '../../support/property.js';
+import { recordRounds, type Asked, type Ending, type Recorded, type Round } from './recorded-world.js';
+
+const minuteMs = 60_000;
+const gwei = 1_000_000_000;
+const idOf = (n: number): string => `7a1c7c2e-1111-5222-8333-44445555666${n}`;
+
+const ofPaymaster = (n: number, version: string) =>
+  aPaymasterConfig({
+    paymasterId: idOf(n),
+    version,
+    contracts: [{ name: 'Coin', address: addressOf(0x7a), selectors: [mintSelector] }],
+    limits: [
+      aLimitConfig({ policyId: `${n}a`, threshold: '6', durationMs: 10 * minuteMs, startMs: someNow }),
+      aLimitConfig({
+        policyId: `${n}b`,
+        thresholdType: 'NATIVE_ASSET',
+        threshold: '0.004',
+        durationMs: 7 * minuteMs,
+      }),
+      aLimitConfig({ policyId: `${n}c`, scope: 'SMART_ACCOUNT', threshold: '3', durationMs: 15 * minuteMs }),
+    ],
+    webhooks:
+      n === 1
+        ? [{ policyId: '1w', name: 'Rules', url: 'https://rules.example', method: 'POST', onError: 'Deny' }]
+        : [],
+  });
+const withoutLimits = [
+  ofPaymaster(0, '1.1.0'),
+  ofPaymaster(1, 'hybrid-0.9'),
+  ofPaymaster(2, 'singleton-0.7'),
+].map((config) => ({ ...config, limits: [] }));
+const paymasters = [ofPaymaster(0, '1.1.0'), ofPaymaster(1, 'hybrid-0.9'), ofPaymaster(2, 'singleton-0.7')];
+
+const mostly = <T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> =>
+  fc.oneof(
+    { arbitrary: fc.constant(usual), weight: 8 },
+    ...others.map((other) => ({ arbitrary: fc.constant(other), weight: 1 })),
+  );
+const anAsked: fc.Arbitrary<Asked> = fc.record({
+  paymaster: fc.nat(2),
+  mode: mostly<Asked['mode']>('SPONSORED', 'ERC20', 'ERC20'),
+  phases: fc.boolean(),
+  sender: fc.nat(4),
+  nonce: fc.nat(9),
+  target: mostly(0x7a, 0xdead),
+  maxFeePerGas: mostly(2 * gwei, 3 * gwei, 51 * gwei),
+  givesLimits: fc.boolean(),
+  estimate: mostly(90_000, 120_000, 10_000_001),
+  reverts: mostly(false, true),
+  webhook: mostly<Asked['webhook']>('verified', 'refused', 'failed'),
+  holding: fc.constantFrom(0n, 10n ** 30n),
+  pays: mostly(true, false),
+});
+const anEnding: fc.Arbitrary<Ending> = fc.record({
+  which: fc.double({ min: 0, max: 0.999, noNaN: true }),
+  how: mostly<Ending['how']>('settled', 'released', 'forfeited', 'restored'),
+  actualCost: fc.nat(2_000_000),
+});
+const someRounds: fc.Arbitrary<readonly Round[]> = fc.array(
+  fc.record({
+    asked: fc.array(anAsked, { minLength: 1, maxLength: 8 }),
+    endings: fc.array(anEnding, { maxLength: 4 }),
+    passes: mostly(1_500, 0, 45_000, 4 * minuteMs),
+  }),
+  { minLength: 5, maxLength: 25 },
+);
+
+async function replay({ records, ...config }: Recorded): Promise<ReturnType<Replayer['result']>> {
+  const replayer = new Replayer(config, () => undefined);
+  for (let from = 0; from < records.length; from += 100) await replayer.take(records.slice(from, from + 100));
+  return replayer.result();
+}
+
+test('under an unchanged configuration every verdict is the recorded one, for the same reason', async () => {
+  const reasons = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(someRounds, async (rounds) => {
+      const recorded = await recordRounds(paymasters, rounds);
+      const found = await replay(recorded);
+      expect([
+        ...found.newlyRefused.examples,
+        ...found.newlySponsored.examples,
+        ...found.notReplayed,
+      ]).toEqual([]);
+      expect(found.unchanged.otherReason).toBe(0);
+      const verdicts = recorded.records.flatMap(({ body }) => {
+        const inputs = parseInputs(body);
+        return inputs?.kind === 'decided' ? [inputs.verdict] : [];
+      });
+      expect(found.unchanged.sponsored).toBe(verdicts.filter(({ pass }) => pass).length);
+      expect(found.unchanged.refused).toBe(verdicts.filter(({ pass }) => !pass).length);
+      for (const verdict of verdicts) reasons.add(verdict.pass ? 'sponsored' : verdict.reason);
+    }),
+    { ...runs(25), endOnFailure: true },
+  );
+  expect([...reasons]).toEqual(
+    expect.arrayContaining([
+      'sponsored',
+      'LIMIT_REACHED',
+      'WEBHOOK_REFUSED',
+      'CONTRACT_NOT_REGISTERED',
+      'FEE_TOO_HIGH',
+      'EXECUTION_REVERTS',
+      'TOKEN_PAYMENT_FAILS',
+      'GAS_LIMIT_TOO_HIGH',
+    ]),
+  );
+});
+
+/** Operations of a limit that counts those of a paymaster in windows, by another way than the product's. */
+function modelOf(
+  { records }: Recorded,
+  paymasterId: string,
+  threshold: number,
+  durationMs: number,
+): readonly string[] {
+  const live = new Map<string, Set<number>>();
+  const used = new Map<number, number>();
+  const refused: string[] = [];
+  for (const { id, paymasterId: of, body } of records) {
+    const inputs = parseInputs(body);
+    if (inputs === undefined || inputs.kind === 'left-out' || of !== paymasterId) continue;
+    const { sender, nonce } = inputs.kind === 'ending' ? inputs : inputs.request.op;
+    const key = `${sender} ${nonce}`;
+    const windows = live.get(key) ?? new Set();
+    if (inputs.kind === 'ending') {
+      if (inputs.how === 'released') for (const window of windows) used.set(window, used.get(window)! - 1);
+      live.delete(key);
+      continue;
+    }
+    if (!inputs.verdict.pass || inputs.mode === 'ERC20' || inputs.usage === undefined) continue;
+    const window = Math.floor((inputs.usage.plannedAt - someNow) / durationMs);
+    if (windows.has(window)) continue;
+    const count = used.get(window) ?? 0;
+    if (count >= threshold) refused.push(id);
+    else {
+      used.set(window, count + 1);
+      live.set(key, windows.add(window));
+    }
+  }
+  return refused;
+}
+
+test('under a tightened limit exactly those are newly refused that a model computes', async () => {
+  let count = 0;
+  await fc.assert(
+    fc.asyncProperty(someRounds, fc.integer({ min: 0, max: 4 }), async (rounds, threshold) => {
+      const plain = rounds.map((round) => ({
+        ...round,
+        asked: round.asked.map((asked) => ({ ...asked, phases: false })),
+        endings: round.endings.filter(({ how }) => how !== 'restored'),
+      }));
+      const recorded = await recordRounds(withoutLimits, plain);
+      const durationMs = 9 * minuteMs;
+      const tight = { durationMs, startMs: someNow, threshold: String(threshold) };
+      const proposed = withoutLimits.map((config, n) =>
+        n === 1 ? config : { ...config, limits: [aLimitConfig({ ...tight, policyId: `tight ${n}` })] },
+      );
+      const { newlyRefused, newlySponsored, notReplayed } = await replay({
+        ...recorded,
+        paymasters: proposed,
+      });
+      const expected = [0, 2].flatMap((n) => modelOf(recorded, idOf(n), threshold, durationMs));
+      expect(newlyRefused.count).toBe(expected.length);
+      expect(expected).toEqual(expect.arrayContaining(newlyRefused.examples.map(({ decision }) => decision)));
+      expect(newlyRefused.byReason).toEqual(
+        expected.length === 0 ? [] : [{ reason: 'LIMIT_REACHED', count: expected.length }],
+      );
+      expect([newlySponsored.count, notReplayed]).toEqual([0, []]);
+      count += expected.length;
+    }),
+    { ...runs(25), endOnFailure: true },
+  );
+  expect(count).toBeGreaterThan(50);
+});
+
+const anyAsked: Asked = {
+  paymaster: 0,
+  mode: 'SPONSORED',
+  phases: false,
+  sender: 1,
+  nonce: 0,
+  target: 0x7a,
+  maxFeePerGas: 2 * gwei,
+  givesLimits: true,
+  estimate: 90_000,
+  reverts: false,
+  webhook: 'verified',
+  holding: 0n,
+  pays: true,
+};
+const oneByOne = (
+  count: number,
+  change: Partial<Asked> = {},
+  endings: readonly Ending[] = [],
+): readonly Round[] =>
+  Array.from({ length: count }, (_, nonce) => ({
+    asked: [{ ...anyAsked, nonce, ...change }],
+    endings,
+    passes: 1_500,
+  }));
+
+test('what was promised before the range counts: what was mined as spent, the rest as live', async () => {
+  const { records, ...config } = await recordRounds(withoutLimits, oneByOne(4));
+  const { paymasterId, chainId } = records[0]!;
+  const inputs = records.map(({ body }) => parseInputs(body) as DecidedInputs);
+  const limits = [aLimitConfig({ threshold: '5' })];
+  const replayer = new Replayer(
+    { ...config, paymasters: [{ ...withoutLimits[0]!, limits }] },
+    () => undefined,
+  );
+  const keyOf = (nonce: bigint) => ({
+    chainId,
+    paymasterId,
+    entryPoint: inputs[0]!.entryPoint,
+    sender: inputs[0]!.request.op.sender,
+    nonce,
+  });
+  const past = { at: someNow, maxCostWei: 1n, validUntil: (someNow / 1000 + 300) as EpochSeconds };
+  replayer.addPast({ ...past, key: keyOf(100n), spentWei: 1n });
+  // Live: released in the range, before the fourth operation.
+  replayer.addPast({ ...past, key: keyOf(101n), spentWei: undefined });
+  replayer.addPast({ ...past, key: keyOf(102n), spentWei: undefined });
+  const [first, second, third, fourth] = records as [
+    DecisionInputs,
+    DecisionInputs,
+    DecisionInputs,
+    DecisionInputs,
+  ];
+  const { sender, entryPoint } = keyOf(0n);
+  const released = formatInputs({ kind: 'ending', how: 'released', entryPoint, sender, nonce: 102n });
+  await replayer.take([first, second, third, { ...third, body: released }, fourth]);
+  const { unchanged, newlyRefused } = replayer.result();
+  expect(unchanged.sponsored).toBe(3);
+  expect(newlyRefused.examples.map(({ decision }) => decision)).toEqual([third.id]);
+});
+
+test('a loosened limit: the newly sponsored count as mined at their maximum cost', async () => {
+  const limited = { ...withoutLimits[0]!, limits: [aLimitConfig({ threshold: '2' })] };
+  const recorded = await recordRounds([limited], oneByOne(9));
+  const { newlySponsored, newlyRefused, unchanged } = await replay({
+    ...recorded,
+    paymasters: [{ ...limited, limits: [aLimitConfig({ threshold: '5' })] }],
+  });
+  expect(newlySponsored).toMatchObject({ count: 3, byReason: [{ reason: 'LIMIT_REACHED', count: 3 }] });
+  expect(newlySponsored.maxCostWei).toBe((newlySponsored.maxCostWei / 3n) * 3n);
+  expect(newlySponsored.maxCostWei).toBeGreaterThan(0n);
+  expect(newlyRefused.count).toBe(0);
+  expect(unchanged).toEqual({ sponsored: 2, refused: 4, otherReason: 0 });
+});
+
+test('what the newly refused have cost is known where they were mined in the range', async () => {
+  const mined: Ending = { which: 0, how: 'settled', actualCost: 7_000 };
+  const recorded = await recordRounds(withoutLimits, [
+    ...oneByOne(3),
+    { asked: [], endings: [mined, mined, mined], passes: 0 },
+  ]);
+  const paymasters = [{ ...withoutLimits[0]!, suspended: true }];
+  const { newlyRefused } = await replay({ ...recorded, paymasters });
+  expect(newlyRefused).toMatchObject({
+    count: 3,
+    spentWei: 21_000n * 10n ** 9n,
+    byReason: [{ reason: 'SUSPENDED', count: 3 }],
+  });
+});
+
+const newWebhook = {
+  policyId: 'new',
+  name: 'New',
+  url: 'https://new.example',
+  method: 'POST',
+  onError: 'Allow',
+} as const;
+
+test.each([
+  {
+    name: 'a webhook that was not asked',
+    givesLimits: true,
+    webhooks: [newWebhook],
+    why: 'WEBHOOK_NOT_RECORDED',
+  },
+  { name: 'limits that were not simulated', givesLimits: false, webhooks: [], why: 'ESTIMATE_NOT_RECORDED' },
+])('$name: the operation is counted as not decided', async ({ givesLimits, webhooks, why }) => {
+  const recorded = await recordRounds(withoutLimits, oneByOne(2, { givesLimits }));
+  const records = recorded.records.map((record) => {
+    const inputs = parseInputs(record.body) as DecidedInputs;
+    const { estimate: _, ...without } = inputs;
+    return { ...record, body: formatInputs(without) };
+  });
+  const paymasters = [{ ...withoutLimits[0]!, webhooks }];
+  const found = await replay({ ...recorded, paymasters, records });
+  expect(found).toMatchObject({ replayed: 0, notReplayed: [{ why, count: 2 }] });
+});
+
+test('inputs that are too long, of a newer release, or of a paymaster that is gone are counted as such', async () => {
+  const recorded = await recordRounds(withoutLimits, oneByOne(3));
+  const [first, second, third] = recorded.records as [DecisionInputs, DecisionInputs, DecisionInputs];
+  const { request, ...long } = parseInputs(first.body) as DecidedInputs;
+  const callData = `0x${'ab'.repeat(20_000)}` as const;
+  const tooLong = formatInputs({ ...long, request: { ...request, op: { ...request.op, callData } } });
+  const records = [
+    { ...first, body: tooLong },
+    { ...second, body: '{"form":99}' },
+    { ...third, paymasterId: 'gone' },
+  ];
+  const { notReplayed, replayed } = await replay({ ...recorded, records });
+  expect(replayed).toBe(0);
+  expect(new Set(notReplayed)).toEqual(
+    new Set([
+      { why: 'TOO_LONG', count: 1 },
+      { why: 'UNKNOWN_FORM', count: 1 },
+      { why: 'PAYMASTER_GONE', count: 1 },
+    ]),
+  );
+});
+
+test('a deposit that was too low refuses as recorded, after the limits', async () => {
+  const recorded = await recordRounds(withoutLimits, oneByOne(3));
+  const records = recorded.records.map((record) => {
+    const inputs = parseInputs(record.body) as DecidedInputs;
+    const refused = {
+      ...inputs,
+      verdict: { pass: false, reason: 'DEPOSIT_TOO_LOW' },
+      usage: { ...inputs.usage!, outcome: 'deposit' },
+    } as const;
+    return { ...record, body: formatInputs(refused) };
+  });
+  expect(await replay({ ...recorded, records })).toMatchObject({
+    asRecorded: 3,
+    unchanged: { sponsored: 0, refused: 3, otherReason: 0 },
+  });
+  const paymasters = [{ ...withoutLimits[0]!, limits: [aLimitConfig({ threshold: '0' })] }];
+  expect(await replay({ ...recorded, paymasters, records })).toMatchObject({
+    asRecorded: 0,
+    unchanged: { refused: 3, otherReason: 3 },
+  });
+});
+
+test('a commit that is newly refused leaves nothing to finalize', async () => {
+  const recorded = await recordRounds(withoutLimits, oneByOne(2, { paymaster: 1, phases: true }));
+  const paymasters = withoutLimits.map((config) => ({
+    ...config,
+    limits: [aLimitConfig({ threshold: '1' })],
+  }));
+  const last = recorded.records.at(-1)!;
+  const { entryPoint, request } = parseInputs(last.body) as DecidedInputs;
+  const { sender } = request.op;
+  // The limit has room again before the second finalize.
+  const released = {
+    ...last,
+    body: formatInputs({ kind: 'ending', how: 'released', entryPoint, sender, nonce: 0n }),
+  };
+  const records = [...recorded.records.slice(0, -1), released, last];
+  const { newlyRefused, unchanged } = await replay({ ...recorded, paymasters, records });
+  expect(unchanged.sponsored).toBe(2);
+  expect(new Set(newlyRefused.byReason)).toEqual(
+    new Set([
+      { reason: 'LIMIT_REACHED', count: 1 },
+      { reason: 'COMMIT_NOT_OPEN', count: 1 },
+    ]),
+  );
+});
