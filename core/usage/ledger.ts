@@ -463,6 +463,7 @@ function smaller(a: string | undefined, b: string | undefined): string | undefin
   return a < b ? a : b;
 }
 
-function isSameCursor(a: Cursor | undefined, b: Cursor | undefined): boolean {
+/** Whether both are the same block, or none. */
+export function isSameCursor(a: Cursor | undefined, b: Cursor | undefined): boolean {
   return a?.blockNumber === b?.blockNumber && a?.blockHash === b?.blockHash && a?.timestamp === b?.timestamp;
 }

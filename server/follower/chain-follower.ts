@@ -3,6 +3,7 @@ import type { Head } from '../../core/chain/heads.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
+import { isSameCursor } from '../../core/usage/ledger.js';
 import { lossCharges } from '../../core/usage/token-losses.js';
 import type {
   AccountBalance,
@@ -195,6 +196,9 @@ export class ChainFollower {
 
     // Apply: one step, or nothing. A suspension is written before the step, so that a crash in between cannot lose it.
     const strange = target.timestamp < this.#blindUntil ? [] : settlement.unattributed;
+    // Another follower that has settled these operations meanwhile has ended their promises, too. Only while the cursor is the
+    // same do missing promises mean that nobody made them.
+    if (strange.length > 0 && !isSameCursor(await usage.cursor(chainId), stored)) return idle;
     await suspendContracts(this.#deps, source, strange);
     const losses = [...settlement.losses, ...late.losses];
     const lossesCharged = losses.flatMap((operation) => this.#lossCharges(operation));

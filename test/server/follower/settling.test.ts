@@ -138,6 +138,23 @@ describe('settling', () => {
     expect(rounds.map(({ settled }) => settled).toSorted((a, b) => a - b)).toEqual([0, 1]);
     expect(await usedOf(it)).toEqual([1, 40]);
   });
+
+  test('a follower that another one overtakes stops no contract for what that one has settled', async () => {
+    await it.usage.reserve(aPromise(100));
+    it.chain.mine({ operations: [anOperation(40)] });
+    it.pass(2);
+    // It has read what was mined, and is slow to read who promised it.
+    const overtaken = it.create({
+      ...it.usage,
+      reservations: async (...asked) => {
+        await it.follower.round();
+        return it.usage.reservations(...asked);
+      },
+    });
+    expect(await overtaken.round()).toMatchObject({ settled: 0, unattributed: 0 });
+    expect(await it.usage.suspended(chainId)).toEqual([]);
+    expect(await usedOf(it)).toEqual([1, 40]);
+  });
 });
 
 describe('several paymasters that promised one operation', () => {
