@@ -1,6 +1,8 @@
+import type { Chain } from '../../core/chain/chain.js';
 import type { Logger } from '../../core/log.js';
 import type { Estimate, EstimateRequest, GasEstimator } from '../../core/userop/estimator.js';
 import { createEarlierNeeds } from './earlier-needs.js';
+import { createEthCallGas, type EthCallGas } from './eth-call-gas.js';
 import { estimateByBundler } from './bundler.js';
 import { OverridesUnsupported, estimationFailed } from './simulate-handle-op.js';
 import { createSimulators, type Reached, type SimulatorsDeps } from './simulators.js';
@@ -17,15 +19,16 @@ export type EstimatorDeps = SimulatorsDeps & { readonly log: Logger };
 export function createGasEstimator({ log, chains, ...deps }: EstimatorDeps): GasEstimator {
   const withSimulator = createSimulators({ chains, ...deps });
   const earlier = createEarlierNeeds();
+  const gasOfChains = new WeakMap<Chain, EthCallGas>();
 
   return {
     estimate: (request) =>
       withSimulator(request, async (reached) => {
         try {
-          if (!reached.asksBundlerForDataFee) return await simulateLimits(reached.simulate, request, earlier);
+          if (!reached.asksBundlerForDataFee) return await simulateAt(reached, request);
           const asked = askBundler(request, reached);
           const [simulated, bundlers] = await Promise.all([
-            simulateLimits(reached.simulate, withDataFeeFound(request, asked), earlier),
+            simulateAt(reached, withDataFeeFound(request, asked)),
             asked,
           ]);
           return withDataFeeOf(bundlers, simulated);
@@ -36,6 +39,12 @@ export function createGasEstimator({ log, chains, ...deps }: EstimatorDeps): Gas
         }
       }),
   };
+
+  function simulateAt({ chain, simulate }: Reached, request: EstimateRequest): Promise<Estimate> {
+    const gas = gasOfChains.get(chain) ?? createEthCallGas(deps.clock);
+    gasOfChains.set(chain, gas);
+    return simulateLimits(simulate, request, { gas, earlier });
+  }
 
   async function askBundler(
     request: EstimateRequest,
@@ -56,15 +65,17 @@ export function createGasEstimator({ log, chains, ...deps }: EstimatorDeps): Gas
   }
 }
 
-/** The request, whose `onFound` gets limits with the bundler's data fee, too. */
+/** The request, whose `onCandidates` gets limits with the bundler's data fee, too. */
 function withDataFeeFound(request: EstimateRequest, asked: Promise<Estimate>): EstimateRequest {
-  const { onFound } = request;
-  if (onFound === undefined) return request;
+  const { onCandidates } = request;
+  if (onCandidates === undefined) return request;
   return {
     ...request,
     // Without an answer of the bundler the estimate fails.
-    onFound: (found) =>
-      void asked.then((bundlers) => onFound(withDataFeeOf(bundlers, found))).catch(() => {}),
+    onCandidates: (candidates) =>
+      void asked
+        .then((bundlers) => onCandidates(candidates.map((each) => withDataFeeOf(bundlers, each))))
+        .catch(() => {}),
   };
 }
 

@@ -75,7 +75,7 @@ export function createSimulator(
   clock: Clock,
 ): Simulator {
   const speech = speechOf(version);
-  let hasBlockOverrides = true;
+  let hasBlockOverrides: boolean | undefined;
 
   return async (simulation) => {
     const overrides = overridesOf(simulation, entryPoint, speech);
@@ -93,18 +93,26 @@ export function createSimulator(
 
   /**
    * At the clock's time: on an idle chain the last block is old, and deadlines would seem further away than they are.
+   * While it is not known whether the node can do that, it is asked in both ways at once, so that nobody waits for a
+   * refusal first.
    */
   async function callAtPresent(call: object, block: string, overrides: object): Promise<unknown> {
-    if (hasBlockOverrides) {
+    if (hasBlockOverrides === false) return callWithoutTime(call, block, overrides);
+    const undated = hasBlockOverrides === undefined ? callWithoutTime(call, block, overrides) : undefined;
+    undated?.catch(() => {});
+    try {
       const time = hexQuantity(toSeconds(clock.now()));
-      try {
-        return await chain.request('eth_call', [call, block, overrides, { time }]);
-      } catch (error) {
-        if (!refusesParameters(error)) throw error;
-        hasBlockOverrides = false;
-      }
+      const answer = await chain.request('eth_call', [call, block, overrides, { time }]);
+      hasBlockOverrides = true;
+      return answer;
+    } catch (error) {
+      if (error instanceof CallReverted) hasBlockOverrides = true;
+      if (!refusesParameters(error)) throw error;
+      // A node that could do it before was exchanged for another one: the next request finds out.
+      hasBlockOverrides = undated === undefined ? undefined : false;
+      if (undated === undefined) throw error;
+      return undated;
     }
-    return callWithoutTime(call, block, overrides);
   }
 
   async function callWithoutTime(call: object, block: string, overrides: object): Promise<unknown> {

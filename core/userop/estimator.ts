@@ -22,11 +22,14 @@ export type EstimateRequest = {
   readonly paymasterAndData: Hex | undefined;
   /** Least limits that the layout needs (0.6: verificationGasLimit also bounds postOp). */
   readonly minVerificationGasLimit: bigint;
+  /** The highest limits that would be signed: those found are raised at most this far. */
+  readonly most: Pick<GasLimits, 'callGasLimit' | 'verificationGasLimit'>;
   /**
-   * Called with limits that are most often the estimate, when these still have to be confirmed. What follows can begin
-   * at once; it has to begin again if the estimate is another one. The last call counts.
+   * Called, unless the limits found need no confirmation, with the few limits of which one will be the estimate; the first
+   * ones are by far the most likely. What follows can begin at once with each of them, instead of one round trip later. So
+   * limits are raised in larger steps than without it.
    */
-  readonly onFound?: (limits: Estimate) => void;
+  readonly onCandidates?: (candidates: readonly Estimate[]) => void;
 };
 
 export type Estimate = GasLimits & {

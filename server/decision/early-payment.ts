@@ -2,39 +2,45 @@ import type { Verdict } from '../../core/refusal.js';
 import type { TokenDraft } from './token-draft.js';
 
 /**
- * A payment that is simulated while the limits of its operation are still being confirmed, which saves a round trip:
- * they are seldom raised. If they are, the simulation is for nothing.
+ * Payments that are simulated while the limits of their operation are still being confirmed, one for each draft that may
+ * be the final one, which saves a round trip.
  */
-export type EarlyPayment = {
-  /** Undefined when the payment of this draft still has to be simulated. */
+export type EarlyPayments = {
+  /** Undefined when the payment of this draft still has to be simulated. Rejects as its simulation did. */
   verdictOn(draft: TokenDraft): Promise<Verdict | undefined>;
 };
 
-/** Never calls `drafting` before it has returned. */
-export function beginPayment(
-  drafting: () => Promise<TokenDraft>,
+export function beginPayments(
+  drafting: readonly Promise<TokenDraft>[],
   simulate: (draft: TokenDraft) => Promise<Verdict>,
-): EarlyPayment {
-  const begun = unlessFailed(
-    Promise.resolve()
-      .then(drafting)
-      .then((draft) => ({
-        draft,
-        // An operation that is refused is not simulated.
-        verdict: draft.verdict.pass ? unlessFailed(simulate(draft)) : undefined,
-      })),
-  );
+): EarlyPayments {
+  const beginning = begin(drafting, simulate);
   return {
     async verdictOn(draft) {
-      const early = await begun;
-      return early !== undefined && isSame(early.draft, draft) ? early.verdict : undefined;
+      const begun = await beginning;
+      return begun.find((early) => isSame(early.draft, draft))?.verdict;
     },
   };
 }
 
-/** A failure says nothing about the payment: it is simulated again when its turn comes. */
-function unlessFailed<T>(answer: Promise<T>): Promise<T | undefined> {
-  return answer.catch(() => undefined);
+type Begun = { readonly draft: TokenDraft; readonly verdict: Promise<Verdict> };
+
+/** Never rejects: an operation without a draft, or one that is refused, is not simulated. */
+async function begin(
+  drafting: readonly Promise<TokenDraft>[],
+  simulate: (draft: TokenDraft) => Promise<Verdict>,
+): Promise<readonly Begun[]> {
+  const begun: Begun[] = [];
+  for (const drafted of await Promise.allSettled(drafting)) {
+    if (drafted.status === 'rejected' || !drafted.value.verdict.pass) continue;
+    const draft = drafted.value;
+    if (begun.some((other) => isSame(other.draft, draft))) continue;
+    const verdict = simulate(draft);
+    // Perhaps nobody asks for it.
+    verdict.catch(() => {});
+    begun.push({ draft, verdict });
+  }
+  return begun;
 }
 
 /** Everything else follows from facts and prices of the request. The simulation replaces the window. */

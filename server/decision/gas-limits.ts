@@ -1,10 +1,11 @@
 import { invalidInput, type Problem } from '../../core/errors.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { EstimateRequest } from '../../core/userop/estimator.js';
+import { highestGasLimits } from '../../core/policy/rules/price-guard/decide.js';
 import { preVerificationGas } from '../../core/userop/pre-verification-gas.js';
 import type { FinalUserOperation, GasLimits, UserOperation } from '../../core/entry-point/user-operation.js';
-import type { ServedProfile } from '../view/served-chain.js';
-import type { ServedPaymaster } from '../view/served-paymaster.js';
+import { guardOf } from '../view/served-chain.js';
+import type { RequestFacts } from './facts.js';
 import type { SponsorRequest } from './request.js';
 
 /** Limits as the caller gave them; undefined members are missing. */
@@ -94,20 +95,21 @@ const fallbackLimits = {
   deploymentGasLimit: 1_000_000n,
 } as const;
 
+/** `most`: the highest limits that would be signed for what is estimated. */
 export function estimateRequest(
-  profile: ServedProfile,
-  { paymasterId, chainId }: ServedPaymaster,
+  { chain, profile, paymaster }: Pick<RequestFacts, 'chain' | 'profile' | 'paymaster'>,
   op: UserOperation,
   paymasterAndData: Hex | undefined,
 ): EstimateRequest {
   return {
-    paymasterId,
-    chainId,
+    paymasterId: paymaster.paymasterId,
+    chainId: paymaster.chainId,
     entryPoint: profile.entryPoint,
     entryPointVersion: profile.entryPointVersion,
     op,
     paymasterAndData,
     minVerificationGasLimit:
       paymasterAndData === undefined ? 0n : profile.layout.sponsorship.minVerificationGasLimit,
+    most: highestGasLimits(guardOf(chain, paymaster.gas), op),
   };
 }

@@ -15,7 +15,7 @@ import type {
   TokenPaymentRequest,
 } from '../../core/paymaster/token-payment-checker.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
-import { beginPayment, type EarlyPayment } from './early-payment.js';
+import { beginPayments, type EarlyPayments } from './early-payment.js';
 import type { FactDeps } from './facts.js';
 import { recordedVerdict } from './inputs.js';
 import { noLimits, withLimits } from './gas-limits.js';
@@ -55,8 +55,8 @@ export type TokenCase = Case &
     draft: TokenDraft | undefined;
     /** Asked for while limits are found. */
     ground: Promise<PaymentGround> | undefined;
-    /** Simulated while limits are confirmed. */
-    early: EarlyPayment | undefined;
+    /** Simulated while limits are confirmed, with each that may be the ones. */
+    early: EarlyPayments | undefined;
     /** See {@link takeableNow}. */
     takeable: bigint | undefined;
     /** Whether the simulated operation pays. */
@@ -135,14 +135,17 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
       const terms = standIn(on);
       return { ...decideTokenLimits(on, terms, estimate), terms };
     };
-    const asked = estimateIfAsked(estimator, on, (found) => {
-      if (token === undefined || price === undefined) return;
-      on.early = beginPayment(
-        async () => draftWith(found, await holds),
+    const holds = token === undefined || price === undefined ? 0n : takeableNow(payments, on, token);
+    // A failure is known when the limits are.
+    if (holds instanceof Promise) holds.catch(() => {});
+    const beginWith = (candidates: readonly Estimate[]): void => {
+      on.early = beginPayments(
+        candidates.map(async (candidate) => draftWith(candidate, await holds)),
         (draft) => simulatePayment(on, draft, { ground: known(on.ground) }),
       );
-    });
-    const holds = token === undefined || price === undefined ? 0n : takeableNow(payments, on, token);
+    };
+    const isPriced = token !== undefined && price !== undefined;
+    const asked = estimateIfAsked(estimator, on, isPriced ? beginWith : undefined);
     return whenBoth(asked, holds, (estimate, takeable) => {
       on.estimate = estimate;
       on.takeable = takeable;

@@ -53,13 +53,13 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
    * sponsor's money. An operation that is refused anyway is not simulated.
    */
   async function findLimits(on: SponsorCase): Promise<Verdict> {
-    const { profile, paymaster, request, estimating } = on;
+    const { request, estimating } = on;
     if (!estimating) {
       const given = decideGiven(on);
       if (!given.pass) return given;
     } else requireDataFee(on);
     const stub = stubData(on);
-    const estimate = await estimator.estimate(estimateRequest(profile, paymaster, request.op, stub));
+    const estimate = await estimator.estimate(estimateRequest(on, request.op, stub));
     on.estimate = estimate;
     on.op ??= withLimits(request.op, foundLimits(request, withDataFee(on, estimate, request.op, stub)));
     if (estimate.reverted !== undefined) return refuseReverted(estimate.reverted, estimate.remedy);

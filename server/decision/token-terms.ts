@@ -11,7 +11,7 @@ import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import { parseAddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { EpochSeconds } from '../../core/units/time.js';
-import type { Estimate, GasEstimator } from '../../core/userop/estimator.js';
+import type { Estimate, EstimateRequest, GasEstimator } from '../../core/userop/estimator.js';
 import type { FinalUserOperation, GasLimits, UserOperation } from '../../core/entry-point/user-operation.js';
 import { guardOf, type ServedTokenMode } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
@@ -90,18 +90,30 @@ function shapedFor({ phase }: SponsorRequest, data: Hex): Hex {
 
 /**
  * The gas that the operation itself needs, simulated without a paymaster. So an account that cannot pay yet can still get a quote;
- * the check of its payment refuses it later. Undefined, without waiting, when the caller's limits are used as they are. `onFound` is
- * as in an EstimateRequest. Throws ESTIMATION_FAILED, UNAVAILABLE.
+ * the check of its payment refuses it later. Undefined, without waiting, when the caller's limits are used as they are. `onCandidates`
+ * is as in an EstimateRequest. Throws ESTIMATION_FAILED, UNAVAILABLE.
  */
 export function estimateIfAsked(
   estimator: GasEstimator,
   facts: TokenFacts,
-  onFound: (found: Estimate) => void = () => {},
+  // Given also where nothing waits for them: a quote has to find the limits that are signed later.
+  onCandidates: NonNullable<EstimateRequest['onCandidates']> = () => {},
 ): Promise<Estimate> | undefined {
-  const { profile, paymaster, request, mode } = facts;
+  const { request, mode } = facts;
   if (!needsSimulation(facts, mode.gas)) return undefined;
   if (facts.estimating) requireDataFee(facts);
-  return estimator.estimate({ ...estimateRequest(profile, paymaster, request.op, undefined), onFound });
+  const asked = estimateRequest(facts, request.op, undefined);
+  const payment = mode.codec.validationGas(mode.options);
+  const { verificationGasLimit } = asked.most;
+  return estimator.estimate({
+    ...asked,
+    // The gas of the payment comes on top.
+    most: {
+      ...asked.most,
+      verificationGasLimit: verificationGasLimit > payment ? verificationGasLimit - payment : 0n,
+    },
+    onCandidates,
+  });
 }
 
 /** The operation with the least limits that an estimate can find for it. */

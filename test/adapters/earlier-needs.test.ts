@@ -5,6 +5,7 @@ import { parseUserOperation } from '../../core/userop/parse.js';
 import type { EstimateRequest } from '../../core/userop/estimator.js';
 import { addressOf } from '../build/configs.js';
 import { anOperation, execute } from '../build/operations.js';
+import { defaultLimits } from '../build/default-limits.js';
 
 const aRequest = (target: number, overrides: Partial<EstimateRequest> = {}): EstimateRequest => ({
   paymasterId: 'pm-1',
@@ -14,6 +15,7 @@ const aRequest = (target: number, overrides: Partial<EstimateRequest> = {}): Est
   op: parseUserOperation(anOperation({ callData: execute(addressOf(target)) }), '0.6'),
   paymasterAndData: '0x',
   minVerificationGasLimit: 0n,
+  most: defaultLimits,
   ...overrides,
 });
 

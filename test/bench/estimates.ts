@@ -11,6 +11,7 @@ import { stubSignature } from '../../core/paymaster/signature.js';
 import { parseAddress } from '../../core/units/address.js';
 import { systemClock } from '../../core/units/time.js';
 import type { EstimateRequest, GasEstimator } from '../../core/userop/estimator.js';
+import { defaultLimits } from '../build/default-limits.js';
 import { buildAccount, encodeWith, type Call } from '../chain/support/account.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOp } from '../chain/support/handle-ops.js';
@@ -82,6 +83,7 @@ async function cases(devChain: DevChain): Promise<readonly Case[]> {
           op,
           paymasterAndData: sponsorship.encode(op, terms, stubSignature()),
           minVerificationGasLimit: sponsorship.minVerificationGasLimit,
+          most: defaultLimits,
         },
       });
     }

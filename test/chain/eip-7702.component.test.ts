@@ -14,6 +14,7 @@ import { readNpmArtifact } from '../../standalone/dev-chain/artifacts.js';
 import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
 import type { DevProfile } from '../../standalone/dev-chain/paymaster-contracts.js';
 import { create2Address, deployOnce } from '../../standalone/dev-chain/transactor.js';
+import { defaultLimits } from '../build/default-limits.js';
 import { asHex, buildAccount, encodeWith, type TestAccount } from './support/account.js';
 import { balanceOf } from './support/balances.js';
 import { sendWithAuthorization } from './support/authorization.js';
@@ -159,6 +160,7 @@ async function estimated(op: FinalUserOperation): Promise<FinalUserOperation> {
     op,
     paymasterAndData: sponsorship.encode(op, await buildTerms(devChain, profile), stubSignature()),
     minVerificationGasLimit: 0n,
+    most: defaultLimits,
   });
   expect(limits.reverted).toBeUndefined();
   const { callGasLimit, verificationGasLimit, preVerificationGas } = limits;

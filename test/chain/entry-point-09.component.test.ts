@@ -13,6 +13,7 @@ import type { GasEstimator } from '../../core/userop/estimator.js';
 import { parseEther } from '../../core/units/wei.js';
 import { simple7702Account09 } from '../../standalone/dev-chain/canonical.js';
 import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
+import { defaultLimits } from '../build/default-limits.js';
 import { asHex, buildAccount, encodeWith, type TestAccount } from './support/account.js';
 import { sendWithAuthorization } from './support/authorization.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';
@@ -138,6 +139,7 @@ function request(entryPointVersion: EntryPointVersion, op: FinalUserOperation) {
     op,
     paymasterAndData: undefined,
     minVerificationGasLimit: 0n,
+    most: defaultLimits,
   };
 }
 

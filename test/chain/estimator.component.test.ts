@@ -12,6 +12,7 @@ import { systemClock } from '../../core/units/time.js';
 import type { GasEstimator } from '../../core/userop/estimator.js';
 import type { EntryPointVersion } from '../../core/entry-point/version.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
+import { defaultLimits } from '../build/default-limits.js';
 import { buildAccount, encodeWith, type Call, type TestAccount } from './support/account.js';
 import { profileNames, startDevChain, type DevChain } from './support/dev-chain.js';
 import { handleOp, refusalOf } from './support/handle-ops.js';
@@ -216,6 +217,7 @@ function request(version: EntryPointVersion, op: FinalUserOperation, paymasterAn
     op,
     paymasterAndData,
     minVerificationGasLimit: 0n,
+    most: defaultLimits,
   };
 }
 

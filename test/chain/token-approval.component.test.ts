@@ -5,6 +5,7 @@ import { silentLogger } from '../../core/log.js';
 import { approvalAllowance } from '../../core/paymaster/token-payment.js';
 import { systemClock } from '../../core/units/time.js';
 import type { GasEstimator } from '../../core/userop/estimator.js';
+import { defaultLimits } from '../build/default-limits.js';
 import { buildAccount, encodeWith, type Call, type TestAccount } from './support/account.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';
 import { handleOp } from './support/handle-ops.js';
@@ -71,6 +72,7 @@ describe.each(['singleton-0.6', 'singleton-0.7', 'singleton-0.8'] as const)('pro
           op: await buildUserOp(by, made),
           paymasterAndData: undefined,
           minVerificationGasLimit: 0n,
+          most: defaultLimits,
         });
         expect(limits.reverted).toBeUndefined();
         return limits;

@@ -32,11 +32,13 @@ import { buildUserOp, sponsorUserOp } from './support/user-op.js';
 
 const counter = new Interface(['function burn(uint256 rounds)', 'function increment()']);
 const plenty = 10n ** 12n;
-/** Reverts with less than 120,000 gas left, else writes a slot. */
-const wantsMuchGas: Hex = '0x5a6201d4c011600f576001600055005b60006000fd';
-/** The limits found, and seven times with one of them raised. */
-const withRaised = 8;
-const contract: Hex = `0x${'c2'.repeat(20)}`;
+/** Reverts with less than this much gas left (three bytes at the second one), else writes a slot. */
+const wantsGas = (gas: number): Hex =>
+  `0x5a62${gas.toString(16).padStart(6, '0')}11600f576001600055005b60006000fd`;
+/** The limits found, and twice with both raised. */
+const candidates = 3;
+const contract = (): Hex => `0x${'c2'.repeat(20)}`;
+const counted = (): Hex => devChain.deployments.sponsoredContract.address;
 
 let devChain: DevChain;
 let token: Address;
@@ -49,38 +51,40 @@ afterEach(() => nodes.stop());
 afterAll(() => devChain.stop());
 
 describe.each(['1.1.0', '2.0.0', 'singleton-0.8', 'hybrid-0.9'])('profile %s', (version) => {
-  test('the first payment of a kind takes two round trips, as do later ones', async () => {
+  test('every payment takes two round trips, also when its limits are raised or not found', async () => {
     const profile = devChain.profile(version);
     const account = await anAccountThatPays(profile);
     const node = await startInRounds(nodes);
     const pay = payerOver(node.url, profile);
-    const { ground, payment } = callsOf(profile);
-    // The operation with plenty of gas and without its call, beside what the payment depends on; then the limits found, and the
-    // payment with them.
-    node.plan(2 + ground, withRaised + payment);
-    expect(await pay(await burn(account, 5))).toMatchObject({ outcome: 'sponsored' });
+    const { ground, payment, ofUnknown } = callsOf(profile);
+    // Beside them what an unknown node may need instead.
+    node.plan(8 + ground, candidates + candidates * ofUnknown);
+    expect(await pay(await callOf(account, counted, 'increment'))).toMatchObject({ outcome: 'sponsored' });
+    // The operation with plenty of gas and without its call, beside what the payment depends on; then the limits that may be the
+    // ones, and the payment with each of them.
+    const first = [2 + ground, candidates + candidates * payment] as const;
+    node.plan(...first);
+    expect(await pay(await callOf(account, counted, 'burn', 5))).toMatchObject({ outcome: 'sponsored' });
     node.plan(3 + ground, payment);
-    expect(await pay(await burn(account, 5))).toMatchObject({ outcome: 'sponsored' });
+    expect(await pay(await callOf(account, counted, 'burn', 5))).toMatchObject({ outcome: 'sponsored' });
     // As long, with other needs.
-    node.plan(3 + ground, withRaised + payment);
-    expect(await pay(await burn(account, 40))).toMatchObject({ outcome: 'sponsored' });
+    node.plan(3 + ground, candidates + candidates * payment);
+    expect(await pay(await callOf(account, counted, 'burn', 40))).toMatchObject({ outcome: 'sponsored' });
+
+    await install(wantsGas(120_000));
+    node.plan(...first);
+    const raised = await pay(await callOf(account, contract, 'increment'));
+    if (raised.outcome !== 'sponsored') throw new Error(raised.refusal.reason);
+    expect(raised.op.callGasLimit).toBeGreaterThan(120_000n);
+    expect(raised.op.callGasLimit).toBeLessThan(400_000n);
+
+    await install(wantsGas(5_000_000));
+    node.plan(...first);
+    await expect(pay(await callOf(account, contract, 'burn', 1))).rejects.toThrow(
+      /the call uses \d+ gas, and fails with a callGasLimit of \d+, the highest that is tried for it/,
+    );
     expect(node.isDone()).toBe(true);
   });
-});
-
-test('a payment whose limits have to be raised is simulated again with the limits that are signed', async () => {
-  await devChain.chain.request('anvil_setCode', [contract, wantsMuchGas]);
-  const profile = devChain.profile('singleton-0.8');
-  const account = await anAccountThatPays(profile);
-  const node = await startInRounds(nodes);
-  const { ground, payment } = callsOf(profile);
-  node.plan(2 + ground, withRaised + payment, payment);
-  const data = encodeWith(counter, 'increment', []);
-  const op = await buildUserOp(account, [{ to: contract, data }]);
-  const paid = await payerOver(node.url, profile)(withoutLimits(op));
-  if (paid.outcome !== 'sponsored') throw new Error(paid.refusal.reason);
-  expect(paid.op.callGasLimit).toBeGreaterThan(120_000n);
-  expect(node.isDone()).toBe(true);
 });
 
 /** An account on chain that holds tokens and has allowed the profile's contract to take them. */
@@ -92,9 +96,19 @@ async function anAccountThatPays(profile: DevProfile): Promise<TestAccount> {
   return account;
 }
 
-async function burn(account: TestAccount, rounds: number): Promise<UserOperation> {
-  const to = devChain.deployments.sponsoredContract.address;
-  return withoutLimits(await buildUserOp(account, [{ to, data: encodeWith(counter, 'burn', [rounds]) }]));
+/** A call of the contract on the dev chain, or of our own code. */
+async function callOf(
+  account: TestAccount,
+  to: () => Hex,
+  method: 'increment' | 'burn',
+  ...values: readonly number[]
+): Promise<UserOperation> {
+  const data = encodeWith(counter, method, values);
+  return withoutLimits(await buildUserOp(account, [{ to: to(), data }]));
+}
+
+async function install(code: Hex): Promise<void> {
+  await devChain.chain.request('anvil_setCode', [contract(), code]);
 }
 
 function withoutLimits(op: UserOperation): UserOperation {
@@ -102,12 +116,14 @@ function withoutLimits(op: UserOperation): UserOperation {
 }
 
 /** `eth_call`s: views that do not depend on limits, and those that simulate a payment. */
-function callsOf({ layout }: DevProfile): { readonly ground: number; readonly payment: number } {
+function callsOf({ layout }: DevProfile) {
   const { receiverCalls = [] } = layouts[layout].token ?? {};
   // The treasury, or the contract and the one that it names.
   const receivers = receiverCalls.length === 0 ? 1 : 2;
   // Balance and allowance after the call; of each receiver the balance before and after the payment.
-  return { ground: receiverCalls.length, payment: 2 + 2 * receivers };
+  const payment = 2 + 2 * receivers;
+  // Simulations are asked with a time and without one; views of the token are not.
+  return { ground: receiverCalls.length, payment, ofUnknown: payment + 2 + receivers };
 }
 
 /** The decision of mode ERC20 over this node, with a usage store that has room for everything. */

@@ -14,6 +14,7 @@ import type { GasEstimator } from '../../core/userop/estimator.js';
 import type { TokenPaymentChecker } from '../../core/paymaster/token-payment-checker.js';
 import type { FinalUserOperation, UserOperation } from '../../core/entry-point/user-operation.js';
 import type { DevProfile } from '../../standalone/dev-chain/paymaster-contracts.js';
+import { defaultLimits } from '../build/default-limits.js';
 import { buildAccount, encodeWith, type Call, type TestAccount } from './support/account.js';
 import { balanceOf } from './support/balances.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';
@@ -201,6 +202,7 @@ async function withLimits(
     op: unestimated,
     paymasterAndData: undefined,
     minVerificationGasLimit: 0n,
+    most: defaultLimits,
   });
   expect(estimate.reverted).toBeUndefined();
   return { ...op, ...limitsWithPayment(estimate, op, codec, codec.encode(op, terms, stubSignature())) };

@@ -4,6 +4,7 @@ import { entryPoint09 } from '../../../core/entry-point/v09.js';
 import { parseUserOperation } from '../../../core/userop/parse.js';
 import { someChainId } from '../../build/configs.js';
 import { anOperation } from '../../build/operations.js';
+import { defaultLimits } from '../../build/default-limits.js';
 
 test.each(['0x7702', '0x7702000000000000000000000000000000000000'])(
   'a bundler gets the EIP-7702 marker %s in its short form, the only one that ERC-7769 knows',
@@ -28,6 +29,7 @@ test.each(['0x7702', '0x7702000000000000000000000000000000000000'])(
         op: parseUserOperation(anOperation({ initCode: undefined, factory }), '0.9'),
         paymasterAndData: undefined,
         minVerificationGasLimit: 0n,
+        most: defaultLimits,
       },
     );
     expect(asked).toMatchObject([{ factory: '0x7702', factoryData: '0x' }]);

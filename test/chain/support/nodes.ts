@@ -73,20 +73,23 @@ export type RoundsNode = {
 
 /**
  * A node that answers simulations in rounds of a planned size: it waits until as many are asked at once, so an estimate
- * that makes them one after the other never ends.
+ * that makes them one after the other never ends. While no round is planned it answers each at once.
  */
-export async function startInRounds(nodes: Nodes): Promise<RoundsNode> {
+export async function startInRounds(
+  nodes: Nodes,
+  reply: (params: readonly unknown[]) => Reply = () => 'pass',
+): Promise<RoundsNode> {
   let sizes: number[] = [];
-  let waiting: ((reply: Reply) => void)[] = [];
-  const url = await nodes.proxy((method) => {
+  let waiting: (() => void)[] = [];
+  const url = await nodes.proxy((method, params) => {
     if (method !== 'eth_call') return 'pass';
     return new Promise<Reply>((resolve) => {
-      waiting.push(resolve);
+      waiting.push(() => resolve(reply(params)));
       if (waiting.length < (sizes[0] ?? 1)) return;
       sizes.shift();
       const round = waiting;
       waiting = [];
-      for (const answer of round) answer('pass');
+      for (const answer of round) answer();
     });
   });
   return {

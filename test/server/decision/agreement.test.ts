@@ -81,7 +81,7 @@ const situations = fc.record({
   webhook: mostly('verified', 'refused', 'failed', 'blocked', 'busy'),
   estimate: mostly('found', 'reverts', 'huge', 'fails', 'is unavailable'),
   // What the estimator says before it has confirmed the limits.
-  found: fc.constantFrom('nothing', 'the estimate', 'other limits'),
+  found: fc.constantFrom('nothing', 'the estimate', 'raised limits'),
   limitLeft: mostly(1_000_000_000, 5, 900_000, 1_600_000),
   depositLeft: mostly(1_000_000_000, 5, 900_000, 1_600_000),
   fullHold: mostly(-1, 0, 1, 2, 3, 4),
@@ -190,7 +190,7 @@ function decisionOf(at: Situation) {
       }),
     },
     estimator: {
-      estimate: async ({ onFound }: EstimateRequest) => {
+      estimate: async ({ onCandidates }: EstimateRequest) => {
         if (at.estimate === 'fails') throw new DomainError('ESTIMATION_FAILED', 'AA23 reverted');
         if (at.estimate === 'is unavailable') throw unavailable('SIMULATIONS_BUSY');
         const limits = {
@@ -198,8 +198,9 @@ function decisionOf(at: Situation) {
           verificationGasLimit: 150_000n,
           preVerificationGas: 50_000n,
         };
-        if (at.found === 'the estimate') onFound?.(limits);
-        if (at.found === 'other limits') onFound?.({ ...limits, callGasLimit: limits.callGasLimit - 1n });
+        const lower = { ...limits, callGasLimit: limits.callGasLimit - 1n };
+        if (at.found === 'the estimate') onCandidates?.([limits]);
+        if (at.found === 'raised limits') onCandidates?.([lower, limits]);
         return { ...limits, ...(at.estimate === 'reverts' ? { reverted: 'out of stock' } : {}) };
       },
     },

@@ -77,6 +77,18 @@ export function decideGasLimits(
   return pass;
 }
 
+/** The highest of these limits that {@link decideGasLimits} lets pass. */
+export function highestGasLimits(
+  { maxCallGasLimit, maxVerificationGasLimit, maxDeploymentGas }: PriceGuard,
+  { initCode }: Pick<UserOperation, 'initCode'>,
+): Pick<GasLimits, 'callGasLimit' | 'verificationGasLimit'> {
+  const isLower = initCode !== '0x' && maxDeploymentGas < maxVerificationGasLimit;
+  return {
+    callGasLimit: maxCallGasLimit,
+    verificationGasLimit: isLower ? maxDeploymentGas : maxVerificationGasLimit,
+  };
+}
+
 function preVerificationCapFor(
   { maxPreVerificationGas: cap }: PriceGuard,
   value: bigint,
