@@ -95,6 +95,8 @@ export type DataPlaneDeps = {
   readonly ledger?: Pick<LedgerFeed, 'offer'>;
   /** Whether the ledger also gets what each decision was based on, for replays. Default false. */
   readonly ledgerInputs?: boolean;
+  /** Refusals that it gets of a paymaster and reason. Default 20. */
+  readonly refusalsPerSecond?: number;
   /** Nothing is signed on configs that the store has not confirmed for this long. Default 6 h. */
   readonly maxStalenessMs?: number;
   /** Pause between two polls of a chain. Default: 500 ms on a chain without confirmations, else 2,000 ms. */

@@ -3,6 +3,7 @@ import { DomainError } from '../core/errors.js';
 import type { Retention } from '../core/ledger/ledger.js';
 import { defaultRetention } from '../core/ledger/ledger.js';
 import type { Settings } from '../core/settings.js';
+import { usualRefusalsPerSecond } from './ledger/refusal-records.js';
 
 /** Records that wait for the ledger, as every process that makes or moves them sees it. */
 export type LedgerRoom = {
@@ -29,6 +30,7 @@ const mebibyte = 1_048_576;
 export type RecordingSettings = LedgerRoom & {
   /** Whether also what each decision was based on, for replays. */
   readonly inputs: boolean;
+  readonly refusalsPerSecond: number;
 };
 
 /** Undefined: this process makes no records. They need a process of the role ledger, which moves them. */
@@ -36,7 +38,13 @@ export function readRecording(settings: Settings): RecordingSettings | undefined
   const isOn = settings.oneOf(prefix, ['on', 'off'], 'off') === 'on';
   const room = readRoom(settings);
   const inputs = settings.oneOf(`${prefix}_INPUTS`, ['on', 'off'], 'off') === 'on';
-  return isOn ? { ...room, inputs } : undefined;
+  const refusalsPerSecond = readRefusalsPerSecond(settings);
+  return isOn ? { ...room, inputs, refusalsPerSecond } : undefined;
+}
+
+/** Refusals that are recorded of a paymaster and reason; the others are counted. */
+export function readRefusalsPerSecond(settings: Settings): number {
+  return settings.integer(`${prefix}_REFUSALS_PER_SECOND`, { min: 1, max: 1_000 }, usualRefusalsPerSecond);
 }
 
 export function readRoom(settings: Settings): LedgerRoom {

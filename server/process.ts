@@ -120,7 +120,13 @@ async function startParts(
     roles: config.roles,
     configs,
     ...usageParts,
-    ...(config.ledger === undefined ? {} : { ledger: usageParts.feed, ledgerInputs: config.ledger.inputs }),
+    ...(config.ledger === undefined
+      ? {}
+      : {
+          ledger: usageParts.feed,
+          ledgerInputs: config.ledger.inputs,
+          refusalsPerSecond: config.ledger.refusalsPerSecond,
+        }),
     ...(isRpc
       ? {
           tokenLosses: createKubeTokenLossReports({ transport, namespace: config.namespace, log }),

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { PlatformDefaults } from '../core/config/platform.js';
 import { readPlatformDefaults } from '../core/config/platform-settings.js';
+import { readRefusalsPerSecond } from '../server/ledger-settings.js';
 import { Settings } from '../core/settings.js';
 import type { PortChoice } from './port-choice.js';
 
@@ -27,6 +28,7 @@ export type StandaloneConfig = {
   readonly ledger: boolean;
   /** Whether it also keeps what each decision was based on, for replays. */
   readonly ledgerInputs: boolean;
+  readonly refusalsPerSecond: number;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
   /** Where JSON log lines go: a file in the data directory, or stdout. */
   readonly logTo: 'file' | 'stdout';
@@ -96,6 +98,7 @@ export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string): Sta
     durability: oneOf('PAYMASTER_DURABILITY', ['process', 'power'], 'process'),
     ledger: oneOf('PAYMASTER_LEDGER', ['on', 'off'], 'on') === 'on',
     ledgerInputs: oneOf('PAYMASTER_LEDGER_INPUTS', ['on', 'off'], 'off') === 'on',
+    refusalsPerSecond: readRefusalsPerSecond(settings),
     logLevel: oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
     logTo: oneOf('PAYMASTER_LOG', ['file', 'stdout'], 'file'),
   };

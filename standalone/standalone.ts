@@ -191,7 +191,13 @@ async function startParts(
       ...(ledger === undefined ? {} : { ledger: ledger.ledger }),
     },
     recentRefusals: refusals,
-    ...(config.ledger ? { ledger: usage.feed, ledgerInputs: config.ledgerInputs } : {}),
+    ...(config.ledger
+      ? {
+          ledger: usage.feed,
+          ledgerInputs: config.ledgerInputs,
+          refusalsPerSecond: config.refusalsPerSecond,
+        }
+      : {}),
     handle: createStatusEndpoint({
       operatorToken,
       read: () => readStatus({ resources, configs, usage, refusals, ledger: ledger?.ledger, clock }),

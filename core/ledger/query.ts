@@ -85,7 +85,10 @@ export type DecisionQuery = {
   readonly limit: number;
 };
 
-/** The newest first. `next`: the value of `before` for the next page; undefined on the last page. */
+/**
+ * The newest first. `next`: the value of `before` for the next page; undefined on the last page. A page may have fewer decisions than
+ * the limit, or none, when a search took long.
+ */
 export type DecisionPage = {
   readonly decisions: readonly DecisionView[];
   readonly next: RecordId | undefined;

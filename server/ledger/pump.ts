@@ -39,7 +39,7 @@ export function createPump({ feed, ledger, log, meter, firstPauseMs = 250 }: Pum
   let running: Promise<void> | undefined;
   let drainsUntil = Number.POSITIVE_INFINITY;
   let failures = 0;
-  /** Read, and not stored because the ledger was away. Read anew, they would come back only after the feed's minute. */
+  /** Read, and not stored because the ledger was away. Read anew, they would come back only after the feed's `claimAfterMs`. */
   let held: readonly FeedEntry[] = [];
 
   async function run(): Promise<void> {

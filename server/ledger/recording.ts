@@ -29,6 +29,7 @@ export function createRecording({
   log,
   instruments,
   recordsInputs,
+  refusalsPerSecond,
 }: {
   readonly feed: Pick<LedgerFeed, 'offer'>;
   readonly usage: Pick<UsageStore, 'accounts' | 'now'>;
@@ -36,6 +37,8 @@ export function createRecording({
   readonly log: Logger;
   readonly instruments: Pick<Instruments, 'ledgerDropped' | 'ledgerInputsDropped'>;
   readonly recordsInputs: boolean;
+  /** Absent: the default. */
+  readonly refusalsPerSecond?: number;
 }): Recording {
   // The store's time, which replicas share: ids order what different replicas record about one reservation.
   const ids = createRecordIds(usage);
@@ -52,7 +55,12 @@ export function createRecording({
   const funds = createFundsSamples({ usage, offers, ids, clock, log });
   return {
     ids,
-    refusals: createRefusalRecords({ offers, gaps, clock }),
+    refusals: createRefusalRecords({
+      offers,
+      gaps,
+      clock,
+      ...(refusalsPerSecond === undefined ? {} : { perSecond: refusalsPerSecond }),
+    }),
     funds,
     inputs: recordsInputs ? inputs : undefined,
     start() {

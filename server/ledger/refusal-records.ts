@@ -1,6 +1,5 @@
 import { formatDecision } from '../../core/ledger/decision-text.js';
 import type { Decision } from '../../core/ledger/record.js';
-import type { RateLimit } from '../../core/resources/paymaster.js';
 import type { Clock } from '../../core/units/time.js';
 import { createRateLimiter } from '../http/rate-limit.js';
 import type { Gaps } from './gaps.js';
@@ -14,21 +13,25 @@ export type RefusalRecords = {
   add(of: RefusedPaymaster, reason: string, make: () => Decision): Decision | undefined;
 };
 
-/** For each paymaster and reason: 20 a second, and 200 at once. */
-const usualRate: RateLimit = { requests: 200, perSeconds: 10 };
+/** Of each paymaster and reason, in each process. */
+export const usualRefusalsPerSecond = 20;
+/** So many seconds' refusals are recorded at once. */
+const burstSeconds = 10;
 
 export function createRefusalRecords({
   offers,
   gaps,
   clock,
-  rate = usualRate,
+  perSecond = usualRefusalsPerSecond,
 }: {
   readonly offers: Pick<Offers, 'add'>;
   readonly gaps: Pick<Gaps, 'count'>;
   readonly clock: Clock;
-  readonly rate?: RateLimit;
+  /** Of a paymaster and reason; ten times as many at once. */
+  readonly perSecond?: number;
 }): RefusalRecords {
   const limiter = createRateLimiter({ clock });
+  const rate = { requests: perSecond * burstSeconds, perSeconds: burstSeconds };
   return {
     add(of, reason, make) {
       const { organisation, paymasterId, chainId } = of;

@@ -128,6 +128,20 @@ export function ledgerConformance(implementation: string, create: () => Promise<
       expect(seen).toEqual(decisions.map(({ id }) => id).reverse());
     });
 
+    test('a value that one of many decisions has is found, if need be after pages without any', async () => {
+      const rare = { reason: 'FACTORY_NOT_ALLOWED', paymasterId: 'toy', sender: address(77) };
+      const refusals = times(300).map((index) =>
+        aRefusal('rare', (noon - index * 20 * minuteMs) as EpochMs, index === 290 ? rare : {}),
+      );
+      await ledger.append(alone(...refusals));
+      const { id } = refusals[290]!;
+      const range = { organisation: 'rare', from: (noon - 90 * dayMs) as EpochMs };
+      const { reason, paymasterId, sender } = rare;
+      for (const filters of [{ reason }, { paymasterId }, { sender }, { reason, paymasterId, sender }])
+        expect(await idsOf(ledger, { ...range, ...filters })).toEqual([id]);
+      expect(await idsOf(ledger, { ...range, verdict: 'sponsored' })).toEqual([]);
+    });
+
     test('ranges contain their beginning and not their end', async () => {
       const [first, second] = [aDecision('ranges', noon), aDecision('ranges', (noon + minuteMs) as EpochMs)];
       await ledger.append([...reservationOf(first), ...reservationOf(second)]);

@@ -23,6 +23,8 @@ export type PostgresLedgerOptions = PostgresOptions & {
   readonly retention?: Retention;
   /** Longest time of a query, after which it fails. Default 15,000. */
   readonly queryTimeoutMs?: number;
+  /** A search for decisions answers what it has found after this time. Default 5,000. */
+  readonly searchMs?: number;
 };
 
 const appendTimeoutMs = 30_000;
@@ -35,7 +37,7 @@ const mostEntriesPerTransaction = 2_000;
  * as it can.
  */
 export function createPostgresLedger(options: PostgresLedgerOptions): Ledger {
-  const { retention = defaultRetention, queryTimeoutMs = 15_000 } = options;
+  const { retention = defaultRetention, queryTimeoutMs = 15_000, searchMs = 5_000 } = options;
   const postgres = createPostgres(options);
   const partitions = createPartitions(postgres);
   let migrated: Promise<void> | undefined;
@@ -78,7 +80,7 @@ export function createPostgresLedger(options: PostgresLedgerOptions): Ledger {
         await appendAtOnce(entries.slice(from, from + mostEntriesPerTransaction));
     },
     usage: (query) => read((session) => readUsage(session, query)),
-    decisions: (query) => read((session) => searchDecisions(session, query)),
+    decisions: (query) => read((session) => searchDecisions(session, query, searchMs)),
     decision: (organisation, id) => read((session) => findDecision(session, organisation, id)),
     funds: (query) => read((session) => readFunds(session, query)),
     inputs: (query) => pagesOf((after) => read((session) => readInputs(session, query, after))),

@@ -34,6 +34,11 @@ const listEveryMs = 60_000;
 const chainsEveryMs = 1_000;
 /** Entries that are acknowledged together, so that no single call blocks Redis for long. */
 const perPage = 500;
+/**
+ * A pod that was killed holds up what it had read for no longer. One that only takes longer to store it loses nothing: the ledger ignores
+ * the ids that it gets twice.
+ */
+const defaultClaimAfterMs = 10_000;
 const defaultBytes = 256 * 2 ** 20;
 
 /**
@@ -154,7 +159,7 @@ export class RedisLedgerFeed implements LedgerFeed {
     const keys = this.#deps.keys(chainId).ledger;
     const from = this.#claimFrom.get(chainId) ?? '0-0';
     const half = Math.floor(this.room().bytes / 2);
-    const args = [identity, limit, options.claimAfterMs ?? 60_000, from, half];
+    const args = [identity, limit, options.claimAfterMs ?? defaultClaimAfterMs, from, half];
     // Confirmed, so that nothing is stored that a failover takes back: it would be a promise that never ends. What was
     // read without confirmation is read again after `claimAfterMs`.
     const [next, entries, gaps] = listOf(await link.run(readRecordsOfGroup, keys, args, true));

@@ -39,7 +39,7 @@ export type LedgerOptions = {
   readonly budgetBytes?: number;
   /** Without room, `Stop` signs nothing (UNAVAILABLE, LEDGER_FULL); `Sign` signs, and records how often. Default `Stop`. */
   readonly onFull?: 'Stop' | 'Sign';
-  /** After this time another consumer gets what was read and not acknowledged. Default 60,000. */
+  /** After this time another consumer gets what was read and not acknowledged. Default 10,000. */
   readonly claimAfterMs?: number;
   /** A consumer that has been idle for so long, and has acknowledged everything, is forgotten. Default an hour. */
   readonly forgetConsumersAfterMs?: number;

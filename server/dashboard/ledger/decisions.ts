@@ -47,7 +47,11 @@ export const decisionsEndpoint = endpoint({
     from: schemas.time,
     to: schemas.time,
     decisions: { type: 'array', items: decisionSchema },
-    cursor: { ...schemas.textOrNull, description: 'For the next page; null on the last one.' },
+    cursor: {
+      ...schemas.textOrNull,
+      description:
+        'For the next page; null on the last one. A page may be short or empty when a search takes long: go on.',
+    },
   }),
   example: {
     from: '2025-12-31T00:01:00.000Z',

@@ -276,6 +276,30 @@ describe('the ledger in PostgreSQL', () => {
     expect(pages).toEqual([[inputsOf(decision, 1)]]);
   });
 
+  test('a search that has no time left answers where the next one goes on', async () => {
+    const url = await server.createDatabase();
+    const hurried = createPostgresLedger({ address: parsePostgresUrl('url', url), searchMs: 0 });
+    opened.push(hurried);
+    const old = aRefusal('acme', noon, { reason: 'FACTORY_NOT_ALLOWED' });
+    const others = [...Array(20).keys()].map((n) => aRefusal('acme', later((n + 1) * 3_600_000)));
+    await hurried.append(alone(old, ...others));
+    const query = { organisation: 'acme', from: noon, to: later(21 * 3_600_000), limit: 3 };
+    const pages: string[][] = [];
+    let before: string | undefined;
+    do {
+      const page = await hurried.decisions({
+        ...query,
+        reason: 'FACTORY_NOT_ALLOWED',
+        ...(before !== undefined && { before }),
+      });
+      pages.push(page.decisions.map(({ decision }) => decision.id));
+      before = page.next;
+    } while (before !== undefined);
+    expect(pages.length).toBeGreaterThan(10);
+    expect(pages.flat()).toEqual([old.id]);
+    expect(pages.at(-1)).toEqual([old.id]);
+  });
+
   test('a query that takes too long ends, and a later one is answered', async () => {
     const url = await server.createDatabase();
     await open(url).append(minedOperations(5));

@@ -8,12 +8,14 @@ import { openDatabase } from '../../../adapters/sqlite/database.js';
 import { defaultRetention, type Ledger } from '../../../core/ledger/ledger.js';
 import { formatRecord } from '../../../core/ledger/record-text.js';
 import type { UsageRow } from '../../../core/ledger/query.js';
+import type { EpochMs } from '../../../core/units/time.js';
 import { ledgerConformance } from '../../conformance/ledger.js';
 import {
   aDecision,
   aGap,
   alone,
   anId,
+  aRefusal,
   aSettlement,
   at,
   inputsOf,
@@ -70,6 +72,19 @@ describe('the files of the SQLite ledger', () => {
     await first.stop();
     const second = await openIn(directory);
     expect([await second.decision('acme', decision.id), await usage(second)]).toEqual(stored);
+  });
+
+  test('a search looks at a bounded number of decisions, and says where the next one goes on', async () => {
+    const ledger = await openIn(aDirectory());
+    const rare = aRefusal('acme', january, { reason: 'FACTORY_NOT_ALLOWED' });
+    const others = [...Array(5_100).keys()].map((n) => aRefusal('acme', (january + n + 1) as EpochMs));
+    await ledger.append(alone(rare, ...others));
+    const query = { organisation: 'acme', from: january, to: february, reason: 'FACTORY_NOT_ALLOWED' };
+    const first = await ledger.decisions({ ...query, limit: 10 });
+    expect(first.decisions).toEqual([]);
+    const second = await ledger.decisions({ ...query, limit: 10, before: first.next! });
+    expect(second.decisions.map(({ decision }) => decision.id)).toEqual([rare.id]);
+    expect(second.next).toBeUndefined();
   });
 
   test('texts are stored as their records would be, and those that it cannot read are not', async () => {

@@ -49,9 +49,11 @@ describe('the rpc role', () => {
       PAYMASTER_LEDGER: 'on',
       PAYMASTER_LEDGER_ON_FULL: 'Sign',
       PAYMASTER_LEDGER_BUDGET_MIB: '64',
+      PAYMASTER_LEDGER_REFUSALS_PER_SECOND: '50',
     };
     expect(parseServerConfig({ ...rpc, ...on }).ledger).toEqual({
       inputs: false,
+      refusalsPerSecond: 50,
       onFull: 'Sign',
       budgetBytes: 64 * 1_048_576,
     });

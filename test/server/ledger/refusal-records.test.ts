@@ -30,6 +30,14 @@ test('refusals beyond the rate of a paymaster and reason are counted, and those 
   expect(world.dropped).toEqual({ rate: 1_780, space: 0 });
 });
 
+test('the rate is a setting', async () => {
+  const world = aWorld(3);
+  for (let each = 0; each < 100; each += 1) world.refuse(shop, 'LIMIT_REACHED');
+  await world.stop();
+  expect(world.count(shop, 'LIMIT_REACHED')).toBe(30);
+  expect(world.dropped).toEqual({ rate: 70, space: 0 });
+});
+
 test('a feed that does not answer costs a bounded memory, and what it missed is counted', async () => {
   const world = aWorld();
   world.isDown = true;
@@ -58,7 +66,7 @@ test('what the feed did not take is offered again', async () => {
   expect(world.offers.add(1, 'late')).toBe(false);
 });
 
-function aWorld() {
+function aWorld(perSecond?: number) {
   const clock = { now: 1_800_000_000_000 };
   const time = { now: () => clock.now as EpochMs };
   const ids = createRecordIds(time);
@@ -105,6 +113,11 @@ function aWorld() {
     },
   };
   const gaps = createGaps({ offers: world.offers, ids, dropped: (cause) => void (dropped[cause] += 1) });
-  const refusals = createRefusalRecords({ offers: world.offers, gaps, clock: time });
+  const refusals = createRefusalRecords({
+    offers: world.offers,
+    gaps,
+    clock: time,
+    ...(perSecond !== undefined && { perSecond }),
+  });
   return world;
 }
