@@ -1,20 +1,21 @@
 import type { DecidedCall, DecidedPolicy, Decision } from './record.js';
+import { quoted } from './quoted.js';
 import { recordForm } from './record-text.js';
 
 /**
- * The same text as `formatRecord` of a decision, up to the order of members. It is made for every signature, and
+ * The same text as `formatRecord` of a decision, up to the order of members. One is stored with every decision, and
  * joining texts costs a fifth of JSON with a replacer. Addresses, hex, ids of ours and closed names need no escape.
  */
 export function formatDecision(decision: Decision): string {
   const { mode, verdict, nonce, calls, policies, maxCostWei } = decision;
   return (
     `{"v":${recordForm},"kind":"decision","id":"${decision.id}","at":${decision.at}` +
-    `,"organisation":${JSON.stringify(decision.organisation)},"paymasterId":${JSON.stringify(decision.paymasterId)}` +
+    `,"organisation":${quoted(decision.organisation)},"paymasterId":${quoted(decision.paymasterId)}` +
     `,"chainId":${decision.chainId},"entryPoint":"${decision.entryPoint}"` +
     plain('contract', decision.contract) +
     plain('fundingAddress', decision.fundingAddress) +
     plain('mode', mode) +
-    `,"method":${JSON.stringify(decision.method)},"requestId":${JSON.stringify(decision.requestId)}` +
+    `,"method":${quoted(decision.method)},"requestId":${quoted(decision.requestId)}` +
     escaped('callerRequestId', decision.callerRequestId) +
     `,"sender":"${decision.sender}","nonce":"${nonce}"` +
     plain('userOpHash', decision.userOpHash) +
@@ -35,7 +36,7 @@ function formatCall({ target, selector, contractId, name }: DecidedCall): string
 }
 
 function formatPolicy({ policyId, effect }: DecidedPolicy): string {
-  return `{"policyId":${JSON.stringify(policyId)},"effect":"${effect}"}`;
+  return `{"policyId":${quoted(policyId)},"effect":"${effect}"}`;
 }
 
 function plain(name: string, value: string | undefined): string {
@@ -43,5 +44,5 @@ function plain(name: string, value: string | undefined): string {
 }
 
 function escaped(name: string, value: string | undefined): string {
-  return value === undefined ? '' : `,"${name}":${JSON.stringify(value)}`;
+  return value === undefined ? '' : `,"${name}":${quoted(value)}`;
 }

@@ -1,4 +1,6 @@
+import { packedForm } from './packed-decision.js';
 import type { LedgerRecord } from './record.js';
+import { unpackDecision } from './unpacked-decision.js';
 
 /** Number of the form below. A reader takes all forms up to its own, and leaves newer ones in the feed. */
 export const recordForm = 1;
@@ -10,10 +12,13 @@ export function formatRecord(record: LedgerRecord): string {
   );
 }
 
-/** Reads what {@link formatRecord} has written. Undefined for a form that is newer than this release. */
+/** Reads what {@link formatRecord} or `packDecision` has written. Undefined for a form that is newer than this release. */
 export function parseRecord(text: string): LedgerRecord | undefined {
-  const { v, ...record } = JSON.parse(text) as LedgerRecord & { readonly v: number };
-  if (v > recordForm) return undefined;
+  const parsed = JSON.parse(text) as (LedgerRecord & { readonly v: number }) | readonly unknown[];
+  if (isList(parsed)) return parsed[0] === packedForm ? unpackDecision(parsed) : undefined;
+  const { v, ...record } = parsed;
+  // Also of anything else that is no record.
+  if (!(v <= recordForm)) return undefined;
   // A reviver would be called for every member, and take several times as long as all the rest.
   switch (record.kind) {
     case 'decision':
@@ -33,6 +38,10 @@ export function parseRecord(text: string): LedgerRecord | undefined {
       break;
   }
   return record;
+}
+
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
 }
 
 /** Reads decimal texts of a new object, in place. */

@@ -1,5 +1,5 @@
-import { formatDecision } from '../../core/ledger/decision-text.js';
-import type { DecidedCall, DecidedPolicy, Decision } from '../../core/ledger/record.js';
+import { packDecision } from '../../core/ledger/packed-decision.js';
+import type { DecidedCall, Decision } from '../../core/ledger/record.js';
 import { findContract, hasSelector, type AllowList } from '../../core/policy/rules/allow-list/compile.js';
 import { pass, type Refusal } from '../../core/refusal.js';
 import type { Hex } from '../../core/units/hex.js';
@@ -9,7 +9,7 @@ import type { DecodedCalls } from '../../core/userop/call-data.js';
 import type { InputsRecords } from '../ledger/inputs-records.js';
 import type { RecordIds } from '../ledger/record-ids.js';
 import type { RefusalRecords } from '../ledger/refusal-records.js';
-import type { ServedPaymaster } from '../view/served-paymaster.js';
+import { createDecisionContexts } from './decision-context.js';
 import { recordedVerdict } from './inputs.js';
 import { inputsOf, orderIn, type Asked, type RecordedMode } from './inputs-of.js';
 import { formatInputs } from './inputs-text.js';
@@ -52,16 +52,7 @@ export function createDecisionRecords({
   /** Absent: nobody can decide again what was decided. */
   readonly inputs?: InputsRecords | undefined;
 }): DecisionRecords {
-  const counted = new WeakMap<ServedPaymaster, readonly DecidedPolicy[]>();
-
-  /** Every limit of the paymaster counts an operation that is sponsored; the list is made once per config. */
-  function countedBy(paymaster: ServedPaymaster): readonly DecidedPolicy[] {
-    const known = counted.get(paymaster);
-    if (known !== undefined) return known;
-    const policies = paymaster.limits.map(({ policyId }) => ({ policyId, effect: 'counted' as const }));
-    counted.set(paymaster, policies);
-    return policies;
-  }
+  const contexts = createDecisionContexts();
 
   return {
     promised({ paymaster, profile, request }, { mode, token, calls }, verdict, { promise }, userOpHash) {
@@ -90,12 +81,12 @@ export function createDecisionRecords({
         verdict,
         reason: undefined,
         detail: undefined,
-        policies: mode === 'SPONSORED' ? countedBy(paymaster) : [],
+        policies: mode === 'SPONSORED' ? contexts.counted(paymaster) : [],
         maxCostWei: promise.prefundWei,
         validUntil: promise.validUntil,
         token,
       };
-      return { id, at, text: formatDecision(decision) };
+      return { id, at, text: packDecision(decision, contexts.text(paymaster, decision)) };
     },
 
     reserved(mode, on, { id, at }, asked) {

@@ -1,4 +1,4 @@
-import { formatDecision } from '../../core/ledger/decision-text.js';
+import { packDecision } from '../../core/ledger/packed-decision.js';
 import type { Decision } from '../../core/ledger/record.js';
 import type { Clock } from '../../core/units/time.js';
 import { createRateLimiter } from '../http/rate-limit.js';
@@ -41,7 +41,7 @@ export function createRefusalRecords({
         return undefined;
       }
       const decision = make();
-      if (offers.add(chainId, formatDecision(decision))) return decision;
+      if (offers.add(chainId, packDecision(decision))) return decision;
       gaps.count({ ...missed, cause: 'space' });
       return undefined;
     },

@@ -1,3 +1,4 @@
+import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { openLedgerFiles, type LedgerFiles, type LedgerFilesOptions } from './ledger-files.js';
 import { plainError, type Answer, type Request } from './worker-messages.js';
@@ -7,6 +8,7 @@ import { plainError, type Answer, type Request } from './worker-messages.js';
 
 const port = parentPort;
 if (port === null) throw new Error('the ledger worker must be started as a thread');
+yieldToSigning();
 
 function answer(call: number, work: () => unknown): void {
   let message: Answer;
@@ -34,4 +36,14 @@ function serve(opened: LedgerFiles): void {
       port?.close();
     } else answer(request.call, () => methods[request.method]?.(...request.arguments));
   });
+}
+
+/** What is stored later is stored as well. On Linux this is about the calling thread, elsewhere about all of them. */
+function yieldToSigning(): void {
+  if (process.platform !== 'linux') return;
+  try {
+    setPriority(0, 5);
+  } catch {
+    // A sandbox may forbid it, and the thread works without.
+  }
 }

@@ -29,7 +29,7 @@ local function recorded(request, text, paymasterId)
   end
   if args[ledgerArg] ~= '1' then return false end
   local isRead, decision = pcall(cjson.decode, added)
-  local organisation = isRead and type(decision) == 'table' and decision.organisation
+  local organisation = isRead and type(decision) == 'table' and (decision.organisation or decision[3])
   local gap = cjson.encode({type(organisation) == 'string' and organisation or '', paymasterId})
   gaps[gap] = (gaps[gap] or 0) + 1
   local asked = cjson.decode(text)

@@ -1,8 +1,10 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { formatDecision } from '../../../core/ledger/decision-text.js';
+import { packDecision } from '../../../core/ledger/packed-decision.js';
+import { recordTime } from '../../../core/ledger/record-id.js';
 import type { Decision } from '../../../core/ledger/record.js';
-import { formatRecord, parseRecord } from '../../../core/ledger/record-text.js';
+import { formatRecord, parseRecord, readRecord } from '../../../core/ledger/record-text.js';
 import type { AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { EpochMs, EpochSeconds } from '../../../core/units/time.js';
@@ -68,3 +70,23 @@ test('a decision reads back from its text, whatever callers and hosts put into i
     runs(200),
   );
 });
+
+test('a packed decision reads back as well, and is shorter', () => {
+  fc.assert(
+    fc.property(decisions, (made) => {
+      const decision = { ...made, at: recordTime(made.id) };
+      const packed = packDecision(decision);
+      expect(packed).not.toContain('\n');
+      expect(parseRecord(packed)).toEqual(decision);
+      expect(packed.length).toBeLessThan(formatDecision(decision).length);
+    }),
+    runs(200),
+  );
+});
+
+test.each(['[]', '[3,"of a newer release"]', '[2]', '[2,"not an id"]', '[2,null]', 'null', '7', '{"v":2}'])(
+  'a text that this release cannot read is no record: %s',
+  (text) => {
+    expect(readRecord(text)).toBeUndefined();
+  },
+);

@@ -1,0 +1,72 @@
+import { quoted } from './quoted.js';
+import type { DecidedCall, Decision } from './record.js';
+
+/** First element of a packed decision. A reader leaves those with another number in the feed. */
+export const packedForm = 2;
+
+/** What is the same in very many decisions. */
+export type DecisionContext = Pick<
+  Decision,
+  | 'organisation'
+  | 'paymasterId'
+  | 'chainId'
+  | 'entryPoint'
+  | 'contract'
+  | 'fundingAddress'
+  | 'mode'
+  | 'method'
+  | 'verdict'
+  | 'policies'
+>;
+
+/** The part of {@link packDecision} that need not be made again for each of these decisions. */
+export function packContext(context: DecisionContext): string {
+  const { organisation, paymasterId, chainId, entryPoint, contract, fundingAddress } = context;
+  const { mode, method, verdict, policies } = context;
+  const effects = policies.flatMap(({ policyId, effect }) => [policyId, effect]);
+  // JSON answers a text in one piece. Parts that were joined are joined again with every text that they are in.
+  return JSON.stringify([
+    organisation,
+    paymasterId,
+    chainId,
+    entryPoint,
+    contract,
+    fundingAddress,
+    mode,
+    method,
+    verdict,
+    effects,
+  ]).slice(1, -1);
+}
+
+/**
+ * A decision as a JSON list without the names of its members, two thirds as long as `formatRecord` makes it: one is
+ * written with every signature, and what that costs depends on its length and on the number of its parts. Addresses,
+ * hex, and ids of ours need no escape.
+ */
+export function packDecision(decision: Decision, context = packContext(decision)): string {
+  const { id, requestId, callerRequestId, sender, nonce, calls, maxCostWei, validUntil } = decision;
+  return (
+    `[${packedForm},"${id}",${context},${quoted(requestId)},${text(callerRequestId)},"${sender}","${nonce}"` +
+    `,${plain(decision.userOpHash)},${plain(decision.digest)},[${packCalls(calls)}]` +
+    `,${text(decision.reason)},${text(decision.detail)},${plain(maxCostWei)},${validUntil ?? 'null'},${plain(decision.token)}]`
+  );
+}
+
+/** Target, selector, contract and name of each call in turn. */
+function packCalls(calls: readonly DecidedCall[]): string {
+  let packed = '';
+  for (const { target, selector, contractId, name } of calls) {
+    if (packed !== '') packed += ',';
+    packed += `"${target}","${selector}",${text(contractId)},${text(name)}`;
+  }
+  return packed;
+}
+
+function plain(value: string | bigint | undefined): string {
+  return value === undefined ? 'null' : `"${value}"`;
+}
+
+function text(value: string | undefined): string {
+  return value === undefined ? 'null' : quoted(value);
+}

@@ -1,0 +1,53 @@
+import { packContext, type DecisionContext } from '../../core/ledger/packed-decision.js';
+import type { DecidedPolicy } from '../../core/ledger/record.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
+
+/** What the records of a config's signatures have in common, made once for the config. */
+export type DecisionContexts = {
+  /** Every limit of the paymaster counts an operation that is sponsored. */
+  counted(paymaster: ServedPaymaster): readonly DecidedPolicy[];
+  /** As `packContext`. */
+  text(paymaster: ServedPaymaster, context: DecisionContext): string;
+};
+
+type Known = { readonly counted: readonly DecidedPolicy[]; readonly contexts: KnownContext[] };
+type KnownContext = { readonly context: DecisionContext; readonly text: string };
+
+/** A paymaster has a few: its modes, methods, phases and contracts. */
+const mostContexts = 16;
+
+export function createDecisionContexts(): DecisionContexts {
+  const known = new WeakMap<ServedPaymaster, Known>();
+
+  function knownOf(paymaster: ServedPaymaster): Known {
+    const before = known.get(paymaster);
+    if (before !== undefined) return before;
+    const counted = paymaster.limits.map(({ policyId }) => ({ policyId, effect: 'counted' as const }));
+    const made = { counted, contexts: [] };
+    known.set(paymaster, made);
+    return made;
+  }
+
+  return {
+    counted: (paymaster) => knownOf(paymaster).counted,
+    text: (paymaster, context) => {
+      const { contexts } = knownOf(paymaster);
+      for (const one of contexts) if (isSame(one.context, context)) return one.text;
+      const text = packContext(context);
+      if (contexts.length < mostContexts) contexts.push({ context, text });
+      return text;
+    },
+  };
+}
+
+/** The rest follows from the config. */
+function isSame(a: DecisionContext, b: DecisionContext): boolean {
+  return (
+    a.method === b.method &&
+    a.mode === b.mode &&
+    a.verdict === b.verdict &&
+    a.entryPoint === b.entryPoint &&
+    a.contract === b.contract &&
+    a.fundingAddress === b.fundingAddress
+  );
+}
