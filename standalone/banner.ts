@@ -1,4 +1,5 @@
-import { Interface, id } from 'ethers';
+import { Interface } from 'ethers/abi';
+import { id } from 'ethers/hash';
 import { entryPointRules } from '../core/entry-point/table.js';
 import type { Connection } from './connection.js';
 import type { StandaloneConfig } from './config.js';

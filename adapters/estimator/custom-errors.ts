@@ -1,4 +1,4 @@
-import { AbiCoder } from 'ethers';
+import { AbiCoder } from 'ethers/abi';
 import { keccak256 } from '../../core/crypto/keccak.js';
 import { bytesToHex, isHexBytes, type Hex } from '../../core/units/hex.js';
 import { knownErrors, wrappingErrors } from './known-errors.js';

@@ -1,4 +1,4 @@
-import { AbiCoder } from 'ethers';
+import { AbiCoder } from 'ethers/abi';
 import { hexSize, isHexBytes, type Hex } from '../../core/units/hex.js';
 import { decodeCustomError, wrappedData, type CustomError } from './custom-errors.js';
 import { knownReasons } from './known-errors.js';

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
-import { AbiCoder, Interface, keccak256 } from 'ethers';
+import { AbiCoder, Interface } from 'ethers/abi';
+import { keccak256 } from 'ethers/crypto';
 import { CallReverted, type Chain, type StateOverride } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
 import type { EntryPointRules } from '../../core/entry-point/rules.js';

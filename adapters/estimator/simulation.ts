@@ -1,4 +1,4 @@
-import { AbiCoder } from 'ethers';
+import { AbiCoder } from 'ethers/abi';
 import { isDomainError } from '../../core/errors.js';
 import { entryPointRules } from '../../core/entry-point/table.js';
 import { stubSignature } from '../../core/paymaster/signature.js';

@@ -1,4 +1,4 @@
-import { AbiCoder, decodeBytes32String } from 'ethers';
+import { AbiCoder, decodeBytes32String } from 'ethers/abi';
 import { CallReverted, type Chain } from '../../core/chain/chain.js';
 import { isDomainError } from '../../core/errors.js';
 import { refused, type PricedToken, type RefusedPrice } from '../../core/pricing/price-source.js';

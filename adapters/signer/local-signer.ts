@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { recoverAddress } from 'ethers';
+import { recoverAddress } from 'ethers/transaction';
 import type { Signer } from '../../core/paymaster/signer.js';
 import { bytesToHex } from '../../core/units/hex.js';
 import { addressOf } from './curve.js';

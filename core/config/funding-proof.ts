@@ -1,4 +1,4 @@
-import { verifyMessage } from 'ethers';
+import { verifyMessage } from 'ethers/hash';
 import { isAddressText, parseAddress } from '../units/address.js';
 import type { Address } from '../units/address.js';
 import { formatInstant, parseInstant } from '../units/time.js';

@@ -1,4 +1,4 @@
-import { keccak256 as slowKeccak256 } from 'ethers';
+import { keccak256 as slowKeccak256 } from 'ethers/crypto';
 import { createKeccak, type IHasher } from 'hash-wasm';
 
 // The only module-level instance in the code base. It holds no state between calls: every use starts with `init`. It is not

@@ -1,4 +1,4 @@
-import { FunctionFragment, Interface } from 'ethers';
+import { FunctionFragment, Interface } from 'ethers/abi';
 import type { Address, AddressKey } from '../units/address.js';
 import { isHexBytes } from '../units/hex.js';
 import type { Hex } from '../units/hex.js';

@@ -1,4 +1,4 @@
-import { getAddress } from 'ethers';
+import { getAddress } from 'ethers/address';
 
 declare const brand: unique symbol;
 

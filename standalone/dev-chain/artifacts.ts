@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { Interface, isHexString } from 'ethers';
+import { Interface } from 'ethers/abi';
+import { isHexString } from 'ethers/utils';
 import { DomainError } from '../../core/errors.js';
 import type { Address } from '../../core/units/address.js';
 import { bytesToHex, isHexBytes, type Hex } from '../../core/units/hex.js';

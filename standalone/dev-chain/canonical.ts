@@ -1,4 +1,4 @@
-import { AbiCoder } from 'ethers';
+import { AbiCoder } from 'ethers/abi';
 import type { Chain } from '../../core/chain/chain.js';
 import { entryPoints } from '../../core/entry-point/address.js';
 import { entryPoint06 } from '../../core/entry-point/v06.js';

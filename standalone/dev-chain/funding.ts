@@ -1,4 +1,4 @@
-import { Interface } from 'ethers';
+import { Interface } from 'ethers/abi';
 import type { Chain } from '../../core/chain/chain.js';
 import type { Address } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';

@@ -1,4 +1,4 @@
-import { AbiCoder } from 'ethers';
+import { AbiCoder } from 'ethers/abi';
 import type { Address } from '../../core/units/address.js';
 import { isHexBytes, type Hex } from '../../core/units/hex.js';
 import { readOwnArtifact } from './artifacts.js';

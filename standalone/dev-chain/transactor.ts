@@ -1,5 +1,7 @@
 import { pause } from '../../adapters/pause.js';
-import { getCreate2Address, keccak256, Wallet } from 'ethers';
+import { getCreate2Address } from 'ethers/address';
+import { keccak256 } from 'ethers/crypto';
+import { Wallet } from 'ethers/wallet';
 import type { Chain } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
 import { parseAddress, type Address } from '../../core/units/address.js';

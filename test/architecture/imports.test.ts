@@ -63,6 +63,12 @@ describe('a package is used only in its place', () => {
       why: 'it costs 90 MB and pools no connections: credentials only',
     },
     {
+      name: 'all of ethers',
+      packages: /^ethers$/,
+      allowed: /^$/,
+      why: 'a process that imports its parts (ethers/abi) loads half as many modules',
+    },
+    {
       name: 'development-only packages',
       packages:
         /^(viem|permissionless|ox|aa06|hardhat-predeploy|@foundry-rs\/|@pimlico\/|solc|fast-check|jest|@jest\/)/,

@@ -1,4 +1,4 @@
-import { AbiCoder } from 'ethers';
+import { AbiCoder } from 'ethers/abi';
 import { CallReverted, type Chain } from '../../../core/chain/chain.js';
 import { isDomainError } from '../../../core/errors.js';
 import { decodeRound, latestRoundDataCall, type FeedRound } from '../../../core/pricing/feed-round.js';

@@ -1,4 +1,4 @@
-import { Interface } from 'ethers';
+import { Interface } from 'ethers/abi';
 import type { Address } from '../../units/address.js';
 import type { Hex } from '../../units/hex.js';
 import type { OpenZeppelinOptions } from './options.js';

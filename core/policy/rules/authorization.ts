@@ -1,5 +1,6 @@
 import type { RecoverAddress } from '../../paymaster/signer.js';
-import { getBytes, hashAuthorization } from 'ethers';
+import { hashAuthorization } from 'ethers/hash';
+import { getBytes } from 'ethers/utils';
 
 import { toAddressKey } from '../../units/address.js';
 import { hexToBytes } from '../../units/hex.js';
