@@ -82,7 +82,7 @@ async function startParts(options: ClusterOptions, stops: ReturnType<typeof crea
 
   const installDone = console.step('Installing CRDs, roles and policies of the chart');
   plane.kubectl(['apply', '--server-side', '-f', join(findRoot(import.meta.url), 'charts/install.yaml')]);
-  plane.kubectl(['wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all']);
+  plane.kubectl(['wait', '--for=condition=Established', '--timeout=120s', 'crd', '--all']);
   installDone(systemNamespace);
 
   const directory = join(plane.directory, 'paymaster');

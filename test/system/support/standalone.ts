@@ -85,14 +85,10 @@ export async function startStandalone(options: StandaloneOptions = {}): Promise<
   const running = await spawnStandalone(options);
   let exit: number | NodeJS.Signals | undefined;
   running.ended.then((code) => (exit = code)).catch(() => {});
-  await until(
-    'everything answers',
-    () => {
-      if (exit !== undefined) throw new Error(`standalone ended with ${exit}:\n${running.output()}`);
-      return running.output().includes('Ctrl-C stops everything');
-    },
-    120_000,
-  );
+  await until('everything answers', () => {
+    if (exit !== undefined) throw new Error(`standalone ended with ${exit}:\n${running.output()}`);
+    return running.output().includes('Ctrl-C stops everything');
+  });
   return running;
 }
 
