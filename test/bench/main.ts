@@ -5,7 +5,7 @@ import { BenchProcess } from './child-process.js';
 import { measureFailover } from './failover-part.js';
 import { isMet, renderGoals, type Goal } from './goals.js';
 import { measureKubernetes } from './kubernetes-part.js';
-import { measureLedger } from './ledger-part.js';
+import { measureLedger, measureLedgerInputs } from './ledger-part.js';
 import { measureLedgerPostgres } from './ledger-postgres-part.js';
 import { measureLedgerQuery } from './ledger-query-part.js';
 import { parseOptions, type BenchOptions } from './options.js';
@@ -74,6 +74,11 @@ async function runParts({ parts }: BenchOptions): Promise<void> {
     const ledger = await measureLedger(options, load);
     results['ledger'] = ledger;
     goals.push(...ledger.goals);
+  }
+  if (parts.has('ledger-inputs')) {
+    const inputs = await measureLedgerInputs(options, load);
+    results['ledger-inputs'] = inputs;
+    goals.push(...inputs.goals);
   }
   if (parts.has('propagation')) {
     const propagation = await measurePropagation();

@@ -158,6 +158,7 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
     configs: served,
     usage,
     ledger: feed,
+    ledgerInputs: true,
     chains: { get: () => tokenAccountChain, stop: () => Promise.resolve() },
     prices: options.prices ?? pricesOf(world),
     payments: {

@@ -146,6 +146,8 @@ export function ledgerFeedConformance(implementation: string, create: () => Prom
         code: 'UNAVAILABLE',
         details: { reason: 'LEDGER_FULL' },
       });
+      // Texts that may use less of the room are refused earlier.
+      await expect(it.feed.offer(chainId, ['{"n":0}'], 0.25)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
       await add(1);
       const entries = await it.feed.read(10, 0);
       expect(numbers(entries)).toEqual([1, 2, 3, 4]);

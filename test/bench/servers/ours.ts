@@ -37,6 +37,7 @@ const { values } = parseArgs({
     redis: { type: 'string' },
     prefix: { type: 'string', default: 'bench-ours:' },
     ledger: { type: 'boolean', default: false },
+    inputs: { type: 'boolean', default: false },
     // Configs are of one generation, and limits count in one cycle, where this is the same.
     madeAt: { type: 'string', default: String(systemClock.now()) },
   },
@@ -99,7 +100,7 @@ const server = createServer({
       return { number: 1, timestamp: toSeconds(now), ...fees, observedAt: now };
     },
   },
-  ...(values.ledger ? { ledger: usage.feed } : {}),
+  ...(values.ledger ? { ledger: usage.feed, ledgerInputs: values.inputs } : {}),
   clock,
   log,
   metrics,
