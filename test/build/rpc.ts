@@ -48,6 +48,9 @@ import { worldsOfThisRun } from './world.js';
 
 const signerKey = `0x${'5d'.repeat(32)}`;
 export const signerAddress = computeAddress(new SigningKey(signerKey).publicKey);
+/** Another key that is mounted, as `next.key`; no profile names it unless a test does. */
+const nextSignerKey = `0x${'6e'.repeat(32)}`;
+export const nextSignerAddress = computeAddress(new SigningKey(nextSignerKey).publicKey);
 
 export type RpcAnswer = {
   readonly status: number;
@@ -167,7 +170,10 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
       holdings: () => Promise.resolve({ balance: world.takeable, allowance: world.takeable }),
     },
     signers: await loadSigners({
-      environment: { PAYMASTER_SIGNER_KEY_DEV_KEY: signerKey },
+      environment: {
+        PAYMASTER_SIGNER_KEY_DEV_KEY: signerKey,
+        PAYMASTER_SIGNER_KEY_NEXT_KEY: nextSignerKey,
+      },
       log: silentLogger,
     }),
     webhooks: {

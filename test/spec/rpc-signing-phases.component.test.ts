@@ -13,7 +13,14 @@ import { withLimits } from '../../server/decision/gas-limits.js';
 import { addressOf, someChainId, someToken, someVersions } from '../build/configs.js';
 import { aFeeToken, aPrice, aTokenProfile, eurx, usdx } from '../build/fee-tokens.js';
 import { anOperation } from '../build/operations.js';
-import { signerAddress, startRpc, verifyTokenPayment, type RpcAnswer } from '../build/rpc.js';
+import {
+  nextSignerAddress,
+  signerAddress,
+  startRpc,
+  verifySponsorship,
+  verifyTokenPayment,
+  type RpcAnswer,
+} from '../build/rpc.js';
 import { settle } from '../build/unpaid.js';
 import { useRpc } from '../support/use-rpc.js';
 import {
@@ -81,6 +88,51 @@ describe.each(rows)(
     });
   },
 );
+
+describe.each([
+  { mode: 'SPONSORED', context: {} },
+  { mode: 'ERC20', context: inTokens },
+])('When the signing key is rotated, mode $mode', ({ mode, context }) => {
+  const signerOf = (final: Fields): string => {
+    const paymasterAndData = withSignature(final, 'field', signatureOf(final, 'field'));
+    const answer = { paymasterAndData, callGasLimit: 100_000n, verificationGasLimit: 200_000n };
+    const verify = mode === 'ERC20' ? verifyTokenPayment : verifySponsorship;
+    return verify(anOperation({ sender }), { ...answer, preVerificationGas: 60_000n }, version).signer;
+  };
+
+  test('a commit is finalized with the new key, over the data of the commit', async () => {
+    const committed = await commit(context);
+    await host.putChain(aChain({ acceptedSigners: ['next.key'] }));
+    const final = await finalized(committed, context);
+    expect(signerOf(final)).toBe(nextSignerAddress);
+    expect(dataOf(final, 'field')).toBe(dataOf(committed, 'field'));
+    expect(await finalized(committed, context)).toEqual(final);
+    expect(await promises()).toEqual([mode]);
+  });
+
+  test('a finalize that is asked again answers the same promise, signed with the new key', async () => {
+    const committed = await commit(context);
+    const before = await finalized(committed, context);
+    await host.putChain(aChain({ acceptedSigners: ['next.key'] }));
+    const after = await finalized(committed, context);
+    expect([before, after].map(signerOf)).toEqual([signerAddress, nextSignerAddress]);
+    expect(dataOf(after, 'field')).toBe(dataOf(before, 'field'));
+    expect(await promises()).toEqual([mode]);
+  });
+
+  test('nothing is promised while no accepted key is mounted, and the commit stays open', async () => {
+    const committed = await commit(context);
+    await host.putChain(aChain({ acceptedSigners: ['lost.key'] }));
+    expect((await finalize(committed, context)).body.error?.data).toMatchObject({
+      reason: 'SIGNER_MISSING',
+      retryable: true,
+    });
+    expect(await promises()).toEqual([]);
+    await host.putChain(aChain({ acceptedSigners: ['lost.key', 'next.key'] }));
+    expect(signerOf(await finalized(committed, context))).toBe(nextSignerAddress);
+    expect(await promises()).toEqual([mode]);
+  });
+});
 
 test('both phases have a record with the hash of the operation as it will be mined; asking again has none', async () => {
   const committed = await commit({});
