@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,6 +23,28 @@ export function startService() {
   return startStandalone('0');
 }
 
+/** A copy of the quickstart's manifests whose Paymaster has these lines of YAML more below `spec`. Its folder. */
+export function manifestsWith(lines) {
+  const directory = mkdtempSync(join(tmpdir(), 'paymaster-manifests-'));
+  cpSync(join(root, 'examples/quickstart'), directory, { recursive: true });
+  const file = join(directory, 'paymaster.yaml');
+  const text = readFileSync(file, 'utf8');
+  const kept = lines.reduce(
+    (rest, line) => rest.replace(new RegExp(`^  ${line.split(':')[0]}:.*\n`, 'm'), ''),
+    text,
+  );
+  writeFileSync(
+    file,
+    `${kept}${lines
+      .map(
+        (line) => `  ${line}
+`,
+      )
+      .join('')}`,
+  );
+  return directory;
+}
+
 async function startStandalone(bundler, environment = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'paymaster-clients-'));
   const child = start(join(root, 'dist/standalone/main.js'), [], {
@@ -42,10 +64,10 @@ async function startStandalone(bundler, environment = {}) {
   };
 }
 
-/** Service and bundler together, and what stops both; fails when one of them does not start. */
-export async function startBundledService() {
-  if (otherAlto !== undefined) return startWithAlto(otherAlto);
-  const service = await startStandalone('1');
+/** Service, with this in its environment, and bundler together, and what stops both; fails when one of them does not start. */
+export async function startBundledService(environment = {}) {
+  if (otherAlto !== undefined) return startWithAlto(otherAlto, { environment });
+  const service = await startStandalone('1', environment);
   return { facts: service.connection, bundlerUrl: service.connection.bundlerUrl, stop: service.stop };
 }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import {
   CandidePaymaster,
@@ -9,7 +10,7 @@ import {
 import { createPublicClient, http } from 'viem';
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import { foundry } from 'viem/chains';
-import { startBundledService } from '../../processes.mjs';
+import { manifestsWith, startBundledService } from '../../processes.mjs';
 import { increment, mint, newPaymaster } from '../../wallets.mjs';
 
 // AbstractionKit as its documentation shows it, with its own paymaster client. Of its accounts those that need no contracts of their
@@ -23,17 +24,24 @@ const accounts = {
 };
 const fees = { maxFeePerGas: 3_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n };
 const plenty = 10n ** 12n;
+const icon = 'data:image/png;base64,iVBORw0KGgo=';
+const named = 'singleton-0.8';
+let manifests;
 let running;
 let facts;
 let client;
 let versions;
 before(async () => {
-  running = await startBundledService();
+  manifests = manifestsWith([`version: ${named}`, `sponsor: { name: Shop, icon: "${icon}" }`]);
+  running = await startBundledService({ PAYMASTER_MANIFESTS: manifests });
   facts = running.facts;
   versions = facts.versions.filter(({ entryPointVersion }) => entryPointVersion in accounts);
   client = createPublicClient({ chain: foundry, transport: http(facts.chainRpcUrl), pollingInterval: 100 });
 });
-after(() => running?.stop());
+after(async () => {
+  await running?.stop();
+  rmSync(manifests, { recursive: true, force: true });
+});
 
 test('createSponsorPaymasterUserOperation, with the authorization of the first operation', async (t) => {
   for (const profile of versions)
@@ -47,6 +55,21 @@ test('createSponsorPaymasterUserOperation, with the authorization of the first o
       );
       await wallet.send(op);
     });
+});
+
+test('createSponsorPaymasterUserOperation answers the sponsor that the Paymaster names', async () => {
+  const wallet = await open(
+    versions.find(({ version }) => version === named),
+    facts.rpcUrl,
+  );
+  const draft = await wallet.draft([increment(facts)]);
+  const [op, sponsor] = await wallet.paymaster.createSponsorPaymasterUserOperation(
+    wallet.account,
+    draft,
+    running.bundlerUrl,
+  );
+  assert.deepEqual(sponsor, { name: 'Shop', description: '', url: '', icons: [icon] });
+  await wallet.send(op);
 });
 
 test('createTokenPaymasterUserOperation, which puts the approval in front', async (t) => {
@@ -69,13 +92,13 @@ function nameOf({ version, entryPointVersion }) {
   return `version ${version}, EntryPoint ${entryPointVersion}`;
 }
 
-async function open({ version, entryPointVersion }) {
+async function open({ version, entryPointVersion }, rpcUrl) {
   const key = generatePrivateKey();
   const chainId = BigInt(foundry.id);
   const account = accounts[entryPointVersion](privateKeyToAddress(key));
   return {
     account,
-    paymaster: new CandidePaymaster(await newPaymaster(facts, version)),
+    paymaster: new CandidePaymaster(rpcUrl ?? (await newPaymaster(facts, version))),
 
     async draft(calls) {
       const transactions = calls.map(({ to, data }) => ({ to, value: 0n, data }));
