@@ -115,7 +115,7 @@ export class Following {
     this.#reports = [];
   }
 
-  /** True once the follower knows the last reorganisation: a follower that takes over before that cannot know what was removed. */
+  /** True once a follower knows the last reorganisation: data that are lost before that cannot tell what was removed. */
   async hasNoticed(): Promise<boolean> {
     for (let i = 0; i < 5 && this.isReorganised; i++) {
       this.#scene.chain.heal();

@@ -158,7 +158,7 @@ export class Run {
         return;
       case 'new-follower':
         this.#operating.restart();
-        if (await this.#following.hasNoticed()) this.#following.begin(this.#following.seenHeight);
+        this.#following.begin(this.#following.seenHeight);
         return;
       case 'fault':
         return this.#fault(step);
