@@ -6,10 +6,14 @@ import { hexQuantity } from '../../../core/units/hex.js';
 import { formatInstant, toMs } from '../../../core/units/time.js';
 import { formatDecimal } from '../../../core/units/wei.js';
 import { amount } from './amounts.js';
+import type { MethodNames } from './method-names.js';
 import * as schemas from './schemas.js';
 
 /** A decision as the API shows it. */
-export function renderDecision({ decision, settlement }: DecisionView): Readonly<Record<string, unknown>> {
+export function renderDecision(
+  { decision, settlement }: DecisionView,
+  nameOf: MethodNames,
+): Readonly<Record<string, unknown>> {
   const { maxCostWei, validUntil } = decision;
   return {
     id: decision.id,
@@ -29,10 +33,10 @@ export function renderDecision({ decision, settlement }: DecisionView): Readonly
     sender: decision.sender,
     nonce: hexQuantity(decision.nonce),
     userOpHash: decision.userOpHash ?? settlement?.mined?.userOpHash ?? null,
-    calls: decision.calls.map(({ target, selector, contractId, name }) => ({
+    calls: decision.calls.map(({ target, selector, contractId }) => ({
       target,
       selector,
-      name: name ?? null,
+      name: (contractId && nameOf(contractId, selector)) ?? null,
       contractId: contractId ?? null,
     })),
     policies: decision.policies,
@@ -129,8 +133,12 @@ const members: Readonly<Record<string, JsonSchema>> = {
     items: record({
       target: schemas.address,
       selector: { type: 'string', pattern: '^0x([0-9a-f]{8})?$' },
-      name: schemas.textOrNull,
-      contractId: schemas.textOrNull,
+      name: {
+        ...schemas.textOrNull,
+        description:
+          'By the ABI of the registered contract; null for others, and when the ABI no longer has it.',
+      },
+      contractId: { ...schemas.textOrNull, description: 'Name of the registered contract.' },
     }),
   },
   policies: {

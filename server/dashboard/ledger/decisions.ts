@@ -14,6 +14,7 @@ import {
   tracedDecisionSchema,
 } from './decision-record.js';
 import { endpoint, type Table } from './endpoint.js';
+import { contractsOf, createMethodNames, type MethodNamesReader } from './method-names.js';
 import { address, hash, instant, integer, oneOf, text, uuid } from './parameters.js';
 import { rangeOf } from './range.js';
 import { requireLedger } from './require-ledger.js';
@@ -74,16 +75,17 @@ export const decisionsEndpoint = endpoint({
       ...(position === undefined ? {} : { before: position.before }),
       limit,
     };
+    const names = createMethodNames(tools, principal);
     const { decisions, next } = await ledger.decisions(query);
     return {
       data: {
         from: formatInstant(range.from),
         to: formatInstant(range.to),
-        decisions: decisions.map(renderDecision),
+        decisions: await rendered(names, decisions),
         cursor:
           next === undefined ? null : formatCursor({ from: range.from, to: range.to, before: next }, bound),
       },
-      table: tableOf(ledger, query),
+      table: tableOf(ledger, query, names),
     };
   },
 });
@@ -102,7 +104,8 @@ export const decisionEndpoint = endpoint({
     const view = isRecordId(id) ? await ledger.decision(principal.tenant, id) : undefined;
     if (view === undefined)
       throw new DomainError('NOT_FOUND', 'There is no such decision of this organisation');
-    return { data: { ...renderDecision(view), trace: renderTrace(view.decision) } };
+    const [decision] = await rendered(createMethodNames(tools, principal), [view]);
+    return { data: { ...decision, trace: renderTrace(view.decision) } };
   },
 });
 
@@ -137,7 +140,12 @@ const settlementColumns = [
   'actualGasUsed',
 ] as const;
 
-function tableOf(ledger: Ledger, query: DecisionQuery): Table {
+async function rendered(names: MethodNamesReader, views: readonly DecisionView[]) {
+  const nameOf = await names(contractsOf(views.flatMap(({ decision }) => decision.calls)));
+  return views.map((view) => renderDecision(view, nameOf));
+}
+
+function tableOf(ledger: Ledger, query: DecisionQuery, names: MethodNamesReader): Table {
   return {
     columns: [...columns, ...settlementColumns],
     async *pages() {
@@ -148,7 +156,7 @@ function tableOf(ledger: Ledger, query: DecisionQuery): Table {
           ...(before === undefined ? {} : { before }),
           limit: maxPageSize,
         });
-        yield page.decisions.map(rowOf);
+        yield (await rendered(names, page.decisions)).map(rowOf);
         rows += page.decisions.length;
         if (page.next === undefined) return;
         before = page.next;
@@ -158,8 +166,7 @@ function tableOf(ledger: Ledger, query: DecisionQuery): Table {
   };
 }
 
-function rowOf(view: DecisionView): readonly unknown[] {
-  const decision = renderDecision(view);
+function rowOf(decision: Readonly<Record<string, unknown>>): readonly unknown[] {
   const settlement = (decision['settlement'] ?? {}) as Readonly<Record<string, unknown>>;
   return [
     ...columns.map((column) => decision[column]),

@@ -4,7 +4,9 @@ import { record } from '../../../core/schema/json-schema.js';
 import { formatInstant } from '../../../core/units/time.js';
 import { formatDecimal } from '../../../core/units/wei.js';
 import { amount } from './amounts.js';
-import { endpoint } from './endpoint.js';
+import type { Principal } from '../auth.js';
+import { endpoint, type LedgerTools } from './endpoint.js';
+import { createMethodNames } from './method-names.js';
 import { boolean, instant, oneOf, uuid } from './parameters.js';
 import { rangeOf, widened } from './range.js';
 import { requireLedger } from './require-ledger.js';
@@ -30,6 +32,7 @@ const columns = [
   'spent',
   'senders',
   'tokens',
+  'method',
 ] as const;
 
 export const usageEndpoint = endpoint({
@@ -74,6 +77,10 @@ export const usageEndpoint = endpoint({
         spentWei: schemas.wei,
         spent: schemas.coins,
         senders: { type: ['integer', 'null'], minimum: 0 },
+        method: {
+          ...schemas.textOrNull,
+          description: 'With groupBy=method: its name by the ABI of the registered contract.',
+        },
         tokens: {
           type: 'array',
           items: record({
@@ -96,7 +103,8 @@ export const usageEndpoint = endpoint({
       {
         from: '2026-01-01T00:00:00.000Z',
         to: '2026-01-02T00:00:00.000Z',
-        group: '7e0b4a52-6d7f-5d8a-9a51-0f3b1f1f6a11:increment',
+        group: 'counter:0xd09de08a',
+        method: 'increment',
         sponsored: 12,
         refused: 1,
         mined: 11,
@@ -139,7 +147,8 @@ export const usageEndpoint = endpoint({
         'INVALID_INPUT',
         `The answer has more than ${maxRows} rows: choose a larger step, a shorter range or one paymasterId.`,
       );
-    const rendered = rows.map(renderRow);
+    const nameOf = groupBy === 'method' ? await namesOf(tools, principal, rows) : () => undefined;
+    const rendered = rows.map((row) => ({ ...renderRow(row), method: nameOf(row) ?? null }));
     return {
       data: {
         from: formatInstant(range.from),
@@ -152,12 +161,29 @@ export const usageEndpoint = endpoint({
       table: {
         columns,
         async *pages() {
-          yield rendered.map((row) => columns.map((column) => row[column]));
+          yield rendered.map((row: Readonly<Record<string, unknown>>) =>
+            columns.map((column) => row[column]),
+          );
         },
       },
     };
   },
 });
+
+/** A method's value is the contract's name, `:` and the selector. */
+async function namesOf(tools: LedgerTools, principal: Principal, rows: readonly UsageRow[]) {
+  const parts = ({ group = '' }: UsageRow) => ({
+    contractId: group.slice(0, -selectorEnd.length),
+    selector: group.slice(1 - selectorEnd.length),
+  });
+  const nameOf = await createMethodNames(tools, principal)(new Set(rows.map((row) => parts(row).contractId)));
+  return (row: UsageRow): string | undefined => {
+    const { contractId, selector } = parts(row);
+    return nameOf(contractId, selector);
+  };
+}
+
+const selectorEnd = ':0x00000000';
 
 function renderRow(row: UsageRow): Readonly<Record<string, unknown>> {
   const { sponsored, refused, mined, reverted, expired } = row;

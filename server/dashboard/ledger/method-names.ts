@@ -1,0 +1,48 @@
+import { isDomainError } from '../../../core/errors.js';
+import type { DecidedCall } from '../../../core/ledger/record.js';
+import { parseAbi } from '../../../core/resources/abi.js';
+import type { Principal } from '../auth.js';
+import type { LedgerTools } from './endpoint.js';
+
+/** The name that the ABI of a registered contract has for a method now; undefined when it has none. */
+export type MethodNames = (contractId: string, selector: string) => string | undefined;
+
+/** Of one answer: reads each contract once, however many pages the answer has. */
+export type MethodNamesReader = (contractIds: ReadonlySet<string>) => Promise<MethodNames>;
+
+/** Methods of further contracts of an answer stay without a name: each costs a look-up. */
+const mostContracts = 100;
+
+export function createMethodNames(
+  { resources }: Pick<LedgerTools, 'resources'>,
+  { namespace }: Pick<Principal, 'namespace'>,
+): MethodNamesReader {
+  const read = new Map<string, ReadonlyMap<string, string>>();
+
+  async function readContract(name: string): Promise<void> {
+    // Paymasters of the organisation may have contracts of the same name.
+    const contracts = await resources.list('SmartContract', { namespace, fields: { 'spec.name': name } });
+    read.set(name, new Map(contracts.flatMap(({ spec }) => functionsOf(spec.abi))));
+  }
+
+  return async (contractIds) => {
+    for (const name of contractIds)
+      if (!read.has(name) && read.size < mostContracts) await readContract(name);
+    return (contractId, selector) => read.get(contractId)?.get(selector);
+  };
+}
+
+/** Names of the registered contracts among the targets. */
+export function contractsOf(calls: readonly DecidedCall[]): ReadonlySet<string> {
+  return new Set(calls.flatMap(({ contractId }) => (contractId === undefined ? [] : [contractId])));
+}
+
+/** Selectors with their names; none of an ABI that cannot be read. */
+function functionsOf(abi: string): readonly (readonly [selector: string, name: string])[] {
+  try {
+    return parseAbi(abi).functions.map(({ selector, name }) => [selector, name]);
+  } catch (error) {
+    if (!isDomainError(error, 'INVALID_INPUT')) throw error;
+    return [];
+  }
+}
