@@ -97,7 +97,7 @@ export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string): Sta
     bundlerPort: portOf('BUNDLER_PORT', 4337),
     durability: oneOf('PAYMASTER_DURABILITY', ['process', 'power'], 'process'),
     ledger: oneOf('PAYMASTER_LEDGER', ['on', 'off'], 'on') === 'on',
-    ledgerInputs: oneOf('PAYMASTER_LEDGER_INPUTS', ['on', 'off'], 'off') === 'on',
+    ledgerInputs: oneOf('PAYMASTER_LEDGER_INPUTS', ['on', 'off'], 'on') === 'on',
     refusalsPerSecond: readRefusalsPerSecond(settings),
     logLevel: oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
     logTo: oneOf('PAYMASTER_LOG', ['file', 'stdout'], 'file'),

@@ -288,6 +288,7 @@ spec:
 {{- if .root.Values.ledger.enabled }}
 {{- if eq .component "rpc" }}
 - { name: PAYMASTER_LEDGER, value: 'on' }
+- { name: PAYMASTER_LEDGER_INPUTS, value: {{ .root.Values.ledger.inputs | ternary "on" "off" | quote }} }
 - { name: PAYMASTER_LEDGER_REFUSALS_PER_SECOND, value: {{ .root.Values.ledger.refusalsPerSecond | quote }} }
 {{ include "paymaster.env.ledgerRoom" . }}
 {{- else }}
