@@ -61,11 +61,13 @@ export function createPumpMeter(metrics: Metrics): PumpMeter {
   const ofCause = new Map(causes.map((cause) => [cause, missing.with({ cause })]));
   return {
     stored(records) {
+      const counts = new Map<LedgerRecord['kind'], number>();
       for (const record of records) {
-        const isGap = typeof record !== 'string';
-        ofKind.get(isGap ? record.kind : record)?.inc();
-        if (isGap) ofCause.get(record.cause)?.inc(record.count);
+        const kind = typeof record === 'string' ? record : record.kind;
+        counts.set(kind, (counts.get(kind) ?? 0) + 1);
+        if (typeof record !== 'string') ofCause.get(record.cause)?.inc(record.count);
       }
+      for (const [kind, count] of counts) ofKind.get(kind)?.inc(count);
     },
     left: () => left.with({}).inc(),
     failed: () => failures.with({}).inc(),

@@ -25,10 +25,10 @@ export const outboxSteps = [
 ];
 
 /**
- * So many characters are about as much work for a checkpoint as a row of the usage tables: their pages are written again
+ * So many bytes are about as much work for a checkpoint as a row of the usage tables: their pages are written again
  * and again between two checkpoints, and copied once.
  */
-const charactersPerRow = 4_000;
+const bytesPerRow = 4_000;
 
 /** A range of positions that are removed, and the bytes of their texts. */
 type Removal = { readonly from: number; readonly to: number; readonly bytes: number };
@@ -66,8 +66,12 @@ export class LedgerOutbox {
   }
 
   add(chainId: number, records: readonly AddedRecord[], now: EpochMs): void {
-    for (const { reservation, text } of records)
-      this.#added.push({ position: (this.#lastPosition += 1), chainId, reservation, text, addedAt: now });
+    for (const { reservation, text } of records) {
+      const position = (this.#lastPosition += 1);
+      // Counting makes one piece of a text that was joined, for everything that reads it later.
+      const bytes = Buffer.byteLength(text);
+      this.#added.push({ position, chainId, reservation, text, addedAt: now, bytes });
+    }
   }
 
   remove(removal: Removal): void {
@@ -96,13 +100,13 @@ export class LedgerOutbox {
     this.#added = [];
     this.#removed = [];
     if (this.#size !== undefined) {
-      for (const { text } of added) this.#size.bytes += Buffer.byteLength(text);
+      for (const { bytes } of added) this.#size.bytes += bytes;
       for (const { bytes } of removed) this.#size.bytes -= bytes;
       this.#size.length += added.length;
       for (const { from, to } of removed) this.#size.length -= to - from + 1;
     }
     if (added.length > 0) this.#listener(added);
-    return added.reduce((sum, { text }) => sum + text.length / charactersPerRow, removed.length);
+    return added.reduce((sum, { bytes }) => sum + bytes / bytesPerRow, removed.length);
   }
 
   /** Positions of records that failed are not used again: nobody knows whether the table took the commit. */

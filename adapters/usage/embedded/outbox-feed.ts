@@ -23,7 +23,7 @@ export type OutboxFeedDeps = {
 type Taken = { readonly row: OutboxRecord; readAt: EpochMs };
 
 /** So many rows stay in memory until they are read, so that a reader that keeps up does not read the table. */
-const mostFresh = 4_096;
+const mostFresh = 16_384;
 const defaultBudgetBytes = 2 ** 30;
 
 /** The feed of one process over its own outbox. It may have several readers; nobody else reads the table. */
@@ -151,16 +151,16 @@ export class OutboxFeed implements LedgerFeed {
 }
 
 function entryOf({ position, chainId, reservation, text }: OutboxRecord): FeedEntry {
-  const entry = { chainId, position: String(position), text };
-  return reservation === undefined ? entry : { ...entry, reservation };
+  return reservation === undefined
+    ? { chainId, position: String(position), text }
+    : { chainId, position: String(position), reservation, text };
 }
 
 /** Consecutive positions as ranges. */
 function rangesOf(rows: readonly OutboxRecord[]): readonly { from: number; to: number; bytes: number }[] {
   const ranges: { from: number; to: number; bytes: number }[] = [];
-  for (const { position, text } of rows.toSorted((a, b) => a.position - b.position)) {
+  for (const { position, bytes } of rows.toSorted((a, b) => a.position - b.position)) {
     const last = ranges.at(-1);
-    const bytes = Buffer.byteLength(text);
     if (last?.to === position - 1) {
       last.to = position;
       last.bytes += bytes;

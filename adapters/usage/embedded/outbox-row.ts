@@ -1,3 +1,4 @@
+import { quoted } from '../../../core/ledger/quoted.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type { AddedRecord } from '../../../core/usage/usage-store.js';
 import { integerOf, textOf, type Row } from '../../sqlite/row.js';
@@ -6,6 +7,8 @@ export type OutboxRecord = AddedRecord & {
   readonly position: number;
   readonly chainId: number;
   readonly addedAt: EpochMs;
+  /** Of the text, in UTF-8. */
+  readonly bytes: number;
 };
 
 /**
@@ -17,13 +20,13 @@ export function formatRow(records: readonly OutboxRecord[]): {
   readonly head: string;
   readonly texts: string;
 } {
-  const head: (number | string | null)[] = [];
+  let head = '';
   let texts = '';
   for (const { position, reservation, text } of records) {
-    head.push(position, texts.length, reservation ?? null);
+    head += `${head === '' ? '[' : ','}${position},${texts.length},${reservation === undefined ? 'null' : quoted(reservation)}`;
     texts += text;
   }
-  return { head: JSON.stringify(head), texts };
+  return { head: `${head}]`, texts };
 }
 
 export function parseRow(row: Row): readonly OutboxRecord[] {
@@ -41,6 +44,7 @@ export function parseRow(row: Row): readonly OutboxRecord[] {
       addedAt,
       reservation: typeof reservation === 'string' ? reservation : undefined,
       text,
+      bytes: Buffer.byteLength(text),
     });
   }
   return records;

@@ -92,8 +92,8 @@ test('records of the first form of the table are still there', () => {
   former.close();
   const db = openUsageDatabase({ path: path(), durability: 'process' });
   expect(new LedgerOutbox(db).read(0, 10)).toEqual([
-    { position: 4, chainId: 10, reservation: 'id-1', text: 'the text', addedAt: 7 },
-    { position: 5, chainId: 10, reservation: undefined, text: 'another', addedAt: 8 },
+    { position: 4, chainId: 10, reservation: 'id-1', text: 'the text', bytes: 8, addedAt: 7 },
+    { position: 5, chainId: 10, reservation: undefined, text: 'another', bytes: 7, addedAt: 8 },
   ]);
   db.close();
 });
@@ -106,4 +106,16 @@ test('a build that does not know the outbox opens the file', () => {
   const former = openDatabase(path(), { durability: 'process' });
   expect(() => migrate(former, 'usage', [usageSchema])).not.toThrow();
   former.close();
+});
+
+test('a reservation is read back whatever characters it has', () => {
+  const { db, outbox, commit } = anOutbox();
+  const records = ['id-1', 'a "quoted", \\ id', 'ü'].map((reservation) => ({
+    reservation,
+    text: reservation,
+  }));
+  outbox.add(1, records, now);
+  commit();
+  expect(new LedgerOutbox(db).read(0, 10)).toMatchObject(records);
+  db.close();
 });
