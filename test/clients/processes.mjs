@@ -23,25 +23,16 @@ export function startService() {
   return startStandalone('0');
 }
 
-/** A copy of the quickstart's manifests whose Paymaster has these lines of YAML more below `spec`. Its folder. */
+/** A copy of the quickstart's manifests in a new folder; its Paymaster has these lines of YAML below `spec`. Answers the folder. */
 export function manifestsWith(lines) {
   const directory = mkdtempSync(join(tmpdir(), 'paymaster-manifests-'));
   cpSync(join(root, 'examples/quickstart'), directory, { recursive: true });
   const file = join(directory, 'paymaster.yaml');
-  const text = readFileSync(file, 'utf8');
-  const kept = lines.reduce(
-    (rest, line) => rest.replace(new RegExp(`^  ${line.split(':')[0]}:.*\n`, 'm'), ''),
-    text,
-  );
-  writeFileSync(
-    file,
-    `${kept}${lines
-      .map(
-        (line) => `  ${line}
-`,
-      )
-      .join('')}`,
-  );
+  const isReplaced = (line) => lines.some((other) => line.startsWith(`  ${other.split(':')[0]}:`));
+  const kept = readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => !isReplaced(line));
+  writeFileSync(file, [...kept, ...lines.map((line) => `  ${line}`), ''].join('\n'));
   return directory;
 }
 
