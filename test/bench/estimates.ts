@@ -20,12 +20,13 @@ import { startAltoEstimates } from './alto-estimates.js';
 import { startSlowNode, type SlowNode } from './slow-node.js';
 
 // What an estimate costs on a node that is 50 ms away: calls, calls in a row, and the median of its time; the first
-// estimate of a kind is one of the rounds. With `--before <built checkout>` interleaved with the estimator of that build.
+// estimate of a kind is one of the rounds, or with `--first` every one is the first of its kind. With `--before <built
+// checkout>` interleaved with the estimator of that build.
 //
 // With `--alto <alto.js>` beside the calls of that bundler for the same operations.
 //
 //   node dist/test/bench/estimates.js [--before ../main] [--alto hack/bundler/node_modules/@pimlico/alto/esm/cli/alto.js]
-//     [--rounds 15] [--delay 50]
+//     [--rounds 15] [--delay 50] [--first]
 
 const { values } = parseArgs({
   options: {
@@ -33,14 +34,25 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '15' },
     delay: { type: 'string', default: '50' },
     alto: { type: 'string' },
+    first: { type: 'boolean', default: false },
   },
 });
 const delayMs = Number(values.delay);
 const rounds = Number(values.rounds);
 const abi = new Interface(['function increment()', 'function burn(uint256 rounds)']);
 
-/** Reverts with less than 120,000 gas left, so that callGasLimit has to be raised; writes nothing, so that it stays so. */
-const wantsMuchGas = { address: `0x${'c1'.repeat(20)}`, code: '0x5a6201d4c011600d57005b60006000fd' } as const;
+/** Revert with less gas left, so that callGasLimit has to be raised; they write nothing, so that it stays so. */
+const greedy = {
+  'a call that wants gas left': {
+    address: `0x${'c1'.repeat(20)}`,
+    code: '0x5a6201d4c011600d57005b60006000fd',
+  },
+  'a call that wants two million gas left': {
+    address: `0x${'c2'.repeat(20)}`,
+    code: '0x5a621e848011600d57005b60006000fd',
+  },
+} as const;
+const kinds = ['a batch of an existing account', 'a call of a new account', ...Object.keys(greedy)];
 
 type Case = { readonly name: string; readonly request: EstimateRequest };
 
@@ -50,15 +62,11 @@ async function cases(devChain: DevChain): Promise<readonly Case[]> {
     to: target,
     data: encodeWith(abi, method, args),
   });
-  await devChain.chain.request('anvil_setCode', [wantsMuchGas.address, wantsMuchGas.code]);
-  const greedy: Call = { to: parseAddress(wantsMuchGas.address), data: '0x' };
+  for (const { address, code } of Object.values(greedy))
+    await devChain.chain.request('anvil_setCode', [address, code]);
   const found: Case[] = [];
   for (const version of ['1.1.0', 'singleton-0.7', 'singleton-0.8'])
-    for (const kind of [
-      'a batch of an existing account',
-      'a call of a new account',
-      'a call that wants gas left',
-    ]) {
+    for (const kind of kinds) {
       const isDeployed = kind !== 'a call of a new account';
       const profile = devChain.profile(version);
       const account = await buildAccount(devChain, profile.entryPointVersion);
@@ -69,7 +77,11 @@ async function cases(devChain: DevChain): Promise<readonly Case[]> {
           profile.entryPointVersion,
           await sponsorUserOp(devChain, profile, account, first),
         );
-      const calls = kind === 'a call that wants gas left' ? [greedy] : [call('increment'), call('burn', 5)];
+      const target = Object.entries(greedy).find(([name]) => name === kind)?.[1].address;
+      const calls: readonly Call[] =
+        target === undefined
+          ? [call('increment'), call('burn', 5)]
+          : [{ to: parseAddress(target), data: '0x' }];
       const op = isDeployed ? await buildUserOp(account, calls) : first;
       const terms = await buildTerms(devChain, profile);
       const { sponsorship } = layouts[profile.layout];
@@ -143,13 +155,19 @@ async function startNode(): Promise<SlowNode> {
   return node;
 }
 
+/** With bytes after the arguments, which accounts ignore: operations of another length are of another kind. */
+function ofItsOwnKind(request: EstimateRequest, round: number): EstimateRequest {
+  const callData = `${request.op.callData}${'00'.repeat(round + 1)}` as const;
+  return { ...request, op: { ...request.op, callData } };
+}
+
 async function measure({ name, request }: Case, measured: readonly Measured[]): Promise<void> {
   const figures = measured.map(() => ({ times: [] as number[], calls: '' }));
   for (let round = 0; round < rounds; round += 1)
     for (const [index, { estimator, node }] of measured.entries()) {
       node.take();
       const started = performance.now();
-      await estimator.estimate(request);
+      await estimator.estimate(values.first ? ofItsOwnKind(request, round) : request);
       const figure = figures[index];
       figure?.times.push(performance.now() - started);
       const { calls, inARow } = node.take();
