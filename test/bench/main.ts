@@ -7,6 +7,7 @@ import { isMet, renderGoals, type Goal } from './goals.js';
 import { measureKubernetes } from './kubernetes-part.js';
 import { measureLedger, measureLedgerInputs } from './ledger-part.js';
 import { measureLedgerPostgres } from './ledger-postgres-part.js';
+import { measureReplay } from './replay-part.js';
 import { measureLedgerQuery } from './ledger-query-part.js';
 import { parseOptions, type BenchOptions } from './options.js';
 import { measureServers } from './servers-part.js';
@@ -99,6 +100,11 @@ async function runParts({ parts }: BenchOptions): Promise<void> {
     const ledger = await measureLedgerPostgres();
     results['ledger-postgres'] = ledger;
     goals.push(...ledger.goals);
+  }
+  if (parts.has('replay')) {
+    const replay = await measureReplay();
+    results['replay'] = replay;
+    goals.push(...replay.goals);
   }
   if (parts.has('before')) {
     const before = await measureBefore(options, load);

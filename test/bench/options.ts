@@ -21,6 +21,7 @@ const parts = [
   'ledger-inputs',
   'ledger-query',
   'ledger-postgres',
+  'replay',
   'propagation',
   'kube',
   'failover',

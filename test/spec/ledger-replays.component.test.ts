@@ -57,7 +57,6 @@ beforeAll(async () => {
     estimate: 90_000,
     reverts: false,
     webhook: 'verified',
-    holding: 0n,
     pays: true,
   });
   const { records } = await recordRounds(
@@ -67,7 +66,7 @@ beforeAll(async () => {
       endings: [],
       passes: 60_000,
     })),
-    chain!.config,
+    { chain: chain!.config },
   );
   objectName = configs[0]!.config.objectName;
   await memory.append(records.flatMap((record) => alone(record)));
