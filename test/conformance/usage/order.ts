@@ -45,6 +45,22 @@ export function orderConformance(it: Suite): void {
       expect(new Set(orders).size).toBeGreaterThanOrEqual(4);
     });
 
+    test('each ending of a step has a place, also of a step that needs several calls', async () => {
+      const nonces = Array.from({ length: 300 }, (_, i) => BigInt(i));
+      await Promise.all(nonces.map((nonce) => it.store.reserve(aRequest({ key: { nonce } }))));
+      const before = await it.store.reserve(aRequest({ key: { nonce: 1_000n }, ordered: true }));
+      const released = nonces.map((nonce) => ({ key: aKey({ nonce }) }));
+      const step = await it.store.advance(it.step({ released, ordered: true }));
+      const after = await it.store.reserve(aRequest({ key: { nonce: 1_001n }, ordered: true }));
+      if (!step.isTaken || step.orders === undefined) throw new Error('the step has no places');
+      expect(step.ended).toHaveLength(300);
+      expect(step.orders.ended).toHaveLength(300);
+      for (const order of step.orders.ended) {
+        expect(order).toBeGreaterThan(before.order!);
+        expect(order).toBeLessThan(after.order!);
+      }
+    });
+
     test('decisions at the same time, repeated in their order, get the same answers', async () => {
       type Event = {
         readonly order: number;
