@@ -1,6 +1,6 @@
 /**
  * Port: metrics. Labels are a fixed small set declared up front; an address, key or policy name is never a label
- * value. Instruments start at zero. The adapter (`adapters/metrics`) is prom-client.
+ * value, and an id of a paymaster only in bounded number. Instruments start at zero. The adapter (`adapters/metrics`) is prom-client.
  */
 export type Metrics = {
   counter<L extends string = never>(options: MetricOptions<L>): Counter<L>;

@@ -43,6 +43,7 @@ import {
   type Source,
   type WatchedContract,
 } from './source.js';
+import { spentByPaymaster } from './spent-by-paymaster.js';
 import { minedForSenders } from './spent-elsewhere.js';
 import { endedInStep, negated } from './undo.js';
 
@@ -240,6 +241,7 @@ export class ChainFollower {
       unpaid: losses.length,
       unattributed: strange.length,
       restored: 0,
+      spent: spentByPaymaster(settled, result.ended),
       isComplete: isCaughtUp && ending.isComplete,
     };
   }

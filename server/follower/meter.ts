@@ -2,6 +2,7 @@ import type { Head } from '../../core/chain/heads.js';
 import type { AccountBalance, UsageStore } from '../../core/usage/usage-store.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
 import type { Instruments } from '../ops/instruments.js';
+import { createPaymasterLabels } from '../ops/paymaster-labels.js';
 import type { Round } from './round.js';
 
 /** Accounts in use are read every minute, so an account whose balance is older than this is not in use. */
@@ -21,6 +22,7 @@ export type FollowerInstruments = Pick<
   | 'followerLag'
   | 'headAge'
   | 'followerFailures'
+  | 'paymasterSpent'
 >;
 
 export type FollowerMeter = {
@@ -49,6 +51,7 @@ export function createFollowerMeter(
     instruments.followerFailures.with({ chain });
     if (head !== undefined) instruments.headAge.with({ chain }).set(Math.max(0, now / 1000 - head.timestamp));
   };
+  const spentBy = createPaymasterLabels((paymaster) => instruments.paymasterSpent.with({ paymaster }));
   return {
     unfinished: (chainId, commits) =>
       instruments.settlements.with({ chain: String(chainId), outcome: 'unfinished' }).inc(commits),
@@ -61,6 +64,7 @@ export function createFollowerMeter(
       instruments.settlements.with({ chain, outcome: 'settled' }).inc(settled);
       instruments.settlements.with({ chain, outcome: 'released' }).inc(released);
       instruments.settlements.with({ chain, outcome: 'forfeited' }).inc(forfeited);
+      for (const [paymasterId, gwei] of round.spent) spentBy(paymasterId).inc(gwei);
       instruments.unattributedOperations.with({ chain }).inc(unattributed);
       instruments.restoredReservations.with({ chain }).inc(restored);
       instruments.unpaidOperations.with({ chain }).inc(unpaid);

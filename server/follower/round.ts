@@ -13,6 +13,8 @@ export type Round = {
   readonly unattributed: number;
   /** Reservations of removed blocks that are live again. */
   readonly restored: number;
+  /** Actual gas cost of the operations that it settled, in gwei by paymasterId; each operation once. */
+  readonly spent: ReadonlyMap<string, number>;
   /** The settled block, while the node does not show whether it is still in the chain: the follower waits until it does. */
   readonly waitsAt?: Cursor | undefined;
   /** False when one step was not enough: the next round is due at once. */
@@ -27,5 +29,6 @@ export const idle: Round = {
   unpaid: 0,
   unattributed: 0,
   restored: 0,
+  spent: new Map(),
   isComplete: true,
 };

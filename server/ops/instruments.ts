@@ -4,8 +4,8 @@ import { refusals } from '../../core/refusal.js';
 
 /**
  * Every metric of the server, in one table: names, units, label sets (adapters declare theirs beside their code). Label values come
- * from closed sets or are chain ids. A paymaster, policy or address is never a label value, since there may be a hundred thousand of
- * them.
+ * from closed sets or are chain ids. A policy or address is never a label value, since there may be a hundred thousand of them; a
+ * paymaster only where paymaster-labels.ts bounds their number.
  */
 export function createInstruments(metrics: Metrics) {
   const refused = metrics.counter<'reason'>({
@@ -30,6 +30,17 @@ export function createInstruments(metrics: Metrics) {
       buckets: latencyBuckets,
     }),
     refusals: refused,
+    /** `verdict` is `sponsored` or `refused`. `paymaster` is an id, or `other`; see paymaster-labels.ts. */
+    paymasterOperations: metrics.counter<'paymaster' | 'verdict'>({
+      name: 'paymaster_operations_total',
+      help: 'Operations that were sponsored or refused, by paymaster: the first 1,000 that a process serves, the rest as "other".',
+      labels: ['paymaster', 'verdict'],
+    }),
+    paymasterSpent: metrics.counter<'paymaster'>({
+      name: 'paymaster_spent_gwei_total',
+      help: 'Actual gas cost of mined operations, by paymaster as above. Counted when they are settled; a reorganisation takes nothing back.',
+      labels: ['paymaster'],
+    }),
     openSponsorships: metrics.counter({
       name: 'paymaster_open_sponsorships_total',
       help: 'Operations that were signed for paymasters that sponsor calls to any contract.',

@@ -4,6 +4,7 @@ import type { Logger } from '../../core/log.js';
 import { isRefusalReason, refusals, type RefusalReason } from '../../core/refusal.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Instruments, RpcOutcome } from '../ops/instruments.js';
+import { createPaymasterLabels } from '../ops/paymaster-labels.js';
 import type { RecentRefusals } from '../ops/recent-refusals.js';
 import { renderFailure, renderResult, type BadCall, type RpcCall } from './envelope.js';
 import { renderError, renderRefusal } from './errors.js';
@@ -30,7 +31,10 @@ export type CallRunner = {
 
 export type CallRunnerDeps = {
   readonly methods: RpcMethods;
-  readonly instruments: Pick<Instruments, 'rpcRequests' | 'rpcDuration' | 'refusals' | 'openSponsorships'>;
+  readonly instruments: Pick<
+    Instruments,
+    'rpcRequests' | 'rpcDuration' | 'refusals' | 'openSponsorships' | 'paymasterOperations'
+  >;
   readonly log: Logger;
   readonly clock: Clock;
   /** Remembers refusals. Default: they are not remembered. */
@@ -53,6 +57,13 @@ export function createCallRunner({
   const strangers = createMeter(instruments, unknownMethod);
   const refused = bindRefusals(instruments);
   const open = instruments.openSponsorships.with({});
+  const { paymasterOperations } = instruments;
+  const sponsoredOf = createPaymasterLabels((paymaster) =>
+    paymasterOperations.with({ paymaster, verdict: 'sponsored' }),
+  );
+  const refusedOf = createPaymasterLabels((paymaster) =>
+    paymasterOperations.with({ paymaster, verdict: 'refused' }),
+  );
   const requests = createRequestLog({ log, clock });
   const outages = createOutageLog({
     log,
@@ -96,6 +107,7 @@ export function createCallRunner({
     refused.count(reason);
     const { requestId, paymaster } = context;
     const { paymasterId } = paymaster;
+    refusedOf(paymasterId).inc();
     requests.note('info', 'not sponsored', { requestId, method, paymasterId, reason, detail });
     recentRefusals?.note({ at: clock.now(), requestId, method, paymasterId, reason, detail });
   }
@@ -121,8 +133,11 @@ export function createCallRunner({
       try {
         const result = await method.handle(call.params, context);
         meter.time(started);
-        if (result.refusal === undefined) meter.count(result.outcome ?? 'sponsored');
-        else noteRefusal(result.refusal, result.detail, { method: call.method, meter, context });
+        if (result.refusal !== undefined)
+          noteRefusal(result.refusal, result.detail, { method: call.method, meter, context });
+        else meter.count(result.outcome ?? 'sponsored');
+        const isSponsored = result.refusal === undefined && result.outcome === undefined;
+        if (isSponsored) sponsoredOf(context.paymaster.paymasterId).inc();
         if (result.isOpen === true) open.inc();
         return {
           body: renderResult(call.id, result.json),

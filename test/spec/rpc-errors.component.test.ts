@@ -248,9 +248,11 @@ describe('JSON-RPC errors: a closed table of codes, with data {reason, requestId
     expect(JSON.stringify(lines)).not.toContain(someApiKey);
   });
 
-  test('calls are counted by method and outcome, refusals by reason', async () => {
-    const own = await startRpc({ paymaster: { suspended: true } });
+  test('calls are counted by method and outcome, refusals by reason, both verdicts by paymaster', async () => {
+    const own = await startRpc();
     try {
+      await own.call('pm_sponsorUserOperation', [anOperation(), sponsored]);
+      await own.put({ suspended: true });
       await own.call('pm_sponsorUserOperation', [anOperation(), sponsored]);
       await own.call('pm_sponsorUserOperation', []);
       await own.call('eth_anything', []);
@@ -266,6 +268,13 @@ describe('JSON-RPC errors: a closed table of codes, with data {reason, requestId
       );
       expect(body).toContain('paymaster_refusals_total{reason="SUSPENDED"} 1');
       expect(body).not.toContain('eth_anything');
+      for (const verdict of ['sponsored', 'refused'])
+        expect(body).toMatch(
+          new RegExp(
+            `^paymaster_operations_total\\{paymaster="(?!other)[^"]+",verdict="${verdict}"\\} 1$`,
+            'm',
+          ),
+        );
     } finally {
       await own.stop();
     }

@@ -3,7 +3,7 @@ import { createMetrics } from '../../../adapters/metrics/prometheus.js';
 import { silentLogger } from '../../../core/log.js';
 import { createFollower } from '../../../server/follower/follower.js';
 import { createInstruments } from '../../../server/ops/instruments.js';
-import { aHash, chainId, contract, funding } from '../../conformance/usage-requests.js';
+import { aHash, contract, funding } from '../../conformance/usage-requests.js';
 import { until } from '../../support/until.js';
 import { aChainConfig, aFollowed, anOperation, aPromise } from './followed.js';
 
@@ -21,7 +21,7 @@ test('a follower shows blocks, deposits, promises and how they ended, and no add
     pollMs: 1,
   });
   const lines = async () =>
-    (await metrics.render()).body.split('\n').filter((line) => line.includes(`chain="${chainId}"`));
+    (await metrics.render()).body.split('\n').filter((line) => /chain="31337"|paymaster="/.test(line));
   const shows = (line: string) => until(`metrics show ${line}`, async () => (await lines()).includes(line));
   try {
     follower.start();
@@ -33,6 +33,7 @@ test('a follower shows blocks, deposits, promises and how they ended, and no add
     it.chain.mineEmpty(2);
     await shows('paymaster_settlements_total{chain="31337",outcome="settled"} 1');
     await shows('paymaster_settlements_total{chain="31337",outcome="released"} 0');
+    await shows('paymaster_spent_gwei_total{paymaster="pm-1"} 40');
     await shows('paymaster_deposit_lowest_gwei{chain="31337",account="entry_point"} 960');
     await shows('paymaster_deposit_reserved_gwei{chain="31337",account="funding"} 70');
     await shows(`paymaster_follower_block{chain="31337"} ${it.chain.height - 2}`);
