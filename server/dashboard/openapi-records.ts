@@ -1,10 +1,10 @@
 import type { PolicyRecord } from '../../core/policy/kind.js';
 import { policyTypes } from '../../core/policy/derived.js';
 import { policyKinds } from '../../core/policy/kinds.js';
-import { record, type JsonSchema } from '../../core/schema/json-schema.js';
+import { arrayOf, record, type JsonSchema } from '../../core/schema/json-schema.js';
 
 const text = { type: 'string' } as const;
-const names = { type: 'array', items: text } as const;
+const names = arrayOf(text);
 const chainId = { type: 'integer', minimum: 1 } as const;
 const uuid = {
   type: 'string',
@@ -30,19 +30,14 @@ const newPolicies = policyTypes.map((type) => {
 
 /** `data` of each operation; operations that answer no data are absent. */
 export const dataSchemas: Readonly<Record<string, JsonSchema>> = {
-  listPaymasters: { type: 'array', items: paymaster },
+  listPaymasters: arrayOf(paymaster),
   createPaymaster: paymasterWithId,
-  listSmartContracts: { type: 'array', items: contract },
+  listSmartContracts: arrayOf(contract),
   updateSmartContract: contract,
   sendFundingMessage: record({ fundingMessage: text }),
   updatePaymaster: paymasterWithId,
   createPolicy: { oneOf: newPolicies },
-  listPolicies: {
-    type: 'array',
-    items: {
-      oneOf: [...policies, policy('SMART_CONTRACT', contractData)],
-    },
-  },
+  listPolicies: arrayOf({ oneOf: [...policies, policy('SMART_CONTRACT', contractData)] }),
 };
 
 export const errorSchema: JsonSchema = record({

@@ -1,5 +1,5 @@
 import { maxReasonLength } from '../../core/policy/webhook/host-reason.js';
-import type { JsonSchema } from '../../core/schema/json-schema.js';
+import { openRecord, record, type JsonSchema } from '../../core/schema/json-schema.js';
 
 const text: JsonSchema = { type: 'string' };
 
@@ -88,21 +88,17 @@ export const webhookCall: JsonSchema = {
         description: 'Of a POST. Verify the bytes as received, before they are parsed.',
         content: {
           'application/json': {
-            schema: {
-              type: 'object',
-              required: ['data', 'userOp'],
-              properties: {
-                data: {
-                  description:
-                    'sponsorshipInfo.webhookData of the request; {} when absent. Its sender chose it: trust nothing in it that you cannot check.',
-                },
-                userOp: {
-                  type: 'object',
-                  description:
-                    'The operation as it will be signed: ERC-4337 names, hex quantities. Its signature is sent as "0x" when it has more than 2,048 bytes: nothing that is signed here covers it, so do not judge by it.',
-                },
+            schema: openRecord({
+              data: {
+                description:
+                  'sponsorshipInfo.webhookData of the request; {} when absent. Its sender chose it: trust nothing in it that you cannot check.',
               },
-            },
+              userOp: {
+                type: 'object',
+                description:
+                  'The operation as it will be signed: ERC-4337 names, hex quantities. Its signature is sent as "0x" when it has more than 2,048 bytes: nothing that is signed here covers it, so do not judge by it.',
+              },
+            }),
             examples: { operation: { value: requestExample } },
           },
         },
@@ -112,20 +108,20 @@ export const webhookCall: JsonSchema = {
           description: 'The verdict.',
           content: {
             'application/json': {
-              schema: {
-                type: 'object',
-                required: ['arePoliciesVerified'],
-                properties: {
+              schema: openRecord(
+                {
                   arePoliciesVerified: {
                     type: 'boolean',
                     description: 'A boolean: "true" and 1 are failures.',
                   },
+                },
+                {
                   reason: {
                     ...text,
                     description: `Of a "no": shown in explanations, and to the caller as webhookReason, as one line of at most ${maxReasonLength} characters.`,
                   },
                 },
-              },
+              ),
               examples: {
                 yes: { value: { arePoliciesVerified: true } },
                 no: { value: { arePoliciesVerified: false, reason: 'not a member of the club' } },
@@ -154,13 +150,13 @@ export const deliveryPath: JsonSchema = {
       required: false,
       content: {
         'application/json': {
-          schema: {
-            type: 'object',
-            properties: {
+          schema: openRecord(
+            {},
+            {
               webhookData: { description: 'Sent as `data`. Default {}.' },
               userOp: { type: 'object', description: 'Default: an operation that calls nothing.' },
             },
-          },
+          ),
           examples: { member: { value: requestExampleOf(requestExample) } },
         },
       },
@@ -170,28 +166,22 @@ export const deliveryPath: JsonSchema = {
         description: 'The host was asked, or why not: the verdict says so.',
         content: {
           'application/json': {
-            schema: {
-              type: 'object',
-              required: ['statusCode', 'message', 'data'],
-              properties: {
-                statusCode: { const: 200 },
-                message: { const: 'Webhook asked' },
-                data: {
-                  type: 'object',
-                  required: ['verdict', 'wouldPass', 'durationMs', 'requestId'],
-                  properties: {
-                    verdict: { enum: ['verified', 'refused', 'failed', 'blocked'] },
-                    detail: { ...text, description: 'What was wrong: host, status, time.' },
-                    reason: { ...text, description: 'What the host gave as its reason.' },
-                    wouldPass: { type: 'boolean', description: 'With `onError` of the rule.' },
-                    durationMs: { type: 'integer' },
-                    requestId: text,
-                  },
-                  additionalProperties: false,
+            schema: record({
+              statusCode: { const: 200 },
+              message: { const: 'Webhook asked' },
+              data: record(
+                {
+                  verdict: { enum: ['verified', 'refused', 'failed', 'blocked'] },
+                  wouldPass: { type: 'boolean', description: 'With `onError` of the rule.' },
+                  durationMs: { type: 'integer' },
+                  requestId: text,
                 },
-              },
-              additionalProperties: false,
-            },
+                {
+                  detail: { ...text, description: 'What was wrong: host, status, time.' },
+                  reason: { ...text, description: 'What the host gave as its reason.' },
+                },
+              ),
+            }),
             examples: {
               refused: {
                 value: {

@@ -5,7 +5,7 @@ import type { Endpoint } from './endpoint.js';
 import { prefix } from './endpoints.js';
 import { examples } from './openapi-examples.js';
 import { dataSchemas, errorSchema } from './openapi-records.js';
-import { reference, type JsonSchema } from '../../core/schema/json-schema.js';
+import { arrayOf, record, reference, type JsonSchema } from '../../core/schema/json-schema.js';
 import { deliveryPath, webhookCall } from './openapi-webhook.js';
 import { spellings } from './router.js';
 
@@ -99,26 +99,17 @@ const errorDescriptions = {
   503: 'A store is down or busy; see Retry-After.',
 } as const;
 
-const warningsSchema: JsonSchema = {
-  type: 'array',
-  items: { type: 'string' },
-  description:
-    'Sentences for people: fields of the body that are not known and were ignored, with the one that was perhaps meant, and that an update restarted a cycle. Absent: none.',
-};
+const warningsSchema: JsonSchema = arrayOf(
+  { type: 'string' },
+  'Sentences for people: fields of the body that are not known and were ignored, with the one that was perhaps meant, and that an update restarted a cycle. Absent: none.',
+);
 
 function successSchema({ operationId, message }: Endpoint): JsonSchema {
   const data = dataSchemas[operationId];
-  return {
-    type: 'object',
-    required: ['statusCode', 'message', ...(data ? ['data'] : [])],
-    properties: {
-      statusCode: { const: 200 },
-      message: { const: message },
-      ...(data && { data }),
-      warnings: warningsSchema,
-    },
-    additionalProperties: false,
-  };
+  return record(
+    { statusCode: { const: 200 }, message: { const: message }, ...(data && { data }) },
+    { warnings: warningsSchema },
+  );
 }
 
 function exampleOf({ operationId, message }: Endpoint): object {

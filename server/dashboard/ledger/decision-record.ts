@@ -1,7 +1,7 @@
 import { isRefusalReason, remedyOf } from '../../../core/refusal.js';
 import type { DecisionView, SettlementView } from '../../../core/ledger/query.js';
 import type { Decision } from '../../../core/ledger/record.js';
-import { record, type JsonSchema } from '../../../core/schema/json-schema.js';
+import { arrayOf, record, type JsonSchema } from '../../../core/schema/json-schema.js';
 import { hexQuantity } from '../../../core/units/hex.js';
 import { formatInstant, toMs } from '../../../core/units/time.js';
 import { formatDecimal } from '../../../core/units/wei.js';
@@ -128,9 +128,8 @@ const members: Readonly<Record<string, JsonSchema>> = {
   sender: schemas.address,
   nonce: { type: 'string', pattern: '^0x[0-9a-f]+$' },
   userOpHash: { ...schemas.hashOrNull, description: 'Null when refused, or not known until it is mined.' },
-  calls: {
-    type: 'array',
-    items: record({
+  calls: arrayOf(
+    record({
       target: schemas.address,
       selector: { type: 'string', pattern: '^0x([0-9a-f]{8})?$' },
       name: {
@@ -140,11 +139,10 @@ const members: Readonly<Record<string, JsonSchema>> = {
       },
       contractId: { ...schemas.textOrNull, description: 'Name of the registered contract.' },
     }),
-  },
-  policies: {
-    type: 'array',
-    items: record({ policyId: schemas.text, effect: { enum: ['counted', 'refused', 'would-refuse'] } }),
-  },
+  ),
+  policies: arrayOf(
+    record({ policyId: schemas.text, effect: { enum: ['counted', 'refused', 'would-refuse'] } }),
+  ),
   maxCostWei: schemas.weiOrNull,
   maxCost: schemas.coinsOrNull,
   validUntil: schemas.timeOrNull,
@@ -156,22 +154,17 @@ export const decisionSchema = record(members);
 
 export const tracedDecisionSchema = record({
   ...members,
-  trace: {
-    type: 'array',
-    items: {
-      type: 'object',
-      required: ['step', 'verdict'],
-      properties: {
-        step: { enum: ['policy', 'decision'] },
+  trace: arrayOf(
+    record(
+      { step: { enum: ['policy', 'decision'] }, verdict: schemas.text },
+      {
         policyId: schemas.text,
-        verdict: schemas.text,
         reason: schemas.textOrNull,
         detail: schemas.textOrNull,
         remedy: schemas.textOrNull,
       },
-      additionalProperties: false,
-    },
-  },
+    ),
+  ),
 });
 
 export const decisionExample = {

@@ -3,7 +3,7 @@ import type { DecisionQuery, DecisionView } from '../../../core/ledger/query.js'
 import type { Ledger } from '../../../core/ledger/ledger.js';
 import { isRecordId } from '../../../core/ledger/record-id.js';
 import { refusals, type RefusalReason } from '../../../core/refusal.js';
-import { record } from '../../../core/schema/json-schema.js';
+import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { formatInstant } from '../../../core/units/time.js';
 import { formatCursor, parseCursor } from './cursor.js';
 import {
@@ -47,7 +47,7 @@ export const decisionsEndpoint = endpoint({
   schema: record({
     from: schemas.time,
     to: schemas.time,
-    decisions: { type: 'array', items: decisionSchema },
+    decisions: arrayOf(decisionSchema),
     cursor: {
       ...schemas.textOrNull,
       description:

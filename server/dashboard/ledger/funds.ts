@@ -1,7 +1,7 @@
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import type { AccountName } from '../../../core/ledger/query.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
-import { record } from '../../../core/schema/json-schema.js';
+import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { parseAddressKey } from '../../../core/units/address.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type { ChainSpec } from '../../../core/resources/chain.js';
@@ -35,9 +35,8 @@ export const fundsEndpoint = endpoint({
   path: '/funds',
   parameters: { paymasterId: uuid('The paymaster; required.') },
   schema: record({
-    accounts: {
-      type: 'array',
-      items: record({
+    accounts: arrayOf(
+      record({
         account: {
           ...schemas.address,
           description:
@@ -61,7 +60,7 @@ export const fundsEndpoint = endpoint({
           description: 'Null when nothing was spent, or the balance is not known.',
         },
       }),
-    },
+    ),
   }),
   example: {
     accounts: [

@@ -1,5 +1,5 @@
 import { compileLimits, limitShares } from '../../../core/policy/spending-limit/shares.js';
-import { record, type JsonSchema } from '../../../core/schema/json-schema.js';
+import { arrayOf, record, type JsonSchema } from '../../../core/schema/json-schema.js';
 import { toAddressKey, zeroAddress } from '../../../core/units/address.js';
 import { formatInstant } from '../../../core/units/time.js';
 import { formatDecimal, gwei } from '../../../core/units/wei.js';
@@ -36,9 +36,8 @@ export const limitsEndpoint = endpoint({
     sender: address('The account whose share of limits per account is shown.'),
   },
   schema: record({
-    limits: {
-      type: 'array',
-      items: record({
+    limits: arrayOf(
+      record({
         policy: { ...schemas.uuid, description: '`_id` of the policy.' },
         name: schemas.text,
         scope: { enum: ['PAYMASTER', 'SMART_ACCOUNT'] },
@@ -61,7 +60,7 @@ export const limitsEndpoint = endpoint({
           ],
         },
       }),
-    },
+    ),
   }),
   example: {
     limits: [

@@ -1,6 +1,6 @@
 import { DomainError, invalidInput } from '../../../core/errors.js';
 import { usageGroups, usageSteps, type UsageGroup, type UsageRow } from '../../../core/ledger/query.js';
-import { record } from '../../../core/schema/json-schema.js';
+import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { formatInstant } from '../../../core/units/time.js';
 import { formatDecimal } from '../../../core/units/wei.js';
 import { amount } from './amounts.js';
@@ -61,9 +61,8 @@ export const usageEndpoint = endpoint({
       type: 'boolean',
       description: 'False: an operation may count in several rows, so they do not add up.',
     },
-    rows: {
-      type: 'array',
-      items: record({
+    rows: arrayOf(
+      record({
         from: schemas.time,
         to: schemas.time,
         group: { type: ['string', 'null'], description: 'Value of groupBy; null without one.' },
@@ -81,17 +80,16 @@ export const usageEndpoint = endpoint({
           ...schemas.textOrNull,
           description: 'With groupBy=method: its name by the ABI of the registered contract.',
         },
-        tokens: {
-          type: 'array',
-          items: record({
+        tokens: arrayOf(
+          record({
             address: schemas.address,
             amount: { ...schemas.wei, description: 'In the smallest unit of the token.' },
             decimals: { type: ['integer', 'null'] },
             rendered: { type: ['string', 'null'] },
           }),
-        },
+        ),
       }),
-    },
+    ),
   }),
   example: {
     from: '2026-01-01T00:00:00.000Z',
