@@ -2,8 +2,7 @@ import type { Account } from './accounts.js';
 import type { Counter } from './counters.js';
 import type { FenceState } from './fences.js';
 import type { Entry } from './reservations.js';
-import type { TakenStep } from './taken-step.js';
-import type { AddedRecord } from './usage-store.js';
+import type { AddedRecord, TakenStep } from './usage-store.js';
 
 /** What must be stored for a chain, besides its cursor, epoch and sequence. */
 export type Changes = {

@@ -11,7 +11,6 @@ import { heldOf, type Held, type SignedPart } from './held.js';
 import { joined, withPromise } from './promises.js';
 import { operationOf, Reservations, type Entry } from './reservations.js';
 import { settle } from './settle.js';
-import type { TakenStep } from './taken-step.js';
 import type {
   AccountBalance,
   AccountId,
@@ -25,6 +24,7 @@ import type {
   ReserveRequest,
   ReserveResult,
   StepResult,
+  TakenStep,
 } from './usage-store.js';
 
 const nothingFolded: Entry['folded'] = [];

@@ -1,8 +1,13 @@
 import type { Account } from './accounts.js';
 import type { Counter, Counters } from './counters.js';
 import { reservationOf, type Entry } from './reservations.js';
-import type { EndedReservation } from './taken-step.js';
-import type { AccountId, FollowerStep, Reservation, ReservationKey } from './usage-store.js';
+import type {
+  AccountId,
+  FollowerStep,
+  Reservation,
+  ReservationKey,
+  EndedReservation,
+} from './usage-store.js';
 
 /** The parts of a chain's ledger that a step changes. */
 export type SettledLedger = {

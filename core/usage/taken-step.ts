@@ -1,26 +1,8 @@
-import type { Gwei } from '../units/wei.js';
-import type { Charge, Cursor, Reservation } from './usage-store.js';
+import type { Cursor, TakenStep } from './usage-store.js';
 
 /** Stores keep at most so many steps of a chain, and drop the oldest when they ended more reservations: some megabytes. */
 export const mostTakenSteps = 256;
 export const mostTakenEndings = 10_000;
-
-/** A step that a store has taken, with what is needed to take it back. */
-export type TakenStep = {
-  /** Where it began; undefined for the first step ever. */
-  readonly from: Cursor | undefined;
-  readonly next: Cursor;
-  readonly ended: readonly EndedReservation[];
-  readonly charges: readonly Charge[];
-};
-
-/** How a step ended a reservation, which is shown as it was at that moment. */
-export type EndedReservation = {
-  readonly reservation: Reservation;
-  readonly how: 'settled' | 'released' | 'forfeited';
-  /** Of a settled one. Undefined: nothing was spent (a token payment). */
-  readonly actualCost: Gwei | undefined;
-};
 
 /**
  * The newest steps without a gap between them, the oldest first: they lead to the cursor. A release that keeps no steps leaves

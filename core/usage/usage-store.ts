@@ -2,7 +2,6 @@ import type { AddressKey } from '../units/address.js';
 import type { EpochMs, EpochSeconds } from '../units/time.js';
 import type { Gwei } from '../units/wei.js';
 import type { Hex } from '../units/hex.js';
-import type { TakenStep } from './taken-step.js';
 import type { Window } from './window.js';
 
 /**
@@ -384,3 +383,20 @@ export type StepResult =
     };
 
 export type Charge = CounterId & { readonly until: EpochMs; readonly amount: number };
+
+/** A step that a store has taken, with what is needed to take it back. */
+export type TakenStep = {
+  /** Where it began; undefined for the first step ever. */
+  readonly from: Cursor | undefined;
+  readonly next: Cursor;
+  readonly ended: readonly EndedReservation[];
+  readonly charges: readonly Charge[];
+};
+
+/** How a step ended a reservation, which is shown as it was at that moment. */
+export type EndedReservation = {
+  readonly reservation: Reservation;
+  readonly how: 'settled' | 'released' | 'forfeited';
+  /** Of a settled one. Undefined: nothing was spent (a token payment). */
+  readonly actualCost: Gwei | undefined;
+};

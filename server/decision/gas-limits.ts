@@ -4,8 +4,8 @@ import type { EstimateRequest } from '../../core/userop/estimator.js';
 import { highestGasLimits } from '../../core/policy/rules/price-guard/decide.js';
 import { preVerificationGas } from '../../core/userop/pre-verification-gas.js';
 import type { FinalUserOperation, GasLimits, UserOperation } from '../../core/entry-point/user-operation.js';
-import { guardOf } from '../view/served-chain.js';
-import type { RequestFacts } from './facts.js';
+import { guardOf, type ServedChain, type ServedProfile } from '../view/served-chain.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { SponsorRequest } from './request.js';
 
 /** Limits as the caller gave them; undefined members are missing. */
@@ -97,7 +97,15 @@ const fallbackLimits = {
 
 /** `most`: the highest limits that would be signed for what is estimated. */
 export function estimateRequest(
-  { chain, profile, paymaster }: Pick<RequestFacts, 'chain' | 'profile' | 'paymaster'>,
+  {
+    chain,
+    profile,
+    paymaster,
+  }: {
+    readonly chain: ServedChain;
+    readonly profile: ServedProfile;
+    readonly paymaster: ServedPaymaster;
+  },
   op: UserOperation,
   paymasterAndData: Hex | undefined,
 ): EstimateRequest {

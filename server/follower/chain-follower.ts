@@ -25,7 +25,7 @@ import { blockTimes } from './block-times.js';
 import { commonPoint, continuityOf, type ContinuityState } from './continuity.js';
 import { recordEndings, recordRestored } from './ending-inputs.js';
 import { readEvidence, readProofs } from './evidence.js';
-import { History, type Ended } from './history.js';
+import { History } from './history.js';
 import { joined, nothingLate, settleLate, type LateSettlement } from './late.js';
 import { operationId, type MinedOperation } from './mined.js';
 import { ensureAccount } from './new-account.js';
@@ -45,7 +45,7 @@ import {
 } from './source.js';
 import { spentByPaymaster } from './spent-by-paymaster.js';
 import { minedForSenders } from './spent-elsewhere.js';
-import { endedInStep, negated } from './undo.js';
+import { endedInStep, negated, type Ended } from './undo.js';
 
 export type ChainFollowerDeps = {
   readonly usage: Pick<

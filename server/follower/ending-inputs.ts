@@ -1,6 +1,6 @@
 import type { Reservation, StepResult } from '../../core/usage/usage-store.js';
 import type { Ending } from '../ledger/inputs-records.js';
-import type { Ended } from './history.js';
+import type { Ended } from './undo.js';
 import { reservationId } from './mined.js';
 import type { FollowerLedger } from './records.js';
 import type { Settled } from './settlement.js';

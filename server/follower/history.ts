@@ -1,15 +1,7 @@
-import { mostTakenEndings, mostTakenSteps, type TakenStep } from '../../core/usage/taken-step.js';
-import type { Charge, Cursor, Reservation } from '../../core/usage/usage-store.js';
+import { mostTakenEndings, mostTakenSteps } from '../../core/usage/taken-step.js';
+import type { Charge, Cursor, Reservation, TakenStep } from '../../core/usage/usage-store.js';
 import { operationId } from './mined.js';
-import { endedIn, negated } from './undo.js';
-
-/** A reservation that a step has ended, and the charges that undo the step's counts for it. */
-export type Ended = {
-  readonly reservation: Reservation;
-  /** `settled`: its operation was mined and counted. */
-  readonly how: 'settled' | 'released' | 'forfeited';
-  readonly undo: readonly Charge[];
-};
+import { endedIn, negated, type Ended } from './undo.js';
 
 type Step = { readonly cursor: Cursor; readonly ended: readonly Ended[]; readonly undo: readonly Charge[] };
 

@@ -1,11 +1,17 @@
-import type { EndedReservation } from '../../core/usage/taken-step.js';
-import type { Charge, Reservation } from '../../core/usage/usage-store.js';
+import type { Charge, Reservation, EndedReservation } from '../../core/usage/usage-store.js';
 import type { Gwei } from '../../core/units/wei.js';
-import type { Ended } from './history.js';
 import { reservationId } from './mined.js';
 import type { Settled } from './settlement.js';
 
 // The reverse of what a step counts, for the case that a reorganisation removes its blocks.
+
+/** A reservation that a step has ended, and the charges that undo the step's counts for it. */
+export type Ended = {
+  readonly reservation: Reservation;
+  /** `settled`: its operation was mined and counted. */
+  readonly how: 'settled' | 'released' | 'forfeited';
+  readonly undo: readonly Charge[];
+};
 
 /**
  * How the step has ended each reservation, with the charges that undo it. The reservations are those that the store answered:

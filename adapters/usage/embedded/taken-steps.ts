@@ -1,6 +1,6 @@
 import type { Changes } from '../../../core/usage/changes.js';
-import { mostTakenEndings, mostTakenSteps, stepsTo, type TakenStep } from '../../../core/usage/taken-step.js';
-import type { Cursor } from '../../../core/usage/usage-store.js';
+import { mostTakenEndings, mostTakenSteps, stepsTo } from '../../../core/usage/taken-step.js';
+import type { Cursor, TakenStep } from '../../../core/usage/usage-store.js';
 import { isFull, type Database } from '../../sqlite/database.js';
 import { textOf } from '../../sqlite/row.js';
 

@@ -1,5 +1,5 @@
-import { stepsTo, type EndedReservation, type TakenStep } from '../../../core/usage/taken-step.js';
-import type { Charge } from '../../../core/usage/usage-store.js';
+import { stepsTo } from '../../../core/usage/taken-step.js';
+import type { Charge, EndedReservation, TakenStep } from '../../../core/usage/usage-store.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { gwei } from '../../../core/units/wei.js';
 import { textOf, textsOf } from '../../redis/reply.js';

@@ -4,7 +4,6 @@ import { noMetrics } from '../../../core/metrics.js';
 import type { FollowerLease } from '../../../core/policy/follower-lease.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
 import { createMemoryEpochMirror, type UsageRecovery } from '../../../core/usage/epoch.js';
-import type { TakenStep } from '../../../core/usage/taken-step.js';
 import type {
   AccountBalance,
   AccountId,
@@ -20,6 +19,7 @@ import type {
   ReserveResult,
   StepResult,
   UsageReading,
+  TakenStep,
 } from '../../../core/usage/usage-store.js';
 import { UsageEpochs } from '../usage-epochs.js';
 import { UsageFullness } from '../usage-fullness.js';

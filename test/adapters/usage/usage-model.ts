@@ -22,8 +22,9 @@ import type {
   SignedPromise,
   UsageStore,
   StepResult,
+  EndedReservation,
+  TakenStep,
 } from '../../../core/usage/usage-store.js';
-import type { EndedReservation, TakenStep } from '../../../core/usage/taken-step.js';
 import type { Clock, EpochMs, EpochSeconds } from '../../../core/units/time.js';
 import type { Gwei } from '../../../core/units/wei.js';
 

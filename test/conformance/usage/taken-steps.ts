@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { gwei } from '../../../core/units/wei.js';
-import { mostTakenSteps, type TakenStep } from '../../../core/usage/taken-step.js';
+import type { TakenStep } from '../../../core/usage/usage-store.js';
+import { mostTakenSteps } from '../../../core/usage/taken-step.js';
 import {
   aDigest,
   aHash,
