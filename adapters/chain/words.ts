@@ -6,7 +6,7 @@ import {
   type WordCall,
 } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
-import { hexSize, type Hex } from '../../core/units/hex.js';
+import { hexWord, hexSize, type Hex } from '../../core/units/hex.js';
 import type { SendRpc } from './json-rpc.js';
 import { RpcError } from './node-errors.js';
 import { MalformedAnswer, parseHex, toBlockParameter } from './wire.js';
@@ -107,9 +107,5 @@ function codeOf(calls: readonly WordCall[]): Hex {
 function recordOf({ to, data }: WordCall): string {
   const size = hexSize(data);
   if (size > maxCallData) throw new RangeError(`call data must be at most ${maxCallData} bytes, got ${size}`);
-  return [
-    to.slice(2).padStart(64, '0'),
-    size.toString(16).padStart(64, '0'),
-    data.slice(2).padEnd(maxCallData * 2, '0'),
-  ].join('');
+  return [to.slice(2).padStart(64, '0'), hexWord(size), data.slice(2).padEnd(maxCallData * 2, '0')].join('');
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { CallReverted, type Chain } from '../../core/chain/chain.js';
 import { fitsArbitrum } from '../../core/chain/data-fee/arbitrum/arbitrum.js';
-import { bytesToHex, hexSize, type Hex } from '../../core/units/hex.js';
+import { hexWord, bytesToHex, hexSize, type Hex } from '../../core/units/hex.js';
 import { OracleUnsupported, type DataFeeOracle } from './oracle.js';
 
 /** The precompile NodeInterface, which nodes answer without a contract. */
@@ -14,7 +14,7 @@ const frameBytes = 110;
 const plausiblePrice = 10n ** 15n;
 const sample = noise(512);
 /** Selector 4 ‖ to ‖ false ‖ offset ‖ length ‖ bytes. `to` is any account. */
-const question: Hex = `0x${selector}${word(0xdead)}${word(0)}${word(96)}${word(sample.length)}${bytesToHex(sample).slice(2)}`;
+const question: Hex = `0x${selector}${hexWord(0xdead)}${hexWord(0)}${hexWord(96)}${hexWord(sample.length)}${bytesToHex(sample).slice(2)}`;
 
 /** One call about a transaction whose data cannot be compressed. Its price counts; its gas is compared with our formula. */
 export const arbitrumOracle: DataFeeOracle = {
@@ -39,10 +39,6 @@ async function ask(chain: Pick<Chain, 'call'>): Promise<Hex> {
     if (!(error instanceof CallReverted)) throw error;
     throw new OracleUnsupported('reverts gasEstimateL1Component');
   }
-}
-
-function word(value: number): string {
-  return value.toString(16).padStart(64, '0');
 }
 
 function wordAt(answer: Hex, index: number): bigint {

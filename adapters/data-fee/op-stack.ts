@@ -1,5 +1,5 @@
 import { opStackPrice, opStackUpperBound } from '../../core/chain/data-fee/op-stack/op-stack.js';
-import type { Hex } from '../../core/units/hex.js';
+import { hexWord, type Hex } from '../../core/units/hex.js';
 import { OracleUnsupported, type DataFeeOracle } from './oracle.js';
 
 /** The predeploy GasPriceOracle, which reads L1Block. */
@@ -12,7 +12,7 @@ const calls: readonly Hex[] = [
   '0xf8206140',
   '0xc5985918',
   '0x68d5dca6',
-  `0xf1c7a58b${sampleBytes.toString(16).padStart(64, '0')}`,
+  `0xf1c7a58b${hexWord(sampleBytes)}`,
 ];
 /** Wei. No base fee has come near; above it the answer is not one. */
 const plausibleBaseFee = 10n ** 15n;

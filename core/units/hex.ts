@@ -37,3 +37,8 @@ export function hexSize(hex: Hex): number {
 export function hexQuantity(value: bigint | number): Hex {
   return `0x${value.toString(16)}`;
 }
+
+/** A word of the ABI: 64 hex digits, without 0x. */
+export function hexWord(value: bigint | number): string {
+  return value.toString(16).padStart(64, '0');
+}

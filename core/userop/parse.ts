@@ -1,5 +1,5 @@
 import { invalidInput, quote } from '../errors.js';
-import { hexSize } from '../units/hex.js';
+import { hexWord, hexSize } from '../units/hex.js';
 import type { Hex } from '../units/hex.js';
 import { eip7702Factory, is7702InitCode } from '../entry-point/eip-7702.js';
 import { entryPointRules } from '../entry-point/table.js';
@@ -120,12 +120,8 @@ function readAuthorization(operation: Fields): Eip7702Auth | undefined {
     address: fields.requiredAddress('address'),
     chainId: fields.required('chainId', word),
     nonce: fields.required('nonce', uint(64)),
-    r: wordHex(fields.required('r', word, { secret: true })),
-    s: wordHex(fields.required('s', word, { secret: true })),
+    r: `0x${hexWord(fields.required('r', word, { secret: true }))}`,
+    s: `0x${hexWord(fields.required('s', word, { secret: true }))}`,
     yParity: yParity === 1n ? 1 : 0,
   };
-}
-
-function wordHex(value: bigint): Hex {
-  return `0x${value.toString(16).padStart(64, '0')}`;
 }

@@ -4,7 +4,7 @@ import { isDomainError } from '../../core/errors.js';
 import type { Layout, LayoutId, SponsorshipCodec } from '../../core/paymaster/layout.js';
 import type { Signer, Signers } from '../../core/paymaster/signer.js';
 import { toAddressKey, type Address } from '../../core/units/address.js';
-import type { Hex } from '../../core/units/hex.js';
+import { hexWord, type Hex } from '../../core/units/hex.js';
 import { bestSigner, filesOf } from './facts.js';
 import type { CodeLevel, ProfileFacts, SignerLevel } from './facts.js';
 
@@ -195,5 +195,5 @@ function withLevels(
 }
 
 function toWord(value: bigint | undefined): Hex | undefined {
-  return value === undefined ? undefined : `0x${value.toString(16).padStart(64, '0')}`;
+  return value === undefined ? undefined : `0x${hexWord(value)}`;
 }

@@ -6,7 +6,7 @@ import { layouts } from '../../core/paymaster/layouts.js';
 import type { ContractModes } from '../../core/paymaster/recognise.js';
 import type { AccountId, OperationId } from '../../core/usage/usage-store.js';
 import { toAddressKey, type AddressKey } from '../../core/units/address.js';
-import type { Hex } from '../../core/units/hex.js';
+import { hexWord, type Hex } from '../../core/units/hex.js';
 import type { Gwei } from '../../core/units/wei.js';
 import { accountName, usable } from './balances.js';
 import { operationId } from './mined.js';
@@ -169,7 +169,7 @@ function balanceOfCall(account: AddressKey): Hex {
 
 /** `getNonce(address sender, uint192 key)`, the same in every EntryPoint. */
 function getNonceCall(sender: AddressKey, key: bigint): Hex {
-  return `0x35567e1a${addressWord(sender)}${key.toString(16).padStart(64, '0')}`;
+  return `0x35567e1a${addressWord(sender)}${hexWord(key)}`;
 }
 
 function addressWord(address: AddressKey): string {

@@ -2,6 +2,7 @@ import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { noPolicies } from '../../core/policy/derived.js';
 import { DomainError } from '../../core/errors.js';
 import type { Address } from '../../core/units/address.js';
+import { hexQuantity, hexWord } from '../../core/units/hex.js';
 import type { Clock } from '../../core/units/time.js';
 import type { RpcMethod } from './method.js';
 import { pm_sponsorUserOperation } from './pm_sponsorUserOperation.js';
@@ -114,13 +115,12 @@ const selector = '0xa9059cbb';
 
 /** `execute(address,uint256,bytes)` with one call to the contract; each round makes a different operation. */
 function dummyParams(contract: Address, round: number): readonly unknown[] {
-  const word = (value: number): string => value.toString(16).padStart(64, '0');
   const callData =
-    `0xb61d27f6${contract.slice(2).toLowerCase().padStart(64, '0')}${word(0)}${word(96)}${word(68)}` +
-    `${selector.slice(2)}${word(round)}${word(1)}`.padEnd(192, '0');
+    `0xb61d27f6${contract.slice(2).toLowerCase().padStart(64, '0')}${hexWord(0)}${hexWord(96)}${hexWord(68)}` +
+    `${selector.slice(2)}${hexWord(round)}${hexWord(1)}`.padEnd(192, '0');
   const operation = {
     sender: `0x${(round + 1).toString(16).padStart(40, '0')}`,
-    nonce: `0x${round.toString(16)}`,
+    nonce: hexQuantity(round),
     initCode: '0x',
     callData,
     callGasLimit: '100000',

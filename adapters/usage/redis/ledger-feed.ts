@@ -1,6 +1,6 @@
-import { setTimeout } from 'node:timers/promises';
 import type { FeedEntry, FeedState, LedgerFeed } from '../../../core/ledger/feed.js';
 import { ledgerFull } from '../../../core/ledger/full.js';
+import { pause } from '../../pause.js';
 import type { RedisLink } from '../../redis/link.js';
 import { listOf, textOf, textsOf } from '../../redis/reply.js';
 import type { ChainKeys } from './keys.js';
@@ -99,7 +99,7 @@ export class RedisLedgerFeed implements LedgerFeed {
       const found = await this.#readAll(limit);
       const rest = until - performance.now();
       if (found.length > 0 || rest <= 0 || this.#stopped.signal.aborted) return found;
-      await this.#pause(Math.min(pollMs, rest));
+      await pause(Math.min(pollMs, rest), this.#stopped.signal);
     }
   }
 
@@ -195,13 +195,5 @@ export class RedisLedgerFeed implements LedgerFeed {
     const found = new Set([...this.#listedAt.keys(), ...members.map(Number)]);
     this.#chains = { ids: [...found].toSorted((a, b) => a - b), readAt: performance.now() };
     return this.#chains.ids;
-  }
-
-  async #pause(ms: number): Promise<void> {
-    try {
-      await setTimeout(ms, undefined, { signal: this.#stopped.signal });
-    } catch (error) {
-      if (!this.#stopped.signal.aborted) throw error;
-    }
   }
 }

@@ -1,4 +1,5 @@
 import { quote } from '../../errors.js';
+import { isObject } from '../../schema/json-value.js';
 import { cleanReason } from './host-reason.js';
 import type { WebhookOutcome } from './webhook-caller.js';
 
@@ -16,14 +17,13 @@ export function readAnswer(status: number, body: string): WebhookOutcome {
 
   const answer = parseJson(body);
   if (answer === undefined) return failed('answered a body that is not JSON');
-  const isObject = typeof answer === 'object' && answer !== null && !Array.isArray(answer);
-  if (!isObject || !Object.hasOwn(answer, 'arePoliciesVerified') || !('arePoliciesVerified' in answer)) {
+  if (!isObject(answer) || !Object.hasOwn(answer, 'arePoliciesVerified')) {
     return failed('answered JSON without arePoliciesVerified');
   }
   const { arePoliciesVerified } = answer;
   if (arePoliciesVerified === true) return { verdict: 'verified' };
   if (arePoliciesVerified === false) {
-    const reason = 'reason' in answer ? cleanReason(answer.reason) : undefined;
+    const reason = cleanReason(answer['reason']);
     return { verdict: 'refused', ...(reason === undefined ? {} : { reason }) };
   }
   return failed(`arePoliciesVerified must be true or false, got ${quote(arePoliciesVerified)}`);
