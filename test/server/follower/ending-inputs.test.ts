@@ -59,12 +59,7 @@ test('each ending comes after the reservations before it and before those after 
     { how: 'restored', nonce: expect.any(BigInt), actualCost: undefined, order: expect.any(Number), of },
     { how: 'restored', nonce: expect.any(BigInt), actualCost: undefined, order: expect.any(Number), of },
   ]);
-  expect(
-    told
-      .slice(2)
-      .map(({ nonce }) => nonce)
-      .toSorted(),
-  ).toEqual([mined, expiring]);
+  expect(new Set(told.slice(2).map(({ nonce }) => nonce))).toEqual(new Set([mined, expiring]));
   const [settled, released, ...restored] = told.map(({ order }) => order);
   const orders = [...first, settled, second, released, third, restored[0], fourth];
   expect(orders).toEqual(orders.toSorted((a, b) => Number(a) - Number(b)));
