@@ -14,7 +14,6 @@ import {
   aDecision,
   aGap,
   alone,
-  anId,
   aRefusal,
   aSettlement,
   at,
