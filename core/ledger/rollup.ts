@@ -67,6 +67,7 @@ export type Seen = {
   readonly last: EpochMs;
 };
 
+type MutableRollup = RollupDelta & { readonly amounts: MutableAmounts };
 type Owner = { readonly organisation: string; readonly paymasterId: string };
 type Counts = Partial<Omit<Amounts, 'tokens'>>;
 type Change = Counts & { readonly token?: TokenPayment };
@@ -75,7 +76,8 @@ type Change = Counts & { readonly token?: TokenPayment };
 export function createTally(
   operationShares: (operation: Operation) => readonly Share[] = separateShares,
 ): Tally {
-  const rollups = new Map<string, RollupDelta & { readonly amounts: MutableAmounts }>();
+  /** By minute, organisation and paymaster; within each by dimension and value. */
+  const rollups = new Map<string, Map<RollupDimension, Map<string, MutableRollup>>>();
   const senders = new Map<
     string,
     SenderDelta & { readonly amounts: MutableAmounts; readonly seen: Seen[] }
@@ -88,14 +90,18 @@ export function createTally(
     change: Change,
   ): void {
     const minute = startOf(at, 'minute');
+    const sums = entryOf(rollups, `${minute}\n${organisation}\n${paymasterId}`, () => new Map());
     for (const share of shares) {
       const { dimension, value } = share;
-      const key = `${minute}\n${organisation}\n${paymasterId}\n${dimension}\n${value}`;
-      let delta = rollups.get(key);
-      if (delta === undefined) {
-        delta = { minute, organisation, paymasterId, dimension, value, amounts: noAmounts() };
-        rollups.set(key, delta);
-      }
+      const values = entryOf(sums, dimension, () => new Map<string, MutableRollup>());
+      const delta = entryOf(values, value, () => ({
+        minute,
+        organisation,
+        paymasterId,
+        dimension,
+        value,
+        amounts: noAmounts(),
+      }));
       addChange(delta.amounts, change, share);
     }
   }
@@ -153,7 +159,9 @@ export function createTally(
       const change = gap.cause === 'signed' ? { sponsored: gap.count } : { refused: gap.count };
       add(gap, gap.at, sharesOfPaymaster(gap, gap.reason), change);
     },
-    rollups: () => rollups.values(),
+    *rollups() {
+      for (const sums of rollups.values()) for (const values of sums.values()) yield* values.values();
+    },
     senders: () => senders.values(),
   };
 }
@@ -187,4 +195,12 @@ function see(seen: Seen[], dimension: RollupDimension, value: string, minute: Ep
   }
   const first = Math.min(before.first, minute) as EpochMs;
   seen[index] = { ...before, first, last: Math.max(before.last, minute) as EpochMs };
+}
+
+function entryOf<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { RedisUsageStore } from '../../../adapters/usage/redis/usage-options.js';
-import { formatDecision } from '../../../core/ledger/decision-text.js';
+import { packDecision } from '../../../core/ledger/packed-decision.js';
 import { silentLogger } from '../../../core/log.js';
 import { systemClock, type EpochMs } from '../../../core/units/time.js';
 import { parseLedgerConfig } from '../../../server/ledger-config.js';
@@ -84,7 +84,7 @@ async function open(keyPrefix: string, url: string) {
     async sign(): Promise<string> {
       nonce += 1n;
       const stamp = ids.next();
-      const record = { id: stamp.id, text: formatDecision(aDecision({ ...stamp, nonce })) };
+      const record = { id: stamp.id, text: packDecision(aDecision({ ...stamp, nonce })) };
       const { outcome } = await usage.reserve(aRequest({ key: aKey({ nonce }), limits: [], record }));
       expect(outcome).toBe('reserved');
       return stamp.id;
