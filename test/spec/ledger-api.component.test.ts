@@ -153,9 +153,27 @@ describe('decisions', () => {
   test('one decision comes with what led to it, and what would make it pass', async () => {
     const { status, data } = await ask(`/decisions/${refused.id}`);
     expect(status).toBe(200);
-    const [step] = listOf(data['trace']);
+    const trace = listOf(data['trace']);
+    expect(trace.map(({ step, verdict }) => `${String(step)} ${String(verdict)}`)).toEqual([
+      'suspended pass',
+      'accountSignature pass',
+      'funding pass',
+      'policies pass',
+      'calls refuse',
+      ...[
+        'deployment',
+        'factory',
+        'delegate',
+        'authorization',
+        'fees',
+        'gas',
+        'webhooks',
+        'limitsAndDeposit',
+      ].map((step) => `${step} undecided`),
+      'decision refused',
+    ]);
+    const step = trace[4];
     expect(step).toMatchObject({
-      verdict: 'refused',
       reason: 'CONTRACT_NOT_REGISTERED',
       detail: refused.detail,
     });

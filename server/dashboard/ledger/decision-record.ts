@@ -1,10 +1,10 @@
-import { isRefusalReason, remedyOf } from '../../../core/refusal.js';
 import type { DecisionView, SettlementView } from '../../../core/ledger/query.js';
 import type { Decision } from '../../../core/ledger/record.js';
 import { arrayOf, record, type JsonSchema } from '../../../core/schema/json-schema.js';
 import { hexQuantity } from '../../../core/units/hex.js';
 import { formatInstant, toMs } from '../../../core/units/time.js';
 import { formatDecimal } from '../../../core/units/wei.js';
+import { recordedSteps, shownSteps } from '../../decision/recorded-steps.js';
 import { amount } from './amounts.js';
 import type { MethodNames } from './method-names.js';
 import * as schemas from './schemas.js';
@@ -47,15 +47,14 @@ export function renderDecision(
   };
 }
 
-/** What was decided, for one who asks why: the reason with its remedy, and every policy that had a part in it. */
-export function renderTrace({ verdict, reason, detail, policies }: Decision): readonly object[] {
-  const parts = policies.map(({ policyId, effect }) => ({ step: 'policy', policyId, verdict: effect }));
-  if (verdict !== 'refused') return [...parts, { step: 'decision', verdict }];
-  const remedy =
-    reason !== undefined && isRefusalReason(reason)
-      ? remedyOf({ pass: false, reason, detail: detail ?? '' })
-      : undefined;
-  return [...parts, { step: 'decision', verdict, reason, detail: detail ?? null, remedy: remedy ?? null }];
+/** What was decided, for one who asks why: every step with its outcome, every policy that had a part in it, and the verdict. */
+export function renderTrace(decision: Decision): readonly object[] {
+  const { verdict, reason, policies } = decision;
+  return [
+    ...recordedSteps(decision),
+    ...policies.map(({ policyId, effect }) => ({ step: 'policy', policyId, verdict: effect })),
+    { step: 'decision', verdict, ...(reason === undefined ? {} : { reason }) },
+  ];
 }
 
 function renderSettlement({ outcome, at, mined, takenBack }: SettlementView): object {
@@ -156,12 +155,32 @@ export const tracedDecisionSchema = record({
   ...members,
   trace: arrayOf(
     record(
-      { step: { enum: ['policy', 'decision'] }, verdict: schemas.text },
+      {
+        step: {
+          enum: [...shownSteps, 'policy', 'decision'],
+          description:
+            'A step as pm_explainSponsorship names it, then each policy with a part in it, then the verdict.',
+        },
+        verdict: {
+          enum: [
+            'pass',
+            'refuse',
+            'undecided',
+            'counted',
+            'refused',
+            'would-refuse',
+            'sponsored',
+            'committed',
+          ],
+          description:
+            'pass: the step did not refuse, or had nothing to decide. undecided: it comes after the refusal.',
+        },
+      },
       {
         policyId: schemas.text,
-        reason: schemas.textOrNull,
-        detail: schemas.textOrNull,
-        remedy: schemas.textOrNull,
+        reason: schemas.text,
+        detail: schemas.text,
+        remedy: schemas.text,
       },
     ),
   ),
