@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ManifestProblem } from '../../adapters/manifests/manifest-problem.js';
 import { parseManifest, type ManifestObject } from '../../adapters/manifests/parse-manifest.js';
-import { invalidInput, quote, type Problem } from '../../core/errors.js';
+import { invalidInput, quote, type DomainError, type Problem } from '../../core/errors.js';
 import { isSameJson } from '../../core/meta/field-tree.js';
 import { apiVersion, formatKey } from '../../core/meta/meta.js';
 import type { Kind, Resources } from '../../core/resources/kinds.js';
@@ -14,7 +14,9 @@ const proposedKinds = ['Paymaster', 'SmartContract', 'PaymasterPolicy'] as const
 type ProposedKind = (typeof proposedKinds)[number];
 type Proposed = Resources[ProposedKind];
 
-const mostObjects = 1000;
+// Parsing them holds the process: a tenth of a second for a text that is this long.
+const mostObjects = 200;
+const longestText = 262_144;
 
 /** The resources of a namespace, with the proposed ones in place of the present ones. */
 export type ProposedResources = {
@@ -68,17 +70,18 @@ export async function withProposed(
 }
 
 function parse(resources: string | readonly unknown[]): readonly ManifestObject[] {
-  const parsed =
-    typeof resources === 'string'
-      ? [parseManifest('resources', resources)]
-      : resources
-          .slice(0, mostObjects + 1)
-          .map((object, index) => parseManifest(`resources[${index}]`, JSON.stringify(object)));
+  if (typeof resources !== 'string' && resources.length > mostObjects) throw tooMany();
+  const texts =
+    typeof resources === 'string' ? [resources] : resources.map((object) => JSON.stringify(object));
+  if (texts.reduce((sum, { length }) => sum + length, 0) > longestText)
+    throw invalidInput([{ field: 'resources', expected: `at most ${longestText} characters long` }]);
+  const parsed = texts.map((text, index) =>
+    parseManifest(typeof resources === 'string' ? 'resources' : `resources[${index}]`, text),
+  );
   const problems = parsed.flatMap((manifest) => manifest.problems);
   if (problems.length > 0) throw invalidInput(problems.map(problemOf));
   const objects = parsed.flatMap((manifest) => manifest.objects);
-  if (objects.length > mostObjects)
-    throw invalidInput([{ field: 'resources', expected: `at most ${mostObjects} objects` }]);
+  if (objects.length > mostObjects) throw tooMany();
   const seen = new Set<string>();
   for (const { kind, key } of objects) {
     const id = `${kind} ${formatKey(key)}`;
@@ -86,6 +89,10 @@ function parse(resources: string | readonly unknown[]): readonly ManifestObject[
     seen.add(id);
   }
   return objects;
+}
+
+function tooMany(): DomainError {
+  return invalidInput([{ field: 'resources', expected: `at most ${mostObjects} objects` }]);
 }
 
 function problemsOfPlace({ kind, key }: ManifestObject, namespace: string): readonly Problem[] {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import type { Ledger } from '../../core/ledger/ledger.js';
 import type { Range } from '../../core/ledger/steps.js';
@@ -33,6 +34,8 @@ export type Replays = {
   start(ask: ReplayAsk): ReplayStatus;
   /** The latest one of the organisation, if it has this id. */
   find(organisation: string, id: string): ReplayStatus | undefined;
+  /** Its status about every second, and when it has ended; nothing if there is no such replay. */
+  follow(organisation: string, id: string): AsyncIterable<ReplayStatus>;
   /** Resolves when it has ended; undefined: there is no such replay. */
   cancel(organisation: string, id: string): Promise<ReplayStatus | undefined>;
   /** Cancels all. May be called twice. */
@@ -42,6 +45,7 @@ export type Replays = {
 /** Each takes a processor. */
 const mostRunning = 2;
 const longestMs = 30 * 60_000;
+const followMs = 1_000;
 /** Results are kept until the organisation starts another one, of so many organisations. */
 const mostKept = 100;
 
@@ -78,7 +82,7 @@ export function createReplays({
     start({ organisation, config, from, to }) {
       admit(organisation);
       const cancel = new AbortController();
-      const timer = setTimeout(() => cancel.abort(tooLong), longestMs).unref();
+      const timer = globalThis.setTimeout(() => cancel.abort(tooLong), longestMs).unref();
       const first: ReplayStatus = {
         id: randomUUID(),
         state: 'running',
@@ -124,6 +128,17 @@ export function createReplays({
     find(organisation, id) {
       const status = jobs.get(organisation)?.status;
       return status?.id === id ? status : undefined;
+    },
+
+    async *follow(organisation, id) {
+      const job = jobs.get(organisation);
+      if (job?.status.id !== id) return;
+      while (job.status.state === 'running') {
+        yield job.status;
+        await Promise.race([job.ended, setTimeout(followMs, undefined, { ref: false })]);
+      }
+      await job.ended;
+      yield job.status;
     },
 
     async cancel(organisation, id) {

@@ -3,7 +3,7 @@ import type { Range } from '../../core/ledger/steps.js';
 import { pastOf } from './history.js';
 import type { ReplayConfig } from './replayer.js';
 import type { ReplayResult } from './result.js';
-import { startReplayThread } from './thread.js';
+import { startReplayThread, type ReplayThread } from './thread.js';
 
 export type ReplayRun = {
   readonly ledger: Pick<Ledger, 'decisions' | 'inputs' | 'usage'>;
@@ -21,29 +21,33 @@ export type ReplayRun = {
  * so memory does not grow with the range.
  */
 export async function runReplay(run: ReplayRun): Promise<ReplayResult> {
-  const { ledger, organisation, config, range, signal, onProgress } = run;
+  const { config, signal } = run;
   signal.throwIfAborted();
   const thread = startReplayThread(config);
-  const stop = (): void => void thread.stop();
-  signal.addEventListener('abort', stop);
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(signal.reason);
+  signal.addEventListener('abort', abort);
   try {
-    onProgress({ total: await decisionsOf(run) });
-    let isPastComplete = true;
-    for await (const past of pastOf(ledger, organisation, config.paymasters, range.from)) {
-      isPastComplete &&= past.isComplete;
-      await thread.past(past.promises);
-    }
-    const paymasterIds = config.paymasters.map(({ paymasterId }) => paymasterId);
-    for await (const records of ledger.inputs({ organisation, paymasterIds, ...range }))
-      onProgress({ done: await thread.take(records) });
-    return { ...(await thread.result()), isPastComplete };
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error;
+    // What still waits for the ledger then finds that the thread has ended.
+    return await Promise.race([decide(run, thread), aborted.promise]);
   } finally {
-    signal.removeEventListener('abort', stop);
+    signal.removeEventListener('abort', abort);
     await thread.stop();
   }
+}
+
+async function decide(run: ReplayRun, thread: ReplayThread): Promise<ReplayResult> {
+  const { ledger, organisation, config, range, onProgress } = run;
+  onProgress({ total: await decisionsOf(run) });
+  let isPastComplete = true;
+  for await (const past of pastOf(ledger, organisation, config.paymasters, range.from)) {
+    isPastComplete &&= past.isComplete;
+    await thread.past(past.promises);
+  }
+  const paymasterIds = config.paymasters.map(({ paymasterId }) => paymasterId);
+  for await (const records of ledger.inputs({ organisation, paymasterIds, ...range }))
+    onProgress({ done: await thread.take(records) });
+  return { ...(await thread.result()), isPastComplete };
 }
 
 /** More than are decided again where inputs are missing. */

@@ -200,13 +200,41 @@ describe('a replay', () => {
         expect(await ask('GET', path, undefined, token)).toMatchObject({ status: 404 });
         expect(await ask('DELETE', path, undefined, token)).toMatchObject({ status: 404 });
       }
-      const cancelling = ask('DELETE', `/replays/${id}`);
+      expect(await ask('DELETE', `/replays/${id}`)).toMatchObject({
+        status: 200,
+        data: { id, state: 'cancelled', result: null },
+      });
       blocked.resolve();
-      expect(await cancelling).toMatchObject({ status: 200, data: { id, state: 'cancelled', result: null } });
       await ended(String(other.data['id']), otherToken);
     } finally {
       blocked.resolve();
     }
+  });
+
+  test('is followed by lines until it has ended, and ends with the connection', async () => {
+    const lines = { authToken: acmeToken, Accept: 'application/x-ndjson' };
+    const post = (signal?: AbortSignal) =>
+      host.fetch(`${ledgerPrefix}/replays`, {
+        method: 'POST',
+        headers: lines,
+        body: JSON.stringify(range),
+        ...(signal === undefined ? {} : { signal }),
+      });
+    const response = await post();
+    expect([response.status, response.headers.get('content-type')]).toEqual([202, 'application/x-ndjson']);
+    const statuses = (await response.text()).trim().split('\n');
+    const states = statuses.map((line) => recordOf(recordOf(JSON.parse(line))['data'])['state']);
+    expect([states[0], states.at(-1)]).toEqual(['running', 'done']);
+
+    const blocked = Promise.withResolvers<void>();
+    gate = blocked.promise;
+    const leaving = new AbortController();
+    const reader = (await post(leaving.signal)).body!.getReader();
+    const first = recordOf(JSON.parse(new TextDecoder().decode((await reader.read()).value)));
+    leaving.abort();
+    expect(await ended(String(recordOf(first['data'])['id']))).toMatchObject({ state: 'cancelled' });
+    blocked.resolve();
+    gate = Promise.resolve();
   });
 
   test('sees its own organisation alone', async () => {
@@ -287,9 +315,14 @@ describe('clear refusals', () => {
       /each object once/,
     ],
     [
+      'text that is too long',
+      () => ({ ...range, resources: `${aLimit('5')}#${' '.repeat(300_000)}` }),
+      /at most 262144 characters long/,
+    ],
+    [
       'too many objects',
-      () => ({ ...range, resources: Array.from({ length: 1001 }, () => parse(aLimit('5')) as object) }),
-      /at most 1000 objects/,
+      () => ({ ...range, resources: Array.from({ length: 201 }, () => parse(aLimit('5')) as object) }),
+      /at most 200 objects/,
     ],
     [
       'an object that would not be accepted',

@@ -53,6 +53,11 @@ export type Asked<P extends Parameters> = {
 
 export type LedgerAnswer = {
   readonly data: object;
+  /**
+   * The answer and how it goes on, for a caller who prefers lines of JSON; absent: it does not go on. `gone`: the caller is
+   * no longer there.
+   */
+  readonly lines?: (gone: AbortSignal) => AsyncIterable<object>;
   /** The same as a table; absent: JSON only. */
   readonly table?: Table;
 };

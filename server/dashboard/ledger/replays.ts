@@ -18,7 +18,8 @@ const mostPaymasters = 1000;
 
 export const startReplayEndpoint = endpoint({
   operationId: 'startReplay',
-  summary: 'Decides recorded operations again under proposed resources',
+  summary:
+    'Decides recorded operations again under proposed resources; with Accept: application/x-ndjson a line a second until it has ended, and the end of the connection cancels it',
   method: 'post',
   path: '/replays',
   parameters: {},
@@ -65,7 +66,14 @@ export const startReplayEndpoint = endpoint({
     const proposed = await withProposed(tools.resources, namespace, resources, now);
     const proposal = { ...proposed, organisation, tenant, now, from: range.from };
     const config = onlyOf(await proposedConfig(tools.proposals, proposal), paymasterIds);
-    return { data: renderReplay(replays.start({ organisation: tenant, config, ...range })) };
+    const started = replays.start({ organisation: tenant, config, ...range });
+    return {
+      data: renderReplay(started),
+      async *lines(gone) {
+        gone.addEventListener('abort', () => void replays.cancel(tenant, started.id));
+        for await (const status of replays.follow(tenant, started.id)) yield renderReplay(status);
+      },
+    };
   },
 });
 

@@ -45,8 +45,14 @@ export function createLedgerRouter(endpoints: readonly LedgerEndpoint[], deps: L
   return router;
 }
 
-async function send(request: Request, response: Response, { data, table }: LedgerAnswer): Promise<void> {
+async function send(
+  request: Request,
+  response: Response,
+  { data, lines, table }: LedgerAnswer,
+): Promise<void> {
   response.set('Vary', 'Accept');
+  const isLines = lines !== undefined && request.accepts(['application/json', linesType]) === linesType;
+  if (isLines) return sendLines(response, lines);
   const isTable = table !== undefined && request.accepts(['application/json', 'text/csv']) === 'text/csv';
   if (isTable) return sendTable(response, table);
   const body = JSON.stringify({ data });
@@ -55,6 +61,21 @@ async function send(request: Request, response: Response, { data, table }: Ledge
   response.set('Cache-Control', 'private, no-cache').set('ETag', etag);
   if (request.get('if-none-match') === etag) response.status(304).end();
   else response.type('application/json').send(body);
+}
+
+const linesType = 'application/x-ndjson';
+
+async function sendLines(response: Response, lines: NonNullable<LedgerAnswer['lines']>): Promise<void> {
+  response.type(linesType).set('Cache-Control', 'private, no-store');
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  try {
+    for await (const data of lines(gone.signal)) response.write(`${JSON.stringify({ data })}\n`);
+    response.end();
+  } catch (error) {
+    response.destroy();
+    if (!gone.signal.aborted) throw error;
+  }
 }
 
 /** Writes page after page, as fast as the client reads; a client that goes away ends it. */
