@@ -45,10 +45,16 @@ export async function confirm(
   throw validated === undefined
     ? needsMore('validation', {
         name: 'verificationGasLimit',
+        cap: request.op.initCode === '0x' ? 'maxVerificationGasLimit' : 'maxDeploymentGas',
         tried: last.verificationGasLimit,
         used: whole.preOpGas,
       })
-    : needsMore('call', { name: 'callGasLimit', tried: last.callGasLimit, used: callGas });
+    : needsMore('call', {
+        name: 'callGasLimit',
+        cap: 'maxCallGasLimit',
+        tried: last.callGasLimit,
+        used: callGas,
+      });
 }
 
 type Attempt = {
@@ -93,11 +99,16 @@ export function behavesAlike(
   return (deviation < 0n ? -deviation : deviation) <= callGas / 50n + 2_500n;
 }
 
-function needsMore(
-  what: string,
-  { name, tried, used }: { readonly name: string; readonly tried: bigint; readonly used: bigint },
-) {
+type Lack = {
+  readonly name: string;
+  readonly cap: string;
+  readonly tried: bigint;
+  readonly used: bigint;
+};
+
+function needsMore(what: string, { name, cap, tried, used }: Lack) {
   return estimationFailed(
     `the ${what} uses ${used} gas, and fails with a ${name} of ${tried}, the highest that is tried for it`,
+    `Send gas limits that are known to be enough; where they are above the cap, raise ${cap} of the Chain and of the Paymaster first.`,
   );
 }
