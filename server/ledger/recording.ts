@@ -49,9 +49,9 @@ export function createRecording({
   };
   const gaps = createGaps({ offers, ids, dropped: (cause) => counts[cause].inc() });
   // Inputs are the longest records and the least needed ones, so they never take the room of the others.
-  const inputOffers = createOffers({ feed, log, share: 0.25 });
+  const inputOffers = recordsInputs ? createOffers({ feed, log, share: 0.25 }) : undefined;
   const missed = instruments.ledgerInputsDropped.with({});
-  const inputs = createInputsRecords({ offers: inputOffers, dropped: () => missed.inc() });
+  const inputs = inputOffers && createInputsRecords({ offers: inputOffers, dropped: () => missed.inc() });
   const funds = createFundsSamples({ usage, offers, ids, clock, log });
   return {
     ids,
@@ -62,16 +62,16 @@ export function createRecording({
       ...(refusalsPerSecond === undefined ? {} : { perSecond: refusalsPerSecond }),
     }),
     funds,
-    inputs: recordsInputs ? inputs : undefined,
+    inputs,
     start() {
       offers.start();
-      inputOffers.start();
+      inputOffers?.start();
       gaps.start();
     },
     async stop() {
       await funds.stop();
       gaps.stop();
-      await Promise.all([offers.stop(), inputOffers.stop()]);
+      await Promise.all([offers.stop(), inputOffers?.stop()]);
     },
   };
 }
