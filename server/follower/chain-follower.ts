@@ -20,13 +20,12 @@ import { toMs, type Clock, type EpochMs, type EpochSeconds } from '../../core/un
 import { gweiCeil } from '../../core/units/wei.js';
 import { AccountsInUse } from './accounts.js';
 import { reportStep, suspendContracts } from './alarms.js';
-import { charges, isOlderHead, stepBalances } from './balances.js';
+import { isOlderHead, stepBalances } from './balances.js';
 import { blockTimes } from './block-times.js';
 import { commonPoint, continuityOf, type ContinuityState } from './continuity.js';
 import { recordEndings, recordRestored } from './ending-inputs.js';
-import { readEvidence, readProofs } from './evidence.js';
 import { History } from './history.js';
-import { joined, nothingLate, settleLate, type LateSettlement } from './late.js';
+import { joined } from './late.js';
 import { operationId, type MinedOperation } from './mined.js';
 import { ensureAccount } from './new-account.js';
 import { passedTime } from './passed-time.js';
@@ -34,15 +33,9 @@ import { nothingEnded, Releaser } from './releaser.js';
 import { reversals, settlementTexts, withRecord, type FollowerLedger, type StepEnds } from './records.js';
 import { idle, type Round } from './round.js';
 import { merged, Scanner } from './scan.js';
-import { nothingSettled, settle, settledInStep, type Settlement } from './settlement.js';
-import {
-  blockAt,
-  readUsable,
-  watched,
-  watchedContracts,
-  type Source,
-  type WatchedContract,
-} from './source.js';
+import { settledInStep } from './settlement.js';
+import { endOfStep, settleAgain, settleMined, usableBalances } from './step-readings.js';
+import { blockAt, watched, watchedContracts, type Source, type WatchedContract } from './source.js';
 import { spentByPaymaster } from './spent-by-paymaster.js';
 import { minedForSenders } from './spent-elsewhere.js';
 import { endedInStep, negated, type Ended } from './undo.js';
@@ -79,9 +72,8 @@ export type ChainFollowerDeps = {
 const refreshMs = 60_000;
 /** Most reservations that one step releases: this takes a few milliseconds, in which sponsorships wait. */
 const releasesPerStep = 1_000;
-/** Most blocks, and most operations, that one step settles. A single block with more operations is settled whole. */
+/** Most blocks that one step settles. */
 const blocksPerStep = 10_000;
-const operationsPerStep = 2_000;
 /** How far back to scan when we know no block that a reorganisation has left in the chain. */
 const blindRescanBlocks = 256;
 /** The longest expiry of any promise. For this long after a blind rescan, an operation that nobody has promised proves nothing. */
@@ -175,21 +167,25 @@ export class ChainFollower {
     const isCaughtUp = !isBehindHead && cut === last.number;
     const ours = new Set(wanted.contracts);
     const isAgain = ({ blockNumber }: MinedOperation): boolean => blockNumber <= this.#rescannedThrough;
-    const settlement = await this.#settle(
+    const settlement = await settleMined(
+      usage,
       source,
       mined.filter((operation) => !isAgain(operation)),
       ours,
     );
-    const again = await this.#settleLate(source, mined.filter(isAgain), ours);
+    const again = await settleAgain(usage, this.#history, source, mined.filter(isAgain), ours);
     const seen = new Set(mined.map(operationId));
     const expired = due.filter(({ key }) => !seen.has(operationId(key)));
     const ending = isCaughtUp
       ? await this.#releaser.end(source, expired, target, releasesPerStep)
       : nothingEnded;
-    const late = joined(again, await this.#settleLate(source, ending.mined, ours, ending.spent));
+    const late = joined(
+      again,
+      await settleAgain(usage, this.#history, source, ending.mined, ours, ending.spent),
+    );
     // Most nodes have no balances for blocks far below the head; nothing is promised until the head is reached.
     const balances = isCaughtUp
-      ? await this.#balances(source, followed, { from, target, head, wanted })
+      ? await usableBalances(usage, this.#scanner, source, followed, { from, target, head, wanted })
       : new Map<string, never>();
     // Read last, because this also proves that the node that gave the events has this block, and not only an older one.
     if ((await blockAt(source, target.number)).hash !== target.hash)
@@ -413,56 +409,6 @@ export class ChainFollower {
     return this.#deps.usage.reservations(this.#deps.chainId, { operations: [], expiredBefore, limit });
   }
 
-  async #settle(
-    source: Source,
-    mined: readonly MinedOperation[],
-    ours: ReadonlySet<AddressKey>,
-  ): Promise<Settlement> {
-    if (mined.length === 0) return nothingSettled;
-    const query = { operations: mined, expiredBefore: 0 as EpochSeconds, limit: 0 };
-    const reservations = await this.#deps.usage.reservations(source.chainId, query);
-    const isOurs = (contract: AddressKey): boolean => ours.has(contract);
-    const evidenceOf = await readEvidence(source, mined, reservations, isOurs);
-    return settle(mined, reservations, evidenceOf, isOurs);
-  }
-
-  /**
-   * Settles operations that may have been settled when they were mined. `only`: the reservations that may end; default:
-   * all of these operations.
-   */
-  async #settleLate(
-    source: Source,
-    mined: readonly MinedOperation[],
-    ours: ReadonlySet<AddressKey>,
-    only?: readonly Reservation[],
-  ): Promise<LateSettlement> {
-    if (mined.length === 0) return nothingLate;
-    const query = { operations: mined, expiredBefore: 0 as EpochSeconds, limit: 0 };
-    const promised = await this.#deps.usage.reservations(source.chainId, query);
-    const spent = only ?? promised;
-    const evidenceOf = await readProofs(source, mined, spent, (contract) => ours.has(contract));
-    return settleLate(mined, spent, promised, evidenceOf, (operation) =>
-      this.#history.hasSettled(operationId(operation)),
-    );
-  }
-
-  async #balances(
-    source: Source,
-    followed: readonly AccountId[],
-    at: {
-      readonly from: number;
-      readonly target: Block;
-      readonly head: Block;
-      readonly wanted: Parameters<Scanner['operations']>[1];
-    },
-  ) {
-    const above = Math.max(at.from, at.target.number + 1);
-    const recent = await this.#scanner.operations(source.chain, at.wanted, above, at.head.number);
-    const query = { operations: recent, expiredBefore: 0 as EpochSeconds, limit: 0 };
-    const promised = recent.length === 0 ? [] : await this.#deps.usage.reservations(source.chainId, query);
-    return readUsable(source, followed, at.target, at.head, charges(recent, promised));
-  }
-
   #lossCharges({ paymaster: contract, sender, actualGasCost }: MinedOperation): readonly Charge[] {
     const { chainId, usage } = this.#deps;
     return lossCharges({ chainId, contract }, sender, { loss: gweiCeil(actualGasCost), at: usage.now() });
@@ -471,14 +417,6 @@ export class ChainFollower {
 
 function countOf(ended: readonly Ended[], how: Ended['how']): number {
   return ended.filter((one) => one.how === how).length;
-}
-
-/** The block that a step ends at: `last`, or an earlier one when the blocks hold more operations than one step settles. */
-function endOfStep(mined: readonly MinedOperation[], last: number): number {
-  const over = mined[operationsPerStep];
-  const first = mined[0];
-  if (over === undefined || first === undefined) return last;
-  return Math.max(first.blockNumber, over.blockNumber - 1);
 }
 
 function cursorOf({ number, hash, timestamp }: Block): Cursor {
