@@ -54,7 +54,7 @@ function raisedSingly({ limits, callGas }: Measured, highest: MeasuringLimits): 
   return [...validation, ...call, ...(callGas === 0n ? [] : [highest])];
 }
 
-/** Few, since what depends on limits begins with each of them; what is chosen was tried as it is. */
+/** Few, since the work that needs limits starts with each of them; the chosen one was tried as it is. */
 function raisedTogether(limits: MeasuringLimits, highest: MeasuringLimits): readonly MeasuringLimits[] {
   return [
     limits,

@@ -17,7 +17,7 @@ export function parseRecord(text: string): LedgerRecord | undefined {
   const parsed = JSON.parse(text) as (LedgerRecord & { readonly v: number }) | readonly unknown[];
   if (isList(parsed)) return parsed[0] === packedForm ? unpackDecision(parsed) : undefined;
   const { v, ...record } = parsed;
-  // Also of anything else that is no record.
+  // Also of anything else that is not a record.
   if (!(v <= recordForm)) return undefined;
   // A reviver would be called for every member, and take several times as long as all the rest.
   switch (record.kind) {

@@ -5,7 +5,7 @@ import type { packedForm } from './packed-decision.js';
 import { isRecordId, recordTime } from './record-id.js';
 import type { DecidedCall, DecidedPolicy, Decision } from './record.js';
 
-/** Reads what `packDecision` has written. Throws SyntaxError or TypeError for what is not. */
+/** Reads a text of `packDecision`. Throws SyntaxError or TypeError for any other text. */
 export function unpackDecision(packed: readonly unknown[]): Decision {
   const [
     ,

@@ -95,7 +95,7 @@ const fallbackLimits = {
   deploymentGasLimit: 1_000_000n,
 } as const;
 
-/** `most`: the highest limits that would be signed for what is estimated. */
+/** `most`: the highest limits that would be signed for the operation. */
 export function estimateRequest(
   {
     chain,

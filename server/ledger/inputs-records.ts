@@ -4,7 +4,7 @@ import type { AddressKey } from '../../core/units/address.js';
 import type { Gwei } from '../../core/units/wei.js';
 import type { Offers } from './offers.js';
 
-/** Records of what decisions were based on, and of how reservations ended, for replays. */
+/** Records of the inputs of decisions, and of how reservations ended, for replays. */
 export type InputsRecords = {
   /**
    * Never waits: without room it is counted and not kept, and a replay says that it is missing. `order`: the place that

@@ -137,7 +137,7 @@ export function createInstruments(metrics: Metrics) {
     }),
     ledgerInputsDropped: metrics.counter({
       name: 'paymaster_ledger_inputs_dropped_total',
-      help: 'Records of what a decision was based on that were not kept because there was no room. A replay cannot decide these again.',
+      help: 'Inputs of decisions that were not kept because there was no room. A replay cannot decide these again.',
     }),
     signQueue: metrics.gauge({
       name: 'paymaster_sign_queue_depth',

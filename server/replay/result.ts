@@ -52,7 +52,7 @@ export type ReplayResult = {
   readonly notReplayed: readonly { readonly why: NotReplayed; readonly count: number }[];
   /** Recorded answers of webhooks that were used; no webhook was called. */
   readonly webhookAnswers: number;
-  /** Refused because of what others draw on too; the recorded answer counts. */
+  /** Refused by a bound that others share; the recorded answer counts. */
   readonly asRecorded: number;
   /** Recorded under another generation of the configuration than the present one. */
   readonly otherConfiguration: number;

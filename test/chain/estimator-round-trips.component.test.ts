@@ -154,7 +154,7 @@ describe.each(['0.6', '0.8'] as const)('a node, EntryPoint %s', (version) => {
       name: 'takes no time of the block',
       reply: (params) => (params.length > 3 ? tooManyArguments : 'pass'),
     },
-  ])('a node that $name is no reason for a third round trip', async ({ reply }) => {
+  ])('a node that $name costs no third round trip', async ({ reply }) => {
     const account = await anAccountThatWants(version, { call: 120_000, validation: 200_000 });
     const plain = await estimatorOver(devChain.url).estimate(await aRequest(account, '0x11111111'));
     const node = await startInRounds(nodes, reply);

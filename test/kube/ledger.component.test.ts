@@ -15,7 +15,7 @@ import { createCustomer, createLedgerTraffic, type LedgerTraffic } from './suppo
 // The ledger of an installation equals the chain to the wei, whatever is killed meanwhile. `make soak` goes on for half an hour.
 
 const version = 'singleton-0.7';
-/** More than one round of traffic mines, so that a reorganisation finds nothing settled whoever follows the chain. */
+/** More than one round of traffic mines, so that a reorganisation finds nothing settled, whichever process follows the chain. */
 const confirmations = 16;
 const soakMs = isSoak ? soakSeconds * 30_000 : 0;
 
@@ -82,7 +82,7 @@ test(
       await traffic.round();
       await faults.during(() => postgres.start());
       await faults.during(() => killAndRestart([...others, secondLedger!]));
-      // Whoever follows the chain now may miss the reorganisation.
+      // The process that follows the chain now may miss the reorganisation.
       await Promise.all([faults.reorganise(), killAndRestart([others[done.rounds % 2]!])]);
       done.reorganisations += 1;
       await faults.during(loseRedis);

@@ -18,7 +18,7 @@ import {
 // The ledger in files equals the chain to the wei under kill -9. `make soak` goes on for ten minutes.
 
 const version = '1.1.0';
-/** More than one round of traffic mines, so that a reorganisation finds nothing settled whoever follows the chain. */
+/** More than one round of traffic mines, so that a reorganisation finds nothing settled, whichever process follows the chain. */
 const confirmations = 16;
 const soakMs = isSoak ? soakSeconds * 10_000 : 0;
 

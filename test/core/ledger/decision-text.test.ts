@@ -85,7 +85,7 @@ test('a packed decision reads back as well, and is shorter', () => {
 });
 
 test.each(['[]', '[3,"of a newer release"]', '[2]', '[2,"not an id"]', '[2,null]', 'null', '7', '{"v":2}'])(
-  'a text that this release cannot read is no record: %s',
+  'a text that this release cannot read is not a record: %s',
   (text) => {
     expect(readRecord(text)).toBeUndefined();
   },

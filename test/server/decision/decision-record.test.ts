@@ -151,7 +151,7 @@ test('what a signed decision was based on is recorded under its id, at its place
   expect(body).not.toMatch(/top-secret|coupon|ours|theirs/);
 });
 
-test('a refusal that is not recorded has no inputs; one before the usage store was asked has the place of what was seen', () => {
+test('a refusal that is not recorded has no inputs; one before the usage store was asked has the place that was seen last', () => {
   const dropped = aCase(execute(), 'Token', { keepsRefusals: false });
   dropped.records.refused(dropped.mode, dropped.on, refuse('NOT_FUNDED', ''));
   expect(dropped.inputs).toEqual([]);
