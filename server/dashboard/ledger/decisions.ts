@@ -95,6 +95,7 @@ export const decisionEndpoint = endpoint({
   summary: 'One decision, with what led to it and how it ended',
   path: '/decisions/:id',
   parameters: {},
+  form: 'none',
   schema: tracedDecisionSchema,
   example: { ...decisionExample, trace: [{ step: 'decision', verdict: 'sponsored' }] },
 

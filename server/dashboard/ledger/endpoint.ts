@@ -35,6 +35,8 @@ export type LedgerEndpoint<P extends Parameters = Parameters> = {
   readonly example: object;
   /** JSON that the request carries. Absent: none is read. */
   readonly body?: { readonly schema: JsonSchema; readonly example: object };
+  /** What a caller may ask for instead of one JSON answer. Default: a table. */
+  readonly form?: 'table' | 'lines' | 'none';
   /** HTTP status of the answer. Default 200. */
   readonly status?: number;
   /** What it answers besides the errors of every endpoint. */

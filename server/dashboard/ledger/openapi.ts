@@ -60,7 +60,7 @@ function operation(endpoint: LedgerEndpoint): JsonSchema {
         headers: { ETag: { schema: { type: 'string' }, description: 'For If-None-Match. JSON only.' } },
         content: {
           'application/json': { schema: record({ data: schema }), example: { data: example } },
-          'text/csv': { schema: { type: 'string', description: 'RFC 4180 with a header line.' } },
+          ...otherForms[endpoint.form ?? 'table'],
         },
       },
       ...(method === 'get' ? { 304: { description: 'As before, see If-None-Match.' } } : {}),
@@ -73,6 +73,19 @@ function operation(endpoint: LedgerEndpoint): JsonSchema {
     },
   };
 }
+
+const otherForms = {
+  table: { 'text/csv': { schema: { type: 'string', description: 'RFC 4180 with a header line.' } } },
+  lines: {
+    'application/x-ndjson': {
+      schema: {
+        type: 'string',
+        description: 'A line about every second, each as the JSON answer, until it has ended.',
+      },
+    },
+  },
+  none: {},
+} as const;
 
 const errors = {
   400: 'A parameter that is unknown, repeated or wrong, an empty or too long range, too many rows.',

@@ -49,6 +49,7 @@ export const startReplayEndpoint = endpoint({
     },
   },
   status: 202,
+  form: 'lines',
   errors: {
     409: 'A replay of the organisation is running; the message names it.',
     413: 'The body is too large.',
@@ -82,6 +83,7 @@ export const replayEndpoint = endpoint({
   summary: 'How far a replay is, and what it has found',
   path: '/replays/:id',
   parameters: {},
+  form: 'none',
   schema: replaySchema,
   example: replayExample,
 
@@ -99,6 +101,7 @@ export const cancelReplayEndpoint = endpoint({
   method: 'delete',
   path: '/replays/:id',
   parameters: {},
+  form: 'none',
   schema: replaySchema,
   example: { ...replayExample, state: 'cancelled', result: null },
 
