@@ -15,7 +15,7 @@ import {
   readyColumn,
   reasonColumn,
 } from '../meta/schema-parts.js';
-import { contractAction, expirySeconds, gasCaps, rateLimits } from './schema-parts.js';
+import { contractAction, expirySeconds, gasCaps, rateLimits, version } from './schema-parts.js';
 
 const another = 'delete this Paymaster and create another';
 
@@ -78,14 +78,8 @@ const spec = object<PaymasterSpec>(
         ['HYBRID'],
         immutable(another),
       ),
-      version: text(
+      version: version(
         'Profile of the chain: which EntryPoint and paymaster contract, e.g. 1.1.0. Never changes.',
-        {
-          minLength: 1,
-          maxLength: 64,
-          pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
-          expected: 'a version such as "1.1.0": letters, digits, ".", "_" and "-", at most 64 characters',
-        },
         immutable(another),
       ),
     },

@@ -1,4 +1,4 @@
-import { choice, integer, object, text, type SchemaOf } from '../schema/structural.js';
+import { choice, integer, object, text, type CelRule, type SchemaOf } from '../schema/structural.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
 import type { ContractAction, RateLimit, RateLimits } from './paymaster.js';
 
@@ -73,3 +73,26 @@ export const expirySeconds = (description: string): SchemaOf<number> =>
 
 export const contractAction = (description: string): SchemaOf<ContractAction> =>
   choice(description, ['Allow', 'Deny']);
+
+/** Name of a profile of a Chain. */
+export const version = (description: string, ...rules: readonly CelRule[]): SchemaOf<string> =>
+  text(
+    description,
+    {
+      minLength: 1,
+      maxLength: 64,
+      pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
+      expected: 'a version such as "1.1.0": letters, digits, ".", "_" and "-", at most 64 characters',
+    },
+    ...rules,
+  );
+
+/** An amount of native coins. */
+export const coins = (description: string): SchemaOf<string> =>
+  text(description, {
+    minLength: 1,
+    maxLength: 26,
+    pattern: '^(0|[1-9][0-9]{0,6})(\\.[0-9]{1,18})?$',
+    expected:
+      'decimal text in quotes such as "0.05": not negative, at most 7 digits before and 18 after the point',
+  });
