@@ -85,40 +85,40 @@ describe('a FeeToken', () => {
     name: string;
     spoil: () => unknown;
     reason: string;
-    mend: () => unknown;
+    repair: () => unknown;
     refusal: RegExp;
   }>([
     {
       name: 'decimals that are not those of the chain',
       spoil: () => replace('/spec/decimals', 18),
       reason: 'DecimalsMismatch',
-      mend: () => replace('/spec/decimals', whole.decimals),
+      repair: () => replace('/spec/decimals', whole.decimals),
       refusal: /has 6 decimals, its FeeToken says 18/,
     },
     {
       name: 'another symbol',
       spoil: () => replace('/spec/symbol', 'USDC'),
       reason: 'SymbolMismatch',
-      mend: () => replace('/spec/symbol', whole.symbol),
+      repair: () => replace('/spec/symbol', whole.symbol),
       refusal: /calls itself "DUSD", its FeeToken says "USDC"/,
     },
     {
       name: 'a feed that is not a contract',
       spoil: () => price({ chainlink: { nativeFeed: wordless, maxAgeSeconds: 60 } }),
       reason: 'Malformed',
-      mend: () => price(whole.price),
+      repair: () => price(whole.price),
       refusal: new RegExp(`chainlink ${wordless}`),
     },
     {
       name: 'sources that are further apart than allowed',
       spoil: () => price(feedAndFixed()),
       reason: 'Deviation',
-      mend: () => price(whole.price),
+      repair: () => price(whole.price),
       refusal: /more than 1 % apart/,
     },
   ])(
     'with $name reports what is wrong, is not ready where somebody has to correct it, and is not quoted',
-    async ({ spoil, reason, mend, refusal }) => {
+    async ({ spoil, reason, repair, refusal }) => {
       spoil();
       await until(
         `PriceUsable is ${reason}`,
@@ -133,7 +133,7 @@ describe('a FeeToken', () => {
           async () => refusal.test((await unsupportedReasons(url)).join()),
           patienceMs,
         );
-      mend();
+      repair();
       await until(
         'it is usable again',
         async () =>
