@@ -45,7 +45,7 @@ export type DecidedInputs = {
   readonly usage?: UsageAnswer | undefined;
 };
 
-/** A verdict whose inputs are too long to be kept. It cannot be decided again, but what was reserved can be counted. */
+/** A verdict whose inputs are too long to be kept. It cannot be decided again, but its reservation can be counted. */
 export type LeftOutInputs = {
   readonly kind: 'left-out';
   readonly reason: 'size';
@@ -74,7 +74,7 @@ export type RecordedRequest = Pick<SponsorRequest, 'calculateGasLimits' | 'expir
   readonly isStub?: true | undefined;
 };
 
-/** Of a refusal no more than identifies it; its text is in the decision's record. */
+/** What identifies a refusal; its text is in the decision's record. */
 export type RecordedVerdict = { readonly pass: true } | Pick<Refusal, 'pass' | 'reason' | 'policyId'>;
 
 export type RecordedOutcome = {

@@ -66,7 +66,7 @@ export async function measureReplay(): Promise<ReplayBench> {
   }
 }
 
-/** About half of what is asked finds room. */
+/** About half of the requests find room. */
 function withMoreRoom(config: PaymasterConfig): PaymasterConfig {
   const thresholds = ['250', '0.1', '20'];
   const limits = config.limits.map((limit, i) => ({ ...limit, threshold: thresholds[i] ?? limit.threshold }));

@@ -164,7 +164,7 @@ async function successionAfter({ leader, identity, since }: Reign): Promise<Succ
   const [successor = ''] = next.split('_');
   let succession: Succession | undefined;
   await until(
-    'the audit log tells of it',
+    'the audit log shows it',
     () => {
       const names = { predecessor: leader.name, successor, leaseSeconds: 15, since };
       succession = readSuccession(installation.cluster.plane, names);
