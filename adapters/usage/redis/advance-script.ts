@@ -25,7 +25,8 @@ import { keepParts, writeTakenSteps } from './taken-steps-lua.js';
  *
  * The script runs while memory is full, because nothing else frees any. It adds less than it frees: a settled use
  * replaces a record, and an earlier step freed the memory of restored reservations. Records for the ledger may take more: they are
- * bounded by the reservations that were made while there was room. So may the steps that are kept, up to their number.
+ * bounded by the reservations that were made while there was room. So may the steps
+ * that are kept, up to their number; none is kept while memory is scarce.
  */
 export const advanceScript = script(
   `

@@ -5,13 +5,31 @@ import { mostTakenEndings, mostTakenSteps } from '../../../core/usage/taken-step
 // each entry as a JSON list, by NUMBER, and `last` and `count` over all entries. Only commands are used for which users of Redis had
 // rights before, so that an upgrade needs no others.
 //
+// Steps free memory for promises, so none is kept while memory is scarce: then the kept ones are dropped too, and `gap` is the cursor
+// from which the step leads that is not kept. A step of several calls is then left out whole.
+//
 //     part   ["s", "r" or "f", OPERATION/PM, actual cost or "", record] or ["c", counter, amount, end of its window]
+
+/** Steps are kept while less than this share of `maxmemory` is used. */
+export const mostUsedMemory = 0.9;
 
 /** Lua: `keepPart(part)` notes a part of this call, if the step is kept. Values are texts, since numbers would be rounded. */
 export const keepParts = `
+local function isMemoryScarce()
+  local memory = redis.pcall('INFO', 'memory')
+  if type(memory) ~= 'string' then return true end
+  local function bytes(field) return tonumber(string.match(memory, '\\n' .. field .. ':(%d+)') or 0) end
+  return bytes('maxmemory') > 0 and bytes('used_memory') > ${mostUsedMemory} * bytes('maxmemory')
+end
+local isKept = ARGV[15] == '+' and redis.call('HGET', keyOf['taken-parts'], 'gap') ~= ARGV[6]
+if isKept and isMemoryScarce() then
+  redis.call('DEL', keyOf['taken'], keyOf['taken-parts'])
+  redis.call('HSET', keyOf['taken-parts'], 'gap', ARGV[6])
+  isKept = false
+end
 local kept = {}
 local function keepPart(part)
-  if ARGV[15] == '+' then kept[#kept + 1] = part end
+  if isKept then kept[#kept + 1] = part end
 end
 `;
 
@@ -22,7 +40,7 @@ end
 export const writeTakenSteps = `
 local takesBackAfter = tonumber(ARGV[15])
 local isMoved = ARGV[7] ~= '' and (ARGV[7] ~= ARGV[6] or ARGV[8] ~= '')
-if takesBackAfter or (ARGV[15] == '+' and (#kept > 0 or isMoved)) then
+if takesBackAfter or (isKept and (#kept > 0 or isMoved)) then
   local taken, parts = keyOf['taken'], keyOf['taken-parts']
   local last = tonumber(redis.call('HGET', parts, 'last') or 0)
   local count = tonumber(redis.call('HGET', parts, 'count') or 0)

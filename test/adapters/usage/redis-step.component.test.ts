@@ -172,6 +172,62 @@ test('a long step that is broken off is carried on by whichever process comes ne
   await watching.stop();
 }, 300_000);
 
+test('while memory is scarce no step is kept, so that what settles frees memory', async () => {
+  const other = await startRedis(['--appendfsync', 'no']);
+  const small = await openStore(other.url, { keyPrefix: 'scarce:', durability: 'none', clock: aClock() });
+  const used = async () => Number(/used_memory:(\d+)/.exec(await other.command(['INFO', 'memory']))?.[1]);
+  const bound = (bytes: number) => other.command(['CONFIG', 'SET', 'maxmemory', String(Math.ceil(bytes))]);
+  const operations = mostEndings + 1;
+  const keys = Array.from({ length: operations }, (_, nonce) => aKey({ nonce: BigInt(nonce) }));
+  await Promise.all(keys.map(({ nonce }) => small.reserve(ask(Number(nonce), 0))));
+  const kept = aStep(undefined, {
+    charges: [{ counter: 'loss', unit: 'NATIVE_ASSET', until: anHour().until, amount: 7 }],
+  });
+  await small.advance(kept);
+  expect(await small.takenSteps(chainId)).toHaveLength(1);
+
+  await bound((await used()) / 2);
+  const full = await used();
+  const scarce = aStep(kept.next, { settled: keys.map((key) => ({ key, actualCost: gwei(1) })) });
+  expect(await small.advance(scarce)).toMatchObject({ isTaken: true });
+  expect(await small.takenSteps(chainId)).toEqual([]);
+  expect(await used()).toBeLessThan(full - operations * 200);
+
+  await bound(2 * (await used()));
+  const next = aStep(scarce.next, {});
+  await small.advance(next);
+  expect(await small.takenSteps(chainId)).toMatchObject([{ next: next.next }]);
+  await small.stop();
+  await other.stop();
+}, 300_000);
+
+test('a long step during which memory becomes scarce is not kept in part', async () => {
+  const keyPrefix = `scarce-${(stores += 1)}:`;
+  const settings = { keyPrefix, clock: aClock(), durability: 'none' } as const;
+  const first = await openStore(server.url, settings);
+  const keys = Array.from({ length: 2 * mostEndings }, (_, nonce) => aKey({ nonce: BigInt(nonce) }));
+  await Promise.all(keys.map(({ nonce }) => first.reserve(ask(Number(nonce), 0))));
+  const step = aStep(undefined, { settled: keys.map((key) => ({ key, actualCost: gwei(1) })) });
+  // The last operation cannot be read, so the step fails after a part of it was written.
+  const broken = `${chainKeys(keyPrefix, chainId, '').prefix}o:${operationName(keys.at(-1)!)}`;
+  await server.command(['RENAME', broken, 'kept']);
+  await server.command(['SET', broken, 'broken']);
+  await server.command(['CONFIG', 'SET', 'maxmemory', '1']);
+  try {
+    await expect(first.advance(step)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  } finally {
+    await server.command(['CONFIG', 'SET', 'maxmemory', '0']);
+  }
+  await first.stop();
+  await server.command(['RENAME', 'kept', broken]);
+
+  const second = await openStore(server.url, settings);
+  expect(await second.cursor(chainId)).toEqual(step.next);
+  expect(await second.liveCount(chainId)).toBe(0);
+  expect(await second.takenSteps(chainId)).toEqual([]);
+  await second.stop();
+}, 300_000);
+
 test('of a long step that another process carries on meanwhile only one knows what it has ended, and all of it', async () => {
   const settings = { keyPrefix: `shared-${(stores += 1)}:`, clock: aClock(), durability: 'none' } as const;
   const first = await openStore(server.url, settings);
