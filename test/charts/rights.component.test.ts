@@ -40,7 +40,7 @@ beforeAll(async () => {
   cluster = await startControlPlane();
   mustKubectl(cluster, ['apply', '--server-side', '-f', join(repositoryRoot, 'crds')]);
   for (const name of [system, tenant, elsewhere]) mustKubectl(cluster, ['create', 'namespace', name]);
-  const roles = renderOperator({ namespace: system, set: ['redis.enabled=true'] }).filter(({ kind }) =>
+  const roles = renderOperator({ namespace: system, set: ['redis.enabled=true', 'ledger.enabled=true', 'postgres.enabled=true', 'ledger.postgres.secretName=postgres'] }).filter(({ kind }) =>
     /Role|ServiceAccount|Validating/.test(kind),
   );
   mustKubectl(
@@ -260,7 +260,7 @@ describe('the right to bind', () => {
 
 describe('users with the built-in roles', () => {
   // The controller manager, which aggregates roles, does not run here: the test checks labels and rules.
-  const roles = renderOperator({ namespace: system, set: ['redis.enabled=true'] }).filter(
+  const roles = renderOperator({ namespace: system, set: ['redis.enabled=true', 'ledger.enabled=true', 'postgres.enabled=true', 'ledger.postgres.secretName=postgres'] }).filter(
     ({ kind, metadata }) =>
       kind === 'ClusterRole' &&
       Object.keys(metadata.labels ?? {}).some((label) =>
