@@ -16,8 +16,12 @@ export type Amounts = {
 export type TokenSum = { readonly amount: bigint; readonly decimals: number | undefined };
 
 export type MutableAmounts = { -readonly [Name in keyof Omit<Amounts, 'tokens'>]: Amounts[Name] } & {
-  readonly tokens: Map<AddressKey, TokenSum>;
+  /** Only {@link addToken} changes it. */
+  tokens: Map<AddressKey, TokenSum>;
 };
+
+/** Most sums have no tokens, and there are thousands of sums: a map is made with the first token. */
+const noTokens: MutableAmounts['tokens'] = new Map();
 
 export function noAmounts(): MutableAmounts {
   return {
@@ -28,7 +32,7 @@ export function noAmounts(): MutableAmounts {
     expired: 0,
     promisedWei: 0n,
     spentWei: 0n,
-    tokens: new Map(),
+    tokens: noTokens,
   };
 }
 
@@ -46,6 +50,7 @@ export function addAmounts(sum: MutableAmounts, more: Amounts): void {
 
 export function addToken(sum: MutableAmounts, address: AddressKey, { amount, decimals }: TokenSum): void {
   const before = sum.tokens.get(address);
+  if (sum.tokens === noTokens) sum.tokens = new Map();
   sum.tokens.set(address, {
     amount: (before?.amount ?? 0n) + amount,
     decimals: decimals ?? before?.decimals,

@@ -2,7 +2,7 @@ import type { AddressKey } from '../units/address.js';
 import type { EpochMs } from '../units/time.js';
 import { addToken, noAmounts, type Amounts, type MutableAmounts } from './amounts.js';
 import { isPromise } from './outcome.js';
-import type { Decision, Gap, MinedFacts, RecordId, Settlement, TokenPayment } from './record.js';
+import type { DecidedCall, Decision, Gap, MinedFacts, RecordId, Settlement, TokenPayment } from './record.js';
 import {
   decisionShares,
   partOf,
@@ -68,6 +68,23 @@ export type Seen = {
 };
 
 type MutableRollup = RollupDelta & { readonly amounts: MutableAmounts };
+type MutableSender = Omit<SenderDelta, 'amounts' | 'seen'> & {
+  readonly amounts: MutableAmounts;
+  seen: readonly Seen[];
+};
+/** Decisions of one paymaster and minute that count in the same sums; `senders` are those of the day. */
+type Alike = {
+  readonly first: Decision;
+  readonly minute: EpochMs;
+  readonly day: EpochMs;
+  readonly shares: readonly Share[];
+  readonly deltas: readonly MutableRollup[];
+  readonly seen: readonly Seen[];
+  readonly senders: Map<AddressKey, MutableSender>;
+};
+/** So many are kept per paymaster, so that decisions that are all different cost little more. */
+const mostAlike = 8;
+const nothingSeen: readonly Seen[] = [];
 type Owner = { readonly organisation: string; readonly paymasterId: string };
 type Counts = Partial<Omit<Amounts, 'tokens'>>;
 type Change = Counts & { readonly token?: TokenPayment };
@@ -78,23 +95,20 @@ export function createTally(
 ): Tally {
   /** By minute, organisation and paymaster; within each by dimension and value. */
   const rollups = new Map<string, Map<RollupDimension, Map<string, MutableRollup>>>();
-  const senders = new Map<
-    string,
-    SenderDelta & { readonly amounts: MutableAmounts; readonly seen: Seen[] }
-  >();
+  /** By day, organisation and paymaster; within each by sender. */
+  const senders = new Map<string, Map<AddressKey, MutableSender>>();
+  /** By paymaster. Thousands of decisions differ only in what they do not count by. */
+  const alike = new Map<string, Alike[]>();
 
-  function add(
+  function deltasOf(
     { organisation, paymasterId }: Owner,
-    at: EpochMs,
+    minute: EpochMs,
     shares: readonly Share[],
-    change: Change,
-  ): void {
-    const minute = startOf(at, 'minute');
+  ): readonly MutableRollup[] {
     const sums = entryOf(rollups, `${minute}\n${organisation}\n${paymasterId}`, () => new Map());
-    for (const share of shares) {
-      const { dimension, value } = share;
+    return shares.map(({ dimension, value }) => {
       const values = entryOf(sums, dimension, () => new Map<string, MutableRollup>());
-      const delta = entryOf(values, value, () => ({
+      return entryOf(values, value, () => ({
         minute,
         organisation,
         paymasterId,
@@ -102,21 +116,46 @@ export function createTally(
         value,
         amounts: noAmounts(),
       }));
-      addChange(delta.amounts, change, share);
-    }
+    });
   }
 
-  function addToSender(decision: Decision, at: EpochMs, change: Change, seenIn: readonly Share[]): void {
-    const day = startOf(at, 'day');
+  function add(owner: Owner, at: EpochMs, shares: readonly Share[], change: Change): void {
+    const deltas = deltasOf(owner, startOf(at, 'minute'), shares);
+    for (const [i, share] of shares.entries()) addChange(deltas[i]!.amounts, change, share);
+  }
+
+  function alikeOf(decision: Decision, minute: EpochMs): Alike {
+    const { organisation, paymasterId } = decision;
+    const known = entryOf(alike, paymasterId, (): Alike[] => []);
+    for (const one of known) if (one.minute === minute && countsAlike(one.first, decision)) return one;
+    const shares = sharesOf(decision);
+    const deltas = deltasOf(decision, minute, shares);
+    const seen = shares.map(({ dimension, value }) => ({ dimension, value, first: minute, last: minute }));
+    const day = startOf(minute, 'day');
+    const ofDay = entryOf(
+      senders,
+      `${day}\n${organisation}\n${paymasterId}`,
+      () => new Map<AddressKey, MutableSender>(),
+    );
+    const made: Alike = { first: decision, minute, day, shares, deltas, seen, senders: ofDay };
+    if (known.length === mostAlike) known.shift();
+    known.push(made);
+    return made;
+  }
+
+  function addOperation(decision: Decision, at: EpochMs, change: Change, isSeen: boolean): void {
+    const { shares, deltas, seen, day, senders: ofDay } = alikeOf(decision, startOf(at, 'minute'));
+    for (let i = 0; i < shares.length; i += 1) addChange(deltas[i]!.amounts, change, shares[i]);
     const { organisation, paymasterId, sender } = decision;
-    const key = `${day}\n${organisation}\n${paymasterId}\n${sender}`;
-    let delta = senders.get(key);
+    let delta = ofDay.get(sender);
     if (delta === undefined) {
-      delta = { day, organisation, paymasterId, sender, amounts: noAmounts(), seen: [] };
-      senders.set(key, delta);
+      delta = { day, organisation, paymasterId, sender, amounts: noAmounts(), seen: nothingSeen };
+      ofDay.set(sender, delta);
     }
     addChange(delta.amounts, change);
-    for (const { dimension, value } of seenIn) see(delta.seen, dimension, value, startOf(at, 'minute'));
+    if (!isSeen || delta.seen === seen) return;
+    // Lists are shared by senders, so they are never changed.
+    delta.seen = delta.seen.length === 0 ? seen : mergedSeen(delta.seen, seen);
   }
 
   function sharesOf(decision: Decision): readonly Share[] {
@@ -134,12 +173,10 @@ export function createTally(
     addDecision: (decision) => {
       const { verdict, at, maxCostWei } = decision;
       if (verdict === 'committed') return;
-      const shares = sharesOf(decision);
       const change: Change = isPromise(decision)
         ? { sponsored: 1, promisedWei: maxCostWei ?? 0n }
         : { refused: 1 };
-      add(decision, at, shares, change);
-      addToSender(decision, at, change, isPromise(decision) ? shares : []);
+      addOperation(decision, at, change, isPromise(decision));
     },
     addOutcome: (decision, settlement, mined, sign) => {
       if (!isPromise(decision)) return;
@@ -147,8 +184,7 @@ export function createTally(
         settlement.mined !== undefined && decision.id === mined
           ? minedChange(settlement.mined, sign)
           : { expired: sign };
-      add(decision, settlement.at, sharesOf(decision), change);
-      addToSender(decision, settlement.at, change, []);
+      addOperation(decision, settlement.at, change, false);
     },
     addUnmatched: (settlement, sign) => {
       if (settlement.mined === undefined) return;
@@ -162,7 +198,9 @@ export function createTally(
     *rollups() {
       for (const sums of rollups.values()) for (const values of sums.values()) yield* values.values();
     },
-    senders: () => senders.values(),
+    *senders() {
+      for (const ofDay of senders.values()) yield* ofDay.values();
+    },
   };
 }
 
@@ -186,15 +224,43 @@ function addChange(sum: MutableAmounts, change: Change, share?: Share): void {
   if (token !== undefined) addToken(sum, token.address, { ...token, amount: part(token.amount) });
 }
 
-function see(seen: Seen[], dimension: RollupDimension, value: string, minute: EpochMs): void {
-  const index = seen.findIndex((one) => one.dimension === dimension && one.value === value);
-  const before = seen[index];
-  if (before === undefined) {
-    seen.push({ dimension, value, first: minute, last: minute });
-    return;
+/** True for decisions that count in the same sums with the same parts. */
+function countsAlike(a: Decision, b: Decision): boolean {
+  return (
+    a.organisation === b.organisation &&
+    a.paymasterId === b.paymasterId &&
+    a.chainId === b.chainId &&
+    a.mode === b.mode &&
+    a.reason === b.reason &&
+    a.contract === b.contract &&
+    a.fundingAddress === b.fundingAddress &&
+    a.policies.length === b.policies.length &&
+    a.calls.length === b.calls.length &&
+    a.policies.every(({ policyId }, i) => policyId === b.policies[i]?.policyId) &&
+    a.calls.every((call, i) => isSameMethod(call, b.calls[i]))
+  );
+}
+
+function isSameMethod(a: DecidedCall, b: DecidedCall | undefined): boolean {
+  return a.contractId === b?.contractId && a.name === b?.name && a.selector === b?.selector;
+}
+
+function mergedSeen(before: readonly Seen[], more: readonly Seen[]): readonly Seen[] {
+  const merged = [...before];
+  for (const one of more) {
+    const { dimension, value } = one;
+    const index = merged.findIndex((other) => other.dimension === dimension && other.value === value);
+    const other = merged[index];
+    if (other === undefined) merged.push(one);
+    else
+      merged[index] = {
+        dimension,
+        value,
+        first: Math.min(other.first, one.first) as EpochMs,
+        last: Math.max(other.last, one.last) as EpochMs,
+      };
   }
-  const first = Math.min(before.first, minute) as EpochMs;
-  seen[index] = { ...before, first, last: Math.max(before.last, minute) as EpochMs };
+  return merged;
 }
 
 function entryOf<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {

@@ -19,7 +19,7 @@ import { isRecordId, recordTime } from '../../../core/ledger/record-id.js';
 import { readRecord } from '../../../core/ledger/record-text.js';
 import type { DecisionInputs, FundsSample, RecordId } from '../../../core/ledger/record.js';
 import { accountValue } from '../../../core/ledger/shares.js';
-import { endOf, rollupUnits, type Range } from '../../../core/ledger/steps.js';
+import { endOf, rollupUnits, startOf, type Range } from '../../../core/ledger/steps.js';
 import { formatInstant, type EpochMs } from '../../../core/units/time.js';
 import { explained, isRefusedValue, type DatabaseOptions } from '../../sqlite/database.js';
 import { createFileSet } from './file-set.js';
@@ -116,11 +116,18 @@ export function openLedgerFiles({ directory, durability, retention }: LedgerFile
     const ofMonths = new Map<string, MonthEntry[]>();
     const ofDays = new Map<string, DecisionInputs[]>();
     const samples: FundsSample[] = [];
+    // Entries come in the order of time, nearly all of one day.
+    let day = Number.NaN;
+    let month = '';
     for (const entry of entries) {
       const { record, reservation } = entry;
       if (record.kind === 'funds') samples.push(record);
       else if (record.kind === 'inputs') push(ofDays, dayOf(fileTime(record.id)), record);
-      else push(ofMonths, monthOf(fileTime(reservation ?? record.id)), entry);
+      else {
+        const at = fileTime(reservation ?? record.id);
+        if (startOf(at, 'day') !== day) [day, month] = [startOf(at, 'day'), monthOf(at)];
+        push(ofMonths, month, entry);
+      }
     }
     for (const [name, added] of ofMonths) appendToMonth(months.named(name), added);
     for (const [name, added] of ofDays) days.named(name).append(added);

@@ -9,10 +9,21 @@ const hashBytes = 8;
 
 export function entryOf(hash: number, id: RecordId): Buffer {
   const entry = Buffer.allocUnsafe(entryBytes);
-  entry.writeUInt32BE(hash % 2 ** 32);
-  entry.writeUInt32BE(Math.floor(hash / 2 ** 32), 4);
+  writeHash(entry, hash);
   entry.write(id.replaceAll('-', ''), hashBytes, 'hex');
   return entry;
+}
+
+/** Another entry of the same id. */
+export function withHash(entry: Buffer, hash: number): Buffer {
+  const other = Buffer.from(entry);
+  writeHash(other, hash);
+  return other;
+}
+
+function writeHash(entry: Buffer, hash: number): void {
+  entry.writeUInt32BE(hash % 2 ** 32);
+  entry.writeUInt32BE(Math.floor(hash / 2 ** 32), 4);
 }
 
 export function entriesIn(bytes: Buffer): Buffer[] {

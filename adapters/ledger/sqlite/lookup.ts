@@ -1,7 +1,7 @@
 import type { RecordId } from '../../../core/ledger/record.js';
 import type { Database } from '../../sqlite/database.js';
 import { bytesOf, integerOf } from '../../sqlite/row.js';
-import { entriesIn, entryBytes, entryOf, hashIn, idIn, sortedIds } from './lookup-entries.js';
+import { entriesIn, entryBytes, entryOf, hashIn, idIn, sortedIds, withHash } from './lookup-entries.js';
 
 /**
  * Finds decisions by texts that come in no order. An index would make every insert touch pages all over a tree, and
@@ -86,9 +86,14 @@ export function createLookup({ sql }: Database): Lookup {
 
   return {
     add: (organisation, id, values) => {
+      let entry: Buffer | undefined;
       for (const term of terms) {
         const value = values[term];
-        if (value !== undefined) added.push(entryOf(hashOf(organisation, term, value), id));
+        if (value === undefined) continue;
+        const hash = hashOf(organisation, term, value);
+        // The id is read from its text once.
+        entry = entry === undefined ? entryOf(hash, id) : withHash(entry, hash);
+        added.push(entry);
       }
     },
     store: () => {

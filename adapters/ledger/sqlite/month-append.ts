@@ -34,7 +34,7 @@ function insert(
 ): void {
   switch (record.kind) {
     case 'decision':
-      if (!insertDecision(month, record, reservation)) return;
+      if (!insertDecision(month, record, reservation, text)) return;
       tally.addDecision(record);
       if (reservation !== undefined && isPromise(record))
         touch(reservations, reservation).promises.push(record);
@@ -64,7 +64,12 @@ function touch(reservations: Map<RecordId, Touched>, reservation: RecordId): Tou
   return touched;
 }
 
-function insertDecision(month: MonthFile, decision: Decision, reservation: RecordId | undefined): boolean {
+function insertDecision(
+  month: MonthFile,
+  decision: Decision,
+  reservation: RecordId | undefined,
+  text: string | undefined,
+): boolean {
   const organisation = month.ownOrganisation(decision.organisation);
   const { changes } = month
     .statement(
@@ -77,7 +82,7 @@ function insertDecision(month: MonthFile, decision: Decision, reservation: Recor
       isPromise(decision) ? 1 : 0,
       decision.digest ?? null,
       decision.userOpHash ?? null,
-      formatDecision(decision),
+      text ?? formatDecision(decision),
     );
   if (changes === 0) return false;
   const { sender, requestId, callerRequestId, userOpHash } = decision;

@@ -9,6 +9,8 @@ import { monthTables } from './month-tables.js';
 
 /** Page cache of a file, in KiB: the pages that a month's inserts touch again and again. */
 const cacheKib = 16_000;
+/** 32 MB: the pages at the ends of tables and indices change with every batch, and a checkpoint copies each of them once. */
+const pagesBetweenCheckpoints = 8_192;
 
 /**
  * The file of a month: all records of reservations that began in it, and their roll-ups, so that one transaction of one
@@ -45,7 +47,11 @@ export function openMonthFile(path: string, options: DatabaseOptions): MonthFile
   const database = openDatabase(path, options);
   try {
     migrate(database, 'ledger', monthTables);
-    database.run(() => database.sql.exec(`PRAGMA cache_size = -${cacheKib}`));
+    database.run(() =>
+      database.sql.exec(
+        `PRAGMA cache_size = -${cacheKib}; PRAGMA wal_autocheckpoint = ${pagesBetweenCheckpoints}`,
+      ),
+    );
     return monthFileOf(database);
   } catch (error) {
     database.close();

@@ -39,7 +39,13 @@ export function storeTally(month: MonthFile, tally: Tally): void {
     addToUnits(sums, delta, seriesOf(month, delta));
   }
   for (const { key, amounts } of sums.values()) storeSum(month, key, amounts);
-  for (const delta of tally.senders()) storeSender(month, delta);
+  // Senders with the same kind of operation share one list.
+  const seen = new Map<SenderDelta['seen'], string>();
+  for (const delta of tally.senders()) {
+    let text = seen.get(delta.seen);
+    if (text === undefined) seen.set(delta.seen, (text = seenText(month, delta)));
+    storeSender(month, delta, text);
+  }
 }
 
 function addToUnits(
@@ -81,7 +87,19 @@ export function seenOf(row: Row): readonly SeenSeries[] {
   return JSON.parse(textOf(row, 'seen')) as SeenSeries[];
 }
 
-function storeSender(month: MonthFile, delta: SenderDelta): void {
+function seenText(month: MonthFile, { organisation, paymasterId, seen }: SenderDelta): string {
+  const series: SeenSeries[] = [];
+  for (const { dimension, value, first, last } of seen)
+    if (dimension !== 'account')
+      series.push([
+        seriesOf(month, { organisation, paymasterId, dimension, value }),
+        toMinutes(first),
+        toMinutes(last),
+      ]);
+  return JSON.stringify(series);
+}
+
+function storeSender(month: MonthFile, delta: SenderDelta, seen: string): void {
   const { organisation, paymasterId } = delta;
   const paymaster = seriesOf(month, {
     organisation,
@@ -90,25 +108,31 @@ function storeSender(month: MonthFile, delta: SenderDelta): void {
     value: paymasterId,
   });
   const key = [toMinutes(delta.day), paymaster, delta.sender];
+  // Most senders have one operation per day: their row is written without a question whether it exists.
+  const { changes } = month
+    .statement(`INSERT INTO sender_days ${senderColumns} ON CONFLICT DO NOTHING`)
+    .run(...key, ...valuesOf(delta.amounts), seen);
+  if (changes === 0) addToStored(month, key, delta.amounts, seen);
+}
+
+const senderColumns = `(day, paymaster, sender, ${columns}, seen) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+function addToStored(month: MonthFile, key: readonly (number | string)[], more: Amounts, seen: string): void {
   const row = month
     .statement(`SELECT ${columns}, seen FROM sender_days WHERE day = ? AND paymaster = ? AND sender = ?`)
     .get(...key);
+  if (row === undefined) throw new TypeError('a row of a sender is not there, though it is in the way');
   const amounts = noAmounts();
-  addAmounts(amounts, delta.amounts);
-  if (row !== undefined) addAmounts(amounts, amountsOf(row));
-  const seen = new Map((row === undefined ? [] : seenOf(row)).map((one) => [one[0], one]));
-  for (const { dimension, value, first, last } of delta.seen) {
-    if (dimension === 'account') continue;
-    const series = seriesOf(month, { organisation, paymasterId, dimension, value });
-    const [from, to] = [toMinutes(first), toMinutes(last)];
-    const [, earlier, later] = seen.get(series) ?? [series, from, to];
-    seen.set(series, [series, Math.min(earlier, from), Math.max(later, to)]);
+  addAmounts(amounts, more);
+  addAmounts(amounts, amountsOf(row));
+  const merged = new Map(seenOf(row).map((one) => [one[0], one]));
+  for (const [series, from, to] of JSON.parse(seen) as SeenSeries[]) {
+    const [, earlier, later] = merged.get(series) ?? [series, from, to];
+    merged.set(series, [series, Math.min(earlier, from), Math.max(later, to)]);
   }
   month
-    .statement(
-      `INSERT OR REPLACE INTO sender_days (day, paymaster, sender, ${columns}, seen) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    )
-    .run(...key, ...valuesOf(amounts), JSON.stringify([...seen.values()]));
+    .statement(`INSERT OR REPLACE INTO sender_days ${senderColumns}`)
+    .run(...key, ...valuesOf(amounts), JSON.stringify([...merged.values()]));
 }
 
 function seriesOf(
@@ -156,11 +180,6 @@ function tokensOf(text: string): Amounts['tokens'] {
 }
 
 function valuesOf({ sponsored, refused, mined, reverted, expired, promisedWei, spentWei, tokens }: Amounts) {
-  const stored = [...tokens].map(([address, { amount, decimals }]) => [
-    address,
-    String(amount),
-    decimals ?? null,
-  ]);
   return [
     sponsored,
     refused,
@@ -169,6 +188,16 @@ function valuesOf({ sponsored, refused, mined, reverted, expired, promisedWei, s
     expired,
     String(promisedWei),
     String(spentWei),
-    stored.length === 0 ? null : JSON.stringify(stored),
+    tokens.size === 0 ? null : tokensText(tokens),
   ];
+}
+
+function tokensText(tokens: Amounts['tokens']): string {
+  return JSON.stringify(
+    [...tokens].map(([address, { amount, decimals }]): StoredToken => [
+      address,
+      String(amount),
+      decimals ?? null,
+    ]),
+  );
 }
