@@ -26,6 +26,8 @@ export type DatabaseOptions = {
    * report only their own writes to their watchers. Default false.
    */
   readonly exclusive?: boolean;
+  /** Size of a page of a new file. Default 4,096. */
+  readonly pageBytes?: number;
 };
 
 /** Version of the file as a whole, in `user_version`; tables have versions of their own, see {@link migrate}. */
@@ -85,7 +87,7 @@ function claimFile(path: string): DatabaseSync {
   }
 }
 
-function connect(path: string, { durability }: DatabaseOptions): DatabaseSync {
+function connect(path: string, { durability, pageBytes = 4096 }: DatabaseOptions): DatabaseSync {
   const sql = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
   try {
     const version = Number(sql.prepare('PRAGMA user_version').get()?.['user_version']);
@@ -96,7 +98,7 @@ function connect(path: string, { durability }: DatabaseOptions): DatabaseSync {
         { reason: 'NEWER_VERSION' },
       );
     sql.exec(
-      `PRAGMA journal_mode = WAL; PRAGMA synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}; PRAGMA user_version = ${fileVersion}`,
+      `PRAGMA page_size = ${pageBytes}; PRAGMA journal_mode = WAL; PRAGMA synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}; PRAGMA user_version = ${fileVersion}`,
     );
     return sql;
   } catch (error) {

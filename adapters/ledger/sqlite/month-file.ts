@@ -9,8 +9,10 @@ import { monthTables } from './month-tables.js';
 
 /** Page cache of a file, in KiB: the pages that a month's inserts touch again and again. */
 const cacheKib = 16_000;
+/** Rows are some 700 bytes, and nearly all are appended: larger pages are fewer to write. */
+const pageBytes = 16_384;
 /** 32 MB: the pages at the ends of tables and indices change with every batch, and a checkpoint copies each of them once. */
-const pagesBetweenCheckpoints = 8_192;
+const pagesBetweenCheckpoints = 2_048;
 
 /**
  * The file of a month: all records of reservations that began in it, and their roll-ups, so that one transaction of one
@@ -44,7 +46,7 @@ type SeriesIds = Map<number, Map<string, Map<RollupDimension, Map<string, number
 export type Bounds = { readonly first: EpochMs; readonly last: EpochMs };
 
 export function openMonthFile(path: string, options: DatabaseOptions): MonthFile {
-  const database = openDatabase(path, options);
+  const database = openDatabase(path, { ...options, pageBytes });
   try {
     migrate(database, 'ledger', monthTables);
     database.run(() =>
