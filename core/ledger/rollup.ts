@@ -1,8 +1,9 @@
 import type { AddressKey } from '../units/address.js';
 import type { EpochMs } from '../units/time.js';
 import { addToken, noAmounts, type Amounts, type MutableAmounts } from './amounts.js';
+import { countsAlike } from './counts-alike.js';
 import { isPromise } from './outcome.js';
-import type { DecidedCall, Decision, Gap, MinedFacts, RecordId, Settlement, TokenPayment } from './record.js';
+import type { Decision, Gap, MinedFacts, RecordId, Settlement, TokenPayment } from './record.js';
 import {
   decisionShares,
   partOf,
@@ -222,27 +223,6 @@ function addChange(sum: MutableAmounts, change: Change, share?: Share): void {
   if (change.spentWei !== undefined) sum.spentWei += part(change.spentWei);
   const { token } = change;
   if (token !== undefined) addToken(sum, token.address, { ...token, amount: part(token.amount) });
-}
-
-/** True for decisions that count in the same sums with the same parts. */
-function countsAlike(a: Decision, b: Decision): boolean {
-  return (
-    a.organisation === b.organisation &&
-    a.paymasterId === b.paymasterId &&
-    a.chainId === b.chainId &&
-    a.mode === b.mode &&
-    a.reason === b.reason &&
-    a.contract === b.contract &&
-    a.fundingAddress === b.fundingAddress &&
-    a.policies.length === b.policies.length &&
-    a.calls.length === b.calls.length &&
-    a.policies.every(({ policyId }, i) => policyId === b.policies[i]?.policyId) &&
-    a.calls.every((call, i) => isSameMethod(call, b.calls[i]))
-  );
-}
-
-function isSameMethod(a: DecidedCall, b: DecidedCall | undefined): boolean {
-  return a.contractId === b?.contractId && a.name === b?.name && a.selector === b?.selector;
 }
 
 function mergedSeen(before: readonly Seen[], more: readonly Seen[]): readonly Seen[] {
