@@ -11,7 +11,7 @@ import { mostTakenEndings, mostTakenSteps } from '../../../core/usage/taken-step
 //     part   ["s", "r" or "f", OPERATION/PM, actual cost or "", record] or ["c", counter, amount, end of its window]
 
 /** Steps are kept while less than this share of `maxmemory` is used. */
-export const mostUsedMemory = 0.9;
+const mostUsedMemory = 0.9;
 
 /** Lua: `keepPart(part)` notes a part of this call, if the step is kept. Values are texts, since numbers would be rounded. */
 export const keepParts = `

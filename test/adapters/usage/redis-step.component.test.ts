@@ -201,7 +201,7 @@ test('while memory is scarce no step is kept, so that what settles frees memory'
   await other.stop();
 }, 300_000);
 
-test('a long step during which memory becomes scarce is not kept in part', async () => {
+test('a long step that begins while memory is scarce is not kept in part', async () => {
   const keyPrefix = `scarce-${(stores += 1)}:`;
   const settings = { keyPrefix, clock: aClock(), durability: 'none' } as const;
   const first = await openStore(server.url, settings);
