@@ -1,4 +1,4 @@
-import { type Document, isScalar, LineCounter, parseAllDocuments } from 'yaml';
+import { type Document, isScalar, LineCounter, parseAllDocuments, visit, YAMLParseError } from 'yaml';
 import { type Problem, quote, messageOf } from '../../core/errors.js';
 import { isTree, type Tree } from '../../core/meta/field-tree.js';
 import { isKind, type Kind, kinds } from '../../core/resources/kinds.js';
@@ -61,11 +61,30 @@ export function parseManifest(
  */
 function documentsOf(text: string, lineCounter: LineCounter): readonly Document[] | string {
   try {
-    const parsed = parseAllDocuments(text, { lineCounter, prettyErrors: false });
-    return Array.isArray(parsed) ? parsed : [];
+    const parsed = parseAllDocuments(text, { lineCounter, prettyErrors: false, uniqueKeys: false });
+    if (!Array.isArray(parsed)) return [];
+    for (const document of parsed) reportRepeatedKeys(document);
+    return parsed;
   } catch (error) {
     return messageOf(error);
   }
+}
+
+/** The parser compares each key with every other one, which takes seconds for a map of thousands of keys. */
+function reportRepeatedKeys(document: Document): void {
+  visit(document, {
+    Map(_, { items }) {
+      const seen = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        if (seen.has(key.value)) {
+          const [from, to] = key.range ?? [0, 0];
+          document.errors.push(new YAMLParseError([from, to], 'DUPLICATE_KEY', 'Map keys must be unique'));
+        }
+        seen.add(key.value);
+      }
+    },
+  });
 }
 
 type Result = {

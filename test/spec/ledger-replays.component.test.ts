@@ -317,7 +317,7 @@ describe('clear refusals', () => {
     [
       'text that is too long',
       () => ({ ...range, resources: `${aLimit('5')}#${' '.repeat(300_000)}` }),
-      /at most 262144 characters long/,
+      /at most 65536 characters long/,
     ],
     [
       'too many objects',
