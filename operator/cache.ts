@@ -1,8 +1,6 @@
 import type { Logger } from '../core/log.js';
-import { formatKey, keyOf } from '../core/meta/meta.js';
-import type { ObjectKey } from '../core/meta/meta.js';
-import { kinds } from '../core/resources/kinds.js';
-import type { AnyResource, Kind, Resources } from '../core/resources/kinds.js';
+import { formatKey, keyOf, type ObjectKey } from '../core/meta/meta.js';
+import { kinds, type AnyResource, type Kind, type Resources } from '../core/resources/kinds.js';
 import type { ResourceStore, Watch } from '../core/resources/resource-store.js';
 
 /** One change of the cache: `before` is absent for a new object, `after` for one that is gone. */

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { ReadMethods } from '../core/config/compile-contracts.js';
-import { readMethods } from '../core/resources/abi.js';
-import type { ContractMethods } from '../core/resources/abi.js';
+import { readMethods, type ContractMethods } from '../core/resources/abi.js';
 
 /**
  * Characters of ABI and whitelist whose parsed form is kept: a paymaster with many contracts is compiled as a whole at

@@ -1,7 +1,6 @@
 import type { Chains } from '../core/chain/chains.js';
 import type { ConfigStore } from '../core/config/config-store.js';
-import { openPlatform } from '../core/config/platform.js';
-import type { PlatformDefaults } from '../core/config/platform.js';
+import { openPlatform, type PlatformDefaults } from '../core/config/platform.js';
 import type { PaymasterConfig } from '../core/config/paymaster-config.js';
 import { noEvents, type EventRecorder } from '../core/resources/kubernetes-events.js';
 import type { Logger } from '../core/log.js';
@@ -37,11 +36,9 @@ import { createOrganisationReconciler } from './reconcilers/organisation.js';
 import { createPaymasterReconciler } from './reconcilers/paymaster.js';
 import { createStatusWriter } from './reconcilers/status.js';
 import { createRoots } from './roots.js';
-import { alwaysLeader } from './runtime/leader.js';
-import type { Leader } from './runtime/leader.js';
-import { systemTimers } from './runtime/timers.js';
+import { alwaysLeader, type Leader } from './runtime/leader.js';
+import { systemTimers, type Timers } from './runtime/timers.js';
 import { whileLeading } from './runtime/while-leading.js';
-import type { Timers } from './runtime/timers.js';
 import { sweep, sweepGrants } from './sweep.js';
 import { createSweeper } from './sweeper.js';
 

@@ -1,7 +1,6 @@
 import { parsePostgresUrl, type PostgresAddress } from '../adapters/ledger/postgres/options.js';
 import { DomainError } from '../core/errors.js';
-import type { Retention } from '../core/ledger/ledger.js';
-import { defaultRetention } from '../core/ledger/ledger.js';
+import { defaultRetention, type Retention } from '../core/ledger/ledger.js';
 import type { Settings } from '../core/settings.js';
 import { usualRefusalsPerSecond } from './ledger/refusal-records.js';
 

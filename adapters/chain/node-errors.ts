@@ -1,5 +1,4 @@
-import type { Hex } from '../../core/units/hex.js';
-import { isHexBytes } from '../../core/units/hex.js';
+import { isHexBytes, type Hex } from '../../core/units/hex.js';
 
 /** The `error` member of a JSON-RPC answer. */
 export type NodeError = { readonly code: number; readonly message: string; readonly data: unknown };

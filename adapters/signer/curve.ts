@@ -1,7 +1,6 @@
 import { keccak256 } from '../../core/crypto/keccak.js';
 import { bytesToHex } from '../../core/units/hex.js';
-import { parseAddress } from '../../core/units/address.js';
-import type { Address } from '../../core/units/address.js';
+import { parseAddress, type Address } from '../../core/units/address.js';
 
 /** secp256k1 of one library. Deterministic (RFC 6979) with low s, so all libraries produce the same bytes. */
 export type Curve = {

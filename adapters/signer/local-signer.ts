@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { recoverAddress } from 'ethers/transaction';
 import type { Signer } from '../../core/paymaster/signer.js';
 import { bytesToHex } from '../../core/units/hex.js';
-import { addressOf } from './curve.js';
-import type { Curve } from './curve.js';
+import { addressOf, type Curve } from './curve.js';
 import { notAKey } from './key-file.js';
 
 /**

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { writeRecovery } from './curve.js';
-import type { Curve } from './curve.js';
+import { writeRecovery, type Curve } from './curve.js';
 
 /**
  * libsecp256k1 as a native addon, about 40 µs per signature. Rejects when no binary fits this platform; it never falls

@@ -3,10 +3,8 @@ import { join } from 'node:path';
 import type { Logger } from '../../core/log.js';
 import type { RecoverAddress, Signer, Signers } from '../../core/paymaster/signer.js';
 import { addressOf, type Curve } from './curve.js';
-import { parseKey, readKeyFile } from './key-file.js';
-import type { KeyFileAccess } from './key-file.js';
-import { loadCurve } from './load-curve.js';
-import type { CurveChoice } from './load-curve.js';
+import { parseKey, readKeyFile, type KeyFileAccess } from './key-file.js';
+import { loadCurve, type CurveChoice } from './load-curve.js';
 import { createLocalSigner } from './local-signer.js';
 
 export type SignersOptions = {

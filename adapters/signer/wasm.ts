@@ -1,5 +1,4 @@
-import { writeRecovery } from './curve.js';
-import type { Curve } from './curve.js';
+import { writeRecovery, type Curve } from './curve.js';
 
 /** libsecp256k1 as WebAssembly, about 110 µs per signature: for platforms without a native binary. */
 export async function loadWasmCurve(): Promise<Curve> {

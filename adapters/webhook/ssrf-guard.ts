@@ -2,9 +2,8 @@ import { Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { types } from 'node:util';
 import { buildConnector } from 'undici';
-import type { PrivateHost } from '../../core/policy/webhook/webhook-url.js';
+import { isLoopbackName, type PrivateHost } from '../../core/policy/webhook/webhook-url.js';
 import { createNetworkGuard, type AddressGuard } from '../../core/policy/webhook/public-address.js';
-import { isLoopbackName } from '../../core/policy/webhook/webhook-url.js';
 
 /**
  * Connects to hosts that customers choose, without being led to an inner address:

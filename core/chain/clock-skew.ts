@@ -1,5 +1,4 @@
-import { toSeconds } from '../units/time.js';
-import type { EpochMs } from '../units/time.js';
+import { toSeconds, type EpochMs } from '../units/time.js';
 
 /**
  * How far a chain is ahead of our clock. No block is made in the future, so when it is ahead one of the two clocks is

@@ -1,5 +1,4 @@
-import { finding } from '../meta/conditions.js';
-import type { Finding } from '../meta/conditions.js';
+import { finding, type Finding } from '../meta/conditions.js';
 import { parseInstant } from '../units/time.js';
 import { layouts } from '../paymaster/layouts.js';
 import type { ProfileConfig } from './chain-config.js';

@@ -1,8 +1,12 @@
 import { quote } from '../errors.js';
-import { finding } from '../meta/conditions.js';
-import type { Finding } from '../meta/conditions.js';
-import { checksumExpectation, hasWrongChecksum, isAddressText, parseAddress } from '../units/address.js';
-import type { Address } from '../units/address.js';
+import { finding, type Finding } from '../meta/conditions.js';
+import {
+  checksumExpectation,
+  hasWrongChecksum,
+  isAddressText,
+  parseAddress,
+  type Address,
+} from '../units/address.js';
 
 /**
  * Judges the checksum of an address. Answers undefined when it is right, else `Accepted` False, or only a warning

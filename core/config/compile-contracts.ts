@@ -1,12 +1,10 @@
 import type { ContractMethods, Selector } from '../resources/abi.js';
-import { finding, isConditionTrue } from '../meta/conditions.js';
-import type { Finding } from '../meta/conditions.js';
+import { finding, isConditionTrue, type Finding } from '../meta/conditions.js';
 import type { SmartContract } from '../resources/smart-contract.js';
 import { formatProblem } from '../errors.js';
 import { isAddressText, parseAddress } from '../units/address.js';
 import { judgeChecksum } from './checksum.js';
-import { maxContracts } from './paymaster-config.js';
-import type { PaymasterConfig } from './paymaster-config.js';
+import { maxContracts, type PaymasterConfig } from './paymaster-config.js';
 import type { Quota } from './platform.js';
 import { compareAge, conflicts, rank } from './ranking.js';
 import { tooManyContracts, youngerThan } from './too-many.js';

@@ -1,6 +1,5 @@
 import { writeParts } from '../policy/derived.js';
-import { finding } from '../meta/conditions.js';
-import type { Finding } from '../meta/conditions.js';
+import { finding, type Finding } from '../meta/conditions.js';
 import type { Organisation } from '../resources/organisation.js';
 import type { PaymasterStatus } from '../resources/paymaster.js';
 import { parseInstant } from '../units/time.js';
@@ -8,21 +7,17 @@ import { checksumOfFunding, checksumsOf, factoriesOf, refusalOf, resolution } fr
 import { isRefusal } from './checksum.js';
 import { deriveApiKey, hashCredential } from './api-key.js';
 import type { ProfileConfig } from './chain-config.js';
-import { compileContracts } from './compile-contracts.js';
-import type { CompiledContract } from './compile-contracts.js';
-import { compilePolicies } from './compile-policies.js';
-import type { CompiledPolicy } from './compile-policies.js';
+import { compileContracts, type CompiledContract } from './compile-contracts.js';
+import { compilePolicies, type CompiledPolicy } from './compile-policies.js';
 import { fit } from './fit.js';
 import { resolveFunding } from './funding.js';
 import { shorterExpiry } from './expiry.js';
 import { paymasterIdOf } from './ids.js';
-import { keyGenerationOf, remember } from './memory.js';
-import type { PaymasterMemory } from './memory.js';
+import { keyGenerationOf, remember, type PaymasterMemory } from './memory.js';
 import type { PaymasterConfig } from './paymaster-config.js';
 import { quotaOf } from './platform.js';
 import type { PaymasterSources } from './sources.js';
-import { tenantGenerationOf, tenantOf } from './tenant.js';
-import type { Tenant } from './tenant.js';
+import { tenantGenerationOf, tenantOf, type Tenant } from './tenant.js';
 import { widerCaps } from './wider-caps.js';
 
 export type CompiledPaymaster = {

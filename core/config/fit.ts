@@ -1,7 +1,5 @@
-import { finding } from '../meta/conditions.js';
-import type { Finding } from '../meta/conditions.js';
-import { maxConfigBytes } from './paymaster-config.js';
-import type { PaymasterConfig } from './paymaster-config.js';
+import { finding, type Finding } from '../meta/conditions.js';
+import { maxConfigBytes, type PaymasterConfig } from './paymaster-config.js';
 
 type Contracts = PaymasterConfig['contracts'];
 

@@ -1,8 +1,6 @@
 import { verifyMessage } from 'ethers/hash';
-import { isAddressText, parseAddress } from '../units/address.js';
-import type { Address } from '../units/address.js';
-import { formatInstant, parseInstant } from '../units/time.js';
-import type { EpochMs } from '../units/time.js';
+import { isAddressText, parseAddress, type Address } from '../units/address.js';
+import { formatInstant, parseInstant, type EpochMs } from '../units/time.js';
 
 /**
  * What a funding wallet agrees to: one paymaster of one organisation may spend the wallet's deposit on one contract.

@@ -1,9 +1,7 @@
-import { finding } from '../meta/conditions.js';
-import type { Finding } from '../meta/conditions.js';
+import { finding, type Finding } from '../meta/conditions.js';
 import type { Organisation } from '../resources/organisation.js';
 import type { Paymaster } from '../resources/paymaster.js';
-import { hasWrongChecksum, isAddressText, parseAddress } from '../units/address.js';
-import type { Address } from '../units/address.js';
+import { hasWrongChecksum, isAddressText, parseAddress, type Address } from '../units/address.js';
 import type { ProfileConfig } from './chain-config.js';
 import { verifyFunding } from './funding-proof.js';
 import { tenantOfOrganisation } from './tenant.js';

@@ -1,7 +1,5 @@
-import type { CycleStatus } from '../policy/spending-limit/spec.js';
-import type { EpochMs } from '../units/time.js';
-import { formatInstant, parseInstant, plusMs } from '../units/time.js';
-import type { LimitConfig } from '../policy/spending-limit/spec.js';
+import type { CycleStatus, LimitConfig } from '../policy/spending-limit/spec.js';
+import { formatInstant, parseInstant, plusMs, type EpochMs } from '../units/time.js';
 
 /**
  * What stays with a name within one tenant when its objects are deleted and made again: a Paymaster or a limit that

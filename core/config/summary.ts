@@ -1,6 +1,5 @@
-import { finding } from '../meta/conditions.js';
+import { finding, type Finding } from '../meta/conditions.js';
 import type { ConditionReason } from '../meta/condition-reasons.js';
-import type { Finding } from '../meta/conditions.js';
 
 type ReadyReason = ConditionReason<'Ready'>;
 

@@ -1,6 +1,5 @@
 import { platformCaps } from '../policy/rules/price-guard/compile.js';
-import { finding } from '../meta/conditions.js';
-import type { Finding } from '../meta/conditions.js';
+import { finding, type Finding } from '../meta/conditions.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
 import type { PaymasterSpec, RateLimit, RateLimits } from '../resources/paymaster.js';
 import type { ChainConfig } from './chain-config.js';

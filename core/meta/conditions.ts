@@ -1,5 +1,4 @@
-import { formatInstant } from '../units/time.js';
-import type { EpochMs } from '../units/time.js';
+import { formatInstant, type EpochMs } from '../units/time.js';
 import {
   conditionReasons,
   type ConditionReason,

@@ -1,8 +1,6 @@
 import { FunctionFragment, Interface } from 'ethers/abi';
 import type { Address, AddressKey } from '../units/address.js';
-import { isHexBytes } from '../units/hex.js';
-import type { Hex } from '../units/hex.js';
-import { bytesToHex } from '../units/hex.js';
+import { isHexBytes, bytesToHex, type Hex } from '../units/hex.js';
 import type { FinalUserOperation, PaymasterGas } from '../entry-point/user-operation.js';
 import { wordOf } from './reader.js';
 import { userOperation07Values } from '../entry-point/packed.js';

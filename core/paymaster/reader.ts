@@ -1,7 +1,5 @@
-import { toAddressKey } from '../units/address.js';
-import type { AddressKey } from '../units/address.js';
-import { bytesToHex, isHexBytes } from '../units/hex.js';
-import type { Hex } from '../units/hex.js';
+import { toAddressKey, type AddressKey } from '../units/address.js';
+import { bytesToHex, isHexBytes, type Hex } from '../units/hex.js';
 import type { PaymasterGas } from '../entry-point/user-operation.js';
 
 /** Bytes of `paymasterAndData`; RangeError unless it is whole hex bytes. */

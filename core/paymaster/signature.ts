@@ -1,5 +1,4 @@
-import type { Hex } from '../units/hex.js';
-import { hexToBytes } from '../units/hex.js';
+import { hexToBytes, type Hex } from '../units/hex.js';
 
 /** r 32 ++ s 32 ++ v 1. */
 export const signatureSize = 65;

@@ -1,5 +1,4 @@
-import { canonicalDimension, canonicalWord, maxTypeDepth } from './abi-type.js';
-import type { TypeFault } from './abi-type.js';
+import { canonicalDimension, canonicalWord, maxTypeDepth, type TypeFault } from './abi-type.js';
 
 /** Longest signature that is read; the schema has the same bound. */
 export const maxSignatureLength = 512;

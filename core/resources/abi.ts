@@ -1,9 +1,7 @@
 import { keccak256 } from '../crypto/keccak.js';
-import { invalidInput, isDomainError, quote } from '../errors.js';
-import type { Problem } from '../errors.js';
+import { invalidInput, isDomainError, quote, type Problem } from '../errors.js';
 import { canonicalSignature, maxSignatureLength } from './abi-signature.js';
-import { canonicalWord, maxTypeDepth, splitType } from './abi-type.js';
-import type { TypeFault } from './abi-type.js';
+import { canonicalWord, maxTypeDepth, splitType, type TypeFault } from './abi-type.js';
 
 /** First four bytes of a call: 0x and 8 lowercase hex digits. */
 export type Selector = `0x${string}`;

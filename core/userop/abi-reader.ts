@@ -1,8 +1,6 @@
-import { addressKeyAt } from '../units/address.js';
-import type { AddressKey } from '../units/address.js';
+import { addressKeyAt, type AddressKey } from '../units/address.js';
 import type { DecodedHex } from '../units/hex.js';
-import { Undecodable } from './call.js';
-import type { Range } from './call.js';
+import { Undecodable, type Range } from './call.js';
 
 /**
  * Reads ABI-encoded arguments: numbers from the bytes, texts from the hex. As strict as Solidity's decoder or

@@ -1,9 +1,7 @@
 import type { RefusedCall } from '../errors.js';
-import { decodedHex } from '../units/hex.js';
-import type { DecodedHex, Hex } from '../units/hex.js';
+import { decodedHex, type DecodedHex, type Hex } from '../units/hex.js';
 import { accountFunctions } from './account-functions.js';
-import { Undecodable } from './call.js';
-import type { Call, CallRefusal } from './call.js';
+import { Undecodable, type Call, type CallRefusal } from './call.js';
 import { callReaders } from './call-shapes.js';
 
 /** The calls that callData makes the account execute. `calls` is empty for empty callData and for an empty batch. */

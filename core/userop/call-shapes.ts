@@ -1,8 +1,7 @@
 import type { DecodedHex } from '../units/hex.js';
 import { AbiReader } from './abi-reader.js';
 import type { CallShape } from './account-functions.js';
-import { Undecodable, callOf, maxCalls } from './call.js';
-import type { Call, Range } from './call.js';
+import { Undecodable, callOf, maxCalls, type Call, type Range } from './call.js';
 import { readErc7579 } from './erc-7579.js';
 import { readMultiSend } from './multi-send.js';
 import { readStructs } from './structs.js';

@@ -1,8 +1,7 @@
 import { addressKeyAt } from '../units/address.js';
 import type { DecodedHex } from '../units/hex.js';
 import { AbiReader } from './abi-reader.js';
-import { Undecodable, callOf } from './call.js';
-import type { Call, Range } from './call.js';
+import { Undecodable, callOf, type Call, type Range } from './call.js';
 import { readStructs } from './structs.js';
 
 /**

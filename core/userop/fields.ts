@@ -1,8 +1,6 @@
 import { isObject } from '../schema/json-value.js';
-import { invalidInput, quote } from '../errors.js';
-import type { Problem } from '../errors.js';
-import { isAddressText, toAddressKey, zeroAddress } from '../units/address.js';
-import type { AddressKey } from '../units/address.js';
+import { invalidInput, quote, type Problem } from '../errors.js';
+import { isAddressText, toAddressKey, zeroAddress, type AddressKey } from '../units/address.js';
 import type { DecodedHex, Hex } from '../units/hex.js';
 
 /** geth's transaction pool accepts no larger transaction, so nothing longer can be mined. */

@@ -2,8 +2,7 @@ import { addressKeyAt, toAddressKey, zeroAddress } from '../units/address.js';
 import type { DecodedHex } from '../units/hex.js';
 import { AbiReader } from './abi-reader.js';
 import { multiSendContracts, multiSendSelector } from './account-functions.js';
-import { Undecodable, callOf, maxCalls } from './call.js';
-import type { Call } from './call.js';
+import { Undecodable, callOf, maxCalls, type Call } from './call.js';
 
 const zeroKey = toAddressKey(zeroAddress);
 const headerSize = 1 + 20 + 32 + 32;

@@ -1,6 +1,5 @@
 import { invalidInput, quote } from '../errors.js';
-import { hexWord, hexSize } from '../units/hex.js';
-import type { Hex } from '../units/hex.js';
+import { hexWord, hexSize, type Hex } from '../units/hex.js';
 import { eip7702Factory, is7702InitCode } from '../entry-point/eip-7702.js';
 import { entryPointRules } from '../entry-point/table.js';
 import { isObject } from '../schema/json-value.js';

@@ -1,7 +1,6 @@
 import type { DecodedHex } from '../units/hex.js';
 import { AbiReader } from './abi-reader.js';
-import { callOf, maxCalls } from './call.js';
-import type { Call, Range } from './call.js';
+import { callOf, maxCalls, type Call, type Range } from './call.js';
 
 /** Calls in arguments of the type `((address target, uint256 value, bytes data)[])`. */
 export function readStructs(callData: DecodedHex, args: Range): readonly Call[] {

@@ -5,8 +5,7 @@ import type { Layout, LayoutId, SponsorshipCodec } from '../../core/paymaster/la
 import type { Signer, Signers } from '../../core/paymaster/signer.js';
 import { toAddressKey, type Address } from '../../core/units/address.js';
 import { hexWord, type Hex } from '../../core/units/hex.js';
-import { bestSigner, filesOf } from './facts.js';
-import type { CodeLevel, ProfileFacts, SignerLevel } from './facts.js';
+import { bestSigner, filesOf, type CodeLevel, type ProfileFacts, type SignerLevel } from './facts.js';
 
 /** What decides whether operations signed for a profile can be mined. */
 export type Acceptance = Pick<ProfileFacts, 'code' | 'entryPoint' | 'signer' | 'signers'>;

@@ -7,19 +7,22 @@ import type { Signers } from '../../core/paymaster/signer.js';
 import type { Address } from '../../core/units/address.js';
 import { plusMs, type Clock, type EpochMs } from '../../core/units/time.js';
 import type { Timers } from '../runtime/timers.js';
-import { codeKey, fundingKey, keysOfQuestions, profileKey, unknownProfile } from './facts.js';
-import type {
-  ClockLevel,
-  CodeLevel,
-  FundingLevel,
-  FundingQuestion,
-  PaymasterQuestions,
-  ProfileFacts,
-  Reachability,
+import {
+  codeKey,
+  fundingKey,
+  keysOfQuestions,
+  profileKey,
+  unknownProfile,
+  type ClockLevel,
+  type CodeLevel,
+  type FundingLevel,
+  type FundingQuestion,
+  type PaymasterQuestions,
+  type ProfileFacts,
+  type Reachability,
 } from './facts.js';
 import { createProbe, type Probe } from './probe.js';
-import { askRound, collectQuestions, nothingKnown } from './round.js';
-import type { Known, Look, Round } from './round.js';
+import { askRound, collectQuestions, nothingKnown, type Known, type Look, type Round } from './round.js';
 import { lookAtSigning } from './signing-look.js';
 import type { Usability } from './usability.js';
 

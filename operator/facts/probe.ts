@@ -3,11 +3,9 @@ import { clockSkew } from '../../core/chain/clock-skew.js';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import type { Layout, LayoutId, SponsorshipCodec, SponsorshipTerms } from '../../core/paymaster/layout.js';
 import type { Signer, Signers } from '../../core/paymaster/signer.js';
-import { toAddressKey } from '../../core/units/address.js';
-import type { Address } from '../../core/units/address.js';
-import { bytesToHex } from '../../core/units/hex.js';
+import { toAddressKey, type Address } from '../../core/units/address.js';
+import { bytesToHex, type Hex } from '../../core/units/hex.js';
 import type { Clock } from '../../core/units/time.js';
-import type { Hex } from '../../core/units/hex.js';
 import {
   addressWord,
   askCall,
@@ -16,13 +14,21 @@ import {
   unlessUnavailable,
   wordPattern,
   worstOf,
+  type Acceptance,
 } from './acceptance.js';
-import type { Acceptance } from './acceptance.js';
 import { probeOperation, probeTerms, probeTokenTerms } from './probe-operation.js';
 import { probeSignatures } from './signature-probe.js';
 import { probeTokenPayment } from './token-probe.js';
-import { filesOf, mayDemandAdvance, unknownProfile } from './facts.js';
-import type { ClockLevel, CodeLevel, FundingQuestion, ProfileFacts, Reachability } from './facts.js';
+import {
+  filesOf,
+  mayDemandAdvance,
+  unknownProfile,
+  type ClockLevel,
+  type CodeLevel,
+  type FundingQuestion,
+  type ProfileFacts,
+  type Reachability,
+} from './facts.js';
 
 /** Questions to one chain. Each answer is a documented reason; `Unknown` when the chain does not answer now. */
 export type Probe = {

@@ -10,15 +10,13 @@ import {
   smoothFee,
   profileKey,
   unknownProfile,
-} from './facts.js';
-import type {
-  ClockLevel,
-  CodeLevel,
-  FundingLevel,
-  FundingQuestion,
-  PaymasterQuestions,
-  ProfileFacts,
-  Reachability,
+  type ClockLevel,
+  type CodeLevel,
+  type FundingLevel,
+  type FundingQuestion,
+  type PaymasterQuestions,
+  type ProfileFacts,
+  type Reachability,
 } from './facts.js';
 import type { EpochMs } from '../../core/units/time.js';
 import type { Block } from '../../core/chain/chain.js';

@@ -1,7 +1,6 @@
 import type { EventRecorder } from '../../core/resources/kubernetes-events.js';
 import type { AnyResource } from '../../core/resources/kinds.js';
-import { keyOf } from '../../core/meta/meta.js';
-import type { Condition } from '../../core/meta/meta.js';
+import { keyOf, type Condition } from '../../core/meta/meta.js';
 import type { Cache } from '../cache.js';
 import type { Timers } from '../runtime/timers.js';
 import { transitionsOf, type Transition } from './transitions.js';

@@ -1,5 +1,4 @@
-import { compileChain } from '../../core/config/compile-chain.js';
-import type { CompiledChain } from '../../core/config/compile-chain.js';
+import { compileChain, type CompiledChain } from '../../core/config/compile-chain.js';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import { rank } from '../../core/config/ranking.js';
@@ -7,10 +6,8 @@ import { summarise } from '../../core/config/summary.js';
 import { isDomainError } from '../../core/errors.js';
 import type { Layout, LayoutId } from '../../core/paymaster/layout.js';
 import type { Signers } from '../../core/paymaster/signer.js';
-import type { Chain } from '../../core/resources/chain.js';
-import { finding, isConditionTrue, setConditions } from '../../core/meta/conditions.js';
-import type { Finding } from '../../core/meta/conditions.js';
-import type { ChainStatus } from '../../core/resources/chain.js';
+import type { Chain, ChainStatus } from '../../core/resources/chain.js';
+import { finding, isConditionTrue, setConditions, type Finding } from '../../core/meta/conditions.js';
 import type { Logger } from '../../core/log.js';
 import type { Gauge } from '../../core/metrics.js';
 import type { Clock } from '../../core/units/time.js';
@@ -21,8 +18,7 @@ import type { LossFacts } from '../facts/loss-facts.js';
 import type { UsageFacts } from '../facts/usage-facts.js';
 import type { DataFeeFacts } from '../facts/data-fee-facts.js';
 import type { PriceFacts } from '../facts/price-facts.js';
-import { done } from '../runtime/controller.js';
-import type { Reconcile } from '../runtime/controller.js';
+import { done, type Reconcile } from '../runtime/controller.js';
 import { writeFeeTokens } from './fee-token.js';
 import { withSeen } from './seen-on-chain.js';
 import {
@@ -34,8 +30,7 @@ import {
   usageFinding,
 } from './findings.js';
 import { recall } from './recall.js';
-import { runAll } from './status.js';
-import type { StatusWriter } from './status.js';
+import { runAll, type StatusWriter } from './status.js';
 
 export type ChainReconcilerDeps = {
   readonly cache: Cache;

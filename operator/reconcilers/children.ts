@@ -1,13 +1,14 @@
-import { compileContracts } from '../../core/config/compile-contracts.js';
-import type { CompiledContract, ReadMethods } from '../../core/config/compile-contracts.js';
-import { compilePolicies } from '../../core/config/compile-policies.js';
-import type { CompiledPolicy } from '../../core/config/compile-policies.js';
+import {
+  compileContracts,
+  type CompiledContract,
+  type ReadMethods,
+} from '../../core/config/compile-contracts.js';
+import { compilePolicies, type CompiledPolicy } from '../../core/config/compile-policies.js';
 import type { CompiledPaymaster } from '../../core/config/compile.js';
 import { tenantOf } from '../../core/config/tenant.js';
 import { summarise } from '../../core/config/summary.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
-import { finding } from '../../core/meta/conditions.js';
-import type { Finding } from '../../core/meta/conditions.js';
+import { finding, type Finding } from '../../core/meta/conditions.js';
 import { parseKey } from '../../core/meta/meta.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Cache } from '../cache.js';
@@ -15,8 +16,7 @@ import type { ChainFacts } from '../facts/chain-facts.js';
 import { codeFinding } from './findings.js';
 import { organisationOf } from './organisation.js';
 import { recall } from './recall.js';
-import { runAll } from './status.js';
-import type { StatusWriter } from './status.js';
+import { runAll, type StatusWriter } from './status.js';
 
 type Deps = {
   readonly cache: Pick<Cache, 'contractsOf' | 'organisationsOf' | 'policiesOf'>;

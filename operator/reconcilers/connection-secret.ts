@@ -5,8 +5,7 @@ import { tenantOf } from '../../core/config/tenant.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
-import { finding } from '../../core/meta/conditions.js';
-import type { Finding } from '../../core/meta/conditions.js';
+import { finding, type Finding } from '../../core/meta/conditions.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { ConnectionSecrets, MasterKeys } from '../../core/secrets.js';
 

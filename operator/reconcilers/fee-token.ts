@@ -1,13 +1,11 @@
 import type { CompiledChain } from '../../core/config/compile-chain.js';
 import { summarise } from '../../core/config/summary.js';
-import { findCondition, finding } from '../../core/meta/conditions.js';
-import type { Finding } from '../../core/meta/conditions.js';
+import { findCondition, finding, type Finding } from '../../core/meta/conditions.js';
 import type { FeeToken } from '../../core/resources/fee-token.js';
 import type { PriceFacts } from '../facts/price-facts.js';
 import { priceFinding } from './price-finding.js';
 import { recall } from './recall.js';
-import { runAll } from './status.js';
-import type { StatusWriter } from './status.js';
+import { runAll, type StatusWriter } from './status.js';
 
 /** Statuses of the FeeTokens of a chain; `chain` is undefined when no Chain offers it. */
 export async function writeFeeTokens(

@@ -2,16 +2,22 @@ import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.
 import { defaultTokenLossBudget } from '../../core/policy/token-loss.js';
 import type { Chain } from '../../core/resources/chain.js';
 import { conditionReasons } from '../../core/meta/condition-reasons.js';
-import { finding } from '../../core/meta/conditions.js';
-import type { Finding } from '../../core/meta/conditions.js';
+import { finding, type Finding } from '../../core/meta/conditions.js';
 import type { Signers } from '../../core/paymaster/signer.js';
 import { acceptedLossAnnotation } from '../../core/meta/meta.js';
 import type { Address } from '../../core/units/address.js';
-import { filesOf } from '../facts/facts.js';
+import {
+  filesOf,
+  fewOperations,
+  ordinaryGas,
+  type CodeLevel,
+  type FundingLevel,
+  type FundingQuestion,
+  type ProfileFacts,
+  type Reachability,
+} from '../facts/facts.js';
 import type { DataFeeLevel } from '../facts/data-fee-facts.js';
 import type { UsageFact } from '../facts/usage-facts.js';
-import { fewOperations, ordinaryGas } from '../facts/facts.js';
-import type { CodeLevel, FundingLevel, FundingQuestion, ProfileFacts, Reachability } from '../facts/facts.js';
 
 /** What chains answered, in sentences for people: which address, which file, and what to do. */
 

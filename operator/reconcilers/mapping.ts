@@ -3,8 +3,7 @@ import { findCondition } from '../../core/meta/conditions.js';
 import type { AnyResource } from '../../core/resources/kinds.js';
 import { acceptedLossAnnotation, formatKey, keyOf } from '../../core/meta/meta.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
-import { ownerOf } from '../cache.js';
-import type { Cache, Change } from '../cache.js';
+import { ownerOf, type Cache, type Change } from '../cache.js';
 
 /**
  * The keys to reconcile: paymasters by `namespace/name`, chains by chain id, organisations by namespace. Each root is

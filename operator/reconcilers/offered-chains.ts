@@ -1,5 +1,4 @@
-import { compileChain } from '../../core/config/compile-chain.js';
-import type { LayoutFacts } from '../../core/config/compile-chain.js';
+import { compileChain, type LayoutFacts } from '../../core/config/compile-chain.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import type { Chain } from '../../core/resources/chain.js';
 import type { Cache } from '../cache.js';

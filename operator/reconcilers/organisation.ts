@@ -2,18 +2,15 @@ import { isRefusal, judgeAddresses } from '../../core/config/checksum.js';
 import { conflicts, rank } from '../../core/config/ranking.js';
 import { summarise } from '../../core/config/summary.js';
 import { unreachable } from '../../core/errors.js';
-import { findCondition, finding, isConditionTrue } from '../../core/meta/conditions.js';
-import type { Finding } from '../../core/meta/conditions.js';
+import { findCondition, finding, isConditionTrue, type Finding } from '../../core/meta/conditions.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import type { TenantAccess } from '../../core/tenant-access.js';
 import { hasWrongChecksum } from '../../core/units/address.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Cache } from '../cache.js';
-import { done } from '../runtime/controller.js';
-import type { Reconcile } from '../runtime/controller.js';
+import { done, type Reconcile } from '../runtime/controller.js';
 import { lastingOf } from './lasting.js';
-import { runAll } from './status.js';
-import type { StatusWriter } from './status.js';
+import { runAll, type StatusWriter } from './status.js';
 
 /** The Organisation that counts for a namespace: of those that name it, one already in use, else the oldest. */
 export function organisationOf(

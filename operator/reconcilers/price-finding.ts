@@ -1,8 +1,7 @@
 import { unreachable } from '../../core/errors.js';
 import type { PriceAnswer, PriceFault, PriceRefusal } from '../../core/pricing/price-source.js';
-import { finding } from '../../core/meta/conditions.js';
+import { finding, type Finding } from '../../core/meta/conditions.js';
 import type { ConditionReason } from '../../core/meta/condition-reasons.js';
-import type { Finding } from '../../core/meta/conditions.js';
 
 const reasons = {
   STALE: 'Stale',

@@ -1,9 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isDomainError } from '../../core/errors.js';
-import { setConditions } from '../../core/meta/conditions.js';
-import type { Finding } from '../../core/meta/conditions.js';
-import { keyOf } from '../../core/meta/meta.js';
-import type { Condition } from '../../core/meta/meta.js';
+import { setConditions, type Finding } from '../../core/meta/conditions.js';
+import { keyOf, type Condition } from '../../core/meta/meta.js';
 import type { Kind, Resources } from '../../core/resources/kinds.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { Clock } from '../../core/units/time.js';

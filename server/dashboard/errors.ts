@@ -1,5 +1,4 @@
-import { DomainError, isDomainError } from '../../core/errors.js';
-import type { ErrorCode } from '../../core/errors.js';
+import { DomainError, isDomainError, type ErrorCode } from '../../core/errors.js';
 import type { Envelope } from './envelope.js';
 
 /** What an error becomes on the wire. */

@@ -1,5 +1,4 @@
-import { DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
-import type { Problem } from '../../core/errors.js';
+import { DomainError, invalidInput, isDomainError, quote, type Problem } from '../../core/errors.js';
 import { isPolicyType, policyTypes } from '../../core/policy/derived.js';
 import type { PolicyKind, PolicyRules } from '../../core/policy/kind.js';
 import { policyKinds } from '../../core/policy/kinds.js';

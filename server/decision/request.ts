@@ -1,10 +1,14 @@
-import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
+import type {
+  PaymasterGas,
+  FinalUserOperation,
+  GasLimits,
+  UserOperation,
+} from '../../core/entry-point/user-operation.js';
 import type { TokenChoice } from '../../core/pricing/token-list.js';
 import type { SigningPhase } from '../../core/policy/rules/account-signature.js';
 import type { Refusal } from '../../core/refusal.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
-import type { FinalUserOperation, GasLimits, UserOperation } from '../../core/entry-point/user-operation.js';
 import type { ServedProfile } from '../view/served-chain.js';
 
 /** A request to sponsor one operation, parsed; it says nothing about how it arrived. */

@@ -1,5 +1,5 @@
 import { finesUnusedGas } from '../../core/entry-point/gas.js';
-import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
+import type { PaymasterGas, FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import {
   decideUnusedGas,
   unusedGasFee,
@@ -8,7 +8,6 @@ import {
 } from '../../core/policy/rules/price-guard/unused-gas.js';
 import type { Verdict } from '../../core/refusal.js';
 import type { Estimate } from '../../core/userop/estimator.js';
-import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { guardOf } from '../view/served-chain.js';
 import type { RequestFacts } from './facts.js';
 

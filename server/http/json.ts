@@ -1,6 +1,5 @@
 import { plainDecimal } from '../../core/units/decimal-text.js';
-import { DomainError, invalidInput } from '../../core/errors.js';
-import type { Problem } from '../../core/errors.js';
+import { DomainError, invalidInput, type Problem } from '../../core/errors.js';
 
 /**
  * Parses JSON and refuses values that would change silently. A number that a double cannot hold (9007199254740993, or an

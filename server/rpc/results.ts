@@ -1,6 +1,5 @@
-import type {} from '../../core/entry-point/user-operation.js';
-import { entryPointRules } from '../../core/entry-point/table.js';
 import type { GasLimits } from '../../core/entry-point/user-operation.js';
+import { entryPointRules } from '../../core/entry-point/table.js';
 import { hexQuantity, type Hex } from '../../core/units/hex.js';
 import type { SponsorInfo } from '../../core/resources/paymaster.js';
 import type { FeeQuotes } from '../decision/quote.js';

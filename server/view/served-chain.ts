@@ -5,14 +5,13 @@ import {
 } from '../../core/config/chain-config.js';
 import { dataFeeKinds } from '../../core/chain/data-fee/kinds.js';
 import type { DataFeeSpec } from '../../core/chain/data-fee/spec.js';
-import type { RecoverAddress } from '../../core/paymaster/signer.js';
+import type { RecoverAddress, Signer, Signers } from '../../core/paymaster/signer.js';
 import type { FactoryList } from '../../core/policy/rules/factory.js';
 import { defaultMaxExpirySeconds } from '../../core/config/expiry.js';
 import type { Logger } from '../../core/log.js';
 import type { Layout, SponsorshipTerms, TokenCodec, TokenOptions } from '../../core/paymaster/layout.js';
 import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
 import { layouts } from '../../core/paymaster/layouts.js';
-import type { Signer, Signers } from '../../core/paymaster/signer.js';
 import { compilePriceGuard, type PriceGuard } from '../../core/policy/rules/price-guard/compile.js';
 import { parseLossBudget } from '../../core/policy/token-loss.js';
 import type { AccountId } from '../../core/usage/usage-store.js';

@@ -3,10 +3,9 @@ import type { Hex } from '../../units/hex.js';
 import type { OperationForm } from '../../entry-point/rules.js';
 import { entryPointRules } from '../../entry-point/table.js';
 import type { EntryPointVersion } from '../../entry-point/version.js';
-import type { FinalUserOperation } from '../../entry-point/user-operation.js';
+import type { FinalUserOperation, PaymasterGas } from '../../entry-point/user-operation.js';
 import { userOperation06, userOperation06Values } from '../../entry-point/unpacked.js';
 import { userOperation07, userOperation07Values } from '../../entry-point/packed.js';
-import type { PaymasterGas } from '../../entry-point/user-operation.js';
 import { readPaymasterGas } from '../reader.js';
 import {
   keccakOfCallData,
@@ -15,8 +14,8 @@ import {
   writeGasFees,
   writeGasFields,
   writePaymasterHead,
+  keccakOfHex,
 } from '../../entry-point/words.js';
-import { keccakOfHex } from '../../entry-point/words.js';
 import { writeAddressWord, writeHex, writeUint256, zeroed } from '../../units/words.js';
 
 /** The differences between the contract's builds for EntryPoint 0.6 and for 0.7 and 0.8, in both of its modes. */

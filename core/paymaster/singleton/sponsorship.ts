@@ -1,6 +1,5 @@
 import { personalDigest } from '../../crypto/keccak.js';
-import { bytesToHex } from '../../units/hex.js';
-import type { Hex } from '../../units/hex.js';
+import { bytesToHex, type Hex } from '../../units/hex.js';
 import type { EntryPointVersion } from '../../entry-point/version.js';
 import { encodeCall, signersCall } from '../abi.js';
 import type { DecodedSponsorship, SponsorshipCodec, SponsorshipTerms } from '../layout.js';

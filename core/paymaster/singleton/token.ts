@@ -1,14 +1,12 @@
 import { personalDigest } from '../../crypto/keccak.js';
 import { toAddressKey } from '../../units/address.js';
 import { divideUp } from '../../units/divide.js';
-import { bytesToHex } from '../../units/hex.js';
-import type { Hex } from '../../units/hex.js';
+import { bytesToHex, type Hex } from '../../units/hex.js';
 import { maxCost, requiredGas } from '../../entry-point/gas.js';
 import type { EntryPointVersion } from '../../entry-point/version.js';
-import type { FinalUserOperation } from '../../entry-point/user-operation.js';
+import type { FinalUserOperation, PaymasterGas } from '../../entry-point/user-operation.js';
 import { encodeCall, signersCall } from '../abi.js';
 import type { DecodedTokenPayment, TokenCodec, TokenOptions, TokenTerms } from '../layout.js';
-import type { PaymasterGas } from '../../entry-point/user-operation.js';
 import { readAddress, readBytes, readUint128, readUint256, readUint48 } from '../reader.js';
 import { assertSignature, signatureSize } from '../signature.js';
 import { chargeReader } from '../token-charge.js';

@@ -1,7 +1,6 @@
 import { entryPoint06 } from '../../entry-point/v06.js';
 import { keccak256, personalDigest } from '../../crypto/keccak.js';
-import { bytesToHex } from '../../units/hex.js';
-import type { Hex } from '../../units/hex.js';
+import { bytesToHex, type Hex } from '../../units/hex.js';
 import type { FinalUserOperation } from '../../entry-point/user-operation.js';
 import type { DecodedSponsorship, MinedPromise, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
 import { noPaymasterGas, maxCost } from '../../entry-point/gas.js';

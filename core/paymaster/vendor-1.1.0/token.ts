@@ -1,8 +1,7 @@
 import { entryPoint06 } from '../../entry-point/v06.js';
 import { keccak256, personalDigest } from '../../crypto/keccak.js';
 import { toAddressKey, zeroAddress } from '../../units/address.js';
-import { bytesToHex } from '../../units/hex.js';
-import type { Hex } from '../../units/hex.js';
+import { bytesToHex, type Hex } from '../../units/hex.js';
 import { maxCost, noPaymasterGas, requiredGas } from '../../entry-point/gas.js';
 import type { FinalUserOperation } from '../../entry-point/user-operation.js';
 import { encodeCall, feeReceiverCall, tokenAccountCall, verifyingSignerCall } from '../abi.js';

@@ -1,13 +1,11 @@
 import { entryPoint07 } from '../../entry-point/v07.js';
 import type { EntryPointVersion } from '../../entry-point/version.js';
 import { keccak256, personalDigest } from '../../crypto/keccak.js';
-import { bytesToHex } from '../../units/hex.js';
-import type { Hex } from '../../units/hex.js';
-import type { FinalUserOperation } from '../../entry-point/user-operation.js';
+import { bytesToHex, type Hex } from '../../units/hex.js';
+import type { FinalUserOperation, PaymasterGas } from '../../entry-point/user-operation.js';
 import { encodeCall, unsignedOperation07Values, verifyingSignerCall } from '../abi.js';
 import { userOperation07 } from '../../entry-point/packed.js';
 import type { DecodedSponsorship, MinedPromise, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
-import type { PaymasterGas } from '../../entry-point/user-operation.js';
 import { maxCost } from '../../entry-point/gas.js';
 import {
   readAddress,

@@ -1,7 +1,5 @@
-import type { CycleStatus, SpendingLimitSpec } from './spec.js';
-import { cycleUnits, formatInstant, parseInstant } from '../../units/time.js';
-import type { EpochMs } from '../../units/time.js';
-import type { LimitConfig } from './spec.js';
+import type { CycleStatus, SpendingLimitSpec, LimitConfig } from './spec.js';
+import { cycleUnits, formatInstant, parseInstant, type EpochMs } from '../../units/time.js';
 
 /**
  * The cycle in force for a limit as it is now.

@@ -1,6 +1,5 @@
 import { quote } from '../../errors.js';
-import { cycleUnits, maxCycleValue, parseInstant } from '../../units/time.js';
-import type { EpochMs } from '../../units/time.js';
+import { cycleUnits, maxCycleValue, parseInstant, type EpochMs } from '../../units/time.js';
 import { parseDecimal, parseEther } from '../../units/wei.js';
 import type { PolicyIdentity, PolicyKind } from '../kind.js';
 import { decideCycle } from './cycle.js';

@@ -1,9 +1,7 @@
 import type { DecodedCalls } from '../../userop/call-data.js';
 import type { AllowList } from '../rules/allow-list/compile.js';
-import { isDeployOnly } from '../rules/allow-list/decide.js';
-import type { AllowListOperation } from '../rules/allow-list/decide.js';
-import { pass, refuse } from '../../refusal.js';
-import type { Verdict } from '../../refusal.js';
+import { isDeployOnly, type AllowListOperation } from '../rules/allow-list/decide.js';
+import { pass, refuse, type Verdict } from '../../refusal.js';
 
 /**
  * WALLET_DEPLOYMENT permits operations that only deploy their account (`initCode`, no call) and so match no

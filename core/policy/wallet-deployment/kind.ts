@@ -1,5 +1,4 @@
-import { emptyObject } from '../../schema/structural.js';
-import type { SchemaOf } from '../../schema/structural.js';
+import { emptyObject, type SchemaOf } from '../../schema/structural.js';
 import type { PolicyIdentity, PolicyKind } from '../kind.js';
 import { decideDeployment } from './decide.js';
 

@@ -1,5 +1,4 @@
-import { toAddressKey } from '../../../units/address.js';
-import type { Address, AddressKey } from '../../../units/address.js';
+import { toAddressKey, type Address, type AddressKey } from '../../../units/address.js';
 
 /** What may be called. Compiled once per config, so that a request needs only Map look-ups. */
 export type AllowList =

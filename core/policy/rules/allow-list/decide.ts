@@ -3,8 +3,7 @@ import type { AddressKey } from '../../../units/address.js';
 import type { Hex } from '../../../units/hex.js';
 import type { Call } from '../../../userop/call.js';
 import type { DecodedCalls } from '../../../userop/call-data.js';
-import { pass, refuse } from '../../../refusal.js';
-import type { Verdict } from '../../../refusal.js';
+import { pass, refuse, type Verdict } from '../../../refusal.js';
 import { findContract, hasSelector, type AllowList, type AllowedContracts } from './compile.js';
 
 /** The part of an operation that this policy reads. */

@@ -1,9 +1,7 @@
 import type { Head } from '../../../chain/heads.js';
 import type { GasLimits, UserOperation } from '../../../entry-point/user-operation.js';
-import { pass, refuse } from '../../../refusal.js';
-import type { RefusalReason, Verdict } from '../../../refusal.js';
-import { capOf, platformCaps } from './compile.js';
-import type { PriceGuard } from './compile.js';
+import { pass, refuse, type RefusalReason, type Verdict } from '../../../refusal.js';
+import { capOf, platformCaps, type PriceGuard } from './compile.js';
 
 export type NetworkFees = Pick<Head, 'baseFeePerGas' | 'priorityFeePerGas'>;
 

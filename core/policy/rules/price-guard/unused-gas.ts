@@ -1,7 +1,6 @@
-import type { PaymasterGas } from '../../../entry-point/user-operation.js';
+import type { PaymasterGas, GasLimits, UserOperation } from '../../../entry-point/user-operation.js';
 import { unusedGasFine } from '../../../entry-point/gas.js';
 import type { EntryPointVersion } from '../../../entry-point/version.js';
-import type { GasLimits, UserOperation } from '../../../entry-point/user-operation.js';
 import { formatDecimal } from '../../../units/wei.js';
 import { pass, refuse, type Verdict } from '../../../refusal.js';
 import { capOf, platformCaps, type PriceGuard } from './compile.js';
