@@ -1,5 +1,5 @@
+import type { Ambient } from '../core/ambient.js';
 import { DomainError, isDomainError } from '../core/errors.js';
-import type { Logger } from '../core/log.js';
 import {
   decideKeys,
   isSameAnnouncement,
@@ -8,10 +8,9 @@ import {
   type KeyAnnouncements,
   type MountedKeys,
 } from '../core/master-keys.js';
-import type { Metrics } from '../core/metrics.js';
 import { finding, type Finding } from '../core/meta/conditions.js';
 import type { MasterKeys } from '../core/secrets.js';
-import type { Clock, EpochMs } from '../core/units/time.js';
+import type { EpochMs } from '../core/units/time.js';
 import type { Timers } from './runtime/timers.js';
 
 /** Master keys that may change while the operator runs. */
@@ -44,17 +43,16 @@ const defaultSettleMs = 120_000;
  * Puts a changed Secret into force, all of it or nothing. The leader compiles every paymaster with both keys, waits
  * until each pod has had time to load the Secret, and then announces the new key. See docs/key-rotation.md.
  */
-export function createKeyRotation(deps: {
-  readonly source: KeySource;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly log: Logger;
-  readonly metrics: Metrics;
-  /** Compiles every paymaster with the present keys; resolves when each has been stored. */
-  readonly compileAll: () => Promise<void>;
-  /** Called when the condition has changed. */
-  readonly onChange: () => void;
-}): KeyRotation {
+export function createKeyRotation(
+  deps: Ambient & {
+    readonly source: KeySource;
+    readonly timers: Timers;
+    /** Compiles every paymaster with the present keys; resolves when each has been stored. */
+    readonly compileAll: () => Promise<void>;
+    /** Called when the condition has changed. */
+    readonly onChange: () => void;
+  },
+): KeyRotation {
   const { source, clock, timers, log } = deps;
   const settleMs = source.settleMs ?? defaultSettleMs;
   const waitingSeconds = deps.metrics

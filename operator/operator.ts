@@ -1,10 +1,9 @@
+import type { Ambient } from '../core/ambient.js';
 import type { Chains } from '../core/chain/chains.js';
 import type { ConfigStore } from '../core/config/config-store.js';
 import { openPlatform, type PlatformDefaults } from '../core/config/platform.js';
 import type { PaymasterConfig } from '../core/config/paymaster-config.js';
 import { noEvents, type EventRecorder } from '../core/resources/kubernetes-events.js';
-import type { Logger } from '../core/log.js';
-import type { Metrics } from '../core/metrics.js';
 import { layouts } from '../core/paymaster/layouts.js';
 import type { Signers } from '../core/paymaster/signer.js';
 import type { EpochCopies } from '../core/usage/epoch.js';
@@ -15,7 +14,6 @@ import { formatKey, keyOf } from '../core/meta/meta.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
 import type { ConnectionSecrets, MasterKeys } from '../core/secrets.js';
 import type { TenantAccess } from '../core/tenant-access.js';
-import type { Clock } from '../core/units/time.js';
 import { createMethodReader } from './method-reader.js';
 import { createCache, ownerOf } from './cache.js';
 import { createChainFacts } from './facts/chain-facts.js';
@@ -42,7 +40,7 @@ import { whileLeading } from './runtime/while-leading.js';
 import { sweep, sweepGrants } from './sweep.js';
 import { createSweeper } from './sweeper.js';
 
-export type OperatorDeps = {
+export type OperatorDeps = Ambient & {
   readonly resources: Pick<ResourceStore, 'watch' | 'applyStatus'>;
   readonly configs: ConfigStore;
   readonly chains: Pick<Chains, 'get'>;
@@ -52,9 +50,6 @@ export type OperatorDeps = {
   readonly connectionSecrets: ConnectionSecrets;
   /** The JSON-RPC URL that is written into connection secrets. */
   readonly rpcUrlOf: (config: PaymasterConfig, apiKey: string) => string;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly metrics: Metrics;
   /** Which webhook URLs are allowed besides public https hosts. Default: none. */
   readonly webhookRules?: WebhookUrlRules;
   /** Defaults for Organisations that do not set a value. Default: no quotas, and Allow. */

@@ -1,6 +1,4 @@
-import type { Logger } from '../core/log.js';
-import type { Metrics } from '../core/metrics.js';
-import type { Clock } from '../core/units/time.js';
+import type { Ambient } from '../core/ambient.js';
 import type { Keys } from './reconcilers/mapping.js';
 import { createControllerInstruments } from './runtime/controller-metrics.js';
 import { createController, type Reconcile } from './runtime/controller.js';
@@ -36,13 +34,12 @@ const workers = { paymasters: 8, chains: 2, organisations: 1 } as const;
 /** A change of one object concerns this many roots at most, unless many depend on the object, as on a chain. */
 const few = 16;
 
-export function createRoots(deps: {
-  readonly reconcilers: Readonly<Record<Name, Reconcile>>;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly log: Logger;
-  readonly metrics: Metrics;
-}): Roots {
+export function createRoots(
+  deps: Ambient & {
+    readonly reconcilers: Readonly<Record<Name, Reconcile>>;
+    readonly timers: Timers;
+  },
+): Roots {
   const queueInstruments = createQueueInstruments(deps.metrics, deps.clock);
   const controllerInstruments = createControllerInstruments(deps.metrics);
   const pending = new Set<string>();

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Ambient } from '../core/ambient.js';
 import { createDataFees, type KeptDataFees } from '../adapters/data-fee/data-fees.js';
 import { createAccountValidator } from '../adapters/estimator/account-validator.js';
 import { createGasEstimator } from '../adapters/estimator/estimator.js';
@@ -8,8 +9,6 @@ import type { Chains } from '../core/chain/chains.js';
 import type { Heads } from '../core/chain/heads.js';
 import type { ConfigStore } from '../core/config/config-store.js';
 import type { LedgerFeed } from '../core/ledger/feed.js';
-import type { Logger } from '../core/log.js';
-import type { Metrics } from '../core/metrics.js';
 import type { Signers } from '../core/paymaster/signer.js';
 import type { FollowerLease } from '../core/policy/follower-lease.js';
 import type { ServingReports } from '../core/policy/serving-reports.js';
@@ -17,7 +16,6 @@ import type { TokenLossReports } from '../core/policy/token-loss-reports.js';
 import type { UsageRecovery } from '../core/usage/epoch.js';
 import type { UsageStore } from '../core/usage/usage-store.js';
 import type { WebhookCaller } from '../core/policy/webhook/webhook-caller.js';
-import type { Clock } from '../core/units/time.js';
 import type { AccountValidator } from '../core/userop/account-validation.js';
 import type { GasEstimator } from '../core/userop/estimator.js';
 import type { TokenPaymentChecker } from '../core/paymaster/token-payment-checker.js';
@@ -59,7 +57,7 @@ import { servingChecks } from './serving-checks.js';
 import { createConfigView, type ConfigView } from './view/config-view.js';
 import { createSeenGenerations } from './view/seen-generations.js';
 
-export type DataPlaneDeps = {
+export type DataPlaneDeps = Ambient & {
   readonly configs: Pick<ConfigStore, 'watch' | 'findByKey' | 'getPaymaster' | 'getChain'>;
   readonly usage: UsageStore;
   /** Decides which of the replicas that share the usage store follows a chain. Default: this one. */
@@ -101,9 +99,6 @@ export type DataPlaneDeps = {
   readonly maxStalenessMs?: number;
   /** Pause between two polls of a chain. Default: 500 ms on a chain without confirmations, else 2,000 ms. */
   readonly pollMs?: number;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly metrics: Metrics;
   readonly instruments: Instruments;
 };
 

@@ -1,11 +1,9 @@
+import type { Ambient } from '../core/ambient.js';
 import { createRedisUsageStore } from '../adapters/usage/redis/usage.js';
 import { createSqliteUsageStore } from '../adapters/usage/embedded/usage.js';
 import type { LedgerFeed } from '../core/ledger/feed.js';
-import type { Logger } from '../core/log.js';
-import type { Metrics } from '../core/metrics.js';
 import type { FollowerLease } from '../core/policy/follower-lease.js';
 import type { EpochMirror, UsageRecovery } from '../core/usage/epoch.js';
-import type { Clock } from '../core/units/time.js';
 import type { FundingMessages } from '../core/usage/funding-messages.js';
 import type { UsageReading, UsageStore } from '../core/usage/usage-store.js';
 import type { UsageSettings } from './usage-settings.js';
@@ -22,16 +20,13 @@ export type OpenedUsage = {
   readonly recovery?: UsageRecovery;
 };
 
-export type UsageStoreDeps = {
+export type UsageStoreDeps = Ambient & {
   /** Unique per process. */
   readonly identity: string;
   /** Where a copy of the data's identity is kept; see the port. */
   readonly epochMirror?: EpochMirror;
   /** Room for records that wait; the embedded store always signs as long as its disk has room. */
   readonly ledger?: { readonly budgetBytes?: number; readonly onFull?: 'Stop' | 'Sign' };
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly metrics: Metrics;
 };
 
 /** The store that the settings name. Connects to Redis in the background; until then every call throws UNAVAILABLE. */

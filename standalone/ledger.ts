@@ -1,9 +1,7 @@
+import type { Ambient } from '../core/ambient.js';
 import { createSqliteLedger } from '../adapters/ledger/sqlite/ledger.js';
 import type { LedgerFeed } from '../core/ledger/feed.js';
 import type { Ledger } from '../core/ledger/ledger.js';
-import type { Logger } from '../core/log.js';
-import type { Metrics } from '../core/metrics.js';
-import type { Clock } from '../core/units/time.js';
 import { createLedgerKeeping } from '../server/ledger/keeping.js';
 import type { StandaloneConfig } from './config.js';
 
@@ -21,13 +19,10 @@ export async function startLedger({
   clock,
   log,
   metrics,
-}: {
+}: Ambient & {
   readonly directory: string;
   readonly durability: StandaloneConfig['durability'];
   readonly feed: LedgerFeed;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly metrics: Metrics;
 }): Promise<RunningLedger> {
   const ledger = await createSqliteLedger({ directory, durability });
   const keeping = createLedgerKeeping({ feed, ledger, clock, log, metrics });

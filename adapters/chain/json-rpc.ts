@@ -1,9 +1,7 @@
 import { Pool } from 'undici';
+import type { Ambient } from '../../core/ambient.js';
 import { CallReverted } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
-import type { Logger } from '../../core/log.js';
-import type { Metrics } from '../../core/metrics.js';
-import type { Clock } from '../../core/units/time.js';
 import { withinDeadline } from '../within-deadline.js';
 import { formatNodeMessage, isRateLimit, revertData, RpcError, type NodeError } from './node-errors.js';
 import type { Target, UrlSource } from './url-source.js';
@@ -11,10 +9,7 @@ import type { Target, UrlSource } from './url-source.js';
 /** Sends one JSON-RPC call over the endpoint's URLs; resolves to its `result`. */
 export type SendRpc = (method: string, params: readonly unknown[]) => Promise<unknown>;
 
-export type RpcDeps = {
-  readonly log: Logger;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
+export type RpcDeps = Ambient & {
   /** Deadline of a whole call, over all URLs that it tries. */
   readonly timeoutMs: number;
 };

@@ -1,23 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Ambient } from '../../core/ambient.js';
 import type { Chains } from '../../core/chain/chains.js';
 import type { DataFeeReading, DataFees } from '../../core/chain/data-fee/data-fees.js';
 import type { DataFeeSpec } from '../../core/chain/data-fee/spec.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { isDomainError } from '../../core/errors.js';
-import type { Logger } from '../../core/log.js';
-import type { Metrics } from '../../core/metrics.js';
-import type { Clock } from '../../core/units/time.js';
 import { createDataFeeInstruments, type DataFeeOutcome } from './instruments.js';
 import { OracleUnsupported, type DataFeeOracle } from './oracle.js';
 import { dataFeeOracles } from './oracles.js';
 
-export type DataFeesDeps = {
+export type DataFeesDeps = Ambient & {
   readonly chains: Pick<Chains, 'get'>;
   /** What is served now; read again before each round. */
   readonly chainConfigs: () => Iterable<FollowedChain>;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly metrics: Metrics;
   /** Called when the answer of a chain's oracle became usable or unusable, or is unusable for another reason. */
   readonly onChange?: (chainId: number) => void;
   /** Pause between two readings. Default 10 s: layer 1 makes a block every 12 s. */

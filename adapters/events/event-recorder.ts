@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
+import type { Ambient } from '../../core/ambient.js';
 import type { EventRecorder, ResourceEvent } from '../../core/resources/kubernetes-events.js';
-import type { Logger } from '../../core/log.js';
-import type { Metrics } from '../../core/metrics.js';
-import type { Clock, EpochMs } from '../../core/units/time.js';
+import type { EpochMs } from '../../core/units/time.js';
 import { isStatus } from '../kube/api-error.js';
 import { createEventBudget } from './event-budget.js';
 import { microTime } from '../kube/micro-time.js';
@@ -27,14 +26,13 @@ const stopMs = 2_000;
  * one more every five minutes, so that a flapping object cannot fill the cluster's store. One request at a time, from a
  * bounded queue. An event that does not fit or fails is counted and dropped.
  */
-export function createKubeEventRecorder(deps: {
-  readonly transport: Pick<KubeTransport, 'request'>;
-  /** This process: pod name. */
-  readonly instance: string;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly metrics: Metrics;
-}): KubeEventRecorder {
+export function createKubeEventRecorder(
+  deps: Ambient & {
+    readonly transport: Pick<KubeTransport, 'request'>;
+    /** This process: pod name. */
+    readonly instance: string;
+  },
+): KubeEventRecorder {
   const { transport, clock, log } = deps;
   const dropped = deps.metrics
     .counter({ name: 'kubernetes_events_dropped_total', help: 'Events that were not written' })

@@ -1,5 +1,4 @@
-import type { Logger } from '../../core/log.js';
-import type { Metrics } from '../../core/metrics.js';
+import type { Ambient } from '../../core/ambient.js';
 import type { Clock } from '../../core/units/time.js';
 import { KubeApiError, isStatus } from './api-error.js';
 import { pause } from '../pause.js';
@@ -30,14 +29,12 @@ export type LeaderElection = {
   stop(): Promise<void>;
 };
 
-export type LeaderElectionOptions = {
+export type LeaderElectionOptions = Pick<Ambient, 'log' | 'metrics'> & {
   readonly transport: KubeTransport;
   readonly namespace: string;
   readonly name: string;
   /** Unique per process, e.g. pod name and a random suffix. */
   readonly identity: string;
-  readonly log: Logger;
-  readonly metrics: Metrics;
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
   /** Only for the times in the Lease that people read. */

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Agent, request, type Dispatcher } from 'undici';
-import type { Logger } from '../../core/log.js';
-import type { Metrics } from '../../core/metrics.js';
+import type { Ambient } from '../../core/ambient.js';
 import { KubeApiError, errorOfStatus } from './api-error.js';
 import { messageOf } from '../../core/errors.js';
 
@@ -47,11 +46,9 @@ export type KubeTransport = {
   stop(): Promise<void>;
 };
 
-export type TransportDeps = {
+export type TransportDeps = Pick<Ambient, 'log' | 'metrics'> & {
   readonly credentials: CredentialSource;
   readonly userAgent: string;
-  readonly log: Logger;
-  readonly metrics: Metrics;
 };
 
 const unaryTimeoutMs = 30_000;

@@ -1,5 +1,5 @@
-import type { LogFields, Logger } from '../../core/log.js';
-import type { Clock } from '../../core/units/time.js';
+import type { Ambient } from '../../core/ambient.js';
+import type { LogFields } from '../../core/log.js';
 
 /**
  * Logs an outage as one full line when it begins, a count every minute while it lasts, and one line when nothing has
@@ -10,9 +10,7 @@ export type OutageLog = {
   failed(cause: string, fields: LogFields): void;
 };
 
-export type OutageLogDeps = {
-  readonly log: Logger;
-  readonly clock: Clock;
+export type OutageLogDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly messages: { readonly begins: string; readonly goesOn: string; readonly ends: string };
   /** Runs an action after so many milliseconds. Default: a timer that keeps no process alive. */
   readonly after?: (ms: number, action: () => void) => void;

@@ -1,7 +1,7 @@
-import type { Logger } from '../../core/log.js';
+import type { Ambient } from '../../core/ambient.js';
 import { kinds } from '../../core/resources/kinds.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
-import type { Clock, EpochMs } from '../../core/units/time.js';
+import type { EpochMs } from '../../core/units/time.js';
 import {
   type AppliedObject,
   type AppliedTexts,
@@ -41,11 +41,9 @@ export type Report = {
   readonly problems: readonly ManifestProblem[];
 };
 
-export type ManifestSourceDeps = {
+export type ManifestSourceDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly directory: string;
   readonly resources: Pick<ResourceStore, 'apply' | 'delete' | 'list'>;
-  readonly log: Logger;
-  readonly clock: Clock;
 };
 
 /** How long an object must be missing from the directory before it is withdrawn. */

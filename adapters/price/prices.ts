@@ -1,12 +1,11 @@
+import type { Ambient } from '../../core/ambient.js';
 import type { Chain } from '../../core/chain/chain.js';
 import type { Chains } from '../../core/chain/chains.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { DomainError } from '../../core/errors.js';
-import type { Logger } from '../../core/log.js';
-import type { Metrics } from '../../core/metrics.js';
 import { formatRefusal, refused, type PriceAnswer, type Prices } from '../../core/pricing/price-source.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
-import type { Clock, EpochMs } from '../../core/units/time.js';
+import type { EpochMs } from '../../core/units/time.js';
 import { createFeeds } from './chainlink/feeds.js';
 import { createDocuments } from './http/documents.js';
 import { createPriceInstruments } from './instruments.js';
@@ -15,13 +14,10 @@ import type { SourceDeps } from './source-deps.js';
 import { kindOf, openSource } from './sources.js';
 import { createTokenFacts } from './token-facts.js';
 
-export type PricesDeps = {
+export type PricesDeps = Ambient & {
   readonly chains: Pick<Chains, 'get'>;
   /** What is served now: the chains, and the tokens whose prices are kept warm. */
   readonly chainConfigs: () => Iterable<Pick<ChainConfig, 'chainId' | 'rpc' | 'feeTokens'>>;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly metrics: Metrics;
   /** Directory of the header files that HTTP sources name. */
   readonly headersDirectory?: string;
   /** Called when a token became usable or unusable, or is refused for another reason or by another source. */

@@ -1,5 +1,5 @@
+import type { Ambient } from '../../core/ambient.js';
 import { DomainError } from '../../core/errors.js';
-import type { Logger } from '../../core/log.js';
 import {
   fingerprintOf,
   isSameAnnouncement,
@@ -8,7 +8,6 @@ import {
   type KeyAnnouncements,
   type MountedKeys,
 } from '../../core/master-keys.js';
-import type { Metrics } from '../../core/metrics.js';
 import type { MasterKeys } from '../../core/secrets.js';
 
 /**
@@ -35,12 +34,12 @@ type InForce = Pick<MountedKeys, 'apiKeys' | 'webhook'>;
  * Before the first announcement those are the mounted keys: an rpc pod can start during an outage of the API server,
  * and signs for hosts as before.
  */
-export function createAnnouncedKeys(deps: {
-  readonly read: () => Promise<MountedKeys>;
-  readonly announcements: Pick<KeyAnnouncements, 'read'>;
-  readonly log: Logger;
-  readonly metrics: Metrics;
-}): AnnouncedKeys {
+export function createAnnouncedKeys(
+  deps: Pick<Ambient, 'log' | 'metrics'> & {
+    readonly read: () => Promise<MountedKeys>;
+    readonly announcements: Pick<KeyAnnouncements, 'read'>;
+  },
+): AnnouncedKeys {
   const { log } = deps;
   const missing = deps.metrics
     .gauge({

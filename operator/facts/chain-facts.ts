@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Ambient } from '../../core/ambient.js';
 import type { Chains } from '../../core/chain/chains.js';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
-import type { Logger } from '../../core/log.js';
 import type { Layout, LayoutId } from '../../core/paymaster/layout.js';
 import type { Signers } from '../../core/paymaster/signer.js';
 import type { Address } from '../../core/units/address.js';
-import { plusMs, type Clock, type EpochMs } from '../../core/units/time.js';
+import { plusMs, type EpochMs } from '../../core/units/time.js';
 import type { Timers } from '../runtime/timers.js';
 import {
   codeKey,
@@ -67,13 +67,11 @@ export type FactChange = {
   readonly paymasters: readonly string[];
 };
 
-export type ChainFactsDeps = {
+export type ChainFactsDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly chains: Pick<Chains, 'get'>;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
   readonly signers: Pick<Signers, 'get'>;
-  readonly clock: Clock;
   readonly timers: Timers;
-  readonly log: Logger;
   readonly onChange: (change: FactChange) => void;
 };
 

@@ -1,9 +1,8 @@
+import type { Ambient } from '../../core/ambient.js';
 import { createDataFees, type DataFeeFault, type FollowedChain } from '../../adapters/data-fee/data-fees.js';
 import type { Chains } from '../../core/chain/chains.js';
 import { dataFeeKinds } from '../../core/chain/data-fee/kinds.js';
-import type { Logger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
-import type { Clock } from '../../core/units/time.js';
 import type { Timers } from '../runtime/timers.js';
 
 /**
@@ -21,11 +20,9 @@ export type DataFeeFacts = {
 /** `none`: the chain's kind of data fee is not read from the chain. */
 export type DataFeeLevel = 'none' | 'unknown' | 'usable' | DataFeeFault;
 
-export type DataFeeFactsDeps = {
+export type DataFeeFactsDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly chains: Pick<Chains, 'get'>;
-  readonly clock: Clock;
   readonly timers: Timers;
-  readonly log: Logger;
   /** Called when the data fee of the chain can or cannot be read any longer. */
   readonly onChange: (chainId: number) => void;
 };

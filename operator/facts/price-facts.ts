@@ -1,11 +1,10 @@
+import type { Ambient } from '../../core/ambient.js';
 import { createPrices } from '../../adapters/price/prices.js';
 import type { Chains } from '../../core/chain/chains.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
-import type { Logger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
 import type { PriceAnswer } from '../../core/pricing/price-source.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
-import type { Clock } from '../../core/units/time.js';
 import type { Timers } from '../runtime/timers.js';
 
 /**
@@ -23,13 +22,11 @@ export type PriceFacts = {
 
 export type PricedChain = Pick<ChainConfig, 'chainId' | 'rpc' | 'feeTokens'>;
 
-export type PriceFactsDeps = {
+export type PriceFactsDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly chains: Pick<Chains, 'get'>;
   /** Directory of the header files that HTTP sources name. */
   readonly headersDirectory: string | undefined;
-  readonly clock: Clock;
   readonly timers: Timers;
-  readonly log: Logger;
   /** Called when a token of the chain became usable or unusable, or is unusable for another reason. */
   readonly onChange: (chainId: number) => void;
 };

@@ -1,3 +1,4 @@
+import type { Ambient } from '../../core/ambient.js';
 import { compileChain, type CompiledChain } from '../../core/config/compile-chain.js';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
@@ -8,9 +9,7 @@ import type { Layout, LayoutId } from '../../core/paymaster/layout.js';
 import type { Signers } from '../../core/paymaster/signer.js';
 import type { Chain, ChainStatus } from '../../core/resources/chain.js';
 import { finding, isConditionTrue, setConditions, type Finding } from '../../core/meta/conditions.js';
-import type { Logger } from '../../core/log.js';
 import type { Gauge } from '../../core/metrics.js';
-import type { Clock } from '../../core/units/time.js';
 import type { Cache } from '../cache.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
 import { filesOf } from '../facts/facts.js';
@@ -32,7 +31,7 @@ import {
 import { recall } from './recall.js';
 import { runAll, type StatusWriter } from './status.js';
 
-export type ChainReconcilerDeps = {
+export type ChainReconcilerDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly cache: Cache;
   readonly configs: Pick<ConfigStore, 'getChain' | 'putChain' | 'deleteChain'>;
   readonly statuses: StatusWriter;
@@ -49,8 +48,6 @@ export type ChainReconcilerDeps = {
   /** The source of the mounted chain URL files, for messages. */
   readonly urlPlace: string | undefined;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
-  readonly clock: Clock;
-  readonly log: Logger;
   /** Number of profiles of a chain for which nothing is signed. */
   readonly stopped: Gauge<'chain'>;
 };

@@ -1,7 +1,6 @@
+import type { Ambient } from '../../core/ambient.js';
 import { createOutageLog } from '../../adapters/log/outage-log.js';
 import { isDomainError } from '../../core/errors.js';
-import type { Logger } from '../../core/log.js';
-import type { Clock } from '../../core/units/time.js';
 import type { ControllerMetrics, Outcome } from './controller-metrics.js';
 import type { WorkQueue } from './work-queue.js';
 
@@ -21,13 +20,11 @@ export type Controller = {
   stop(): Promise<void>;
 };
 
-export type ControllerDeps = {
+export type ControllerDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly queue: WorkQueue;
   readonly reconcile: Reconcile;
   /** Keys worked on at once; never one key twice. */
   readonly workers: number;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly metrics: ControllerMetrics;
 };
 

@@ -1,14 +1,13 @@
+import type { Ambient } from '../../core/ambient.js';
 import type { Quota, Quotas } from '../../core/config/platform.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import type { Ledger } from '../../core/ledger/ledger.js';
-import type { Logger } from '../../core/log.js';
 import type { FundingMessages } from '../../core/usage/funding-messages.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import type { RateLimit } from '../../core/resources/paymaster.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { MasterKeys } from '../../core/secrets.js';
-import type { Clock } from '../../core/units/time.js';
 import type { Instruments } from '../ops/instruments.js';
 import type { Replays } from '../replay/replays.js';
 import type { Parsers } from './parse.js';
@@ -17,7 +16,7 @@ import type { Turns } from './turns.js';
 import type { LedgerTools } from './ledger/endpoint.js';
 import type { Writes } from './writes.js';
 
-export type DashboardDeps = {
+export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly resources: Pick<ResourceStore, 'get' | 'list' | 'apply' | 'delete'>;
   readonly configs: Pick<ConfigStore, 'findByKey' | 'getLatest' | 'getPaymaster' | 'getChain'>;
   readonly fundingMessages: FundingMessages;
@@ -28,8 +27,6 @@ export type DashboardDeps = {
   /** Set with `ledger`. */
   readonly replays?: Replays;
   readonly masterKeys: MasterKeys;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly instruments: Pick<Instruments, 'dashboardRequests' | 'dashboardDuration'>;
   /** Which webhook URLs may be stored: the rules that the webhook caller applies. Default: public https hosts. */
   readonly webhookUrls?: WebhookUrlRules;

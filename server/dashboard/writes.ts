@@ -1,11 +1,10 @@
+import type { Ambient } from '../../core/ambient.js';
 import { pause } from '../../adapters/pause.js';
 import { DomainError, fieldOwned, isDomainError } from '../../core/errors.js';
-import type { Logger } from '../../core/log.js';
 import type { Kind, Resources } from '../../core/resources/kinds.js';
 import { fieldsOfOthers, ownedFields } from '../../core/resources/managed-fields.js';
 import { createdByAnnotation, formatKey, type ObjectKey } from '../../core/meta/meta.js';
 import type { ApplyRequest, DeepPartial, ResourceStore } from '../../core/resources/resource-store.js';
-import type { Clock } from '../../core/units/time.js';
 import { createTurns } from './turns.js';
 import { createdAtAnnotation } from './views.js';
 
@@ -40,10 +39,8 @@ export function createWrites({
   resources,
   clock,
   log,
-}: {
+}: Pick<Ambient, 'clock' | 'log'> & {
   readonly resources: Pick<ResourceStore, 'get' | 'apply' | 'delete'>;
-  readonly clock: Clock;
-  readonly log: Logger;
 }): Writes {
   // Concurrent changes of one object in this process would only make each other retry.
   const turns = createTurns();

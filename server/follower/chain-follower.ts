@@ -1,8 +1,8 @@
+import type { Ambient } from '../../core/ambient.js';
 import type { Block, Chain } from '../../core/chain/chain.js';
 import type { Head } from '../../core/chain/heads.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { DomainError } from '../../core/errors.js';
-import type { Logger } from '../../core/log.js';
 import { isSameCursor } from '../../core/usage/ledger.js';
 import { lossCharges } from '../../core/usage/token-losses.js';
 import type {
@@ -16,7 +16,7 @@ import type {
   UsageStore,
 } from '../../core/usage/usage-store.js';
 import type { AddressKey } from '../../core/units/address.js';
-import { toMs, type Clock, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
+import { toMs, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
 import { gweiCeil } from '../../core/units/wei.js';
 import { AccountsInUse } from './accounts.js';
 import { reportStep, suspendContracts } from './alarms.js';
@@ -40,7 +40,7 @@ import { spentByPaymaster } from './spent-by-paymaster.js';
 import { minedForSenders } from './spent-elsewhere.js';
 import { endedInStep, negated, type Ended } from './undo.js';
 
-export type ChainFollowerDeps = {
+export type ChainFollowerDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly usage: Pick<
     UsageStore,
     | 'now'
@@ -64,8 +64,6 @@ export type ChainFollowerDeps = {
   readonly platformAccounts: () => readonly AccountId[];
   /** What records for the ledger need. Absent: nothing is recorded. */
   readonly ledger?: FollowerLedger;
-  readonly clock: Clock;
-  readonly log: Logger;
 };
 
 /** Balances are written again after this time at the latest, even when nothing happens on the chain. */

@@ -1,3 +1,4 @@
+import type { Ambient } from '../../core/ambient.js';
 import { pause } from '../../adapters/pause.js';
 import type { Chain } from '../../core/chain/chain.js';
 import type { Chains } from '../../core/chain/chains.js';
@@ -8,7 +9,6 @@ import type { Logger } from '../../core/log.js';
 import { soleFollower, type FollowerLease } from '../../core/policy/follower-lease.js';
 import { neverLost, type UsageRecovery } from '../../core/usage/epoch.js';
 import type { AccountId, UsageStore } from '../../core/usage/usage-store.js';
-import type { Clock } from '../../core/units/time.js';
 import type { FundsSamples } from '../ledger/funds.js';
 import { accountName } from './balances.js';
 import { ChainFollower } from './chain-follower.js';
@@ -18,7 +18,7 @@ import { ReadAllowance } from './read-allowance.js';
 import type { FollowerLedger } from './records.js';
 import type { Round } from './round.js';
 
-export type FollowerDeps = {
+export type FollowerDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly usage: Pick<
     UsageStore,
     | 'now'
@@ -46,8 +46,6 @@ export type FollowerDeps = {
   readonly chainConfigs: () => readonly ChainConfig[];
   /** The platform's wallets on a chain, which are followed even without live promises. */
   readonly platformAccounts: (chainId: number) => readonly AccountId[];
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly instruments: FollowerInstruments;
   /** Pause between rounds. Default 500 for a chain without confirmations, 2000 for others. */
   readonly pollMs?: number;

@@ -1,5 +1,5 @@
+import type { Ambient } from '../../core/ambient.js';
 import { DomainError } from '../../core/errors.js';
-import type { Logger } from '../../core/log.js';
 import {
   formatTokenLossReport,
   type TokenLossReport,
@@ -7,15 +7,13 @@ import {
 } from '../../core/policy/token-loss-reports.js';
 import { contractLosses } from '../../core/usage/token-losses.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
-import type { Clock, EpochMs } from '../../core/units/time.js';
+import type { EpochMs } from '../../core/units/time.js';
 import type { ServedChain } from '../view/served-chain.js';
 
-export type LossReporterDeps = {
+export type LossReporterDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly usage: Pick<UsageStore, 'now' | 'counters'>;
   readonly reports: TokenLossReports;
   readonly chain: (chainId: number) => ServedChain | undefined;
-  readonly clock: Clock;
-  readonly log: Logger;
 };
 
 export type LossReporter = {

@@ -1,7 +1,6 @@
+import type { Ambient } from '../../core/ambient.js';
 import type { FundsSample } from '../../core/ledger/record.js';
 import { formatRecord } from '../../core/ledger/record-text.js';
-import type { Logger } from '../../core/log.js';
-import type { Clock } from '../../core/units/time.js';
 import { gweiToWei } from '../../core/units/wei.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { Offers } from './offers.js';
@@ -23,12 +22,10 @@ export function createFundsSamples({
   ids,
   clock,
   log,
-}: {
+}: Pick<Ambient, 'clock' | 'log'> & {
   readonly usage: Pick<UsageStore, 'accounts'>;
   readonly offers: Pick<Offers, 'add'>;
   readonly ids: RecordIds;
-  readonly clock: Clock;
-  readonly log: Logger;
 }): FundsSamples {
   const minutes = new Map<number, number>();
   const running = new Set<Promise<void>>();

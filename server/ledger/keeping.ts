@@ -1,8 +1,6 @@
+import type { Ambient } from '../../core/ambient.js';
 import type { LedgerFeed } from '../../core/ledger/feed.js';
 import type { Ledger } from '../../core/ledger/ledger.js';
-import type { Logger } from '../../core/log.js';
-import type { Metrics } from '../../core/metrics.js';
-import type { Clock } from '../../core/units/time.js';
 import { createPump } from './pump.js';
 import { createPumpMeter } from './pump-meter.js';
 
@@ -23,12 +21,9 @@ export function createLedgerKeeping({
   clock,
   log,
   metrics,
-}: {
+}: Ambient & {
   readonly feed: Pick<LedgerFeed, 'read' | 'acknowledge' | 'state'>;
   readonly ledger: Pick<Ledger, 'append' | 'prune'>;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly metrics: Metrics;
 }): LedgerKeeping {
   const meter = createPumpMeter(metrics);
   const pump = createPump({ feed, ledger, log, meter });

@@ -1,6 +1,5 @@
+import type { Ambient } from '../../core/ambient.js';
 import type { LedgerFeed } from '../../core/ledger/feed.js';
-import type { Logger } from '../../core/log.js';
-import type { Clock } from '../../core/units/time.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { Instruments } from '../ops/instruments.js';
 import { createFundsSamples, type FundsSamples } from './funds.js';
@@ -30,11 +29,9 @@ export function createRecording({
   instruments,
   recordsInputs,
   refusalsPerSecond,
-}: {
+}: Pick<Ambient, 'clock' | 'log'> & {
   readonly feed: Pick<LedgerFeed, 'offer'>;
   readonly usage: Pick<UsageStore, 'accounts' | 'now'>;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly instruments: Pick<Instruments, 'ledgerDropped' | 'ledgerInputsDropped'>;
   readonly recordsInputs: boolean;
   /** Absent: the default. */

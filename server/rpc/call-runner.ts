@@ -1,8 +1,7 @@
+import type { Ambient } from '../../core/ambient.js';
 import { DomainError, isDomainError, type ErrorCode } from '../../core/errors.js';
 import { createOutageLog } from '../../adapters/log/outage-log.js';
-import type { Logger } from '../../core/log.js';
 import { isRefusalReason, refusals, type RefusalReason } from '../../core/refusal.js';
-import type { Clock } from '../../core/units/time.js';
 import type { Instruments, RpcOutcome } from '../ops/instruments.js';
 import { createPaymasterLabels } from '../ops/paymaster-labels.js';
 import type { RecentRefusals } from '../ops/recent-refusals.js';
@@ -29,14 +28,12 @@ export type CallRunner = {
   reject(call: BadCall, requestId: string): CallAnswer;
 };
 
-export type CallRunnerDeps = {
+export type CallRunnerDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly methods: RpcMethods;
   readonly instruments: Pick<
     Instruments,
     'rpcRequests' | 'rpcDuration' | 'refusals' | 'openSponsorships' | 'paymasterOperations'
   >;
-  readonly log: Logger;
-  readonly clock: Clock;
   /** Remembers refusals. Default: they are not remembered. */
   readonly recentRefusals?: Pick<RecentRefusals, 'note'>;
 };

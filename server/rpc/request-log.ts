@@ -1,5 +1,5 @@
-import type { LogFields, Logger } from '../../core/log.js';
-import type { Clock } from '../../core/units/time.js';
+import type { Ambient } from '../../core/ambient.js';
+import type { LogFields } from '../../core/log.js';
 
 /**
  * Log lines about single requests, limited per second: a line costs a tenth of a signature, and callers must not decide
@@ -9,13 +9,7 @@ export type RequestLog = { note(level: 'info' | 'error', message: string, fields
 
 const linesPerSecond = 20;
 
-export function createRequestLog({
-  log,
-  clock,
-}: {
-  readonly log: Logger;
-  readonly clock: Clock;
-}): RequestLog {
+export function createRequestLog({ log, clock }: Pick<Ambient, 'clock' | 'log'> & {}): RequestLog {
   let second = 0;
   let written = 0;
   let leftOut = 0;

@@ -1,11 +1,10 @@
+import type { Ambient } from '../../core/ambient.js';
 import { isObject } from '../../core/schema/json-value.js';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
 import { type DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
-import type { Logger } from '../../core/log.js';
 import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
 import { zeroAddress } from '../../core/units/address.js';
-import type { Clock } from '../../core/units/time.js';
 import type { BodyAdmission } from '../http/body-admission.js';
 import { parseJson } from '../http/json.js';
 import { hashCredential } from '../../core/config/api-key.js';
@@ -17,14 +16,12 @@ import { isOwner } from './owner.js';
 import type { RateLimiter } from '../http/rate-limit.js';
 import type { RequestIds } from '../http/request-id.js';
 
-export type WebhookDeliveryDeps = {
+export type WebhookDeliveryDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly view: Pick<ConfigView, 'find' | 'load'>;
   readonly webhooks: Pick<WebhookCaller, 'call'>;
   readonly bodies: BodyAdmission;
   readonly rateLimiter: RateLimiter;
   readonly requestIds: RequestIds;
-  readonly clock: Clock;
-  readonly log: Logger;
 };
 
 const path = /^\/+api\/+v1\/+webhooks\/+([0-9a-f-]{36})\/+deliveries\/*$/;

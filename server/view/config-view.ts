@@ -1,13 +1,12 @@
+import type { Ambient } from '../../core/ambient.js';
 import type { Tenant } from '../../core/config/tenant.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { isAhead } from '../../core/config/fences.js';
 import type { ConfigEvent, ConfigStore, Deletion } from '../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { DomainError } from '../../core/errors.js';
-import type { Logger } from '../../core/log.js';
 import type { Signers } from '../../core/paymaster/signer.js';
 import { chainFence, type AccountId } from '../../core/usage/usage-store.js';
-import type { Clock } from '../../core/units/time.js';
 import type { Instruments } from '../ops/instruments.js';
 import { createKeyLookup } from './key-lookup.js';
 import { serveChain, defaultFundingAccounts, type ServedChain } from './served-chain.js';
@@ -64,13 +63,11 @@ export type SeenConfig = {
   readonly state: 'active' | 'suspended' | 'deleted';
 };
 
-export type ConfigViewDeps = {
+export type ConfigViewDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly configs: Pick<ConfigStore, 'watch' | 'findByKey' | 'getPaymaster' | 'getChain'>;
   readonly signers: Signers;
   /** Default 6 h. */
   readonly maxStalenessMs?: number;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly instruments: Pick<Instruments, 'configs' | 'configAge' | 'configsAhead' | 'openPaymasters'>;
   /** Called with every config that this replica sees, before it is served. Default: nothing is called. */
   readonly onSeen?: (seen: SeenConfig) => void;

@@ -14,6 +14,7 @@ const core = [
   'refusal.ts',
   'log.ts',
   'metrics.ts',
+  'ambient.ts',
   'settings.ts',
   'secrets.ts',
   'master-keys.ts',

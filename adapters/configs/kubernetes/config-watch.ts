@@ -1,9 +1,8 @@
+import type { Ambient } from '../../../core/ambient.js';
 import type { ChainConfig } from '../../../core/config/chain-config.js';
 import type { ConfigEvent, ConfigWatch, Deletion } from '../../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import type { Logger } from '../../../core/log.js';
-import type { Metrics } from '../../../core/metrics.js';
-import type { Clock } from '../../../core/units/time.js';
 import type { KubeObject } from '../../kube/objects.js';
 import { createReflector, type Reflector, type ReflectorTiming } from '../../kube/reflector.js';
 import type { KubeTransport } from '../../kube/transport.js';
@@ -16,13 +15,10 @@ import {
   type CompiledObject,
 } from './compiled-object.js';
 
-export type ConfigWatchDeps = {
+export type ConfigWatchDeps = Ambient & {
   readonly transport: KubeTransport;
   /** The system namespace: compiled objects live there and nowhere else. */
   readonly namespace: string;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly metrics: Metrics;
   readonly random: () => number;
   readonly timing?: Partial<ReflectorTiming>;
 };

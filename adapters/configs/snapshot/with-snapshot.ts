@@ -1,17 +1,12 @@
+import type { Ambient } from '../../../core/ambient.js';
 import type { ConfigEvent, ConfigStore, ConfigWatch } from '../../../core/config/config-store.js';
-import type { Logger } from '../../../core/log.js';
-import type { Metrics } from '../../../core/metrics.js';
-import type { Clock } from '../../../core/units/time.js';
 import { createSnapshotFile, type SnapshotFile } from './snapshot-file.js';
 import { deletionOf, idOf, isForgotten, type SnapshotEntry } from './snapshot-lines.js';
 
-export type SnapshotDeps = {
+export type SnapshotDeps = Ambient & {
   readonly configs: ConfigStore;
   /** Must survive a restart of this process; made when it does not exist. */
   readonly directory: string;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly metrics: Metrics;
   readonly timing?: Partial<SnapshotTiming>;
 };
 

@@ -1,8 +1,8 @@
 import { Agent } from 'undici';
-import type { Logger } from '../../../core/log.js';
+import type { Ambient } from '../../../core/ambient.js';
 import { parseDocument, type JsonDocument } from '../../../core/pricing/json-document.js';
 import { refused, type PriceFault, type RefusedPrice } from '../../../core/pricing/price-source.js';
-import type { Clock, EpochMs } from '../../../core/units/time.js';
+import type { EpochMs } from '../../../core/units/time.js';
 import { shareInFlight } from '../../share-in-flight.js';
 import { createHeaderFiles, HeadersUnusable } from './headers-file.js';
 import { basicAuth } from '../../basic-auth.js';
@@ -21,11 +21,9 @@ export type Documents = {
   stop(): Promise<void>;
 };
 
-export type DocumentsDeps = {
+export type DocumentsDeps = Pick<Ambient, 'clock' | 'log'> & {
   /** Directory of mounted header files. */
   readonly headersDirectory?: string;
-  readonly clock: Clock;
-  readonly log: Logger;
   /** Time for a read, including its body. Default 3000 ms. */
   readonly timeoutMs?: number;
 };

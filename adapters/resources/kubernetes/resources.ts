@@ -1,6 +1,5 @@
+import type { Ambient } from '../../../core/ambient.js';
 import { DomainError, invalidInput } from '../../../core/errors.js';
-import type { Logger } from '../../../core/log.js';
-import type { Metrics } from '../../../core/metrics.js';
 import { kindNames, type Kind, type Resources } from '../../../core/resources/kinds.js';
 import { apiVersion, formatKey, group, version, type ObjectKey } from '../../../core/meta/meta.js';
 import type {
@@ -16,14 +15,12 @@ import type { KubeTransport } from '../../kube/transport.js';
 import { toDomainError } from '../../kube/errors.js';
 import { createObjectSlimmer } from './slim-object.js';
 
-export type KubeResourceStoreDeps = {
+export type KubeResourceStoreDeps = Pick<Ambient, 'log' | 'metrics'> & {
   readonly transport: KubeTransport;
   /** Field manager of status writes. */
   readonly statusManager: string;
   /** Namespaced kinds are watched in this namespace only; absent watches all. */
   readonly watchNamespace?: string;
-  readonly log: Logger;
-  readonly metrics: Metrics;
   readonly now: () => number;
   readonly random: () => number;
   readonly timing?: Partial<ReflectorTiming>;
