@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { DomainError } from '../../core/errors.js';
-import { toDomainError } from './errors.js';
+import { given } from '../../core/units/given.js';
 import { isStatus } from './api-error.js';
+import { mapErrors, toDomainError } from './errors.js';
+import { readObject } from './reads.js';
 import type { KubeTransport } from './transport.js';
 
 export type ConfigMap = {
@@ -38,22 +40,10 @@ export function createNamedConfigMap(deps: {
   const collection = `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps`;
   const path = `${collection}/${name}`;
   const map: NamedConfigMap = {
-    async read() {
-      try {
-        return (await transport.request({ method: 'GET', path })) as ConfigMap;
-      } catch (error) {
-        if (isStatus(error, 404)) return undefined;
-        throw toDomainError(error, `ConfigMap ${name}`);
-      }
-    },
+    read: () => mapErrors(`ConfigMap ${name}`, () => readObject<ConfigMap>(transport, path)),
     async write(present, data) {
-      const version = present === undefined ? {} : { resourceVersion: present.metadata.resourceVersion };
-      const body = {
-        apiVersion: 'v1',
-        kind: 'ConfigMap',
-        metadata: { name, namespace, ...version },
-        data,
-      };
+      const version = given({ resourceVersion: present?.metadata.resourceVersion });
+      const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace, ...version }, data };
       try {
         await transport.request(
           present === undefined ? { method: 'POST', path: collection, body } : { method: 'PUT', path, body },

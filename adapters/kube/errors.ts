@@ -34,6 +34,15 @@ export function toDomainError(error: unknown, what: string): DomainError {
   }
 }
 
+/** What `run` answers; its Kubernetes failures as {@link toDomainError} maps them. */
+export async function mapErrors<T>(what: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw toDomainError(error, what);
+  }
+}
+
 function conflict(error: KubeApiError, what: string): DomainError {
   if (error.reason === 'AlreadyExists')
     return new DomainError('ALREADY_EXISTS', `${what} exists`, { cause: error });

@@ -1,8 +1,10 @@
 import type { Ambient } from '../../core/ambient.js';
+import { given } from '../../core/units/given.js';
 import type { Clock } from '../../core/units/time.js';
 import { KubeApiError, isStatus } from './api-error.js';
 import { pause } from '../pause.js';
 import { microTime } from './micro-time.js';
+import { readObject } from './reads.js';
 import type { KubeTransport } from './transport.js';
 
 /**
@@ -172,19 +174,8 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
       : { ...common, acquireTime: now, leaseTransitions: transitions + 1 };
   }
 
-  async function read(timeoutMs: number, signal?: AbortSignal): Promise<Lease | undefined> {
-    try {
-      const call = {
-        method: 'GET',
-        path: `${collection}/${name}`,
-        timeoutMs,
-        ...(signal === undefined ? {} : { signal }),
-      } as const;
-      return (await transport.request(call)) as Lease;
-    } catch (error) {
-      if (isStatus(error, 404)) return undefined;
-      throw error;
-    }
+  function read(timeoutMs: number, signal?: AbortSignal): Promise<Lease | undefined> {
+    return readObject(transport, `${collection}/${name}`, { timeoutMs, ...given({ signal }) });
   }
 
   async function create(timeoutMs: number): Promise<Lease> {
@@ -196,7 +187,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
 
   async function put(previous: Lease, spec: LeaseSpec, timeoutMs: number): Promise<Lease> {
     const { resourceVersion } = previous.metadata;
-    const metadata = { name, namespace, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+    const metadata = { name, namespace, ...given({ resourceVersion }) };
     return write('PUT', `${collection}/${name}`, { metadata, spec }, timeoutMs);
   }
 

@@ -10,7 +10,6 @@ import type { KubeObject } from './objects.js';
 import { ObjectCache, type CacheEvent } from './object-cache.js';
 import { createInstruments } from './reflector-metrics.js';
 import { compareVersions } from './resource-version.js';
-import { createVersionMark } from './version-mark.js';
 import { readWatch, type KubeChange } from './watch-stream.js';
 
 /**
@@ -35,8 +34,6 @@ export type Reflector<T extends KubeObject> = {
   /** When the server last sent an event, bookmark or list (EpochMs); 0 before the first. */
   lastHeardAt(): number;
   resourceVersion(): string | undefined;
-  /** True when the copy has reached `resourceVersion` within `timeoutMs`: read-your-writes. */
-  waitFor(resourceVersion: string, timeoutMs: number): Promise<boolean>;
   stop(): Promise<void>;
 };
 
@@ -90,7 +87,8 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
       log.error('an event handler threw', { kind, error: String(error) });
     }
   });
-  const mark = createVersionMark();
+  /** The resourceVersion that the copy has reached. */
+  let reached: string | undefined;
   const firstSync = Promise.withResolvers<void>();
 
   let lastHeard = 0;
@@ -106,9 +104,9 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
     while (!stopped.signal.aborted) {
       const startedAt = now();
       try {
-        const seen = mark.value();
+        const seen = reached;
         if (mayBeRewound && seen !== undefined) await checkRewound(seen);
-        const from = mark.value();
+        const from = reached;
         if (mustRelist !== undefined || from === undefined) await listAll(mustRelist ?? 'start');
         else await watchFrom(from);
         if (now() - startedAt > 120_000) backoff.reset();
@@ -153,7 +151,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
     mayBeRewound = false;
     if (compareVersions(present, version) >= 0) return;
     log.warn('the API server went back to an older state, listing again', { kind });
-    mark.forget();
+    reached = undefined;
     mustRelist = 'rewound';
   }
 
@@ -174,7 +172,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
   async function listPages(): Promise<void> {
     // Not older than what was seen, so that a lagging replica cannot turn time back. Without a version once the server
     // says that it will never reach it: that means a restored etcd.
-    let minimum = mark.value();
+    let minimum = reached;
     for (;;) {
       try {
         const objects = new Map<string, T>();
@@ -248,14 +246,14 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
   function apply(change: KubeChange): void {
     if (change.type === 'BOOKMARK') {
       instruments.bookmarks.inc();
-      reached(change.resourceVersion);
+      reach(change.resourceVersion);
       return;
     }
     const object = options.transform(change.object);
     if (change.type === 'DELETED') cache.remove(object);
     else cache.put(object);
     instruments.objects.set(cache.size);
-    reached(object.metadata.resourceVersion);
+    reach(object.metadata.resourceVersion);
   }
 
   function replace(objects: ReadonlyMap<string, T>, version: string): void {
@@ -263,17 +261,17 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
     instruments.objects.set(cache.size);
     heard();
     mustRelist = undefined;
-    reached(version);
+    reach(version);
     if (isSynced) return;
     isSynced = true;
     instruments.synced.set(1);
     firstSync.resolve();
   }
 
-  function reached(version: string): void {
+  function reach(version: string): void {
     const numeric = Number(version);
     if (Number.isFinite(numeric)) instruments.version.set(numeric);
-    mark.reach(version);
+    reached = version;
   }
 
   function heard(): void {
@@ -298,7 +296,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
    * difference.
    */
   async function audit(): Promise<void> {
-    const version = mark.value();
+    const version = reached;
     if (!isSynced || version === undefined) return;
     const ours = new Map(cache.entries().map(([key, object]) => [key, revisionOf(object)]));
     const theirs = await collection.revisionsAt(version);
@@ -324,8 +322,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
     get: (key) => cache.get(key),
     list: () => cache.values(),
     lastHeardAt: () => lastHeard,
-    resourceVersion: () => mark.value(),
-    waitFor: (version, timeoutMs) => mark.waitFor(version, timeoutMs),
+    resourceVersion: () => reached,
     async stop() {
       stopped.abort();
       await loop;

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TenantAccess } from '../../core/tenant-access.js';
-import { toDomainError } from './errors.js';
+import { given } from '../../core/units/given.js';
 import { isStatus } from './api-error.js';
-import type { KubeList } from './objects.js';
+import { mapErrors } from './errors.js';
+import { readList, readObject } from './reads.js';
 import type { KubeTransport } from './transport.js';
 
 /** One RoleBinding in each organisation's namespace: the ClusterRole and the account that gets it. */
@@ -66,13 +67,8 @@ function createBindings(
   const pathOf = (namespace: string): string => `${collectionOf(namespace)}/${bindingName}`;
   const bindingIn = (namespace: string): string => `RoleBinding ${namespace}/${bindingName}`;
 
-  async function read(namespace: string): Promise<RoleBinding | undefined> {
-    try {
-      return (await transport.request({ method: 'GET', path: pathOf(namespace) })) as RoleBinding;
-    } catch (error) {
-      if (isStatus(error, 404)) return undefined;
-      throw error;
-    }
+  function read(namespace: string): Promise<RoleBinding | undefined> {
+    return readObject(transport, pathOf(namespace));
   }
 
   function bodyFor(namespace: string, resourceVersion?: string) {
@@ -80,7 +76,7 @@ function createBindings(
       name: bindingName,
       namespace,
       labels: { [managedBy]: operator },
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      ...given({ resourceVersion }),
     };
     return { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding', metadata, roleRef, subjects };
   }
@@ -133,41 +129,21 @@ function createBindings(
   }
 
   async function granted(): Promise<readonly string[]> {
-    const found: string[] = [];
-    let next: string | undefined;
-    do {
-      const page = (await transport.request({
-        method: 'GET',
-        path: allBindings,
-        query: {
-          // By name, because the operator may list only these and not everybody's bindings.
-          fieldSelector: `metadata.name=${bindingName}`,
-          labelSelector: `${managedBy}=${operator}`,
-          limit: '500',
-          ...(next === undefined ? {} : { continue: next }),
-        },
-      })) as KubeList<RoleBinding>;
-      // A binding to another role belongs to another installation.
-      for (const { metadata, roleRef: bound } of page.items)
-        if (isDeepStrictEqual(bound, roleRef)) found.push(metadata.namespace);
-      next = page.metadata.continue || undefined;
-    } while (next !== undefined);
-    return found;
+    const found = await readList<RoleBinding>(transport, allBindings, {
+      // By name, because the operator may list only these and not everybody's bindings.
+      fieldSelector: `metadata.name=${bindingName}`,
+      labelSelector: `${managedBy}=${operator}`,
+    });
+    // A binding to another role belongs to another installation.
+    const ours = found.filter((binding) => isDeepStrictEqual(binding.roleRef, roleRef));
+    return ours.map(({ metadata }) => metadata.namespace);
   }
 
   return {
-    grant: (namespace) => mapped(bindingIn(namespace), () => grant(namespace)),
-    revoke: (namespace) => mapped(bindingIn(namespace), () => revoke(namespace)),
-    granted: () => mapped(`RoleBindings ${bindingName}`, granted),
+    grant: (namespace) => mapErrors(bindingIn(namespace), () => grant(namespace)),
+    revoke: (namespace) => mapErrors(bindingIn(namespace), () => revoke(namespace)),
+    granted: () => mapErrors(`RoleBindings ${bindingName}`, granted),
   };
-}
-
-async function mapped<T>(what: string, run: () => Promise<T>): Promise<T> {
-  try {
-    return await run();
-  } catch (error) {
-    throw toDomainError(error, what);
-  }
 }
 
 function isOurs({ metadata }: RoleBinding): boolean {

@@ -2,9 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { DomainError } from '../../core/errors.js';
 import { apiVersion } from '../../core/meta/meta.js';
 import type { ConnectionSecrets } from '../../core/secrets.js';
+import { given } from '../../core/units/given.js';
 import { isStatus } from '../kube/api-error.js';
 import type { KubeTransport } from '../kube/transport.js';
 import { toDomainError } from '../kube/errors.js';
+import { readObject } from '../kube/reads.js';
 
 type Secret = {
   readonly metadata: {
@@ -24,15 +26,6 @@ export function createKubeConnectionSecrets({
 }: {
   readonly transport: Pick<KubeTransport, 'request'>;
 }): ConnectionSecrets {
-  async function read(path: string): Promise<Secret | undefined> {
-    try {
-      return (await transport.request({ method: 'GET', path })) as Secret;
-    } catch (error) {
-      if (isStatus(error, 404)) return undefined;
-      throw error;
-    }
-  }
-
   async function write({
     namespace,
     name,
@@ -51,7 +44,7 @@ export function createKubeConnectionSecrets({
       metadata: {
         name,
         namespace,
-        ...(resourceVersion === undefined ? {} : { resourceVersion }),
+        ...given({ resourceVersion }),
         labels: { 'app.kubernetes.io/managed-by': 'paymaster-operator' },
         ownerReferences: [
           { apiVersion, kind: 'Paymaster', name: owner.name, uid: owner.uid, controller: true },
@@ -60,7 +53,7 @@ export function createKubeConnectionSecrets({
       data: encoded,
     });
     const query = { fieldManager: 'paymaster-operator' };
-    const present = await read(path);
+    const present = await readObject<Secret>(transport, path);
     if (present === undefined) {
       await transport.request({ method: 'POST', path: collection, query, body: body() });
       return 'written';

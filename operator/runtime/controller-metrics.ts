@@ -14,37 +14,26 @@ const results = ['success', 'requeue_after', 'requeue', 'error'] as const;
 /** Names and labels are controller-runtime's, so that existing dashboards and alerts read them. */
 export function createControllerInstruments(metrics: Metrics): ControllerInstruments {
   const labels = ['controller'] as const;
+  const counter = (name: string, help: string) => metrics.counter({ name, help, labels });
+  const gauge = (name: string, help: string) => metrics.gauge({ name, help, labels });
   const total = metrics.counter<'controller' | 'result'>({
     name: 'controller_runtime_reconcile_total',
     help: 'Reconciles by result',
     labels: ['controller', 'result'],
   });
-  const errors = metrics.counter({
-    name: 'controller_runtime_reconcile_errors_total',
-    help: 'Reconciles that failed',
-    labels,
-  });
-  const terminal = metrics.counter({
-    name: 'controller_runtime_terminal_reconcile_errors_total',
-    help: 'Reconciles that failed and are not tried again',
-    labels,
-  });
+  const errors = counter('controller_runtime_reconcile_errors_total', 'Reconciles that failed');
+  const terminal = counter(
+    'controller_runtime_terminal_reconcile_errors_total',
+    'Reconciles that failed and are not tried again',
+  );
   const time = metrics.histogram({
     name: 'controller_runtime_reconcile_time_seconds',
     help: 'Time of a reconcile',
     labels,
     buckets: [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 10, 60],
   });
-  const most = metrics.gauge({
-    name: 'controller_runtime_max_concurrent_reconciles',
-    help: 'Workers of a controller',
-    labels,
-  });
-  const active = metrics.gauge({
-    name: 'controller_runtime_active_workers',
-    help: 'Workers that work on a key',
-    labels,
-  });
+  const most = gauge('controller_runtime_max_concurrent_reconciles', 'Workers of a controller');
+  const active = gauge('controller_runtime_active_workers', 'Workers that work on a key');
   return {
     forController(controller, workers) {
       let working = 0;

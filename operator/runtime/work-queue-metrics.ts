@@ -1,4 +1,4 @@
-import type { Gauge, Metrics } from '../../core/metrics.js';
+import type { Metrics } from '../../core/metrics.js';
 import type { Clock } from '../../core/units/time.js';
 
 /** Metrics of a work queue; names and labels are client-go's, so that existing dashboards read them. */
@@ -15,29 +15,14 @@ const buckets = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 10, 60];
 
 export function createQueueInstruments(metrics: Metrics, clock: Clock): QueueInstruments {
   const labels = ['name'] as const;
-  const depth: Gauge<'name'> = metrics.gauge({
-    name: 'workqueue_depth',
-    help: 'Keys that wait for work',
-    labels,
-  });
+  const histogram = (name: string, help: string) => metrics.histogram({ name, help, labels, buckets });
+  const depth = metrics.gauge({ name: 'workqueue_depth', help: 'Keys that wait for work', labels });
   const adds = metrics.counter({ name: 'workqueue_adds_total', help: 'Keys added', labels });
-  const retries = metrics.counter({
-    name: 'workqueue_retries_total',
-    help: 'Keys added after a failure',
-    labels,
-  });
-  const queued = metrics.histogram({
-    name: 'workqueue_queue_duration_seconds',
-    help: 'Time from being added to being worked on',
-    labels,
-    buckets,
-  });
-  const worked = metrics.histogram({
-    name: 'workqueue_work_duration_seconds',
-    help: 'Time of work on a key',
-    labels,
-    buckets,
-  });
+  const retried = { name: 'workqueue_retries_total', help: 'Keys added after a failure', labels };
+  const retries = metrics.counter(retried);
+  const queued = histogram('workqueue_queue_duration_seconds', 'Time from being added to being worked on');
+  const worked = histogram('workqueue_work_duration_seconds', 'Time of work on a key');
+
   return {
     forQueue(name) {
       const addedAt = new Map<string, number>();

@@ -341,23 +341,6 @@ test('a handler that throws is counted and stops nothing', async () => {
   expect(await counted('informer_handler_errors_total{kind="Thing"} 2')).toBe(true);
 });
 
-describe('reading one’s own writes', () => {
-  test('waits for a version that has not arrived yet', async () => {
-    follow();
-    await converged();
-    const waiting = reflector.waitFor(String(api.version() + 1), 5_000);
-    api.put('a');
-    expect(await waiting).toBe(true);
-    expect(reflector.get('test/a')).toBeDefined();
-  });
-
-  test('gives up at the deadline', async () => {
-    follow();
-    await converged();
-    expect(await reflector.waitFor('999999', 20)).toBe(false);
-  });
-});
-
 describe('the audit', () => {
   test('finds a copy that differs, counts it and lists again', async () => {
     api.put('a');

@@ -5,8 +5,9 @@ import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { buryChain, buryPaymaster } from '../../../core/config/tombstone.js';
 import { DomainError } from '../../../core/errors.js';
 import { apiVersion, group } from '../../../core/meta/meta.js';
-import type { KubeList } from '../../kube/objects.js';
-import { toDomainError } from '../../kube/errors.js';
+import { given } from '../../../core/units/given.js';
+import { mapErrors } from '../../kube/errors.js';
+import { readList, readObject } from '../../kube/reads.js';
 import {
   chainName,
   checkContracts,
@@ -43,25 +44,8 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
   const watches = createConfigWatches(deps);
   const revisions = new WeakMap<object, Revision>();
 
-  async function call<T>(what: string, run: () => Promise<unknown>): Promise<T> {
-    try {
-      return (await run()) as T;
-    } catch (error) {
-      throw toDomainError(error, what);
-    }
-  }
-
-  async function read(kind: CompiledKind, name: string): Promise<CompiledObject | undefined> {
-    try {
-      return (await transport.request({
-        method: 'GET',
-        path: pathOf(namespace, kind, name),
-      })) as CompiledObject;
-    } catch (error) {
-      const mapped = toDomainError(error, `${kind} ${name}`);
-      if (mapped.code === 'NOT_FOUND') return undefined;
-      throw mapped;
-    }
+  function read(kind: CompiledKind, name: string): Promise<CompiledObject | undefined> {
+    return mapErrors(`${kind} ${name}`, () => readObject(transport, pathOf(namespace, kind, name)));
   }
 
   async function readRevision(kind: CompiledKind, name: string): Promise<Revision | undefined> {
@@ -119,7 +103,7 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
         spec: { hash, ...(kind === 'PaymasterConfig' ? { keyHashes } : {}), config: text },
       };
       try {
-        await call(`${kind} ${name}`, () =>
+        await mapErrors(`${kind} ${name}`, () =>
           stored === undefined
             ? transport.request({ method: 'POST', path: pathOf(namespace, kind), query: strict, body })
             : transport.request({ method: 'PUT', path: pathOf(namespace, kind, name), query: strict, body }),
@@ -156,7 +140,7 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
   /** Deletes exactly this version of an object. */
   async function take(kind: CompiledKind, { metadata }: CompiledObject): Promise<void> {
     const { name, uid, resourceVersion } = metadata;
-    await call(`${kind} ${name}`, () =>
+    await mapErrors(`${kind} ${name}`, () =>
       transport.request({
         method: 'DELETE',
         path: pathOf(namespace, kind, name),
@@ -189,22 +173,10 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
     });
   }
 
-  async function objects(kind: CompiledKind, labelSelector?: string): Promise<readonly CompiledObject[]> {
-    const found: CompiledObject[] = [];
-    let next: string | undefined;
-    do {
-      const query: Record<string, string> = {
-        limit: '500',
-        ...(labelSelector === undefined ? {} : { labelSelector }),
-        ...(next === undefined ? {} : { continue: next }),
-      };
-      const page = await call<KubeList<CompiledObject>>(`${kind} list`, () =>
-        transport.request({ method: 'GET', path: pathOf(namespace, kind), query }),
-      );
-      found.push(...page.items);
-      next = page.metadata.continue || undefined;
-    } while (next !== undefined);
-    return found;
+  function objects(kind: CompiledKind, labelSelector?: string): Promise<readonly CompiledObject[]> {
+    return mapErrors(`${kind} list`, () =>
+      readList(transport, pathOf(namespace, kind), given({ labelSelector })),
+    );
   }
 
   async function getLive<C extends Compiled>(

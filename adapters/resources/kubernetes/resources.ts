@@ -4,23 +4,22 @@ import { kindNames, type Kind, type Resources } from '../../../core/resources/ki
 import { apiVersion, formatKey, group, version, type ObjectKey } from '../../../core/meta/meta.js';
 import type {
   ApplyRequest,
-  ListOptions,
   ResourceStore,
   Watch,
   WatchEvent,
 } from '../../../core/resources/resource-store.js';
+import { given } from '../../../core/units/given.js';
 import { createReflector, type ReflectorTiming } from '../../kube/reflector.js';
-import type { KubeList, KubeObject } from '../../kube/objects.js';
+import type { KubeObject } from '../../kube/objects.js';
 import type { KubeTransport } from '../../kube/transport.js';
-import { toDomainError } from '../../kube/errors.js';
+import { mapErrors, toDomainError } from '../../kube/errors.js';
+import { readList, readObject } from '../../kube/reads.js';
 import { createObjectSlimmer } from './slim-object.js';
 
 export type KubeResourceStoreDeps = Pick<Ambient, 'log' | 'metrics'> & {
   readonly transport: KubeTransport;
   /** Field manager of status writes. */
   readonly statusManager: string;
-  /** Namespaced kinds are watched in this namespace only; absent watches all. */
-  readonly watchNamespace?: string;
   readonly now: () => number;
   readonly random: () => number;
   readonly timing?: Partial<ReflectorTiming>;
@@ -39,16 +38,8 @@ export function createKubeResourceStore(
   const watches = new Set<{ stop(): Promise<void> }>();
   const slim = createObjectSlimmer();
 
-  async function call<T>(what: string, run: () => Promise<unknown>): Promise<T> {
-    try {
-      return (await run()) as T;
-    } catch (error) {
-      throw toDomainError(error, what);
-    }
-  }
-
   async function apply<K extends Kind>(request: ApplyRequest<K>): Promise<Resources[K]> {
-    const { kind, key } = request;
+    const { kind, key, labels, annotations } = request;
     checkNamespace(kind, key);
     const resourceVersion = request.create === true ? '1' : request.version;
     const uid = request.version === undefined ? undefined : await uidAt(kind, key, request.version);
@@ -57,11 +48,7 @@ export function createKubeResourceStore(
       kind,
       metadata: {
         name: key.name,
-        ...(key.namespace === undefined ? {} : { namespace: key.namespace }),
-        ...(resourceVersion === undefined ? {} : { resourceVersion }),
-        ...(uid === undefined ? {} : { uid }),
-        ...(request.labels === undefined ? {} : { labels: request.labels }),
-        ...(request.annotations === undefined ? {} : { annotations: request.annotations }),
+        ...given({ namespace: key.namespace, resourceVersion, uid, labels, annotations }),
       },
       spec: request.spec,
     };
@@ -90,64 +77,36 @@ export function createKubeResourceStore(
    */
   async function uidAt(kind: Kind, key: ObjectKey, resourceVersion: string): Promise<string> {
     const what = describe(kind, key);
-    const current = await call<KubeObject>(what, () =>
+    const current = (await mapErrors(what, () =>
       transport.request({ method: 'GET', path: objectPath(kind, key) }),
-    );
+    )) as KubeObject;
     if (current.metadata.resourceVersion === resourceVersion) return current.metadata.uid;
     throw new DomainError('WRITE_CONFLICT', `${what} was changed meanwhile`);
   }
 
   return {
-    async get<K extends Kind>(kind: K, key: ObjectKey) {
-      try {
-        return (await transport.request({ method: 'GET', path: objectPath(kind, key) })) as Resources[K];
-      } catch (error) {
-        const mapped = toDomainError(error, describe(kind, key));
-        if (mapped.code === 'NOT_FOUND') return undefined;
-        throw mapped;
-      }
-    },
+    get: (kind, key) => mapErrors(describe(kind, key), () => readObject(transport, objectPath(kind, key))),
 
-    async list<K extends Kind>(kind: K, options: ListOptions = {}) {
+    list(kind, options = {}) {
       const fields = Object.entries(options.fields ?? {});
       const fieldSelector = fields.map(([path, value]) => `${path}=${escapeSelector(value)}`).join(',');
-      const items: Resources[K][] = [];
-      let next: string | undefined;
-      do {
-        const page = await call<KubeList<Resources[K]>>(`${kind} list`, () =>
-          transport.request({
-            method: 'GET',
-            path: collectionPath(kind, options.namespace),
-            query: {
-              limit: '500',
-              ...(fieldSelector === '' ? {} : { fieldSelector }),
-              ...(next === undefined ? {} : { continue: next }),
-            },
-          }),
-        );
-        items.push(...page.items);
-        next = page.metadata.continue || undefined;
-      } while (next !== undefined);
-      return items;
+      const path = collectionPath(kind, options.namespace);
+      return mapErrors(`${kind} list`, () =>
+        readList(transport, path, fieldSelector === '' ? {} : { fieldSelector }),
+      );
     },
 
     apply,
 
-    async delete(kind, key, options = {}) {
-      await call(describe(kind, key), () =>
-        transport.request({
-          method: 'DELETE',
-          path: objectPath(kind, key),
-          ...(options.version === undefined
-            ? {}
-            : {
-                body: {
-                  apiVersion: 'v1',
-                  kind: 'DeleteOptions',
-                  preconditions: { resourceVersion: options.version },
-                },
-              }),
-        }),
+    async delete(kind, key, { version: resourceVersion } = {}) {
+      const body = resourceVersion && {
+        apiVersion: 'v1',
+        kind: 'DeleteOptions',
+        preconditions: { resourceVersion },
+      };
+      const path = objectPath(kind, key);
+      await mapErrors(describe(kind, key), () =>
+        transport.request({ method: 'DELETE', path, ...given({ body }) }),
       );
     },
 
@@ -162,13 +121,12 @@ export function createKubeResourceStore(
         kind,
         metadata: {
           name: key.name,
-          ...(key.namespace === undefined ? {} : { namespace: key.namespace }),
-          ...(options.version === undefined ? {} : { resourceVersion: options.version }),
+          ...given({ namespace: key.namespace, resourceVersion: options.version }),
         },
         status,
       };
       // Forced: status has one author, and fields that an older release wrote must not stop a newer one.
-      return call<Resources[K]>(describe(kind, key), () =>
+      const written = await mapErrors(describe(kind, key), () =>
         transport.request({
           method: 'PATCH',
           path: `${objectPath(kind, key)}/status`,
@@ -177,13 +135,13 @@ export function createKubeResourceStore(
           contentType: 'application/apply-patch+yaml',
         }),
       );
+      return written as Resources[K];
     },
 
     watch<K extends Kind>(kind: K, handler: (event: WatchEvent<K>) => void): Watch {
-      const namespace = kindNames[kind].scope === 'Namespaced' ? deps.watchNamespace : undefined;
       const reflector = createReflector<Resources[K] & KubeObject>({
         transport,
-        path: collectionPath(kind, namespace),
+        path: collectionPath(kind, undefined),
         kind,
         transform: (object) => slim(object) as Resources[K] & KubeObject,
         onEvent: handler,
@@ -191,7 +149,7 @@ export function createKubeResourceStore(
         metrics: deps.metrics,
         now: deps.now,
         random: deps.random,
-        ...(deps.timing === undefined ? {} : { timing: deps.timing }),
+        ...given({ timing: deps.timing }),
       });
       watches.add(reflector);
       reflector.start();

@@ -1,0 +1,37 @@
+import { given } from '../../core/units/given.js';
+import { isStatus } from './api-error.js';
+import type { KubeList } from './objects.js';
+import type { KubeRequest, KubeTransport } from './transport.js';
+
+const pageSize = '500';
+
+/** The object at a path; undefined where there is none. Any other failure is thrown as it came. */
+export async function readObject<T>(
+  transport: Pick<KubeTransport, 'request'>,
+  path: string,
+  options: Pick<KubeRequest, 'signal' | 'timeoutMs'> = {},
+): Promise<T | undefined> {
+  try {
+    return (await transport.request({ method: 'GET', path, ...options })) as T;
+  } catch (error) {
+    if (isStatus(error, 404)) return undefined;
+    throw error;
+  }
+}
+
+/** All items of a list, read in pages. */
+export async function readList<T>(
+  transport: Pick<KubeTransport, 'request'>,
+  path: string,
+  selectors: Readonly<Record<string, string>> = {},
+): Promise<readonly T[]> {
+  const items: T[] = [];
+  let next: string | undefined;
+  do {
+    const query = { limit: pageSize, ...selectors, ...given({ continue: next }) };
+    const page = (await transport.request({ method: 'GET', path, query })) as KubeList<T>;
+    items.push(...page.items);
+    next = page.metadata.continue || undefined;
+  } while (next !== undefined);
+  return items;
+}
