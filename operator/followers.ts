@@ -1,4 +1,4 @@
-import type { Timers } from './runtime/timers.js';
+import type { Timers } from '../adapters/timers.js';
 
 /** Works off thousands of keys, a few at a time: the object that they all follow shows the change already. */
 export type Followers = { add(keys: readonly string[]): void; stop(): void };

@@ -11,7 +11,7 @@ import {
 import { finding, type Finding } from '../core/meta/conditions.js';
 import type { MasterKeys } from '../core/secrets.js';
 import type { EpochMs } from '../core/units/time.js';
-import type { Timers } from './runtime/timers.js';
+import type { Timers } from '../adapters/timers.js';
 
 /** Master keys that may change while the operator runs. */
 export type KeySource = {

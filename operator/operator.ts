@@ -1,3 +1,4 @@
+import { given } from '../core/units/given.js';
 import type { Ambient } from '../core/ambient.js';
 import type { Chains } from '../core/chain/chains.js';
 import type { ConfigStore } from '../core/config/config-store.js';
@@ -35,7 +36,7 @@ import { createPaymasterReconciler } from './reconcilers/paymaster.js';
 import { createStatusWriter } from './reconcilers/status.js';
 import { createRoots } from './roots.js';
 import { alwaysLeader, type Leader } from './runtime/leader.js';
-import { systemTimers, type Timers } from './runtime/timers.js';
+import { systemTimers, type Timers } from '../adapters/timers.js';
 import { whileLeading } from './runtime/while-leading.js';
 import { sweep, sweepGrants } from './sweep.js';
 import { createSweeper } from './sweeper.js';
@@ -91,6 +92,8 @@ export type Operator = {
 export function createOperator(deps: OperatorDeps): Operator {
   const { clock, log, metrics, signers } = deps;
   const timers = deps.timers ?? systemTimers;
+  const polling = { timers, log };
+  const asking = { ...polling, chains: deps.chains, clock };
   const leader = deps.leader ?? alwaysLeader();
   const webhookRules = deps.webhookRules ?? {};
   const configs = whileLeading(leader, deps.configs);
@@ -119,13 +122,14 @@ export function createOperator(deps: OperatorDeps): Operator {
   const connectionSecrets = createConnectionSecretWriter({ ...deps, masterKeys, secrets });
   const addChain = (chainId: number): void =>
     roots.add({ paymasters: [], chains: [String(chainId)], organisations: [] });
+  const lookAt = (chainId: number): void => {
+    platform.look(chainId);
+    addChain(chainId);
+  };
   const facts = createChainFacts({
-    chains: deps.chains,
+    ...asking,
     layouts,
     signers,
-    clock,
-    timers,
-    log,
     onChange({ chainId, isChainChanged, paymasters }) {
       platform.look(chainId);
       // There may be thousands, when a fleet is asked about for the first time: the statuses follow at a bounded rate.
@@ -134,50 +138,36 @@ export function createOperator(deps: OperatorDeps): Operator {
     },
   });
   const prices = createPriceFacts({
-    chains: deps.chains,
+    ...asking,
     headersDirectory: deps.priceHeadersDirectory,
-    clock,
-    timers,
-    log,
-    onChange(chainId) {
-      platform.look(chainId);
-      addChain(chainId);
-    },
+    onChange: lookAt,
   });
-  const dataFees = createDataFeeFacts({ chains: deps.chains, clock, timers, log, onChange: addChain });
+  const dataFees = createDataFeeFacts({ ...asking, onChange: addChain });
   const losses =
     deps.tokenLosses &&
     createLossFacts({
+      ...polling,
       reports: deps.tokenLosses,
       clock,
-      timers,
-      log,
-      onChange: addChain,
+      onChange: (chainIds) => chainIds.forEach(addChain),
     });
   const usage =
     deps.usageEpochs &&
     createUsageFacts({
+      ...polling,
       epochs: deps.usageEpochs,
-      timers,
-      log,
-      onChange(chainId) {
-        platform.look(chainId);
-        addChain(chainId);
-      },
+      onChange: (chainIds) => chainIds.forEach(lookAt),
     });
   const serving =
     deps.servingReports &&
     createServingFacts({
+      ...polling,
       reports: deps.servingReports,
-      timers,
-      log,
-      onChange: (policyIds) =>
-        followers.add(
-          cache.all('PaymasterPolicy').flatMap((policy) => {
-            const { policyId } = policy.status ?? {};
-            return policyId !== undefined && policyIds.has(policyId) ? [ownerOf(policy)] : [];
-          }),
-        ),
+      onChange(policyIds) {
+        const changed = new Set(policyIds);
+        const policies = cache.all('PaymasterPolicy');
+        followers.add(policies.filter(({ status }) => changed.has(status?.policyId ?? '')).map(ownerOf));
+      },
     });
   const followers = createFollowers({
     timers,
@@ -242,7 +232,7 @@ export function createOperator(deps: OperatorDeps): Operator {
         cache,
         statuses,
         clock,
-        ...(tenantAccess === undefined ? {} : { tenantAccess }),
+        ...given({ tenantAccess }),
       }),
     },
     clock,

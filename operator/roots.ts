@@ -3,7 +3,7 @@ import type { Keys } from './reconcilers/mapping.js';
 import { createControllerInstruments } from './runtime/controller-metrics.js';
 import { createController, type Reconcile } from './runtime/controller.js';
 import { createRateLimiter } from './runtime/rate-limiter.js';
-import type { Timers } from './runtime/timers.js';
+import type { Timers } from '../adapters/timers.js';
 import { createQueueInstruments } from './runtime/work-queue-metrics.js';
 import { createWorkQueue } from './runtime/work-queue.js';
 

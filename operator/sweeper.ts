@@ -1,6 +1,6 @@
 import type { Logger } from '../core/log.js';
 import type { Keys } from './reconcilers/mapping.js';
-import type { Timers } from './runtime/timers.js';
+import type { Timers } from '../adapters/timers.js';
 
 /** How often the operator looks for compiled objects and grants whose source was deleted while no operator ran. */
 const sweepMs = 10 * 60 * 1000;

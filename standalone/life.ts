@@ -1,6 +1,6 @@
 import { kinds, type AnyResource } from '../core/resources/kinds.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
-import type { Timers } from '../operator/runtime/timers.js';
+import type { Timers } from '../adapters/timers.js';
 import type { Console } from './console.js';
 import { formatStates, stateOf, type ResourceState } from './resource-state.js';
 

@@ -18,7 +18,7 @@ import { createMemoryTokenLossReports } from '../core/policy/token-loss-reports.
 import type { ResourceStore } from '../core/resources/resource-store.js';
 import { systemClock } from '../core/units/time.js';
 import { createOperator } from '../operator/operator.js';
-import { systemTimers } from '../operator/runtime/timers.js';
+import { systemTimers } from '../adapters/timers.js';
 import { newAuthToken } from '../server/dashboard/new-auth-token.js';
 import { createRecentRefusals } from '../server/ops/recent-refusals.js';
 import { createServer } from '../server/server.js';

@@ -5,6 +5,7 @@ import type { DataFeeReading, DataFees } from '../../core/chain/data-fee/data-fe
 import type { DataFeeSpec } from '../../core/chain/data-fee/spec.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { isDomainError } from '../../core/errors.js';
+import { systemTimers, type Timers } from '../timers.js';
 import { createDataFeeInstruments, type DataFeeOutcome } from './instruments.js';
 import { OracleUnsupported, type DataFeeOracle } from './oracle.js';
 import { dataFeeOracles } from './oracles.js';
@@ -18,7 +19,7 @@ export type DataFeesDeps = Ambient & {
   /** Pause between two readings. Default 10 s: layer 1 makes a block every 12 s. */
   readonly refreshMs?: number;
   /** Default: system timers. */
-  readonly timers?: { after(ms: number, action: () => void): () => void };
+  readonly timers?: Timers;
 };
 
 export type FollowedChain = Pick<ChainConfig, 'chainId' | 'rpc' | 'dataFee'>;
@@ -47,13 +48,6 @@ type Entry = {
   fault: DataFeeFault | undefined;
   askedAt: number | undefined;
   isAsked: boolean;
-};
-
-const systemTimers: NonNullable<DataFeesDeps['timers']> = {
-  after(ms, action) {
-    const timer = setTimeout(action, ms);
-    return () => clearTimeout(timer);
-  },
 };
 
 /**

@@ -1,3 +1,4 @@
+import { systemTimers, type Timers } from '../timers.js';
 import type { Ambient } from '../../core/ambient.js';
 import type { Chain } from '../../core/chain/chain.js';
 import type { Chains } from '../../core/chain/chains.js';
@@ -24,19 +25,7 @@ export type PricesDeps = Ambient & {
   readonly onChange?: (token: FeeTokenSpec) => void;
   readonly timing?: Partial<PriceTiming>;
   /** Default: system timers. */
-  readonly timers?: PriceTimers;
-};
-
-export type PriceTimers = {
-  /** Runs `action` once after `ms` milliseconds; the returned function cancels it. */
-  after(ms: number, action: () => void): () => void;
-};
-
-const systemTimers: PriceTimers = {
-  after(ms, action) {
-    const timer = setTimeout(action, ms);
-    return () => clearTimeout(timer);
-  },
+  readonly timers?: Timers;
 };
 
 export type PriceTiming = {

@@ -6,7 +6,7 @@ import type { Layout, LayoutId } from '../../core/paymaster/layout.js';
 import type { Signers } from '../../core/paymaster/signer.js';
 import type { Address } from '../../core/units/address.js';
 import { plusMs, type EpochMs } from '../../core/units/time.js';
-import type { Timers } from '../runtime/timers.js';
+import type { Timers } from '../../adapters/timers.js';
 import {
   codeKey,
   fundingKey,

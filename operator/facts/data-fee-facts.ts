@@ -3,7 +3,7 @@ import { createDataFees, type DataFeeFault, type FollowedChain } from '../../ada
 import type { Chains } from '../../core/chain/chains.js';
 import { dataFeeKinds } from '../../core/chain/data-fee/kinds.js';
 import { noMetrics } from '../../core/metrics.js';
-import type { Timers } from '../runtime/timers.js';
+import type { Timers } from '../../adapters/timers.js';
 
 /**
  * Whether the data fees of chains can be read, as far as this process can tell: the rpc role follows them by itself.

@@ -34,6 +34,16 @@ export const unknownProfile: ProfileFacts = {
   tokens: 'Unknown',
 };
 
+/** Whether nothing of the profile is wrong or unknown, apart from payments in tokens. */
+export function isGoodProfile({ code, entryPoint, hash, signer }: ProfileFacts): boolean {
+  return (
+    code === 'CodePresent' &&
+    entryPoint === 'EntryPointMatches' &&
+    hash === 'HashMatches' &&
+    signer === 'Authorized'
+  );
+}
+
 /** A deposit: of a funding wallet inside a contract, or of the contract itself, if it has one deposit for all. */
 export type FundingQuestion = { readonly profile: ProfileConfig; readonly wallet?: Address };
 

@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
 import { finding, type Finding } from '../../core/meta/conditions.js';
 import type { Clock } from '../../core/units/time.js';
-import type { Timers } from '../runtime/timers.js';
+import type { Timers } from '../../adapters/timers.js';
 import type { ChainFacts } from './chain-facts.js';
-import { profileKey, unknownProfile, type ProfileFacts } from './facts.js';
+import { isGoodProfile, profileKey, unknownProfile, type ProfileFacts } from './facts.js';
 import { dueInMs, settle, type Judge, type Steady } from './steady.js';
 import type { UsageFacts } from './usage-facts.js';
 
@@ -141,7 +141,7 @@ export function createPlatformView(deps: PlatformViewDeps): PlatformView {
 
 const blockers: Judge<Blocker> = { isSame: (a, b) => a === b, isGood: (blocker) => blocker === undefined };
 const unpricedTokens: Judge<string> = { isSame: (a, b) => a === b, isGood: (names) => names === '' };
-const profiles: Judge<ProfileFacts> = { isSame: isDeepStrictEqual, isGood };
+const profiles: Judge<ProfileFacts> = { isSame: isDeepStrictEqual, isGood: isGoodProfile };
 
 /** The first answer to a question that was open is shown at once. */
 function settleFacts(steady: Steady<ProfileFacts>, seen: ProfileFacts, now: ReturnType<Clock['now']>) {
@@ -152,13 +152,4 @@ function settleFacts(steady: Steady<ProfileFacts>, seen: ProfileFacts, now: Retu
 
 function isOpen({ code, entryPoint, hash, signer }: ProfileFacts): boolean {
   return [code, entryPoint, hash, signer].includes('Unknown') && code !== 'NoCode';
-}
-
-function isGood({ code, entryPoint, hash, signer }: ProfileFacts): boolean {
-  return (
-    code === 'CodePresent' &&
-    entryPoint === 'EntryPointMatches' &&
-    hash === 'HashMatches' &&
-    signer === 'Authorized'
-  );
 }

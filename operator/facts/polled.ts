@@ -1,22 +1,24 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../../core/log.js';
-import type { Timers } from '../runtime/timers.js';
+import type { Timers } from '../../adapters/timers.js';
 
-/** Reports of the servers about each chain, read again and again. */
-export type Polled<V> = {
+/** Reports of the servers, by what they are about, read again and again. */
+export type Polled<K, V> = {
   /** Begins to read; a second call does nothing. */
   start(): void;
-  /** Undefined while there is no report about the chain. */
-  of(chainId: number): V | undefined;
+  /** Undefined while there is no report about it. */
+  of(key: K): V | undefined;
+  /** False until reports have been read for the first time. */
+  isKnown(): boolean;
   /** Resolves when no read is running; may be called twice. */
   stop(): Promise<void>;
 };
 
-export type PolledDeps = {
+export type PolledDeps<K> = {
   readonly timers: Timers;
   readonly log: Logger;
-  /** Called when the known state of a chain has changed. */
-  readonly onChange: (chainId: number) => void;
+  /** What is known about these has changed. */
+  readonly onChange: (keys: readonly K[]) => void;
 };
 
 const pollMs = 15_000;
@@ -25,12 +27,13 @@ const pollMs = 15_000;
  * Polls instead of watching: a watch of one object needs more rights than a read. While `read` fails, the known state
  * stays. `what` names it in the log.
  */
-export function createPolled<V>(
-  { timers, log, onChange }: PolledDeps,
+export function createPolled<K, V>(
+  { timers, log, onChange }: PolledDeps<K>,
   what: string,
-  read: () => Promise<ReadonlyMap<number, V>>,
-): Polled<V> {
-  let known: ReadonlyMap<number, V> = new Map();
+  read: () => Promise<ReadonlyMap<K, V>>,
+): Polled<K, V> {
+  let known: ReadonlyMap<K, V> = new Map();
+  let isKnown = false;
   let isStarted = false;
   let isStopped = false;
   let hasFailed = false;
@@ -49,14 +52,15 @@ export function createPolled<V>(
     try {
       known = await read();
       hasFailed = false;
+      isKnown = true;
     } catch (error) {
       if (!hasFailed) log.warn('polling failed', { what, error });
       hasFailed = true;
       return;
     }
-    if (isStopped) return;
-    for (const chainId of new Set([...before.keys(), ...known.keys()]))
-      if (!isDeepStrictEqual(before.get(chainId), known.get(chainId))) onChange(chainId);
+    const keys = [...new Set([...before.keys(), ...known.keys()])];
+    const changed = keys.filter((key) => !isDeepStrictEqual(before.get(key), known.get(key)));
+    if (!isStopped && changed.length > 0) onChange(changed);
   }
 
   return {
@@ -65,7 +69,8 @@ export function createPolled<V>(
       isStarted = true;
       schedule(0);
     },
-    of: (chainId) => known.get(chainId),
+    of: (key) => known.get(key),
+    isKnown: () => isKnown,
     async stop() {
       isStopped = true;
       cancel?.();

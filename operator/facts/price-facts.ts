@@ -5,7 +5,7 @@ import type { ChainConfig } from '../../core/config/chain-config.js';
 import { noMetrics } from '../../core/metrics.js';
 import type { PriceAnswer } from '../../core/pricing/price-source.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
-import type { Timers } from '../runtime/timers.js';
+import type { Timers } from '../../adapters/timers.js';
 
 /**
  * Whether fee tokens have prices, as far as this process can tell: the rpc role quotes by its own reads of the sources.

@@ -1,7 +1,21 @@
+import { CallReverted, type CallRequest, type Chain } from '../../core/chain/chain.js';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
-import type { SponsorshipTerms, TokenTerms } from '../../core/paymaster/layout.js';
-import { toAddressKey, type Address } from '../../core/units/address.js';
+import { entryPointRules } from '../../core/entry-point/table.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
+import { encodeCall } from '../../core/paymaster/abi.js';
+import type { Layout, SponsorshipTerms, TokenTerms } from '../../core/paymaster/layout.js';
+import type { Signer } from '../../core/paymaster/signer.js';
+import { toAddressKey, type Address } from '../../core/units/address.js';
+import type { Hex } from '../../core/units/hex.js';
+
+/** Where a contract is asked to validate, and what is signed for it. */
+export type ContractProbe = {
+  readonly chain: Pick<Chain, 'call'>;
+  readonly chainId: number;
+  readonly profile: ProfileConfig;
+  readonly layout: Layout;
+  readonly signer: Signer;
+};
 
 /**
  * The operation whose hash is compared with the contract's own. Every field has a different value, so that a swapped or
@@ -43,4 +57,33 @@ export function probeTokenTerms(chainId: number, profile: ProfileConfig, paymast
     validAfter: 0x1234_5678,
     options: treasury === undefined ? {} : { treasury },
   };
+}
+
+/** The call by which the EntryPoint would ask the contract to validate an operation that costs `maxCost` at most. */
+export function validationCall(
+  { entryPointVersion }: Pick<Layout, 'entryPointVersion'>,
+  op: FinalUserOperation,
+  paymasterAndData: Hex,
+  maxCost: bigint,
+): Hex {
+  const { abiType, abiValues } = entryPointRules[entryPointVersion].form;
+  return encodeCall(`function validatePaymasterUserOp(${abiType} op, bytes32 userOpHash, uint256 maxCost)`, [
+    abiValues(op, paymasterAndData),
+    `0x${'ab'.repeat(32)}`,
+    maxCost,
+  ]);
+}
+
+/** Many times the gas of a validation, and little for a node; without it a node gives all that it allows. */
+const validationGas = 2_000_000n;
+
+/** What the call answers, with enough gas for a validation; undefined when it reverts. Throws UNAVAILABLE. */
+export function callValidation(
+  chain: Pick<Chain, 'call'>,
+  request: Omit<CallRequest, 'gas'>,
+): Promise<Hex | undefined> {
+  return chain.call({ ...request, gas: validationGas }).catch((error: unknown) => {
+    if (error instanceof CallReverted) return undefined;
+    throw error;
+  });
 }

@@ -3,6 +3,7 @@ import type { ProfileConfig } from '../../core/config/chain-config.js';
 import type { Logger } from '../../core/log.js';
 import type { Address } from '../../core/units/address.js';
 import {
+  isGoodProfile,
   codeKey,
   fundingKey,
   fundingLevel,
@@ -250,13 +251,4 @@ function forget(known: Known, questions: Questions): void {
 
 function unlessUnknown<F extends string>(fact: F): F | undefined {
   return fact === 'Unknown' ? undefined : fact;
-}
-
-function isGoodProfile({ code, entryPoint, hash, signer }: ProfileFacts): boolean {
-  return (
-    code === 'CodePresent' &&
-    entryPoint === 'EntryPointMatches' &&
-    hash === 'HashMatches' &&
-    signer === 'Authorized'
-  );
 }

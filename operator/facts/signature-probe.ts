@@ -1,26 +1,20 @@
-import { CallReverted, type BlockTag, type Chain } from '../../core/chain/chain.js';
-import type { ProfileConfig } from '../../core/config/chain-config.js';
+import type { BlockTag } from '../../core/chain/chain.js';
 import { eip7702Factory } from '../../core/entry-point/eip-7702.js';
-import { entryPointRules } from '../../core/entry-point/table.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { isDomainError } from '../../core/errors.js';
-import { encodeCall } from '../../core/paymaster/abi.js';
-import type { Layout } from '../../core/paymaster/layout.js';
-import type { Signer } from '../../core/paymaster/signer.js';
 import { signatureToTail } from '../../core/paymaster/tail.js';
 import { parseAddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
-import { probeOperation, probeTerms } from './probe-operation.js';
+import {
+  callValidation,
+  probeOperation,
+  probeTerms,
+  validationCall,
+  type ContractProbe,
+} from './probe-operation.js';
 import type { ProfileFacts } from './facts.js';
 
-export type SignatureProbe = {
-  readonly chain: Pick<Chain, 'call'>;
-  readonly chainId: number;
-  readonly profile: ProfileConfig;
-  readonly layout: Layout;
-  readonly signer: Signer;
-  readonly block: BlockTag;
-};
+export type SignatureProbe = ContractProbe & { readonly block: BlockTag };
 
 /**
  * Whether the contract accepts what we sign, for a contract that shows no hash of an operation: its validation is
@@ -56,44 +50,29 @@ const delegatedOperation: FinalUserOperation = {
   eip7702Auth: { address: delegate, chainId: 0n, nonce: 0n, r: '0x01', s: '0x01', yParity: 0 },
 };
 
-/** Many times the gas of a validation, and little for a node; without it a node gives all that it allows. */
-const probeGas = 2_000_000n;
-
 /** Whether the contract's validation says that the signature of this operation is wrong. Throws UNAVAILABLE. */
 async function isRefused(
   { chain, chainId, profile, layout, signer, block }: SignatureProbe,
   op: FinalUserOperation,
   toForm: (paymasterAndData: Hex) => Hex = (data) => data,
 ): Promise<boolean> {
-  const { sponsorship, entryPointVersion } = layout;
+  const { sponsorship } = layout;
   // The window is over, so that nobody can use the signature. The contract leaves the window to the EntryPoint.
   const terms = { ...probeTerms(chainId, profile), validUntil: 1, validAfter: 0 };
   const [signature] = await signer.sign([sponsorship.toSign(sponsorship.hash(op, terms), op, terms)]);
   if (signature === undefined) throw new RangeError('a signer must answer one signature for each digest');
   const data = toForm(sponsorship.encode(op, terms, signature));
-  const { abiType, abiValues } = entryPointRules[entryPointVersion].form;
-  const call = encodeCall(
-    `function validatePaymasterUserOp(${abiType} op, bytes32 userOpHash, uint256 maxCost)`,
-    [abiValues(op, data), `0x${'ab'.repeat(32)}`, 1n],
-  );
   // Only a contract that hashes the delegate looks at the account's code.
   const readsDelegate =
     op.eip7702Auth !== undefined && profile.options.openZeppelin?.initCodeHash === 'Delegate';
-  const answer = await chain
-    .call({
-      from: profile.entryPoint,
-      to: profile.sponsorship,
-      data: call,
-      gas: probeGas,
-      block,
-      ...(readsDelegate
-        ? { overrides: { [op.sender]: { code: `0xef0100${delegate.slice(2)}` as const } } }
-        : {}),
-    })
-    .catch((error: unknown) => {
-      if (error instanceof CallReverted) return undefined;
-      throw error;
-    });
+  const code = `0xef0100${delegate.slice(2)}` as const;
+  const answer = await callValidation(chain, {
+    from: profile.entryPoint,
+    to: profile.sponsorship,
+    data: validationCall(layout, op, data, 1n),
+    block,
+    ...(readsDelegate ? { overrides: { [op.sender]: { code } } } : {}),
+  });
   return answer !== undefined && saysWrongSignature(answer);
 }
 

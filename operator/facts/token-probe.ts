@@ -1,26 +1,20 @@
-import { CallReverted, type Chain } from '../../core/chain/chain.js';
-import type { ProfileConfig } from '../../core/config/chain-config.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { isDomainError } from '../../core/errors.js';
-import { encodeCall } from '../../core/paymaster/abi.js';
-import { entryPointRules } from '../../core/entry-point/table.js';
-import type { Layout, TokenTerms } from '../../core/paymaster/layout.js';
-import type { Signer } from '../../core/paymaster/signer.js';
+import type { TokenTerms } from '../../core/paymaster/layout.js';
 import { toAddressKey, type Address } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
-import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
-import { probeOperation, probeTokenTerms } from './probe-operation.js';
+import {
+  callValidation,
+  probeOperation,
+  probeTokenTerms,
+  validationCall,
+  type ContractProbe,
+} from './probe-operation.js';
 
 /** Whether a contract takes tokens in validation when its data demand it; `Unknown` when the chain does not answer. */
 export type TokenSecurity = 'Secured' | 'AfterCall' | 'Unknown';
 
-export type TokenProbe = {
-  readonly chain: Pick<Chain, 'call'>;
-  readonly chainId: number;
-  readonly profile: ProfileConfig;
-  readonly contract: Address;
-  readonly layout: Layout;
-  readonly signer: Signer;
-};
+export type TokenProbe = ContractProbe & { readonly contract: Address };
 
 /**
  * Simulates three payments by calling the contract's validation in the EntryPoint's name. For the call only, other code
@@ -52,8 +46,6 @@ export async function probeTokenPayment(probe: TokenProbe): Promise<TokenSecurit
 const weiPerCoin = 10n ** 18n;
 /** More than any operation costs, and small enough for the calculations of contracts. */
 const plenty = (1n << 128n) - 1n;
-/** Many times the gas of a validation, and little for a node; without it a node gives all that it allows. */
-const probeGas = 2_000_000n;
 
 /** Cheap enough for any deposit, with a rate at which it costs many base units. */
 function trialOf({ chainId, profile, contract, layout }: TokenProbe) {
@@ -89,28 +81,13 @@ async function validationOf(
   if (codec === undefined) throw new RangeError(`layout ${layout.id} has no token mode`);
   const [signature] = await signer.sign([codec.toSign(codec.hash(op, terms), op, terms)]);
   if (signature === undefined) return undefined;
-  const data = codec.encode(op, terms, signature);
-  const { abiType, abiValues } = entryPointRules[layout.entryPointVersion].form;
-  const call = encodeCall(
-    `function validatePaymasterUserOp(${abiType} op, bytes32 userOpHash, uint256 maxCost)`,
-    [abiValues(op, data), `0x${'ab'.repeat(32)}`, codec.need(op, terms.options).entryPoint],
-  );
-  return (code) =>
-    chain
-      .call({
-        from: profile.entryPoint,
-        to: contract,
-        data: call,
-        gas: probeGas,
-        overrides: { [toAddressKey(terms.token)]: { code } },
-      })
-      .then(
-        () => true,
-        (error: unknown) => {
-          if (error instanceof CallReverted) return false;
-          throw error;
-        },
-      );
+  const maxCost = codec.need(op, terms.options).entryPoint;
+  const data = validationCall(layout, op, codec.encode(op, terms, signature), maxCost);
+  return async (code) => {
+    const overrides = { [toAddressKey(terms.token)]: { code } };
+    const answer = await callValidation(chain, { from: profile.entryPoint, to: contract, data, overrides });
+    return answer !== undefined;
+  };
 }
 
 /**

@@ -11,9 +11,9 @@ export type UsageFact = {
   /** The id of the loss, as soon as a follower has noted it. */
   readonly lossId?: string;
 };
-export type UsageFacts = Polled<UsageFact>;
+export type UsageFacts = Polled<number, UsageFact>;
 
-export function createUsageFacts(deps: PolledDeps & { readonly epochs: EpochCopies }): UsageFacts {
+export function createUsageFacts(deps: PolledDeps<number> & { readonly epochs: EpochCopies }): UsageFacts {
   return createPolled(deps, 'epochs of the usage store', async () => {
     const all = await deps.epochs.all();
     return new Map(

@@ -2,7 +2,7 @@ import type { EventRecorder } from '../../core/resources/kubernetes-events.js';
 import type { AnyResource } from '../../core/resources/kinds.js';
 import { keyOf, type Condition } from '../../core/meta/meta.js';
 import type { Cache } from '../cache.js';
-import type { Timers } from '../runtime/timers.js';
+import type { Timers } from '../../adapters/timers.js';
 import { transitionsOf, type Transition } from './transitions.js';
 
 /** Sends events for conditions that changed. A status shows a change at once; an event may wait. */

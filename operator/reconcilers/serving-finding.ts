@@ -47,9 +47,7 @@ function present(
   if (ready.status === 'Unknown' || funded.status === 'Unknown') return finding('Serving', 'Unknown');
   const met = (trouble: ServingTrouble): string =>
     policies
-      .filter(
-        ({ policyId, object }) => object.spec.active !== false && serving?.of(policyId)?.trouble === trouble,
-      )
+      .filter(({ policyId, object }) => object.spec.active !== false && serving?.of(policyId) === trouble)
       .map(({ object }) => `"${object.spec.name}"`)
       .join(', ');
   const [full, failing] = [met('LimitFull'), met('WebhookFailing')];

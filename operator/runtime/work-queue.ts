@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/units/time.js';
 import type { RateLimiter } from './rate-limiter.js';
-import type { Timers } from './timers.js';
+import type { Timers } from '../../adapters/timers.js';
 import type { QueueMetrics } from './work-queue-metrics.js';
 
 /**

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { fundingMessage, verifyFunding, type FundingTerms } from '../../core/config/funding-proof.js';
-import { DomainError, isDomainError } from '../../core/errors.js';
+import { DomainError } from '../../core/errors.js';
 import { keyOf } from '../../core/meta/meta.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import { parseAddress } from '../../core/units/address.js';
@@ -8,6 +8,7 @@ import { plusMs } from '../../core/units/time.js';
 import { currentApiKey } from './auth.js';
 import type { Tools } from './deps.js';
 import type { PaymasterCall, Reply } from './endpoint.js';
+import { unlessDeleted } from './lookups.js';
 import { findChain } from './paymasters.js';
 import type { UpdatePaymaster } from './schemas.js';
 import { paymasterIdOfCall, renderPaymaster } from './views.js';
@@ -34,7 +35,7 @@ export async function updateFunding(tools: Tools, call: PaymasterCall): Promise<
   // An apiKey of another paymaster than the one named is a wrong apiKey.
   if (input.paymasterId !== paymasterId) throw userNotFound();
   const terms = await termsOf(tools, call);
-  const changed = await withUserNotFound(() =>
+  const changed = await unlessDeleted(userNotFound, () =>
     tools.writes.change('Paymaster', keyOf(call.paymaster), async (current, owned) => {
       const message = await provenMessage(tools, paymasterId, current, terms, input);
       const { address, signature } = input;
@@ -97,14 +98,6 @@ async function termsOf(
       paymaster: metadata.name,
     }
   );
-}
-
-async function withUserNotFound<T>(write: () => Promise<T>): Promise<T> {
-  try {
-    return await write();
-  } catch (error) {
-    throw isDomainError(error, 'NOT_FOUND') ? userNotFound() : error;
-  }
 }
 
 function userNotFound(): DomainError {

@@ -6,14 +6,8 @@ import type { EpochMs } from '../../core/units/time.js';
 import { decimalText } from '../../core/units/decimal-text.js';
 import type { Tools } from './deps.js';
 import type { PaymasterCall, Reply } from './endpoint.js';
-import {
-  findContract,
-  inTurn,
-  policiesOf,
-  policyNotFound,
-  requireFreeName,
-  withPolicyNotFound,
-} from './policy-lookup.js';
+import { unlessDeleted } from './lookups.js';
+import { findContract, inTurn, policiesOf, policyNotFound, requireFreeName } from './policy-lookup.js';
 import type { UpdateLimit } from './schemas.js';
 import { thresholdProblem } from '../../core/policy/spending-limit/threshold.js';
 import { policyIdOfCall } from './views.js';
@@ -27,7 +21,7 @@ export async function updateLimit(tools: Tools, call: PaymasterCall): Promise<Re
     const found = policies.find((candidate) => policyIdOfCall(call, candidate) === call.params['policyId']);
     if (!found) throw await missingPolicy(tools, call);
     if (input.name !== undefined) requireFreeName(policies, input.name, found);
-    return withPolicyNotFound(() =>
+    return unlessDeleted(policyNotFound, () =>
       tools.writes.change('PaymasterPolicy', keyOf(found), (current, owned) =>
         plan(current, owned, input, tools.clock.now()),
       ),

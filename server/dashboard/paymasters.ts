@@ -6,6 +6,7 @@ import type { Paymaster } from '../../core/resources/paymaster.js';
 import { currentApiKey, type Principal } from './auth.js';
 import type { Tools } from './deps.js';
 import type { Call, Reply } from './endpoint.js';
+import { requireQuota } from './lookups.js';
 import type { CreatePaymaster } from './schemas.js';
 import { byAge, renderPaymaster } from './views.js';
 
@@ -71,18 +72,15 @@ export async function findChain(
 
 /** Paymasters that a manifest made also take their names, and count towards the quota. */
 async function requireFreeName(
-  { resources, quotaOf }: Tools,
-  { namespace, organisation }: Principal,
+  tools: Tools,
+  principal: Principal,
   { name, chainId }: CreatePaymaster,
 ): Promise<void> {
+  const { namespace } = principal;
   const fields = { 'spec.name': name, 'spec.chainId': String(chainId) };
-  if ((await resources.list('Paymaster', { namespace, fields })).length > 0) throw nameExists();
-  const quota = quotaOf(organisation, 'paymasters');
-  if (quota !== undefined && (await resources.list('Paymaster', { namespace })).length >= quota.count)
-    throw new DomainError(
-      'QUOTA_EXCEEDED',
-      `The organisation may have ${quota.count} paymasters and has them all (${quota.where})`,
-    );
+  if ((await tools.resources.list('Paymaster', { namespace, fields })).length > 0) throw nameExists();
+  const { length } = await tools.resources.list('Paymaster', { namespace });
+  requireQuota(tools, principal, 'paymasters', length);
 }
 
 function nameExists(): DomainError {

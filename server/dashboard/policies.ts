@@ -8,10 +8,10 @@ import { policyObjectName } from '../../core/resources/names.js';
 import type { PaymasterPolicy, PaymasterPolicySpec } from '../../core/resources/paymaster-policy.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { Clock } from '../../core/units/time.js';
-import type { Principal } from './auth.js';
 import type { Tools } from './deps.js';
 import type { PaymasterCall, Reply } from './endpoint.js';
 import type { CreatePolicy } from './schemas.js';
+import { requireQuota } from './lookups.js';
 import { inTurn, nameExists, policiesOf, requireFreeName } from './policy-lookup.js';
 import { contractsOf } from './smart-contracts.js';
 import { byAge, paymasterIdOfCall, renderContractPolicy, renderPolicy } from './views.js';
@@ -22,7 +22,7 @@ export async function createPolicy(tools: Tools, call: PaymasterCall): Promise<R
   const policy = await inTurn(tools, call.paymaster, async () => {
     const policies = await policiesOf(tools, call.paymaster);
     requireFreeName(policies, input.name);
-    requireQuota(tools, call.principal, policies.length);
+    requireQuota(tools, call.principal, 'policiesPerPaymaster', policies.length);
     requireRoom(policies, input.policyType);
     return create(tools, call, input);
   });
@@ -89,13 +89,4 @@ function specOf(input: CreatePolicy, paymaster: Paymaster, clock: Clock): Paymas
 function requireRoom(policies: readonly PaymasterPolicy[], type: PolicyType): void {
   if (policies.filter(({ spec }) => spec.policyType === type).length >= policyKinds[type].most.count)
     throw new DomainError('QUOTA_EXCEEDED', tooManyPolicies(type));
-}
-
-function requireQuota({ quotaOf }: Tools, { organisation }: Principal, count: number): void {
-  const quota = quotaOf(organisation, 'policiesPerPaymaster');
-  if (quota !== undefined && count >= quota.count)
-    throw new DomainError(
-      'QUOTA_EXCEEDED',
-      `The paymaster may have ${quota.count} policies and has them all (${quota.where})`,
-    );
 }

@@ -1,21 +1,19 @@
 import { contractIdOf } from '../../core/config/ids.js';
-import { DomainError, isDomainError, quote } from '../../core/errors.js';
+import { DomainError, quote } from '../../core/errors.js';
 import type { PaymasterPolicy } from '../../core/resources/paymaster-policy.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { SmartContract } from '../../core/resources/smart-contract.js';
 import type { Tools } from './deps.js';
+import { ofPaymaster } from './lookups.js';
 import { contractsOf } from './smart-contracts.js';
 import type { PaymasterCall } from './endpoint.js';
 
 /** Policies of a paymaster, including those that a manifest made. */
-export async function policiesOf(
+export function policiesOf(
   { resources }: Pick<Tools, 'resources'>,
-  { metadata }: Paymaster,
+  paymaster: Paymaster,
 ): Promise<readonly PaymasterPolicy[]> {
-  return resources.list('PaymasterPolicy', {
-    ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
-    fields: { 'spec.paymasterRef.name': metadata.name },
-  });
+  return resources.list('PaymasterPolicy', ofPaymaster(paymaster));
 }
 
 /** Throws ALREADY_EXISTS when one of the policies, other than `except`, has the name. */
@@ -42,15 +40,6 @@ export async function findContract(
   return (await contractsOf(tools, paymaster)).find(
     (contract) => contractIdOf(principal.tenant, contract.metadata.name) === id,
   );
-}
-
-/** A policy that is deleted between look-up and write counts as not found. */
-export async function withPolicyNotFound<T>(write: () => Promise<T>): Promise<T> {
-  try {
-    return await write();
-  } catch (error) {
-    throw isDomainError(error, 'NOT_FOUND') ? policyNotFound() : error;
-  }
 }
 
 export function policyNotFound(): DomainError {

@@ -1,9 +1,10 @@
 import { keyOf } from '../../core/meta/meta.js';
-import type { PaymasterPolicy } from '../../core/resources/paymaster-policy.js';
-import type { SmartContract } from '../../core/resources/smart-contract.js';
+import type { Resources } from '../../core/resources/kinds.js';
+import { given } from '../../core/units/given.js';
 import type { Tools } from './deps.js';
 import type { PaymasterCall, Reply } from './endpoint.js';
-import { findContract, inTurn, policiesOf, policyNotFound, withPolicyNotFound } from './policy-lookup.js';
+import { unlessDeleted } from './lookups.js';
+import { findContract, inTurn, policiesOf, policyNotFound } from './policy-lookup.js';
 import { policyIdOfCall } from './views.js';
 
 /**
@@ -16,39 +17,27 @@ export async function setActive(tools: Tools, call: PaymasterCall, active: boole
   const policy = (await policiesOf(tools, paymaster)).find((each) => policyIdOfCall(call, each) === policyId);
   const contract = policy ? undefined : await findContract(tools, call, policyId);
   const programmed = await inTurn(tools, paymaster, () => {
-    if (policy) return changePolicy(tools, policy, active);
-    if (contract) return changeContract(tools, contract, active);
+    if (policy) return change(tools, 'PaymasterPolicy', policy, active);
+    if (contract) return change(tools, 'SmartContract', contract, active);
     throw policyNotFound();
   });
   const object = policy ?? contract;
-  return { programmed: await programmed(), ...(object === undefined ? {} : { object }) };
+  return { programmed: await programmed(), ...given({ object }) };
 }
 
 // Returns the wait for the operator instead of waiting here, so that other writes get their turn meanwhile.
 type Written = () => Promise<boolean>;
 
-async function changePolicy(
+async function change<K extends 'PaymasterPolicy' | 'SmartContract'>(
   { writes, programmed }: Tools,
-  policy: PaymasterPolicy,
+  kind: K,
+  object: Resources[K],
   active: boolean,
 ): Promise<Written> {
-  const changed = await withPolicyNotFound(() =>
-    writes.change('PaymasterPolicy', keyOf(policy), ({ spec }, owned) =>
+  const changed = await unlessDeleted(policyNotFound, () =>
+    writes.change(kind, keyOf(object), ({ spec }, owned) =>
       (spec.active ?? true) === active ? undefined : { ...owned, active },
     ),
   );
-  return () => programmed.written('PaymasterPolicy', changed);
-}
-
-async function changeContract(
-  { writes, programmed }: Tools,
-  contract: SmartContract,
-  active: boolean,
-): Promise<Written> {
-  const changed = await withPolicyNotFound(() =>
-    writes.change('SmartContract', keyOf(contract), ({ spec }, owned) =>
-      (spec.active ?? true) === active ? undefined : { ...owned, active },
-    ),
-  );
-  return () => programmed.written('SmartContract', changed);
+  return () => programmed.written(kind, changed);
 }

@@ -7,7 +7,8 @@ import { smartContractObjectName } from '../../core/resources/names.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { SmartContract } from '../../core/resources/smart-contract.js';
 import { parseAddress } from '../../core/units/address.js';
-import type { Principal } from './auth.js';
+import { given } from '../../core/units/given.js';
+import { ofPaymaster, requireQuota, unlessDeleted } from './lookups.js';
 import type { Tools } from './deps.js';
 import type { PaymasterCall, Reply } from './endpoint.js';
 import type { CreateContract } from './schemas.js';
@@ -33,7 +34,7 @@ export async function listContracts(tools: Tools, { paymaster }: PaymasterCall):
 export async function updateContract(tools: Tools, { paymaster, body }: PaymasterCall): Promise<Reply> {
   const { address, whitelistedMethods } = tools.parse.updateContract(body);
   const found = await findContract(tools, paymaster, address);
-  const contract = await withContractNotFound(() =>
+  const contract = await unlessDeleted(contractNotFound, () =>
     tools.writes.change('SmartContract', keyOf(found), ({ spec }, owned) => {
       requireMethods(spec.abi, whitelistedMethods);
       return isSameList(spec.whitelistedMethods, whitelistedMethods)
@@ -50,7 +51,7 @@ export async function deleteContract(tools: Tools, call: PaymasterCall): Promise
   const { paymaster, body } = call;
   const { address } = tools.parse.deleteContract(body);
   const found = await findContract(tools, paymaster, address);
-  await withContractNotFound(() => tools.writes.remove('SmartContract', keyOf(found)));
+  await unlessDeleted(contractNotFound, () => tools.writes.remove('SmartContract', keyOf(found)));
   return {
     programmed: await tools.programmed.contractDeleted(paymasterIdOfCall(call), address),
     object: found,
@@ -60,12 +61,9 @@ export async function deleteContract(tools: Tools, call: PaymasterCall): Promise
 /** Contracts of a paymaster, including those that a manifest made. */
 export async function contractsOf(
   { resources }: Pick<Tools, 'resources'>,
-  { metadata }: Paymaster,
+  paymaster: Paymaster,
 ): Promise<readonly SmartContract[]> {
-  return resources.list('SmartContract', {
-    ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
-    fields: { 'spec.paymasterRef.name': metadata.name },
-  });
+  return resources.list('SmartContract', ofPaymaster(paymaster));
 }
 
 async function create(
@@ -83,7 +81,7 @@ async function create(
     name,
     address: parseAddress(address),
     abi,
-    ...(whitelistedMethods === undefined ? {} : { whitelistedMethods }),
+    ...given({ whitelistedMethods }),
   };
   try {
     return await writes.create('SmartContract', key, spec, principal.tokenName);
@@ -102,17 +100,8 @@ async function requireFree(
   if (contracts.some((contract) => isAt(contract, address))) throw addressExists();
   if (contracts.some(({ spec }) => spec.name === name))
     throw new DomainError('ALREADY_EXISTS', `A smart contract named ${quote(name)} already exists`);
-  requireQuota(tools, principal, contracts.length);
-}
-
-function requireQuota({ quotaOf }: Tools, { organisation }: Principal, count: number): void {
-  const quota = quotaOf(organisation, 'contractsPerPaymaster');
-  if (quota !== undefined && count >= quota.count)
-    throw new DomainError(
-      'QUOTA_EXCEEDED',
-      `The paymaster may have ${quota.count} contracts and has them all (${quota.where})`,
-    );
-  if (count >= maxContracts) throw new DomainError('QUOTA_EXCEEDED', tooManyContracts);
+  requireQuota(tools, principal, 'contractsPerPaymaster', contracts.length);
+  if (contracts.length >= maxContracts) throw new DomainError('QUOTA_EXCEEDED', tooManyContracts);
 }
 
 async function findContract(tools: Tools, paymaster: Paymaster, address: string): Promise<SmartContract> {
@@ -125,15 +114,6 @@ async function findContract(tools: Tools, paymaster: Paymaster, address: string)
 function requireMethods(abi: string, whitelistedMethods: readonly string[]): void {
   const { problems } = readMethods(abi, whitelistedMethods);
   if (problems.length > 0) throw invalidInput(problems);
-}
-
-/** A contract that is deleted between look-up and write counts as not found. */
-async function withContractNotFound<T>(write: () => Promise<T>): Promise<T> {
-  try {
-    return await write();
-  } catch (error) {
-    throw isDomainError(error, 'NOT_FOUND') ? contractNotFound() : error;
-  }
 }
 
 function isAt({ spec }: SmartContract, address: string): boolean {

@@ -33,30 +33,23 @@ export function createPumpMeter(metrics: Metrics): PumpMeter {
     help: 'Records that are missing in the ledger, as its gaps say: rate and space (refusals), signed (signed without a record).',
     labels: ['cause'],
   });
-  const left = metrics.counter({
-    name: 'paymaster_ledger_left_total',
-    help: 'Times that a record was left in the feed: it is of a newer release, or the ledger refuses it.',
-  });
-  const failures = metrics.counter({
-    name: 'paymaster_ledger_failures_total',
-    help: 'Times that records could not be read, stored or acknowledged; it is tried again.',
-  });
-  const length = metrics.gauge({
-    name: 'paymaster_ledger_feed_length',
-    help: 'Records that wait to be stored.',
-  });
-  const bytes = metrics.gauge({
-    name: 'paymaster_ledger_feed_bytes',
-    help: 'Bytes of records that wait to be stored.',
-  });
-  const lag = metrics.gauge({
-    name: 'paymaster_ledger_feed_lag_seconds',
-    help: 'Age of the oldest record that waits to be stored.',
-  });
-  const fullness = metrics.gauge({
-    name: 'paymaster_ledger_feed_fullness_ratio',
-    help: 'Share of the room for waiting records that is taken: above 0.5 refusals are not recorded, at 1 signing stops.',
-  });
+  const counter = (name: string, help: string) => metrics.counter({ name, help }).with({});
+  const gauge = (name: string, help: string) => metrics.gauge({ name, help }).with({});
+  const left = counter(
+    'paymaster_ledger_left_total',
+    'Times that a record was left in the feed: it is of a newer release, or the ledger refuses it.',
+  );
+  const failures = counter(
+    'paymaster_ledger_failures_total',
+    'Times that records could not be read, stored or acknowledged; it is tried again.',
+  );
+  const length = gauge('paymaster_ledger_feed_length', 'Records that wait to be stored.');
+  const bytes = gauge('paymaster_ledger_feed_bytes', 'Bytes of records that wait to be stored.');
+  const lag = gauge('paymaster_ledger_feed_lag_seconds', 'Age of the oldest record that waits to be stored.');
+  const fullness = gauge(
+    'paymaster_ledger_feed_fullness_ratio',
+    'Share of the room for waiting records that is taken: above 0.5 refusals are not recorded, at 1 signing stops.',
+  );
   const ofKind = new Map(kinds.map((kind) => [kind, stored.with({ kind })]));
   const ofCause = new Map(causes.map((cause) => [cause, missing.with({ cause })]));
   return {
@@ -69,13 +62,13 @@ export function createPumpMeter(metrics: Metrics): PumpMeter {
       }
       for (const [kind, count] of counts) ofKind.get(kind)?.inc(count);
     },
-    left: () => left.with({}).inc(),
-    failed: () => failures.with({}).inc(),
+    left: () => left.inc(),
+    failed: () => failures.inc(),
     state(state) {
-      length.with({}).set(state.length);
-      bytes.with({}).set(state.bytes);
-      lag.with({}).set(state.lagMs / 1000);
-      fullness.with({}).set(state.fullness);
+      length.set(state.length);
+      bytes.set(state.bytes);
+      lag.set(state.lagMs / 1000);
+      fullness.set(state.fullness);
     },
   };
 }

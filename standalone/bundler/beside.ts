@@ -1,5 +1,5 @@
 import type { Logger } from '../../core/log.js';
-import { systemTimers } from '../../operator/runtime/timers.js';
+import { systemTimers } from '../../adapters/timers.js';
 import type { StandaloneConfig } from '../config.js';
 import type { Console } from '../console.js';
 import type { DataDirectory } from '../data-directory.js';

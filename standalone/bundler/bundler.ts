@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
-import type { Timers } from '../../operator/runtime/timers.js';
+import type { Timers } from '../../adapters/timers.js';
 import { endWithParent } from '../end-with-parent.js';
 import { listenOn, namesUsedPort, PortInUse, type PortChoice } from '../port-choice.js';
 import { spawnAlto } from './alto.js';

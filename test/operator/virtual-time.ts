@@ -1,5 +1,5 @@
 import type { Clock, EpochMs } from '../../core/units/time.js';
-import type { Timers } from '../../operator/runtime/timers.js';
+import type { Timers } from '../../adapters/timers.js';
 
 /** Clock and timers that the test moves together. */
 export type VirtualTime = {

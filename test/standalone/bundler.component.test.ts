@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { silentLogger } from '../../core/log.js';
-import { systemTimers } from '../../operator/runtime/timers.js';
+import { systemTimers } from '../../adapters/timers.js';
 import { startBundler, type Bundler } from '../../standalone/bundler/bundler.js';
 import { PortInUse, type PortChoice } from '../../standalone/port-choice.js';
 import { succeeds, until } from '../support/until.js';

@@ -12,7 +12,7 @@ import { createMemoryTokenLossReports } from '../../core/policy/token-loss-repor
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { createOperator } from '../../operator/operator.js';
-import { systemTimers, type Timers } from '../../operator/runtime/timers.js';
+import { systemTimers, type Timers } from '../../adapters/timers.js';
 import { createServer } from '../../server/server.js';
 import { startDevChain, sponsorSignerKey, type DevChain } from '../chain/support/dev-chain.js';
 import { aChain, aFeeToken, anOrganisation, aPaymaster } from '../build/resources.js';

@@ -74,3 +74,17 @@ export type Table = {
 export function endpoint<const P extends Parameters>(row: LedgerEndpoint<P>): LedgerEndpoint {
   return row as unknown as LedgerEndpoint;
 }
+
+/** The table of records that are all known; columns are members. */
+export function tableOf(columns: readonly string[], records: readonly object[]): Table {
+  const rows = records.map((record) => {
+    const members: Readonly<Record<string, unknown>> = { ...record };
+    return columns.map((column) => members[column]);
+  });
+  return {
+    columns,
+    async *pages() {
+      yield rows;
+    },
+  };
+}

@@ -3,18 +3,18 @@ import type { AccountName } from '../../../core/ledger/query.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { parseAddressKey } from '../../../core/units/address.js';
+import { gwei, gweiToWei } from '../../../core/units/wei.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type { ChainSpec } from '../../../core/resources/chain.js';
 import { findChain } from '../paymasters.js';
 import { amount } from './amounts.js';
-import { endpoint } from './endpoint.js';
+import { endpoint, tableOf } from './endpoint.js';
 import { ownPaymaster } from './own-paymaster.js';
 import { uuid } from './parameters.js';
 import { requireLedger } from './require-ledger.js';
 import * as schemas from './schemas.js';
 
 const dayMs = 86_400_000;
-const weiPerGwei = 1_000_000_000n;
 
 const columns = [
   'account',
@@ -97,14 +97,14 @@ export const fundsEndpoint = endpoint({
           (one) => one.account.contract === contract && one.account.fundingAddress === fundingAddress,
         )?.spentWei ?? 0n;
       const burn = spent / 24n;
-      const balance = state?.balance === undefined ? undefined : BigInt(state.balance) * weiPerGwei;
+      const balance = state?.balance === undefined ? undefined : gweiToWei(state.balance);
       return {
         account: fundingAddress ?? contract,
         kind: fundingAddress === undefined ? 'deposit' : 'wallet',
         contract,
         chainId,
         ...(balance === undefined ? { balanceWei: null, balance: null } : amount('balance', balance)),
-        ...amount('promised', BigInt(state?.reserved ?? 0) * weiPerGwei),
+        ...amount('promised', gweiToWei(state?.reserved ?? gwei(0))),
         burnWeiPerHour: burn.toString(),
         burnPerHour: amount('burn', burn)['burn'],
         hoursLeft: balance === undefined || burn === 0n ? null : Number((balance * 10n) / burn) / 10,
@@ -112,14 +112,7 @@ export const fundsEndpoint = endpoint({
     });
     return {
       data: { accounts: rendered },
-      table: {
-        columns,
-        async *pages() {
-          yield rendered.map((one) =>
-            columns.map((column) => (one as Readonly<Record<string, unknown>>)[column]),
-          );
-        },
-      },
+      table: tableOf(columns, rendered),
     };
   },
 });

@@ -3,7 +3,7 @@ import { arrayOf, record, type JsonSchema } from '../../../core/schema/json-sche
 import { toAddressKey, zeroAddress } from '../../../core/units/address.js';
 import { formatInstant } from '../../../core/units/time.js';
 import { formatDecimal, gwei } from '../../../core/units/wei.js';
-import { endpoint } from './endpoint.js';
+import { endpoint, tableOf } from './endpoint.js';
 import { ownPaymaster } from './own-paymaster.js';
 import { address, uuid } from './parameters.js';
 import * as schemas from './schemas.js';
@@ -106,14 +106,7 @@ export const limitsEndpoint = endpoint({
     });
     return {
       data: { limits },
-      table: {
-        columns,
-        async *pages() {
-          yield limits.map((limit) =>
-            columns.map((column) => (limit as Readonly<Record<string, unknown>>)[column]),
-          );
-        },
-      },
+      table: tableOf(columns, limits),
     };
   },
 });

@@ -5,7 +5,7 @@ import { formatInstant } from '../../../core/units/time.js';
 import { formatDecimal } from '../../../core/units/wei.js';
 import { amount } from './amounts.js';
 import type { Principal } from '../auth.js';
-import { endpoint, type LedgerTools } from './endpoint.js';
+import { endpoint, tableOf, type LedgerTools } from './endpoint.js';
 import { createMethodNames } from './method-names.js';
 import { boolean, instant, oneOf, uuid } from './parameters.js';
 import { rangeOf, widened } from './range.js';
@@ -156,14 +156,7 @@ export const usageEndpoint = endpoint({
         additive: groupBy === undefined || usageGroups[groupBy].additive,
         rows: rendered,
       },
-      table: {
-        columns,
-        async *pages() {
-          yield rendered.map((row: Readonly<Record<string, unknown>>) =>
-            columns.map((column) => row[column]),
-          );
-        },
-      },
+      table: tableOf(columns, rendered),
     };
   },
 });

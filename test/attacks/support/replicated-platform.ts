@@ -15,7 +15,7 @@ import { systemClock, type Clock } from '../../../core/units/time.js';
 import type { Signers } from '../../../core/paymaster/signer.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import { createOperator } from '../../../operator/operator.js';
-import { systemTimers } from '../../../operator/runtime/timers.js';
+import { systemTimers } from '../../../adapters/timers.js';
 import { createServer } from '../../../server/server.js';
 import { ensureAuthToken } from '../../../standalone/auth-token.js';
 import { openDataDirectory, writePrivateFile } from '../../../standalone/data-directory.js';

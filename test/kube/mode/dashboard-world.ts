@@ -10,7 +10,7 @@ import type { Organisation } from '../../../core/resources/organisation.js';
 import type { ApplyRequest, ResourceStore } from '../../../core/resources/resource-store.js';
 import { systemClock } from '../../../core/units/time.js';
 import { systemNamespace } from '../../../standalone/cluster/component.js';
-import { systemTimers, type Timers } from '../../../operator/runtime/timers.js';
+import { systemTimers, type Timers } from '../../../adapters/timers.js';
 import { startTestOperator } from '../../build/operator.js';
 import type { DashboardStores, DashboardWorld, DashboardWorldOptions } from '../../build/world.js';
 import { until } from '../../support/until.js';

@@ -4,7 +4,7 @@ import type { KubeTransport } from '../../../adapters/kube/transport.js';
 import type { ResourceStore } from '../../../core/resources/resource-store.js';
 import { systemClock } from '../../../core/units/time.js';
 import { graceMs } from '../../../operator/reconcilers/announcer.js';
-import { systemTimers, type Timers } from '../../../operator/runtime/timers.js';
+import { systemTimers, type Timers } from '../../../adapters/timers.js';
 import { aChain, aPaymaster, aSmartContract } from '../../build/resources.js';
 import { until } from '../../support/until.js';
 import { connectionOfThisRun } from './connection.js';
