@@ -1,3 +1,4 @@
+import { given } from './units/given.js';
 import { createHmac } from 'node:crypto';
 import type { MasterKeys } from './secrets.js';
 
@@ -88,6 +89,13 @@ export function selectKeys(
   return { found, lacking: announced.filter((each) => !byFingerprint.has(each)) };
 }
 
+/** The keys of files, for a process that runs alone. */
+export function keysOfFiles({ apiKeys, webhook }: MountedKeys): MasterKeys {
+  const [current, previous] = apiKeys as [Uint8Array, Uint8Array?];
+  const [first, webhookPrevious] = webhook as [Uint8Array, Uint8Array?];
+  return { current, webhook: first, ...given({ previous, webhookPrevious }) };
+}
+
 /**
  * The leader's keys while this announcement is valid and these files are mounted; undefined when a key in force is
  * missing. A key that is being prepared is already accepted: paymasters are compiled with it before anyone gets to
@@ -97,7 +105,7 @@ export function leaderKeys(announced: KeyAnnouncement, mounted: MountedKeys): Ma
   const [current, previous] = inFront(announced.apiKeys[0], mounted.apiKeys);
   const [webhook] = inFront(announced.webhook[0], mounted.webhook);
   if (current === undefined || webhook === undefined) return undefined;
-  return { current, ...(previous === undefined ? {} : { previous }), webhook };
+  return { current, ...given({ previous }), webhook };
 }
 
 /** The key in force, then the other one; nothing when the key in force is missing. */

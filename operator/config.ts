@@ -1,3 +1,4 @@
+import { given } from '../core/units/given.js';
 import { readKubeAccess } from '../adapters/kube/access.js';
 import type { KubeAccess } from '../adapters/kube/credentials.js';
 import { logLevels, type LogLevel } from '../adapters/log/pino-logger.js';
@@ -55,10 +56,6 @@ export function parseOperatorConfig(env: Readonly<Record<string, string | undefi
     'PAYMASTER_SECRETS_CLUSTER_ROLE',
     'PAYMASTER_OPERATOR_SERVICE_ACCOUNT',
   );
-  const signerSecret = settings.optional('PAYMASTER_SIGNER_SECRET');
-  const keySecret = settings.optional('PAYMASTER_KEY_SECRET');
-  const chainUrlSecret = settings.optional('PAYMASTER_CHAIN_URL_SECRET');
-  const priceHeadersDirectory = settings.optional('PAYMASTER_PRICE_HEADERS_DIR');
   return settings.finish({
     host: settings.text('HOST', 'the address to listen on', '0.0.0.0'),
     port: settings.integer('PORT', { min: 0, max: 65_535 }, 8080),
@@ -68,16 +65,18 @@ export function parseOperatorConfig(env: Readonly<Record<string, string | undefi
     podName: settings.text('POD_NAME', 'the name of this process', `operator-${process.pid}`),
     leaseName: settings.text('PAYMASTER_LEASE_NAME', 'the Lease of the leader', 'paymaster-operator'),
     keyDirectory: settings.text('PAYMASTER_KEY_DIR', 'the directory of the master keys'),
-    ...(keySecret === undefined ? {} : { keySecret }),
     keySettleSeconds: settings.integer('PAYMASTER_KEY_SETTLE_SECONDS', { min: 1, max: 3_600 }, 120),
     signerDirectory: settings.text('PAYMASTER_SIGNER_DIR', 'the directory of the signing keys'),
-    ...(signerSecret === undefined ? {} : { signerSecret }),
     chainUrlDirectory: settings.text('PAYMASTER_CHAIN_URL_DIR', 'the directory of files with chain URLs'),
-    ...(chainUrlSecret === undefined ? {} : { chainUrlSecret }),
-    ...(priceHeadersDirectory === undefined ? {} : { priceHeadersDirectory }),
+    ...given({
+      keySecret: settings.optional('PAYMASTER_KEY_SECRET'),
+      signerSecret: settings.optional('PAYMASTER_SIGNER_SECRET'),
+      chainUrlSecret: settings.optional('PAYMASTER_CHAIN_URL_SECRET'),
+      priceHeadersDirectory: settings.optional('PAYMASTER_PRICE_HEADERS_DIR'),
+      tenantAccess,
+      secretAccess,
+    }),
     publicRpcUrl: settings.httpUrl('PAYMASTER_PUBLIC_RPC_URL', 'where wallets reach the JSON-RPC server'),
-    ...(tenantAccess === undefined ? {} : { tenantAccess }),
-    ...(secretAccess === undefined ? {} : { secretAccess }),
     platform: readPlatformDefaults(settings),
     webhookRules: readWebhookRules(settings),
   });

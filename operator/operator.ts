@@ -92,8 +92,8 @@ export type Operator = {
 export function createOperator(deps: OperatorDeps): Operator {
   const { clock, log, metrics, signers } = deps;
   const timers = deps.timers ?? systemTimers;
-  const polling = { timers, log };
-  const asking = { ...polling, chains: deps.chains, clock };
+  const ambient = { clock, timers, log, metrics };
+  const asking = { clock, timers, log, chains: deps.chains };
   const leader = deps.leader ?? alwaysLeader();
   const webhookRules = deps.webhookRules ?? {};
   const configs = whileLeading(leader, deps.configs);
@@ -110,10 +110,7 @@ export function createOperator(deps: OperatorDeps): Operator {
     'read' in deps.masterKeys
       ? createKeyRotation({
           source: { ...deps.masterKeys, announcements: whileLeading(leader, deps.masterKeys.announcements) },
-          clock,
-          timers,
-          log,
-          metrics,
+          ...ambient,
           compileAll: () => roots.pass(allKeys(cache).paymasters),
           onChange: () => roots.add({ paymasters: [], chains: allKeys(cache).chains, organisations: [] }),
         })
@@ -146,22 +143,21 @@ export function createOperator(deps: OperatorDeps): Operator {
   const losses =
     deps.tokenLosses &&
     createLossFacts({
-      ...polling,
+      ...ambient,
       reports: deps.tokenLosses,
-      clock,
       onChange: (chainIds) => chainIds.forEach(addChain),
     });
   const usage =
     deps.usageEpochs &&
     createUsageFacts({
-      ...polling,
+      ...ambient,
       epochs: deps.usageEpochs,
       onChange: (chainIds) => chainIds.forEach(lookAt),
     });
   const serving =
     deps.servingReports &&
     createServingFacts({
-      ...polling,
+      ...ambient,
       reports: deps.servingReports,
       onChange(policyIds) {
         const changed = new Set(policyIds);
@@ -183,44 +179,32 @@ export function createOperator(deps: OperatorDeps): Operator {
         .map(({ metadata }) => metadata.name)
         .toSorted()
         .join(', '),
-    clock,
-    timers,
+    ...ambient,
     onChange: (chainId) => followers.add(cache.paymastersOn(chainId).map((each) => formatKey(keyOf(each)))),
   });
+  const common = { cache, configs, statuses, facts, signers, layouts, clock };
   const roots = createRoots({
     reconcilers: {
       paymasters: createPaymasterReconciler({
-        cache,
-        configs,
-        statuses,
-        facts,
+        ...common,
         view: platform,
         serving,
         offeredChains,
         connectionSecrets,
-        signers,
-        layouts,
         masterKeys,
         areKeysKnown: rotation?.isUsable ?? (() => true),
         readMethods,
         webhookRules,
         platform: deps.platform ?? openPlatform,
-        clock,
       }),
       chains: createChainReconciler({
-        cache,
-        configs,
-        statuses,
-        facts,
+        ...common,
         prices,
         dataFees,
         losses,
         usage,
-        signers,
         urlPlace: deps.urlPlace,
         masterKeys: rotation?.finding,
-        layouts,
-        clock,
         log,
         stopped: metrics.gauge<'chain'>({
           name: 'paymaster_operator_stopped_profiles',
@@ -228,17 +212,9 @@ export function createOperator(deps: OperatorDeps): Operator {
           labels: ['chain'],
         }),
       }),
-      organisations: createOrganisationReconciler({
-        cache,
-        statuses,
-        clock,
-        ...given({ tenantAccess }),
-      }),
+      organisations: createOrganisationReconciler({ ...common, ...given({ tenantAccess }) }),
     },
-    clock,
-    timers,
-    log,
-    metrics,
+    ...ambient,
   });
 
   const sweeper = createSweeper({
@@ -247,8 +223,7 @@ export function createOperator(deps: OperatorDeps): Operator {
       ...(tenantAccess === undefined ? [] : [() => sweepGrants(cache, tenantAccess)]),
     ],
     handle: (keys) => roots.add(keys),
-    timers,
-    log,
+    ...ambient,
   });
 
   const stopping = Promise.withResolvers<void>();

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { given } from '../core/units/given.js';
 import { createChains } from '../adapters/chain/chains.js';
 import { createCredentialSource } from '../adapters/kube/credentials.js';
 import { createKubeEpochMirror } from '../adapters/kube/epoch-mirror.js';
@@ -49,11 +50,12 @@ async function startParts(
   const { namespace, podName } = config;
   const clock = systemClock;
   const metrics = createMetrics();
+  const ambient = { clock, log, metrics };
   // Files that hold no keys end the start with a message. After the start, the keys in force stay.
   await readMountedKeys(config.keyDirectory);
   const signers = await loadSigners({
     directory: config.signerDirectory,
-    ...(config.signerSecret === undefined ? {} : { place: `Secret ${namespace}/${config.signerSecret}` }),
+    ...given({ place: config.signerSecret && `Secret ${namespace}/${config.signerSecret}` }),
     access: 'group',
     log,
   });
@@ -63,19 +65,12 @@ async function startParts(
     credentials,
     // Replicas share an account: this name distinguishes them in the audit log.
     userAgent: `${fieldManager} (${podName})`,
-    log,
-    metrics,
+    ...ambient,
   });
   onStop(() => transport.stop());
-  const chains = createChains({
-    log,
-    clock,
-    metrics,
-    urlDirectory: config.chainUrlDirectory,
-    timeoutMs: 10_000,
-  });
+  const chains = createChains({ ...ambient, urlDirectory: config.chainUrlDirectory, timeoutMs: 10_000 });
   onStop(() => chains.stop());
-  const common = { transport, clock, log, metrics, random: Math.random };
+  const common = { ...ambient, transport, random: Math.random };
   const leader = createLeaderElection({
     ...common,
     namespace,
@@ -113,18 +108,14 @@ async function startParts(
     },
     connectionSecrets: createKubeConnectionSecrets(guarded),
     rpcUrlOf: ({ chainId }, apiKey) => `${config.publicRpcUrl}/api/v1/${chainId}/${apiKey}`,
-    clock,
-    log,
-    metrics,
+    ...ambient,
     webhookRules: config.webhookRules,
     platform: config.platform,
-    ...(config.priceHeadersDirectory === undefined
-      ? {}
-      : { priceHeadersDirectory: config.priceHeadersDirectory }),
+    ...given({
+      priceHeadersDirectory: config.priceHeadersDirectory,
+      urlPlace: config.chainUrlSecret && `Secret ${namespace}/${config.chainUrlSecret}`,
+    }),
     events,
-    ...(config.chainUrlSecret === undefined
-      ? {}
-      : { urlPlace: `Secret ${namespace}/${config.chainUrlSecret}` }),
     ...(bindings.length === 0 ? {} : { tenantAccess: createKubeTenantAccess({ ...guarded, bindings }) }),
     tokenLosses: createKubeTokenLossReports({ transport, namespace, log }),
     servingReports: createKubeServingReports({ transport, namespace, clock }),

@@ -1,3 +1,4 @@
+import { given } from '../core/units/given.js';
 import { readKubeAccess } from '../adapters/kube/access.js';
 import type { KubeAccess } from '../adapters/kube/credentials.js';
 import { logLevels, type LogLevel } from '../adapters/log/pino-logger.js';
@@ -55,32 +56,28 @@ export function parseServerConfig(env: Readonly<Record<string, string | undefine
   const isRpc = chosen.includes('rpc');
   const directory = (name: string, what: string): string | undefined =>
     isRpc ? settings.text(name, what) : settings.optional(name);
-  const signerDirectory = directory('PAYMASTER_SIGNER_DIR', 'the directory of the signing keys');
-  const chainUrlDirectory = directory('PAYMASTER_CHAIN_URL_DIR', 'the directory of files with chain URLs');
-  const priceHeadersDirectory = settings.optional('PAYMASTER_PRICE_HEADERS_DIR');
-  const snapshotDirectory = settings.optional('PAYMASTER_SNAPSHOT_DIR');
-  const opsPort = settings.optional('PAYMASTER_OPS_PORT');
-  const ledger = readRecording(settings);
-  const askedLedger = chosen.includes('dashboard') ? readAskedLedger(settings) : undefined;
+  const port = (name: string, usual: number): number =>
+    settings.integer(name, { min: 0, max: 65_535 }, usual);
+  const hasOpsPort = settings.optional('PAYMASTER_OPS_PORT') !== undefined;
   return settings.finish({
     host: settings.text('HOST', 'the address to listen on', '0.0.0.0'),
-    port: settings.integer('PORT', { min: 0, max: 65_535 }, 8080),
-    ...(opsPort === undefined
-      ? {}
-      : { opsPort: settings.integer('PAYMASTER_OPS_PORT', { min: 0, max: 65_535 }, 0) }),
+    port: port('PORT', 8080),
+    ...(hasOpsPort ? { opsPort: port('PAYMASTER_OPS_PORT', 0) } : {}),
     logLevel: settings.oneOf('LOG_LEVEL', logLevels, 'info'),
     roles: chosen,
     kube: readKubeAccess(settings),
     namespace: settings.text('POD_NAMESPACE', 'the system namespace', 'paymaster-system'),
     podName: settings.text('POD_NAME', 'the name of this process', `server-${process.pid}`),
     usage: readUsageSettings(settings),
-    ...(ledger === undefined ? {} : { ledger }),
-    ...(askedLedger === undefined ? {} : { askedLedger }),
     keyDirectory: settings.text('PAYMASTER_KEY_DIR', 'the directory of the master keys'),
-    ...(signerDirectory === undefined ? {} : { signerDirectory }),
-    ...(chainUrlDirectory === undefined ? {} : { chainUrlDirectory }),
-    ...(priceHeadersDirectory === undefined ? {} : { priceHeadersDirectory }),
-    ...(snapshotDirectory === undefined ? {} : { snapshotDirectory }),
+    ...given({
+      ledger: readRecording(settings),
+      askedLedger: chosen.includes('dashboard') ? readAskedLedger(settings) : undefined,
+      signerDirectory: directory('PAYMASTER_SIGNER_DIR', 'the directory of the signing keys'),
+      chainUrlDirectory: directory('PAYMASTER_CHAIN_URL_DIR', 'the directory of files with chain URLs'),
+      priceHeadersDirectory: settings.optional('PAYMASTER_PRICE_HEADERS_DIR'),
+      snapshotDirectory: settings.optional('PAYMASTER_SNAPSHOT_DIR'),
+    }),
     maxStalenessMs:
       settings.integer('PAYMASTER_MAX_STALENESS_SECONDS', { min: 60, max: 604_800 }, 21_600) * 1000,
     trustedProxies: settings.integer('PAYMASTER_TRUSTED_PROXIES', { min: 0, max: 10 }, 0),

@@ -1,3 +1,4 @@
+import { given } from '../core/units/given.js';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Ambient } from '../core/ambient.js';
 import { createDataFees, type KeptDataFees } from '../adapters/data-fee/data-fees.js';
@@ -120,12 +121,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
   const seen = createSeenGenerations({ usage: deps.usage, log });
   const view = createConfigView({
     ...deps,
-    configs,
-    signers,
     onSeen: (config) => seen.note(config),
-    clock,
-    log,
-    instruments,
   });
   const tokenAccounts = createTokenAccounts({ chains });
   const losses = reportLosses(deps, view);
@@ -257,14 +253,9 @@ function createRequestBodies(): RequestBodies {
 
 function keepPrices(deps: DataPlaneDeps, view: ConfigView): KeptPrices {
   const { chains, clock, log, metrics, priceHeadersDirectory } = deps;
-  return createPrices({
-    chains,
-    chainConfigs: () => Array.from(view.chains(), ({ config }) => config),
-    clock,
-    log,
-    metrics,
-    ...(priceHeadersDirectory === undefined ? {} : { headersDirectory: priceHeadersDirectory }),
-  });
+  const chainConfigs = () => Array.from(view.chains(), ({ config }) => config);
+  const directory = given({ headersDirectory: priceHeadersDirectory });
+  return createPrices({ chains, chainConfigs, clock, log, metrics, ...directory });
 }
 
 function followDataFees({ chains, clock, log, metrics }: DataPlaneDeps, view: ConfigView): KeptDataFees {
@@ -281,26 +272,20 @@ function reportLosses(deps: DataPlaneDeps, view: ConfigView): LossReporter | und
 function followChains(
   deps: DataPlaneDeps,
   view: ConfigView,
-  {
-    tokenAccounts,
-    losses,
-    recording,
-  }: {
+  parts: {
     readonly tokenAccounts: TokenAccounts;
     readonly losses: LossReporter | undefined;
     readonly recording: Recording | undefined;
   },
 ): Follower {
   const { usage, lease, recovery, pollMs, chains, clock, log, instruments } = deps;
+  const { tokenAccounts, losses, recording } = parts;
   const inputs = recording?.inputs;
   const ending: FollowerLedger['ending'] =
     inputs && ((of, order, one) => inputs.add(of, order, formatInputs({ kind: 'ending', ...one })));
   return createFollower({
     usage,
-    ...(pollMs === undefined ? {} : { pollMs }),
-    ...(lease === undefined ? {} : { lease }),
-    ...(recovery === undefined ? {} : { recovery }),
-    ...(losses === undefined ? {} : { losses }),
+    ...given({ pollMs, lease, recovery, losses }),
     ...(recording === undefined
       ? {}
       : { ledger: { ...recording, ending, organisationOf: (id: string) => view.tenantOf(id) ?? '' } }),

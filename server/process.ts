@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { given } from '../core/units/given.js';
 import { createChains } from '../adapters/chain/chains.js';
 import { createCredentialSource } from '../adapters/kube/credentials.js';
 import { createKubeEpochMirror, rememberEpochs } from '../adapters/kube/epoch-mirror.js';
@@ -58,6 +59,7 @@ async function startParts(
 ): Promise<void> {
   const clock = systemClock;
   const metrics = createMetrics();
+  const ambient = { clock, log, metrics };
   const isRpc = config.roles.includes('rpc');
   const isDashboard = config.roles.includes('dashboard');
   // Replicas share a service account: the audit log tells them apart by the user agent.
@@ -65,35 +67,32 @@ async function startParts(
   const credentials = createCredentialSource(config.kube, clock);
   const transport = createKubeTransport({ credentials, userAgent, log, metrics });
   onStop(() => transport.stop());
-  const common = { transport, clock, log, metrics, random: Math.random };
+  const common = { ...ambient, transport, random: Math.random };
   const kubeConfigs = createKubeConfigStore({ ...common, namespace: config.namespace });
   onStop(() => kubeConfigs.stop());
   const configs =
     config.snapshotDirectory === undefined
       ? kubeConfigs
-      : withSnapshot({ configs: kubeConfigs, directory: config.snapshotDirectory, clock, log, metrics });
+      : withSnapshot({ ...ambient, configs: kubeConfigs, directory: config.snapshotDirectory });
 
   const usageParts = createUsageStore(config.usage, {
     identity: `${config.podName}_${randomBytes(4).toString('hex')}`,
     ...(isRpc ? { epochMirror: openEpochMirror(config, transport, log) } : {}),
-    ...(config.ledger === undefined ? {} : { ledger: config.ledger }),
-    clock,
+    ...given({ ledger: config.ledger }),
+    ...ambient,
     log: log.child({ part: 'usage' }),
-    metrics,
   });
   onStop(() => usageParts.usage.stop());
   const chains = createChains({
-    log,
-    clock,
-    metrics,
+    ...ambient,
     timeoutMs: 10_000,
-    ...(config.chainUrlDirectory === undefined ? {} : { urlDirectory: config.chainUrlDirectory }),
+    ...given({ urlDirectory: config.chainUrlDirectory }),
   });
   onStop(() => chains.stop());
   const signers = await loadSigners({
     access: 'group',
     log,
-    ...(config.signerDirectory === undefined ? {} : { directory: config.signerDirectory }),
+    ...given({ directory: config.signerDirectory }),
   });
   if (isRpc) onStop(keepFresh(signers, log));
   const read = isDashboard ? readMountedKeys : readMountedWebhookKeys;
@@ -109,10 +108,9 @@ async function startParts(
   await announced.look();
   const webhooks = createWebhookCaller({
     ...config.webhookRules,
+    ...ambient,
     masterKeys: announced.keys,
-    clock,
     log: log.child({ part: 'webhook' }),
-    metrics,
   });
   onStop(() => webhooks.stop());
 
@@ -120,13 +118,13 @@ async function startParts(
     roles: config.roles,
     configs,
     ...usageParts,
-    ...(config.ledger === undefined
-      ? {}
-      : {
-          ledger: usageParts.feed,
-          ledgerInputs: config.ledger.inputs,
-          refusalsPerSecond: config.ledger.refusalsPerSecond,
-        }),
+    ...given({
+      ledger: config.ledger && usageParts.feed,
+      ledgerInputs: config.ledger?.inputs,
+      refusalsPerSecond: config.ledger?.refusalsPerSecond,
+      priceHeadersDirectory: config.priceHeadersDirectory,
+      dashboard: isDashboard ? await dashboardDeps() : undefined,
+    }),
     ...(isRpc
       ? {
           tokenLosses: createKubeTokenLossReports({ transport, namespace: config.namespace, log }),
@@ -137,15 +135,9 @@ async function startParts(
     signers,
     webhooks,
     trustedProxies: config.trustedProxies,
-    ...(config.priceHeadersDirectory === undefined
-      ? {}
-      : { priceHeadersDirectory: config.priceHeadersDirectory }),
     goodbyeMs,
     maxStalenessMs: config.maxStalenessMs,
-    ...(isDashboard ? { dashboard: await dashboardDeps() } : {}),
-    clock,
-    log,
-    metrics,
+    ...ambient,
   });
   onStop(() => server.stop());
   await server.listen(config.port, config.host, config.opsPort);
@@ -162,7 +154,7 @@ async function startParts(
     return {
       resources,
       usage: usageParts.reading,
-      ...(ledger === undefined ? {} : { ledger }),
+      ...given({ ledger }),
       masterKeys: announced.keys,
       webhookUrls: config.webhookRules,
       quotas: config.quotas,

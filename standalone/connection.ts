@@ -1,3 +1,4 @@
+import { given } from '../core/units/given.js';
 import type { EntryPointVersion } from '../core/entry-point/version.js';
 import { deriveApiKey } from '../core/config/api-key.js';
 import type { ChainConfig, ProfileConfig } from '../core/config/chain-config.js';
@@ -68,18 +69,14 @@ export async function describeConnection(deps: {
   return {
     dashboardUrl: deps.origin,
     chainRpcUrl: deps.chainRpcUrl,
-    ...(deps.bundlerUrl === undefined ? {} : { bundlerUrl: deps.bundlerUrl }),
-    ...(deps.authToken === undefined ? {} : { authToken: deps.authToken }),
-    ...(deps.operatorToken === undefined ? {} : { operatorToken: deps.operatorToken }),
-    ...(chain === undefined ? {} : describeChain(chain)),
-    ...(paymaster === undefined ? {} : await describePaymaster(deps, paymaster, chain)),
+    ...given({ bundlerUrl: deps.bundlerUrl, authToken: deps.authToken, operatorToken: deps.operatorToken }),
+    ...(chain && describeChain(chain)),
+    ...(paymaster && (await describePaymaster(deps, paymaster, chain))),
     versions: (chain?.profiles ?? []).map((profile) => ({
       version: profile.version,
       layout: profile.layout,
-      entryPoint: profile.entryPoint,
-      entryPointVersion: layouts[profile.layout].entryPointVersion,
-      paymasterAddress: profile.sponsorship,
-      ...(profile.token === undefined ? {} : { tokenPaymasterAddress: profile.token }),
+      ...describeProfile(profile),
+      ...given({ tokenPaymasterAddress: profile.token }),
     })),
   };
 }
@@ -118,12 +115,14 @@ async function describePaymaster(
     rpcUrl: `${deps.origin}/api/v1/${chainId}/${apiKey}`,
     apiKey,
     paymasterId: paymasterIdOf(tenant, name),
-    ...(profile === undefined ? {} : describeProfile(profile)),
-    ...(sponsoredContract === undefined ? {} : { sponsoredContract }),
+    ...(profile && describeProfile(profile)),
+    ...given({ sponsoredContract }),
   };
 }
 
-function describeProfile(profile: ProfileConfig): Partial<Connection> {
+function describeProfile(
+  profile: ProfileConfig,
+): Pick<Connection['versions'][number], 'entryPoint' | 'entryPointVersion' | 'paymasterAddress'> {
   return {
     entryPoint: profile.entryPoint,
     entryPointVersion: layouts[profile.layout].entryPointVersion,

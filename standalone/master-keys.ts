@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { announcementOf, decideKeys, type KeyAnnouncement, type MountedKeys } from '../core/master-keys.js';
+import {
+  announcementOf,
+  decideKeys,
+  keysOfFiles,
+  type KeyAnnouncement,
+  type MountedKeys,
+} from '../core/master-keys.js';
 import type { MasterKeys } from '../core/secrets.js';
 import { readOrCreate, UnusableFile, writePrivateFile, type DataDirectory } from './data-directory.js';
 
@@ -24,14 +30,7 @@ export function loadMasterKeys(directory: DataDirectory): MasterKeys {
     );
   if (decision.kind !== 'in-force')
     writePrivateFile(directory.keysInForceFile, `${JSON.stringify(announcementOf(mounted))}\n`);
-  const [current, previous] = mounted.apiKeys as [Uint8Array, Uint8Array?];
-  const [webhook, webhookPrevious] = mounted.webhook as [Uint8Array, Uint8Array?];
-  return {
-    current,
-    webhook,
-    ...(previous === undefined ? {} : { previous }),
-    ...(webhookPrevious === undefined ? {} : { webhookPrevious }),
-  };
+  return keysOfFiles(mounted);
 }
 
 function readPair(directory: DataDirectory, name: string, mayCreate: boolean): readonly Uint8Array[] {

@@ -96,6 +96,7 @@ async function startParts(
 
   const clock = systemClock;
   const metrics = createMetrics({ process: true });
+  const ambient = { clock, log, metrics };
   const resources = createSqliteResourceStore({ db, clock });
   const configs = createSqliteConfigStore({ db, clock });
   const epochMirror = createSqliteEpochMirror({ db });
@@ -105,9 +106,8 @@ async function startParts(
     path: directory.usageFile,
     epochMirror,
     durability: config.durability,
-    clock,
+    ...ambient,
     log: log.child({ part: 'usage' }),
-    metrics,
   });
   onStop(() => usage.stop());
   let ledger: RunningLedger | undefined;
@@ -116,20 +116,13 @@ async function startParts(
       directory: directory.ledgerDirectory,
       durability: config.durability,
       feed: usage.feed,
-      clock,
+      ...ambient,
       log: log.child({ part: 'ledger' }),
-      metrics,
     });
     onStop(() => started.stop());
     ledger = started;
   }
-  const chains = createChains({
-    log,
-    clock,
-    metrics,
-    urlDirectory: directory.urlDirectory,
-    timeoutMs: 10_000,
-  });
+  const chains = createChains({ ...ambient, urlDirectory: directory.urlDirectory, timeoutMs: 10_000 });
   onStop(() => chains.stop());
   const signers = await loadSigners({
     directory: directory.signerDirectory,
@@ -142,9 +135,8 @@ async function startParts(
   const webhooks = createWebhookCaller({
     ...webhookRules,
     masterKeys,
-    clock,
+    ...ambient,
     log: log.child({ part: 'webhook' }),
-    metrics,
   });
   onStop(() => webhooks.stop());
 
@@ -165,9 +157,8 @@ async function startParts(
     servingReports,
     usageEpochs: epochMirror,
     rpcUrlOf: ({ chainId }, apiKey) => `${origin}/api/v1/${chainId}/${apiKey}`,
-    clock,
+    ...ambient,
     log: log.child({ part: 'operator' }),
-    metrics,
   });
   const refusals = createRecentRefusals();
   const operatorToken = newAuthToken().authToken;
@@ -203,9 +194,8 @@ async function startParts(
       read: () => readStatus({ resources, configs, usage, refusals, ledger: ledger?.ledger, clock }),
       log,
     }),
-    clock,
+    ...ambient,
     log: log.child({ part: 'server' }),
-    metrics,
   });
 
   const manifestsDone = console.step(`Applying ${config.manifestDirectory}`);

@@ -1,3 +1,4 @@
+import { given } from '../../core/units/given.js';
 import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
 import type { KubeCredentials } from './transport.js';
@@ -23,10 +24,7 @@ export async function readKubeconfig(file: string, context?: string): Promise<Ku
   const authorization = authorizationOf(options);
   return {
     server: cluster.server,
-    ...(ca === undefined ? {} : { ca }),
-    ...(clientCertificate === undefined ? {} : { clientCertificate }),
-    ...(clientKey === undefined ? {} : { clientKey }),
-    ...(authorization === undefined ? {} : { authorization }),
+    ...given({ ca, clientCertificate, clientKey, authorization }),
     ...(options.rejectUnauthorized === false ? { skipTlsVerify: true } : {}),
     ...(typeof options.servername === 'string' ? { serverName: options.servername } : {}),
   };

@@ -1,3 +1,4 @@
+import { given } from '../../core/units/given.js';
 import { createHash } from 'node:crypto';
 import { Agent, request, type Dispatcher } from 'undici';
 import type { Ambient } from '../../core/ambient.js';
@@ -134,10 +135,8 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
     for (const pool of pools.values()) closeQuietly(pool);
     pools.clear();
     const connect = {
-      ...(credentials.ca === undefined ? {} : { ca: credentials.ca }),
-      ...(credentials.clientCertificate === undefined ? {} : { cert: credentials.clientCertificate }),
-      ...(credentials.clientKey === undefined ? {} : { key: credentials.clientKey }),
-      ...(credentials.serverName === undefined ? {} : { servername: credentials.serverName }),
+      ...given({ ca: credentials.ca, cert: credentials.clientCertificate, key: credentials.clientKey }),
+      ...given({ servername: credentials.serverName }),
       rejectUnauthorized: credentials.skipTlsVerify !== true,
       timeout: 10_000,
     };

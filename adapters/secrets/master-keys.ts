@@ -1,7 +1,7 @@
 import { readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { invalidInput } from '../../core/errors.js';
-import type { MountedKeys } from '../../core/master-keys.js';
+import { keysOfFiles, type MountedKeys } from '../../core/master-keys.js';
 import type { MasterKeys } from '../../core/secrets.js';
 import { isMissingFile } from '../process/is-missing-file.js';
 
@@ -22,15 +22,7 @@ export async function readMountedWebhookKeys(directory: string): Promise<Mounted
 
 /** The present keys, for a process that runs alone. */
 export async function readMasterKeys(directory: string): Promise<MasterKeys> {
-  const { apiKeys, webhook } = await readMountedKeys(directory);
-  const [current, previous] = apiKeys as [Uint8Array, Uint8Array?];
-  const [first, webhookPrevious] = webhook as [Uint8Array, Uint8Array?];
-  return {
-    current,
-    webhook: first,
-    ...(previous === undefined ? {} : { previous }),
-    ...(webhookPrevious === undefined ? {} : { webhookPrevious }),
-  };
+  return keysOfFiles(await readMountedKeys(directory));
 }
 
 /**

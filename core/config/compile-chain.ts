@@ -1,3 +1,4 @@
+import { given } from '../units/given.js';
 import { quote } from '../errors.js';
 import { entryPointVersion } from '../entry-point/address.js';
 import type { SponsorshipCodec, TokenCodec } from '../paymaster/layout.js';
@@ -107,9 +108,7 @@ export function compileChain({
     delegates: delegates.kept,
     ...(factories === undefined ? {} : { accountFactories: factories.kept }),
     gas: spec.gas ?? {},
-    ...(spec.dataFee === undefined ? {} : { dataFee: spec.dataFee }),
-    ...(spec.maxExpirySeconds === undefined ? {} : { maxExpirySeconds: spec.maxExpirySeconds }),
-    ...(spec.rateLimit === undefined ? {} : { rateLimit: spec.rateLimit }),
+    ...given({ dataFee: spec.dataFee, maxExpirySeconds: spec.maxExpirySeconds, rateLimit: spec.rateLimit }),
     ...acceptedLossOf(chain),
     profiles: profiles.flatMap(({ served }) => (served === undefined ? [] : [served])),
     feeTokens: tokens.flatMap(({ accepted, object }) =>

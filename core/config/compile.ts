@@ -1,3 +1,4 @@
+import { given } from '../units/given.js';
 import { writeParts } from '../policy/derived.js';
 import { finding, type Finding } from '../meta/conditions.js';
 import type { Organisation } from '../resources/organisation.js';
@@ -162,8 +163,7 @@ function assemble(
     gas: spec.gas ?? {},
     ...(factories === undefined ? {} : { accountFactories: factories.kept }),
     maxExpirySeconds: shorterExpiry(spec.maxExpirySeconds, sources.chain?.maxExpirySeconds),
-    ...(spec.rateLimit === undefined ? {} : { rateLimit: spec.rateLimit }),
-    ...(spec.sponsor === undefined ? {} : { sponsor: spec.sponsor }),
+    ...given({ rateLimit: spec.rateLimit, sponsor: spec.sponsor }),
     ...(spec.requireAccountSignature === true ? { requireAccountSignature: true } : {}),
     ...(memory === undefined ? {} : { memory }),
   };

@@ -30,15 +30,11 @@ export type DataFeeFactsDeps = Pick<Ambient, 'clock' | 'log'> & {
 /** A condition needs no fresh figures. */
 const refreshMs = 30_000;
 
-export function createDataFeeFacts({ chains, clock, timers, log, onChange }: DataFeeFactsDeps): DataFeeFacts {
+export function createDataFeeFacts(deps: DataFeeFactsDeps): DataFeeFacts {
   const asked = new Map<number, FollowedChain>();
   const dataFees = createDataFees({
-    chains,
+    ...deps,
     chainConfigs: () => asked.values(),
-    clock,
-    timers,
-    log,
-    onChange,
     // Prices and ages are metrics of the rpc role; with a second set nobody would know which one counts.
     metrics: noMetrics,
     refreshMs,

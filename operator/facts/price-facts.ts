@@ -1,3 +1,4 @@
+import { given } from '../../core/units/given.js';
 import type { Ambient } from '../../core/ambient.js';
 import { createPrices } from '../../adapters/price/prices.js';
 import type { Chains } from '../../core/chain/chains.js';
@@ -35,19 +36,16 @@ export type PriceFactsDeps = Pick<Ambient, 'clock' | 'log'> & {
 const refreshMs = 30_000;
 
 export function createPriceFacts(deps: PriceFactsDeps): PriceFacts {
-  const { chains, headersDirectory, clock, timers, log, onChange } = deps;
+  const { headersDirectory, onChange, ...ambient } = deps;
   const asked = new Map<number, PricedChain>();
   const prices = createPrices({
-    chains,
+    ...ambient,
     chainConfigs: () => asked.values(),
-    clock,
-    log,
-    timers,
     // Rates and ages are metrics of the rpc role; with a second set nobody would know which one counts.
     metrics: noMetrics,
     timing: { refreshMs, cacheMs: refreshMs },
     onChange: ({ chainId }) => onChange(chainId),
-    ...(headersDirectory === undefined ? {} : { headersDirectory }),
+    ...given({ headersDirectory }),
   });
 
   return {

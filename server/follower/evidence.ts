@@ -1,3 +1,4 @@
+import { given } from '../../core/units/given.js';
 import type { Chain, Log } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
 import { entryPointVersion } from '../../core/entry-point/address.js';
@@ -84,9 +85,7 @@ async function readOne(
       : isCharged;
   return {
     bytes,
-    ...(payer === undefined ? {} : { payer }),
-    ...(tokenPaid === undefined ? {} : { tokenPaid }),
-    ...(charge === undefined ? {} : { charge }),
+    ...given({ payer, tokenPaid, charge }),
   };
 }
 

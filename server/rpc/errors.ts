@@ -1,3 +1,4 @@
+import { given } from '../../core/units/given.js';
 import { DomainError, isDomainError, type ErrorCode } from '../../core/errors.js';
 
 /** How an error looks outside: JSON-RPC code, HTTP status of a single call, and whether the same request may succeed later. */
@@ -99,9 +100,7 @@ function renderFault(requestId: string): RenderedError {
 
 function extras({ details }: DomainError): object {
   return {
-    ...(details.problems === undefined ? {} : { problems: details.problems }),
-    ...(details.webhookReason === undefined ? {} : { webhookReason: details.webhookReason }),
-    ...(details.call === undefined ? {} : { call: details.call }),
-    ...(details.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: details.retryAfterSeconds }),
+    ...given({ problems: details.problems, webhookReason: details.webhookReason, call: details.call }),
+    ...given({ retryAfterSeconds: details.retryAfterSeconds }),
   };
 }
