@@ -6,13 +6,7 @@ import { always, sharedDependency, type ReadinessCheck } from './ops/readiness.j
 import type { ConfigView } from './view/config-view.js';
 
 /** What a process of the rpc role needs before it can sign. */
-export function servingChecks({
-  usage,
-  view,
-  follower,
-  isWarm,
-  clock,
-}: {
+export function servingChecks(deps: {
   readonly usage: Pick<UsageStore, 'ping' | 'cursor'>;
   readonly view: Pick<ConfigView, 'synced' | 'chains'>;
   /** Undefined where another process follows the chains. */
@@ -20,6 +14,7 @@ export function servingChecks({
   readonly isWarm: () => boolean;
   readonly clock: Clock;
 }): readonly ReadinessCheck[] {
+  const { usage, view, follower, isWarm, clock } = deps;
   return [
     {
       name: 'configs-synced',

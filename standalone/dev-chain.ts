@@ -76,12 +76,8 @@ export async function startDevChain(deps: {
   }
 }
 
-async function startLocal({
-  config,
-  directory,
-  log,
-  console,
-}: Parameters<typeof startDevChain>[0]): Promise<FoundChain> {
+async function startLocal(deps: Parameters<typeof startDevChain>[0]): Promise<FoundChain> {
+  const { config, directory, log, console } = deps;
   const done = console.step('Starting anvil');
   const anvil = await startAnvil({
     log,

@@ -12,18 +12,14 @@ export type RunningLedger = {
 };
 
 /** Opens the ledger of the data directory, and begins to move the records of the feed to it. Throws UNAVAILABLE. */
-export async function startLedger({
-  directory,
-  durability,
-  feed,
-  clock,
-  log,
-  metrics,
-}: Ambient & {
-  readonly directory: string;
-  readonly durability: StandaloneConfig['durability'];
-  readonly feed: LedgerFeed;
-}): Promise<RunningLedger> {
+export async function startLedger(
+  deps: Ambient & {
+    readonly directory: string;
+    readonly durability: StandaloneConfig['durability'];
+    readonly feed: LedgerFeed;
+  },
+): Promise<RunningLedger> {
+  const { directory, durability, feed, clock, log, metrics } = deps;
   const ledger = await createSqliteLedger({ directory, durability });
   const keeping = createLedgerKeeping({ feed, ledger, clock, log, metrics });
   keeping.start();

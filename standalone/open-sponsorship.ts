@@ -26,11 +26,7 @@ export function reportOpenSponsorship(
   return () => watch.stop();
 }
 
-function isOpen({
-  contractsRegistered,
-  contracts,
-  defaultContractAction,
-  suspended,
-}: PaymasterConfig): boolean {
+function isOpen(config: PaymasterConfig): boolean {
+  const { contractsRegistered, contracts, defaultContractAction, suspended } = config;
   return !contractsRegistered && contracts.length === 0 && defaultContractAction === 'Allow' && !suspended;
 }

@@ -19,15 +19,8 @@ export function toBlockParameter(tag: BlockTag = 'latest'): unknown {
 }
 
 /** Parameters of `eth_call`: call, block, and state overrides only if there are any (some nodes refuse a third one). */
-export function toCallParams({
-  to,
-  data,
-  from,
-  value,
-  gas,
-  block,
-  overrides,
-}: CallRequest): readonly unknown[] {
+export function toCallParams(request: CallRequest): readonly unknown[] {
+  const { to, data, from, value, gas, block, overrides } = request;
   const call = {
     to,
     data,

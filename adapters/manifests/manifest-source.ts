@@ -53,12 +53,8 @@ const retryMs = 1000;
 /** The wait before a refused manifest is tried again: its owner, or an object that it refers to, may have changed. */
 const reviewMs = 30_000;
 
-export function createManifestSource({
-  directory,
-  resources,
-  log,
-  clock,
-}: ManifestSourceDeps): ManifestSource {
+export function createManifestSource(deps: ManifestSourceDeps): ManifestSource {
+  const { directory, resources, log, clock } = deps;
   const applied: AppliedTexts = new Map();
   /** Objects that came from the directory and were not withdrawn; the file is known for those seen in this run. */
   const ours = new Map<string, Identity & { readonly file?: string }>();

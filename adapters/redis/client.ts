@@ -92,13 +92,8 @@ export function refreshCredentials(client: Redis | Cluster, credentials: RedisCr
   }
 }
 
-function commonOptions({
-  tls,
-  credentials,
-  timeoutMs,
-  address,
-  stopped,
-}: ClientOptions): Omit<RedisOptions, 'replyMapping'> {
+function commonOptions(options: ClientOptions): Omit<RedisOptions, 'replyMapping'> {
+  const { tls, credentials, timeoutMs, address, stopped } = options;
   return {
     lazyConnect: true,
     enableOfflineQueue: false,

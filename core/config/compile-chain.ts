@@ -61,13 +61,8 @@ export type CompiledChain = {
  * Compiles a Chain and its FeeTokens into what is served, and reports what is wrong with each profile and token.
  * Pure. A profile or token that is not accepted is left out; the others are served.
  */
-export function compileChain({
-  chain,
-  feeTokens,
-  layouts,
-  previous,
-  checksums = 'judged',
-}: ChainSources): CompiledChain {
+export function compileChain(sources: ChainSources): CompiledChain {
+  const { chain, feeTokens, layouts, previous, checksums = 'judged' } = sources;
   const seen = new Set<string>();
   const profiles = chain.spec.profiles.map((profile): CompiledChain['profiles'][number] => {
     const problem = seen.has(profile.version)

@@ -36,13 +36,8 @@ export type FeeQuoteTerms = {
 };
 
 /** Renders a quote. The only place where token amounts become floats; every figure is rounded up. */
-export function renderFeeQuote({
-  token,
-  price,
-  maxCharge,
-  usdPerNative,
-  validUntil,
-}: FeeQuoteTerms): FeeQuote {
+export function renderFeeQuote(quoted: FeeQuoteTerms): FeeQuote {
+  const { token, price, maxCharge, usdPerNative, validUntil } = quoted;
   return {
     symbol: token.symbol,
     decimal: token.decimals,

@@ -19,15 +19,12 @@ export const graceMs = 5_000;
  * A reference to something missing is a warning only if it is still missing after the grace. `kubectl apply` of a
  * folder sends objects in the order of file names, and would cause warnings about objects that arrive a moment later.
  */
-export function createAnnouncer({
-  events,
-  cache,
-  timers,
-}: {
+export function createAnnouncer(deps: {
   readonly events: EventRecorder;
   readonly cache: Pick<Cache, 'get'>;
   readonly timers: Timers;
 }): Announcer {
+  const { events, cache, timers } = deps;
   /** Cancel functions by uid and condition. */
   const waiting = new Map<string, () => void>();
 

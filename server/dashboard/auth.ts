@@ -42,12 +42,8 @@ export type AuthenticatorDeps = {
   readonly clock: Clock;
 };
 
-export function createAuthenticator({
-  resources,
-  configs,
-  masterKeys,
-  clock,
-}: AuthenticatorDeps): Authenticator {
+export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
+  const { resources, configs, masterKeys, clock } = deps;
   const tokenHints = new LRUCache<string, string>({ max: 10_000 });
   // An unknown token costs a list of all organisations, and anybody may send one: such requests share one list at a time.
   const listOrganisations = shareCalls(() => resources.list('Organisation'));

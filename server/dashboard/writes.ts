@@ -35,13 +35,12 @@ export type Writes = {
   remove(kind: Kind, key: ObjectKey): Promise<void>;
 };
 
-export function createWrites({
-  resources,
-  clock,
-  log,
-}: Pick<Ambient, 'clock' | 'log'> & {
-  readonly resources: Pick<ResourceStore, 'get' | 'apply' | 'delete'>;
-}): Writes {
+export function createWrites(
+  deps: Pick<Ambient, 'clock' | 'log'> & {
+    readonly resources: Pick<ResourceStore, 'get' | 'apply' | 'delete'>;
+  },
+): Writes {
+  const { resources, clock, log } = deps;
   // Concurrent changes of one object in this process would only make each other retry.
   const turns = createTurns();
   const inTurn = <T>(kind: Kind, key: ObjectKey, attempt: () => Promise<T>): Promise<T> =>

@@ -42,16 +42,13 @@ const mostCalls = 32;
 const mostCallCharacters = 4_000;
 const longestDetail = 500;
 
-export function createDecisionRecords({
-  ids,
-  refusals,
-  inputs,
-}: {
+export function createDecisionRecords(deps: {
   readonly ids: RecordIds;
   readonly refusals: RefusalRecords;
   /** Absent: nobody can decide again what was decided. */
   readonly inputs?: InputsRecords | undefined;
 }): DecisionRecords {
+  const { ids, refusals, inputs } = deps;
   const contexts = createDecisionContexts();
 
   return {

@@ -30,10 +30,8 @@ export type SigningBatchDeps = {
   readonly maxPerTurn?: number;
 };
 
-export function createSigningBatch({
-  instruments,
-  maxPerTurn = defaultMaxPerTurn,
-}: SigningBatchDeps): SigningBatch {
+export function createSigningBatch(deps: SigningBatchDeps): SigningBatch {
+  const { instruments, maxPerTurn = defaultMaxPerTurn } = deps;
   const depth = instruments.signQueue.with({});
   const size = instruments.signBatch.with({});
   let queue: Waiting[] = [];

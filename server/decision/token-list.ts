@@ -30,13 +30,11 @@ export type SupportedTokens = {
 export type TokenList = (paymaster: ServedPaymaster) => Promise<SupportedTokens>;
 
 /** Reads the served configs and the cached prices only: no operation is known yet, so nothing is decided. */
-export function createTokenList({
-  view,
-  prices,
-}: {
+export function createTokenList(deps: {
   readonly view: Pick<ConfigView, 'chain'>;
   readonly prices: Pick<Prices, 'peek' | 'get'>;
 }): TokenList {
+  const { view, prices } = deps;
   return async (paymaster) => {
     const profile = requireProfile(view, paymaster);
     const { token: mode } = profile;

@@ -16,17 +16,14 @@ export type FundsSamples = {
 
 const minuteMs = 60_000;
 
-export function createFundsSamples({
-  usage,
-  offers,
-  ids,
-  clock,
-  log,
-}: Pick<Ambient, 'clock' | 'log'> & {
-  readonly usage: Pick<UsageStore, 'accounts'>;
-  readonly offers: Pick<Offers, 'add'>;
-  readonly ids: RecordIds;
-}): FundsSamples {
+export function createFundsSamples(
+  deps: Pick<Ambient, 'clock' | 'log'> & {
+    readonly usage: Pick<UsageStore, 'accounts'>;
+    readonly offers: Pick<Offers, 'add'>;
+    readonly ids: RecordIds;
+  },
+): FundsSamples {
+  const { usage, offers, ids, clock, log } = deps;
   const minutes = new Map<number, number>();
   const running = new Set<Promise<void>>();
 

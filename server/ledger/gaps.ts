@@ -19,16 +19,13 @@ const everyMs = 60_000;
 /** Paymasters and reasons that are counted apart; more of them are counted by their metric alone. */
 const mostTallies = 10_000;
 
-export function createGaps({
-  offers,
-  ids,
-  dropped,
-}: {
+export function createGaps(deps: {
   readonly offers: Pick<Offers, 'add'>;
   readonly ids: RecordIds;
   /** Called for every record that is not kept. */
   readonly dropped: (cause: Missed['cause']) => void;
 }): Gaps {
+  const { offers, ids, dropped } = deps;
   const tallies = new Map<string, Missed & { count: number }>();
   let timer: NodeJS.Timeout | undefined;
 

@@ -31,14 +31,12 @@ export type Ending = {
   readonly actualCost?: Gwei | undefined;
 };
 
-export function createInputsRecords({
-  offers,
-  dropped,
-}: {
+export function createInputsRecords(deps: {
   readonly offers: Pick<Offers, 'add'>;
   /** Called for every record that is not kept. */
   readonly dropped: () => void;
 }): InputsRecords {
+  const { offers, dropped } = deps;
   const newest = new Map<number, number>();
   return {
     add({ id, at, organisation, paymasterId, chainId }, order, body) {

@@ -15,16 +15,13 @@ const pruneEveryMs = 3_600_000;
 const firstPruneMs = 60_000;
 const stateEveryMs = 5_000;
 
-export function createLedgerKeeping({
-  feed,
-  ledger,
-  clock,
-  log,
-  metrics,
-}: Ambient & {
-  readonly feed: Pick<LedgerFeed, 'read' | 'acknowledge' | 'state'>;
-  readonly ledger: Pick<Ledger, 'append' | 'prune'>;
-}): LedgerKeeping {
+export function createLedgerKeeping(
+  deps: Ambient & {
+    readonly feed: Pick<LedgerFeed, 'read' | 'acknowledge' | 'state'>;
+    readonly ledger: Pick<Ledger, 'append' | 'prune'>;
+  },
+): LedgerKeeping {
+  const { feed, ledger, clock, log, metrics } = deps;
   const meter = createPumpMeter(metrics);
   const pump = createPump({ feed, ledger, log, meter });
   const timers: NodeJS.Timeout[] = [];

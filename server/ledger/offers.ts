@@ -20,16 +20,13 @@ const mostCharacters = 16 * 1_048_576;
 
 type Waiting = { texts: string[]; offering: Promise<void> | undefined };
 
-export function createOffers({
-  feed,
-  log,
-  share,
-}: {
+export function createOffers(deps: {
   readonly feed: Pick<LedgerFeed, 'offer'>;
   readonly log: Logger;
   /** Of the feed's room that these texts may use. */
   readonly share?: number;
 }): Offers {
+  const { feed, log, share } = deps;
   const chains = new Map<number, Waiting>();
   let characters = 0;
   let timer: NodeJS.Timeout | undefined;

@@ -21,22 +21,17 @@ export type Recording = {
   stop(): Promise<void>;
 };
 
-export function createRecording({
-  feed,
-  usage,
-  clock,
-  log,
-  instruments,
-  recordsInputs,
-  refusalsPerSecond,
-}: Pick<Ambient, 'clock' | 'log'> & {
-  readonly feed: Pick<LedgerFeed, 'offer'>;
-  readonly usage: Pick<UsageStore, 'accounts' | 'now'>;
-  readonly instruments: Pick<Instruments, 'ledgerDropped' | 'ledgerInputsDropped'>;
-  readonly recordsInputs: boolean;
-  /** Absent: the default. */
-  readonly refusalsPerSecond?: number;
-}): Recording {
+export function createRecording(
+  deps: Pick<Ambient, 'clock' | 'log'> & {
+    readonly feed: Pick<LedgerFeed, 'offer'>;
+    readonly usage: Pick<UsageStore, 'accounts' | 'now'>;
+    readonly instruments: Pick<Instruments, 'ledgerDropped' | 'ledgerInputsDropped'>;
+    readonly recordsInputs: boolean;
+    /** Absent: the default. */
+    readonly refusalsPerSecond?: number;
+  },
+): Recording {
+  const { feed, usage, clock, log, instruments, recordsInputs, refusalsPerSecond } = deps;
   // The store's time, which replicas share: ids order what different replicas record about one reservation.
   const ids = createRecordIds(usage);
   const offers = createOffers({ feed, log });

@@ -18,18 +18,14 @@ export const usualRefusalsPerSecond = 20;
 /** So many seconds' refusals are recorded at once. */
 const burstSeconds = 10;
 
-export function createRefusalRecords({
-  offers,
-  gaps,
-  clock,
-  perSecond = usualRefusalsPerSecond,
-}: {
+export function createRefusalRecords(deps: {
   readonly offers: Pick<Offers, 'add'>;
   readonly gaps: Pick<Gaps, 'count'>;
   readonly clock: Clock;
   /** Of a paymaster and reason; ten times as many at once. */
   readonly perSecond?: number;
 }): RefusalRecords {
+  const { offers, gaps, clock, perSecond = usualRefusalsPerSecond } = deps;
   const limiter = createRateLimiter({ clock });
   const rate = { requests: perSecond * burstSeconds, perSeconds: burstSeconds };
   return {

@@ -41,13 +41,8 @@ export type CallRunnerDeps = Pick<Ambient, 'clock' | 'log'> & {
 /** Label for every method that is not served: a caller must not be able to create new series. */
 const unknownMethod = 'unknown';
 
-export function createCallRunner({
-  methods,
-  instruments,
-  log,
-  clock,
-  recentRefusals,
-}: CallRunnerDeps): CallRunner {
+export function createCallRunner(deps: CallRunnerDeps): CallRunner {
+  const { methods, instruments, log, clock, recentRefusals } = deps;
   const served = new Map<string, { readonly method: RpcMethod; readonly meter: Meter }>();
   for (const [name, method] of Object.entries(methods))
     served.set(name, { method, meter: createMeter(instruments, name) });

@@ -75,15 +75,16 @@ export type ConfigViewDeps = Pick<Ambient, 'clock' | 'log'> & {
 
 const defaultMaxStalenessMs = 6 * 3_600_000;
 
-export function createConfigView({
-  configs,
-  signers,
-  maxStalenessMs = defaultMaxStalenessMs,
-  clock,
-  log,
-  instruments,
-  onSeen = () => {},
-}: ConfigViewDeps): ConfigView {
+export function createConfigView(deps: ConfigViewDeps): ConfigView {
+  const {
+    configs,
+    signers,
+    maxStalenessMs = defaultMaxStalenessMs,
+    clock,
+    log,
+    instruments,
+    onSeen = () => {},
+  } = deps;
   const byKey = new Map<string, ServedPaymaster>();
   const byId = new Map<string, ServedPaymaster>();
   const chains = new Map<number, ServedChain>();

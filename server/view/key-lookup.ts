@@ -37,13 +37,11 @@ const maxRemembered = 10_000;
 
 type Found = { readonly until: number; readonly paymaster: ServedPaymaster };
 
-export function createKeyLookup({
-  configs,
-  clock,
-}: {
+export function createKeyLookup(deps: {
   readonly configs: Pick<ConfigStore, 'findByKey'>;
   readonly clock: Clock;
 }): KeyLookup {
+  const { configs, clock } = deps;
   const unknownUntil = new Map<string, number>();
   // Has at most 200 entries (20 a second for ten seconds), so a watch event may search all of them.
   const found = new Map<string, Found>();

@@ -3,15 +3,8 @@ import { countStates, formatStates, printable } from '../resource-state.js';
 import type { DecisionStatus, DepositStatus, LimitStatus, SpentStatus, Status } from './status.js';
 
 /** The status as sections of text for a terminal. */
-export function renderStatus({
-  resources,
-  limits,
-  deposits,
-  spent,
-  decisions,
-  refusals,
-  missing,
-}: Status): string {
+export function renderStatus(status: Status): string {
+  const { resources, limits, deposits, spent, decisions, refusals, missing } = status;
   return [
     `Resources: ${countStates(resources)}`,
     ...formatStates(resources).map((line) => `  ${line}`),
@@ -41,15 +34,8 @@ function section(rows: readonly (readonly string[])[], empty: string): string {
   return rows.length === 0 ? `  ${empty}` : table(rows);
 }
 
-function limitRow({
-  paymaster,
-  name,
-  threshold,
-  used,
-  percent,
-  resetsAt,
-  perUser,
-}: LimitStatus): readonly string[] {
+function limitRow(limit: LimitStatus): readonly string[] {
+  const { paymaster, name, threshold, used, percent, resetsAt, perUser } = limit;
   if (perUser) return [paymaster, printable(name), `${threshold} per user`, '', ''];
   if (used === undefined) return [paymaster, printable(name), `? of ${threshold}`, '', ''];
   return [paymaster, printable(name), `${used} of ${threshold}`, `${percent} %`, `resets ${resetsAt}`];
@@ -59,26 +45,13 @@ function spentRow({ organisation, sponsored, refused, mined, spent }: SpentStatu
   return [organisation, `${sponsored} sponsored`, `${refused} refused`, `${mined} mined`, `${spent} spent`];
 }
 
-function decisionRow({
-  at,
-  id,
-  paymaster,
-  sender,
-  verdict,
-  reason = '',
-  cost = '',
-}: DecisionStatus): readonly string[] {
+function decisionRow(decision: DecisionStatus): readonly string[] {
+  const { at, id, paymaster, sender, verdict, reason = '', cost = '' } = decision;
   return [at, id, paymaster, sender, verdict, `${reason}${cost}`];
 }
 
-function depositRow({
-  chainId,
-  contract,
-  fundingAddress,
-  balance,
-  promised,
-  symbol,
-}: DepositStatus): readonly string[] {
+function depositRow(deposit: DepositStatus): readonly string[] {
+  const { chainId, contract, fundingAddress, balance, promised, symbol } = deposit;
   const whose = fundingAddress === undefined ? contract : `${fundingAddress} in ${contract}`;
   const held = balance === undefined ? 'not read yet' : `${balance} ${symbol}`;
   return [`chain ${chainId}`, whose, held, `promised ${promised} ${symbol}`];

@@ -21,13 +21,8 @@ import type { Database } from '../../sqlite/database.js';
  * ConfigStore in one SQLite file. Nothing is kept in memory here: a watch streams the stored configs to its handler in
  * slices, so that 100,000 of them load without a second copy and without stalling the event loop.
  */
-export function createSqliteConfigStore({
-  db,
-  clock,
-}: {
-  readonly db: Database;
-  readonly clock: Clock;
-}): ConfigStore {
+export function createSqliteConfigStore(deps: { readonly db: Database; readonly clock: Clock }): ConfigStore {
+  const { db, clock } = deps;
   const rows = createConfigRows(db);
   const watchers = new Set<Watcher>();
 

@@ -14,13 +14,11 @@ import { createResourceWatches } from './resource-watch.js';
  * ResourceStore in one SQLite file. Each write is one transaction that reads, decides and stores. Watchers in this
  * process get the change after the commit and before the write resolves.
  */
-export function createSqliteResourceStore({
-  db,
-  clock,
-}: {
+export function createSqliteResourceStore(deps: {
   readonly db: Database;
   readonly clock: Clock;
 }): ResourceStore {
+  const { db, clock } = deps;
   const rows = createResourceRows(db);
   const watches = createResourceWatches({ page: (...args) => db.run(() => rows.page(...args)) });
   const now = () => new Date(clock.now()).toISOString();
