@@ -23,7 +23,7 @@ export function createLedgerKeeping(
 ): LedgerKeeping {
   const { feed, ledger, clock, log, metrics } = deps;
   const meter = createPumpMeter(metrics);
-  const pump = createPump({ feed, ledger, log, meter });
+  const pump = createPump({ feed, ledger, log, meter, random: Math.random });
   const timers: NodeJS.Timeout[] = [];
   let isStopped = false;
   let pruning: Promise<void> | undefined;

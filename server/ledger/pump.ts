@@ -1,5 +1,5 @@
 import { pause } from '../../adapters/pause.js';
-import { isDomainError } from '../../core/errors.js';
+import { isDomainError, messageOf } from '../../core/errors.js';
 import type { FeedEntry, LedgerFeed } from '../../core/ledger/feed.js';
 import { storedRecord, type Ledger, type LedgerEntry } from '../../core/ledger/ledger.js';
 import { readRecord } from '../../core/ledger/record-text.js';
@@ -11,7 +11,9 @@ export type PumpDeps = {
   readonly ledger: Pick<Ledger, 'append' | 'appendTexts'>;
   readonly log: Logger;
   readonly meter: Pick<PumpMeter, 'stored' | 'left' | 'failed'>;
-  /** Pause after a failure, doubled up to thirty seconds. Default 250. */
+  /** Of 0 to below 1: pods that failed together do not all come back at once. */
+  readonly random: () => number;
+  /** Pause after a failure, doubled up to ten times as much; each is shortened by up to a half. Default 500. */
   readonly firstPauseMs?: number;
 };
 
@@ -26,7 +28,8 @@ const batchSize = 1_000;
 const waitMs = 1_000;
 /** After a batch that was not full: a larger one takes far less work for each of its records. */
 const gatherMs = 200;
-const longestPauseMs = 30_000;
+/** Times the first one. Longer pauses spare nothing: a try is one connection. */
+const longestPause = 10;
 const drainMs = 5_000;
 
 /**
@@ -34,11 +37,12 @@ const drainMs = 5_000;
  * has, so a process that dies in between costs a repetition and loses nothing. A record of a newer form stays in the
  * feed for a newer release. A record that the ledger refuses for itself stays too, and does not hold up the others.
  */
-export function createPump({ feed, ledger, log, meter, firstPauseMs = 250 }: PumpDeps): Pump {
+export function createPump({ feed, ledger, log, meter, random, firstPauseMs = 500 }: PumpDeps): Pump {
   const stopping = new AbortController();
   let running: Promise<void> | undefined;
   let drainsUntil = Number.POSITIVE_INFINITY;
   let failures = 0;
+  let hasRead = false;
   /** Read, and not stored because the ledger was away. Read anew, they would come back only after the feed's `claimAfterMs`. */
   let held: readonly FeedEntry[] = [];
 
@@ -49,11 +53,7 @@ export function createPump({ feed, ledger, log, meter, firstPauseMs = 250 }: Pum
       const hasMoved = moved === 'some' || moved === 'full';
       if (isStopping && (!hasMoved || performance.now() > drainsUntil)) return;
       if (moved === 'some') await pause(gatherMs, stopping.signal);
-      if (moved === 'failed')
-        await pause(
-          Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures - 1, 10)),
-          stopping.signal,
-        );
+      if (moved === 'failed') await pause(pauseAfter(failures, random()) * firstPauseMs, stopping.signal);
     }
   }
 
@@ -61,6 +61,7 @@ export function createPump({ feed, ledger, log, meter, firstPauseMs = 250 }: Pum
   async function moveBatch(forMs: number): Promise<'some' | 'full' | 'nothing' | 'failed'> {
     try {
       const read = held.length > 0 ? held : await feed.read(batchSize, forMs);
+      hasRead = true;
       if (read.length === 0) return 'nothing';
       held = read;
       const stored = (await storeTexts(read)) ?? (await store(parse(read)));
@@ -73,8 +74,9 @@ export function createPump({ feed, ledger, log, meter, firstPauseMs = 250 }: Pum
     } catch (error) {
       failures += 1;
       meter.failed();
-      // Logged once; after that the metrics show it.
-      if (failures === 1) log.warn('records cannot be moved to the ledger, they wait', { error });
+      // Logged once; after that the metrics show it. A feed that is still being connected to is ordinary.
+      if (failures === 1 && hasRead) log.warn('records cannot be moved to the ledger, they wait', { error });
+      else if (failures === 1) log.info('waiting for the feed of records', { cause: messageOf(error) });
       return 'failed';
     }
   }
@@ -142,6 +144,11 @@ export function createPump({ feed, ledger, log, meter, firstPauseMs = 250 }: Pum
       await running;
     },
   };
+}
+
+/** In first pauses. */
+export function pauseAfter(failures: number, random: number): number {
+  return Math.min(longestPause, 2 ** Math.min(failures - 1, longestPause)) * (1 - random / 2);
 }
 
 type Parsed = { readonly from: FeedEntry; readonly entry: LedgerEntry };

@@ -11,7 +11,7 @@ import type { Gap } from '../../../core/ledger/record.js';
 import { formatRecord, readRecord } from '../../../core/ledger/record-text.js';
 import { silentLogger } from '../../../core/log.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import { createPump, type Pump } from '../../../server/ledger/pump.js';
+import { createPump, pauseAfter, type Pump } from '../../../server/ledger/pump.js';
 
 let pump: Pump | undefined;
 afterEach(() => pump?.stop());
@@ -97,6 +97,28 @@ test('a stop ends while the ledger is down, and leaves what waits', async () => 
   expect(world.waiting()).toHaveLength(1);
 });
 
+test('a feed that is not connected yet is an ordinary line, and one that breaks later is a warning', async () => {
+  const world = aWorld([], 'records', true);
+  await world.failed(2);
+  expect(world.logged()).toEqual(['info: waiting for the feed of records']);
+  world.readFails = false;
+  world.add([aText('a')]);
+  await world.moved(1);
+  world.readFails = true;
+  await world.failed(3);
+  expect(world.logged().slice(1)).toEqual([
+    'info: records are moved to the ledger again',
+    'warn: records cannot be moved to the ledger, they wait',
+  ]);
+});
+
+test('pauses after failures double up to ten first ones, shortened by up to a half', () => {
+  expect([1, 2, 3, 4, 5, 6, 10_000].map((failures) => pauseAfter(failures, 0))).toEqual([
+    1, 2, 4, 8, 10, 10, 10,
+  ]);
+  expect([1, 5].map((failures) => pauseAfter(failures, 0.5))).toEqual([0.75, 7.5]);
+});
+
 function aText(id: string): string {
   return formatRecord({
     kind: 'gap',
@@ -115,7 +137,7 @@ function aText(id: string): string {
  * A feed and a ledger in memory, and a pump between them that is running. What was read is not read again: in a real
  * feed it would be after a minute.
  */
-function aWorld(texts: readonly string[], takes: 'records' | 'texts' = 'records') {
+function aWorld(texts: readonly string[], takes: 'records' | 'texts' = 'records', readFails = false) {
   let next = 0;
   let reads = 0;
   let failures = 0;
@@ -124,6 +146,7 @@ function aWorld(texts: readonly string[], takes: 'records' | 'texts' = 'records'
   const entries: FeedEntry[] = [];
   const taken = new Set<string>();
   const stored: LedgerEntry[] = [];
+  const logged: string[] = [];
   const notify = (): void => {
     changed.resolve();
     changed = Promise.withResolvers();
@@ -136,6 +159,8 @@ function aWorld(texts: readonly string[], takes: 'records' | 'texts' = 'records'
   const world = {
     ledgerFails: (_ids: readonly string[]): Error | undefined => undefined,
     acknowledgeFails: false,
+    readFails,
+    logged: () => logged,
     add,
     reads: () => reads,
     left: () => left,
@@ -164,6 +189,7 @@ function aWorld(texts: readonly string[], takes: 'records' | 'texts' = 'records'
       async read(limit, waitMs) {
         reads += 1;
         notify();
+        if (world.readFails) throw new DomainError('UNAVAILABLE', 'no connection');
         const free = entries.filter(({ position }) => !taken.has(position)).slice(0, limit);
         if (free.length === 0 && waitMs > 0)
           await Promise.race([changed.promise, new Promise((resolve) => setTimeout(resolve, 1))]);
@@ -180,7 +206,12 @@ function aWorld(texts: readonly string[], takes: 'records' | 'texts' = 'records'
       },
     },
     ledger: takes === 'records' ? { append } : { append, appendTexts },
-    log: silentLogger,
+    log: {
+      ...silentLogger,
+      info: (message) => void logged.push(`info: ${message}`),
+      warn: (message) => void logged.push(`warn: ${message}`),
+    },
+    random: () => 0,
     meter: {
       stored: () => {},
       left: () => (left += 1),
