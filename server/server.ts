@@ -16,6 +16,7 @@ import { createDataPlane, type DataPlaneDeps } from './data-plane.js';
 import { renderIndex } from './index-page.js';
 import { connectionLimits, createHttpServer, type HttpServer } from './http/http-server.js';
 import { createInstruments, type Instruments } from './ops/instruments.js';
+import { createMemoryRegister } from './replay/memory-register.js';
 import { createReplays } from './replay/replays.js';
 import { createOps } from './ops/ops.js';
 import { isReadyFor, sharedDependency, type CheckReport, type ReadinessCheck } from './ops/readiness.js';
@@ -167,7 +168,8 @@ function createDashboardRole(deps: ServerDeps, instruments: Instruments) {
   if (deps.dashboard === undefined || messages === undefined)
     throw new Error('the dashboard role needs resources, master keys and funding messages');
   const { ledger } = deps.dashboard;
-  const replays = ledger && createReplays({ ledger, clock, log });
+  const register = ledger?.replays ?? createMemoryRegister(clock);
+  const replays = ledger && createReplays({ ledger, register, clock, log });
   const app: RequestHandler = createDashboard({
     usage,
     ...deps.dashboard,

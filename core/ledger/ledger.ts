@@ -8,6 +8,7 @@ import type {
   UsageQuery,
   UsageRow,
 } from './query.js';
+import type { ReplayRegister } from './replay-register.js';
 import type { DecisionInputs, Gap, LedgerRecord, RecordId } from './record.js';
 
 /**
@@ -39,6 +40,8 @@ export type Ledger = {
   inputs(query: InputsQuery): AsyncIterable<readonly DecisionInputs[]>;
   /** Removes what is older than its retention; at most some seconds of work per call. True while there is more. */
   prune(now: EpochMs): Promise<boolean>;
+  /** Shared by all processes that open this ledger. Absent: one process opens it. */
+  readonly replays?: ReplayRegister;
   ping(): Promise<void>;
   stop(): Promise<void>;
 };

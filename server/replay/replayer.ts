@@ -18,7 +18,7 @@ import { createDeciders, type Deciders } from './deciders.js';
 import type { PastPromise } from './history.js';
 import { NotRecorded, recordedPorts, type Current } from './recorded-ports.js';
 import { AsRecorded, ReplayedUsage } from './replayed-usage.js';
-import type { Decided, NotReplayed, ReplayResult } from './result.js';
+import type { Decided, Findings, NotReplayed } from './result.js';
 import { Tally } from './tally.js';
 
 /** The configuration that decides, as plain JSON. */
@@ -66,6 +66,7 @@ export class Replayer {
   async take(records: readonly DecisionInputs[]): Promise<void> {
     for (const record of records) {
       const inputs = parseInputs(record.body);
+      if (countsInUsage(inputs)) this.#tally.recorded += 1;
       if (inputs === undefined) this.#tally.leftOut('UNKNOWN_FORM');
       else if (inputs.kind === 'ending') this.#end(record, inputs);
       else if (inputs.kind === 'left-out') this.#leaveOut(record, inputs, 'TOO_LONG');
@@ -78,7 +79,7 @@ export class Replayer {
     return this.#tally.replayed;
   }
 
-  result(): ReplayResult {
+  result(): Findings {
     return this.#tally.result();
   }
 
@@ -182,6 +183,12 @@ export class Replayer {
     this.#ofChains.set(chainId, made);
     return made;
   }
+}
+
+/** Whether sums of decisions count it: a commit that passed signs nothing. */
+function countsInUsage(inputs: Inputs | undefined): boolean {
+  if (inputs?.kind !== 'decided') return inputs?.kind !== 'ending';
+  return !(inputs.verdict.pass && inputs.request.phase === 'commit');
 }
 
 function keyOf(

@@ -1,44 +1,39 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
+import { pause } from '../../adapters/pause.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import type { Ledger } from '../../core/ledger/ledger.js';
+import { heldMs, type RegisteredReplay, type ReplayRegister } from '../../core/ledger/replay-register.js';
 import type { Range } from '../../core/ledger/steps.js';
 import type { Logger } from '../../core/log.js';
-import type { Clock, EpochMs } from '../../core/units/time.js';
+import type { Clock } from '../../core/units/time.js';
+import type { ProposalReading } from './proposal.js';
 import type { ReplayConfig } from './replayer.js';
-import type { ReplayResult } from './result.js';
 import { runReplay } from './run-replay.js';
+import { formatStatus, statusOf, type ReplayStatus } from './status.js';
+import { startReplayThread, type ReplayThread } from './thread.js';
 
 export type ReplayAsk = Range & {
   readonly organisation: string;
-  readonly config: ReplayConfig;
+  /** What decides; `reader` reads what is proposed. Its errors are those of the start. */
+  readonly configOf: (reader: ProposalReading) => Promise<ReplayConfig>;
 };
 
-export type ReplayStatus = Range & {
-  readonly id: string;
-  readonly state: 'running' | 'done' | 'failed' | 'cancelled';
-  readonly startedAt: EpochMs;
-  readonly endedAt: EpochMs | undefined;
-  /** Operations that were decided again. */
-  readonly done: number;
-  /** Decisions of the range that the ledger has counted; undefined until it has answered. */
-  readonly total: number | undefined;
-  /** Why it failed. */
-  readonly error: string | undefined;
-  readonly result: ReplayResult | undefined;
+export type StartedReplay = {
+  readonly status: ReplayStatus;
+  /** Its status about every second, and when it has ended; cancels it when `gone` aborts. */
+  follow(gone: AbortSignal): AsyncIterable<ReplayStatus>;
 };
 
-/** Replays of this process: one at a time for each organisation, each in a thread of its own. */
+/** Replays of an installation: one at a time for each organisation, each in a thread of the process that started it. */
 export type Replays = {
-  /** Throws REPLAY_RUNNING, which names the running one, and UNAVAILABLE when too many other organisations replay. */
-  start(ask: ReplayAsk): ReplayStatus;
+  /** Throws REPLAY_RUNNING, which names the running one, and UNAVAILABLE when too many others run in this process. */
+  start(ask: ReplayAsk): Promise<StartedReplay>;
   /** The latest one of the organisation, if it has this id. */
-  find(organisation: string, id: string): ReplayStatus | undefined;
-  /** Its status about every second, and when it has ended; nothing if there is no such replay. */
-  follow(organisation: string, id: string): AsyncIterable<ReplayStatus>;
+  find(organisation: string, id: string): Promise<ReplayStatus | undefined>;
   /** Resolves when it has ended; undefined: there is no such replay. */
   cancel(organisation: string, id: string): Promise<ReplayStatus | undefined>;
-  /** Cancels all. May be called twice. */
+  /** Cancels those of this process. May be called twice. */
   stop(): Promise<void>;
 };
 
@@ -46,121 +41,228 @@ export type Replays = {
 const mostRunning = 2;
 const longestMs = 30 * 60_000;
 const followMs = 1_000;
-/** Results are kept until the organisation starts another one, of so many organisations. */
-const mostKept = 100;
+const reportMs = 1_000;
+/** The process of a replay finds a request to cancel it with its next report. */
+const cancelledMs = 250;
+const longestPreparationMs = 30_000;
 
-type Job = { status: ReplayStatus; readonly cancel: AbortController; readonly ended: Promise<void> };
+type Job = {
+  readonly organisation: string;
+  status: ReplayStatus;
+  readonly cancel: AbortController;
+  /** When the register knows how it ended. */
+  ended: Promise<void>;
+};
 
 export function createReplays({
   ledger,
+  register,
   clock,
   log,
 }: {
   readonly ledger: Pick<Ledger, 'decisions' | 'inputs' | 'usage'>;
+  readonly register: ReplayRegister;
   readonly clock: Clock;
   readonly log: Logger;
 }): Replays {
+  /** Organisations whose replay runs in this process, or is being started. */
+  const busy = new Set<string>();
   const jobs = new Map<string, Job>();
-  let isStopped = false;
+  /** Also those of which the register is still told how they ended. */
+  const running = new Set<Promise<void>>();
+  const stopping = new AbortController();
 
   function admit(organisation: string): void {
-    const own = jobs.get(organisation)?.status;
-    if (own?.state === 'running')
-      throw new DomainError(
-        'REPLAY_RUNNING',
-        `Replay ${own.id} of this organisation is running: wait for it, or cancel it`,
-      );
-    const running = [...jobs.values()].filter(({ status }) => status.state === 'running');
-    if (isStopped || running.length >= mostRunning)
+    if (busy.has(organisation)) throw isRunning(jobs.get(organisation)?.status.id);
+    if (stopping.signal.aborted || busy.size >= mostRunning)
       throw new DomainError('UNAVAILABLE', 'Other organisations are replaying: try again', {
         reason: 'REPLAYS_BUSY',
         retryAfterSeconds: 30,
       });
+    busy.add(organisation);
   }
 
-  return {
-    start({ organisation, config, from, to }) {
-      admit(organisation);
-      const cancel = new AbortController();
-      const timer = globalThis.setTimeout(() => cancel.abort(tooLong), longestMs).unref();
-      const first: ReplayStatus = {
-        id: randomUUID(),
-        state: 'running',
-        from,
-        to,
-        startedAt: clock.now(),
-        endedAt: undefined,
-        done: 0,
-        total: undefined,
-        error: undefined,
-        result: undefined,
-      };
-      const change = (part: Partial<ReplayStatus>): void => {
-        job.status = { ...job.status, ...part };
-      };
-      const running = runReplay({
+  /** Throws what `configOf` throws, and REPLAY_RUNNING. */
+  async function begin(ask: ReplayAsk, thread: ReplayThread): Promise<Job> {
+    const { organisation, from, to } = ask;
+    const known = await register.find(organisation);
+    if (known?.state === 'running') throw isRunning(known.id);
+    const config = await prepared(ask, thread);
+    const status: ReplayStatus = {
+      id: randomUUID(),
+      state: 'running',
+      from,
+      to,
+      startedAt: clock.now(),
+      endedAt: undefined,
+      done: 0,
+      total: undefined,
+      error: undefined,
+      result: undefined,
+    };
+    const begunAt = performance.now();
+    const other = await register.begin(organisation, status.id, formatStatus(status));
+    if (other !== undefined) throw isRunning(other);
+    const job: Job = { organisation, status, cancel: new AbortController(), ended: Promise.resolve() };
+    jobs.set(organisation, job);
+    job.ended = run(job, config, thread, begunAt);
+    const { ended } = job;
+    running.add(ended);
+    void ended.finally(() => running.delete(ended));
+    return job;
+  }
+
+  async function run(job: Job, config: ReplayConfig, thread: ReplayThread, begunAt: number): Promise<void> {
+    const { organisation, cancel, status } = job;
+    if (stopping.signal.aborted) cancel.abort();
+    const change = (part: Partial<ReplayStatus>): void => {
+      job.status = { ...job.status, ...part };
+    };
+    const timer = globalThis.setTimeout(() => cancel.abort(tooLong), longestMs).unref();
+    const over = new AbortController();
+    const keeping = keep(job, begunAt, over.signal);
+    try {
+      const { from, to } = status;
+      const { signal } = cancel;
+      const range = { from, to };
+      const result = await runReplay({
+        thread,
         ledger,
         organisation,
         config,
-        range: { from, to },
-        signal: cancel.signal,
+        range,
+        signal,
         onProgress: change,
-      }).then(
-        (result) => change({ state: 'done', result }),
-        (error: unknown) => {
-          const isCancelled = cancel.signal.aborted && cancel.signal.reason !== tooLong;
-          if (!isCancelled) log.warn('replay failed', { organisation, replay: first.id, error });
-          change(isCancelled ? { state: 'cancelled' } : { state: 'failed', error: textOf(error) });
-        },
-      );
-      const ended = running.then(() => {
-        clearTimeout(timer);
-        change({ endedAt: clock.now() });
       });
-      const job: Job = { status: first, cancel, ended };
-      jobs.delete(organisation);
-      jobs.set(organisation, job);
-      for (const [former, { status }] of jobs)
-        if (jobs.size > mostKept && status.state !== 'running') jobs.delete(former);
-      return first;
-    },
+      change({ state: 'done', result });
+    } catch (error) {
+      const isCancelled = cancel.signal.aborted && !isDomainError(cancel.signal.reason);
+      if (!isCancelled) log.warn('replay failed', { organisation, replay: status.id, error });
+      change(isCancelled ? { state: 'cancelled' } : { state: 'failed', error: textOf(error) });
+    }
+    clearTimeout(timer);
+    await thread.stop();
+    change({ endedAt: clock.now() });
+    // Before anybody can read that it has ended: then another one may begin.
+    release(organisation);
+    over.abort();
+    await keeping;
+  }
 
-    find(organisation, id) {
-      const status = jobs.get(organisation)?.status;
-      return status?.id === id ? status : undefined;
-    },
-
-    async *follow(organisation, id) {
-      const job = jobs.get(organisation);
-      if (job?.status.id !== id) return;
-      while (job.status.state === 'running') {
-        yield job.status;
-        await Promise.race([job.ended, setTimeout(followMs, undefined, { ref: false })]);
+  /** Reports until the register knows how it ended, or has counted it as dead. */
+  async function keep(job: Job, begunAt: number, over: AbortSignal): Promise<void> {
+    const { organisation, cancel, status } = job;
+    for (let heldUntil = begunAt + heldMs; ;) {
+      await pause(reportMs, over);
+      const isRunning = !over.aborted;
+      const at = performance.now();
+      try {
+        const said = await register.report(organisation, status.id, formatStatus(job.status), isRunning);
+        if (said === 'lost') return cancel.abort(lost);
+        if (!isRunning) return;
+        if (said === 'cancel') cancel.abort();
+        heldUntil = at + heldMs;
+      } catch (error) {
+        const isLost = performance.now() > heldUntil || (stopping.signal.aborted && !isRunning);
+        if (isLost) log.warn('replay cannot be reported', { organisation, replay: status.id, error });
+        if (isLost) return cancel.abort(lost);
+        if (!isRunning) await pause(cancelledMs, stopping.signal);
       }
-      await job.ended;
-      yield job.status;
+    }
+  }
+
+  function release(organisation: string): void {
+    busy.delete(organisation);
+    jobs.delete(organisation);
+  }
+
+  async function registered(organisation: string, id: string): Promise<RegisteredReplay | undefined> {
+    const found = await register.find(organisation);
+    return found?.id === id ? found : undefined;
+  }
+
+  return {
+    async start(ask) {
+      const { organisation } = ask;
+      admit(organisation);
+      const thread = startReplayThread();
+      try {
+        const job = await begin(ask, thread);
+        return { status: job.status, follow: (gone) => follow(job, gone) };
+      } catch (error) {
+        await thread.stop();
+        release(organisation);
+        throw error;
+      }
+    },
+
+    async find(organisation, id) {
+      const found = await registered(organisation, id);
+      return found && statusOf(found);
     },
 
     async cancel(organisation, id) {
       const job = jobs.get(organisation);
-      if (job?.status.id !== id) return undefined;
-      job.cancel.abort();
-      await job.ended;
-      return job.status;
+      if (job?.status.id === id) {
+        job.cancel.abort();
+        await job.ended;
+      } else await register.cancel(organisation, id);
+      for (;;) {
+        const found = await registered(organisation, id);
+        if (found?.state !== 'running') return found && statusOf(found);
+        await pause(cancelledMs);
+      }
     },
 
     async stop() {
-      isStopped = true;
+      stopping.abort();
       for (const { cancel } of jobs.values()) cancel.abort();
-      await Promise.all([...jobs.values()].map(({ ended }) => ended));
+      await Promise.all(running);
     },
   };
+}
+
+/** The thread ends with the caller's error: no text holds it for longer. */
+async function prepared({ configOf }: ReplayAsk, thread: ReplayThread): Promise<ReplayConfig> {
+  const done = new AbortController();
+  const deadline = setTimeout(longestPreparationMs, undefined, { signal: done.signal, ref: false });
+  try {
+    return await Promise.race([
+      configOf(thread),
+      deadline.then(() => {
+        throw new DomainError('UNAVAILABLE', 'the proposed resources took too long to read');
+      }),
+    ]);
+  } finally {
+    done.abort();
+  }
+}
+
+async function* follow(job: Job, gone: AbortSignal): AsyncGenerator<ReplayStatus> {
+  if (gone.aborted) job.cancel.abort();
+  gone.addEventListener('abort', () => job.cancel.abort(), { once: true });
+  while (job.status.state === 'running') {
+    yield job.status;
+    await Promise.race([job.ended, setTimeout(followMs, undefined, { ref: false })]);
+  }
+  await job.ended;
+  yield job.status;
+}
+
+function isRunning(id: string | undefined): DomainError {
+  const which = id === undefined ? 'Another replay' : `Replay ${id}`;
+  return new DomainError(
+    'REPLAY_RUNNING',
+    `${which} of this organisation is running: wait for it, or cancel it`,
+  );
 }
 
 const tooLong = new DomainError(
   'UNAVAILABLE',
   `a replay may take ${longestMs / 60_000} minutes: choose a shorter range`,
 );
+
+const lost = new DomainError('UNAVAILABLE', 'the ledger could not be told that the replay runs');
 
 /** An internal error does not tell its cause. */
 function textOf(error: unknown): string {

@@ -56,6 +56,17 @@ export type ReplayResult = {
   readonly asRecorded: number;
   /** Recorded under another generation of the configuration than the present one. */
   readonly otherConfiguration: number;
+  /**
+   * Decisions of the range of which no inputs are kept, so that they were not decided again: they were dropped or not
+   * recorded, or are refusals beyond the rate that is recorded. Commits of two phases are not counted here.
+   */
+  readonly missingInputs: number;
   /** False: so much was promised before the range that not all of it was counted. */
   readonly isPastComplete: boolean;
+};
+
+/** What the records tell, without what was left out of them. */
+export type Findings = Omit<ReplayResult, 'missingInputs' | 'isPastComplete'> & {
+  /** Decisions with inputs, whether or not they were decided again. Commits that passed are not counted. */
+  readonly recorded: number;
 };

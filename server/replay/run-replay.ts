@@ -3,9 +3,11 @@ import type { Range } from '../../core/ledger/steps.js';
 import { pastOf } from './history.js';
 import type { ReplayConfig } from './replayer.js';
 import type { ReplayResult } from './result.js';
-import { startReplayThread, type ReplayThread } from './thread.js';
+import type { ReplayThread } from './thread.js';
 
 export type ReplayRun = {
+  /** Has read what is proposed; it belongs to the caller. */
+  readonly thread: ReplayThread;
   readonly ledger: Pick<Ledger, 'decisions' | 'inputs' | 'usage'>;
   readonly organisation: string;
   readonly config: ReplayConfig;
@@ -21,24 +23,23 @@ export type ReplayRun = {
  * so memory does not grow with the range.
  */
 export async function runReplay(run: ReplayRun): Promise<ReplayResult> {
-  const { config, signal } = run;
+  const { signal } = run;
   signal.throwIfAborted();
-  const thread = startReplayThread(config);
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(signal.reason);
   signal.addEventListener('abort', abort);
   try {
-    // What still waits for the ledger then finds that the thread has ended.
-    return await Promise.race([decide(run, thread), aborted.promise]);
+    return await Promise.race([decide(run), aborted.promise]);
   } finally {
     signal.removeEventListener('abort', abort);
-    await thread.stop();
   }
 }
 
-async function decide(run: ReplayRun, thread: ReplayThread): Promise<ReplayResult> {
-  const { ledger, organisation, config, range, onProgress } = run;
-  onProgress({ total: await decisionsOf(run) });
+async function decide(run: ReplayRun): Promise<ReplayResult> {
+  const { thread, ledger, organisation, config, range, onProgress } = run;
+  await thread.begin(config);
+  const total = await decisionsOf(run);
+  onProgress({ total });
   let isPastComplete = true;
   for await (const past of pastOf(ledger, organisation, config.paymasters, range.from)) {
     isPastComplete &&= past.isComplete;
@@ -47,7 +48,9 @@ async function decide(run: ReplayRun, thread: ReplayThread): Promise<ReplayResul
   const paymasterIds = config.paymasters.map(({ paymasterId }) => paymasterId);
   for await (const records of ledger.inputs({ organisation, paymasterIds, ...range }))
     onProgress({ done: await thread.take(records) });
-  return { ...(await thread.result()), isPastComplete };
+  const { recorded, ...found } = await thread.result();
+  // More inputs than decisions: some came while the replay ran.
+  return { ...found, missingInputs: Math.max(0, total - recorded), isPastComplete };
 }
 
 /** More than are decided again where inputs are missing. */

@@ -1,5 +1,5 @@
 import type { AddressKey } from '../../core/units/address.js';
-import type { Changed, Decided, Example, NotReplayed, ReplayResult } from './result.js';
+import type { Changed, Decided, Example, Findings, NotReplayed } from './result.js';
 
 const mostExamples = 20;
 const mostShown = 20;
@@ -12,7 +12,7 @@ export class Tally {
   webhookAnswers = 0;
   asRecorded = 0;
   otherConfiguration = 0;
-  isPastComplete = true;
+  recorded = 0;
   readonly refused = new ChangedTally();
   readonly sponsored = new ChangedTally();
   #sameSponsored = 0;
@@ -41,7 +41,7 @@ export class Tally {
     count(this.#notReplayed, why);
   }
 
-  result(): ReplayResult {
+  result(): Findings {
     return {
       replayed: this.replayed,
       unchanged: {
@@ -55,7 +55,7 @@ export class Tally {
       webhookAnswers: this.webhookAnswers,
       asRecorded: this.asRecorded,
       otherConfiguration: this.otherConfiguration,
-      isPastComplete: this.isPastComplete,
+      recorded: this.recorded,
     };
   }
 }

@@ -3,16 +3,18 @@ import { Worker } from 'node:worker_threads';
 import { DomainError } from '../../core/errors.js';
 import type { DecisionInputs } from '../../core/ledger/record.js';
 import type { PastPromise } from './history.js';
+import type { ProposalReading } from './proposal.js';
 import type { ReplayConfig } from './replayer.js';
-import type { ReplayResult } from './result.js';
-import type { Answer, Request } from './thread-messages.js';
+import type { Findings } from './result.js';
+import type { Answer, Answers, Request } from './thread-messages.js';
 
-/** A replay in a thread of its own. Ask one thing at a time. */
-export type ReplayThread = {
+/** A replay in a thread of its own. Ask one thing at a time: first for what is proposed, then `begin`, then the rest. */
+export type ReplayThread = ProposalReading & {
+  begin(config: ReplayConfig): Promise<void>;
   past(promises: readonly PastPromise[]): Promise<void>;
   /** Answers how many operations were decided so far. */
   take(records: readonly DecisionInputs[]): Promise<number>;
-  result(): Promise<ReplayResult>;
+  result(): Promise<Findings>;
   /** May be called at any time; what is being asked rejects. */
   stop(): Promise<void>;
 };
@@ -20,9 +22,8 @@ export type ReplayThread = {
 /** Live reservations and counts by sender grow with the range; a replay that needs more fails, and nothing else does. */
 const memoryMb = 512;
 
-export function startReplayThread(config: ReplayConfig): ReplayThread {
+export function startReplayThread(): ReplayThread {
   const worker = new Worker(new URL('./thread-main.js', import.meta.url), {
-    workerData: config,
     resourceLimits: { maxOldGenerationSizeMb: memoryMb },
   });
   // The process may end while a replay runs.
@@ -32,7 +33,7 @@ export function startReplayThread(config: ReplayConfig): ReplayThread {
     (error: unknown) => error,
   );
 
-  async function ask(request: Request): Promise<Extract<Answer, { ok: true }>> {
+  async function ask<R extends Request>(request: R): Promise<Answers[R['ask']]> {
     const answered = once(worker, 'message') as Promise<[Answer]>;
     worker.postMessage(request);
     const answer = await Promise.race([
@@ -48,18 +49,19 @@ export function startReplayThread(config: ReplayConfig): ReplayThread {
       }),
     ]);
     const [reply] = answer;
-    if (!reply.ok) throw new DomainError('INTERNAL', `the replay failed: ${reply.error}`);
-    return reply;
+    if (reply.ok) return reply.answer as Answers[R['ask']];
+    const { error, problems } = reply;
+    if (problems !== undefined) throw new DomainError('INVALID_INPUT', error, { problems });
+    throw new DomainError('INTERNAL', `the replay failed: ${error}`);
   }
 
   return {
-    past: async (promises) => void (await ask({ ask: 'past', promises })),
-    take: async (records) => (await ask({ ask: 'take', records })).replayed,
-    result: async () => {
-      const { result } = await ask({ ask: 'result' });
-      if (result === undefined) throw new DomainError('INTERNAL', 'the replay answered no result');
-      return result;
-    },
+    read: (namespace, resources) => ask({ ask: 'read', namespace, resources }),
+    validate: (present, now) => ask({ ask: 'validate', present, now }),
+    begin: (config) => ask({ ask: 'begin', config }),
+    past: (promises) => ask({ ask: 'past', promises }),
+    take: (records) => ask({ ask: 'take', records }),
+    result: () => ask({ ask: 'result' }),
     stop: async () => void (await worker.terminate()),
   };
 }

@@ -20,10 +20,10 @@ const pageSize = 1_000;
 export async function measureReplay(): Promise<ReplayBench> {
   const all = Array.from({ length: rounds }, (_, round) => roundOf(round));
   const { records, ...config } = await recordRounds(limitedPaymasters.map(withMoreRoom), all);
-  const thread = startReplayThread(config);
+  const thread = startReplayThread();
   try {
     // The thread has loaded when it answers.
-    await thread.past([]);
+    await thread.begin(config);
     const started = performance.now();
     const cpuBefore = process.cpuUsage();
     for (let from = 0; from < records.length; from += pageSize)

@@ -1,9 +1,11 @@
+import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parse } from 'yaml';
 import { silentLogger } from '../../core/log.js';
 import { systemClock } from '../../core/units/time.js';
 import { ledgerEndpoints, ledgerPrefix } from '../../server/dashboard/ledger/endpoints.js';
+import { createMemoryRegister } from '../../server/replay/memory-register.js';
 import { createReplays } from '../../server/replay/replays.js';
 import { someNow, someTarget } from '../build/configs.js';
 import { acmeToken, chainId, otherToken, prefix, recordOf } from '../build/dashboard.js';
@@ -25,7 +27,12 @@ const ledger = {
     yield* memory.inputs(query);
   },
 };
-const replays = createReplays({ ledger, clock: systemClock, log: silentLogger });
+const replays = createReplays({
+  ledger,
+  register: createMemoryRegister(systemClock),
+  clock: systemClock,
+  log: silentLogger,
+});
 const host = useDashboard({ ledger, replays, operator: true, programmedTimeoutMs: 60_000 });
 
 const iso = (ms: number): string => new Date(ms).toISOString();
@@ -147,6 +154,7 @@ describe('a replay', () => {
       newlyRefused: { count: 0 },
       difference: { maxCostWei: '0' },
       notReplayed: [],
+      missingInputs: 0,
     });
   });
 
@@ -237,6 +245,31 @@ describe('a replay', () => {
     gate = Promise.resolve();
   });
 
+  test('ends also for a client that left before the first line', async () => {
+    const blocked = Promise.withResolvers<void>();
+    gate = blocked.promise;
+    const body = JSON.stringify(range);
+    const leaving = httpRequest(`${host.origin}${ledgerPrefix}/replays`, {
+      method: 'POST',
+      headers: {
+        authToken: acmeToken,
+        Accept: 'application/x-ndjson',
+        'Content-Length': Buffer.byteLength(body),
+      },
+    });
+    leaving.on('error', () => {});
+    leaving.end(body, () => leaving.destroy());
+    // Nobody else cancels it, and while it runs no other one starts.
+    let second: Answered | undefined;
+    await until('its place is free', async () => {
+      second = await ask('POST', '/replays', range);
+      return second.status === 202;
+    });
+    blocked.resolve();
+    gate = Promise.resolve();
+    await ended(String(second?.data['id']));
+  });
+
   test('sees its own organisation alone', async () => {
     const { result } = await replayed({ ...range, paymasterIds: [foreign] }, otherToken);
     expect(result).toMatchObject({ replayed: operations });
@@ -318,6 +351,12 @@ describe('clear refusals', () => {
       'text that is too long',
       () => ({ ...range, resources: `${aLimit('5')}#${' '.repeat(300_000)}` }),
       /at most 65536 characters long/,
+    ],
+    [
+      'objects that are nested too deeply to be read',
+      () =>
+        `{"from": "${range.from}", "to": "${range.to}", "resources": [${'['.repeat(400_000)}${']'.repeat(400_000)}]}`,
+      /body must be valid JSON/,
     ],
     [
       'too many objects',

@@ -5,15 +5,17 @@ import {
   type Retention,
 } from '../../../core/ledger/ledger.js';
 import type { DecisionInputs } from '../../../core/ledger/record.js';
+import type { ReplayRegister } from '../../../core/ledger/replay-register.js';
 import { recordTime } from '../../../core/ledger/record-id.js';
 import { invalidInput, isDomainError } from '../../../core/errors.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { appendEntries } from './append.js';
-import { createPostgres, type PostgresOptions, type Session } from './connection.js';
+import { createPostgres, type PostgresOptions, type Session, type Transaction } from './connection.js';
 import { readFunds } from './funds.js';
 import { readInputs } from './inputs.js';
 import { migrate } from './migrate.js';
 import { createPartitions, PartsMissing } from './partitions.js';
+import { createReplayTable, pruneReplays } from './replays.js';
 import { steps } from './schema.js';
 import { isStorable } from './record-rows.js';
 import { findDecision, searchDecisions } from './search.js';
@@ -27,6 +29,7 @@ export type PostgresLedgerOptions = PostgresOptions & {
   readonly searchMs?: number;
 };
 
+const dayMs = 86_400_000;
 const appendTimeoutMs = 30_000;
 /** Bounds the size of statements and how long others wait for the lock of the writer. */
 const mostEntriesPerTransaction = 2_000;
@@ -36,7 +39,9 @@ const mostEntriesPerTransaction = 2_000;
  * may do so at the same time. Every method throws UNAVAILABLE when the database cannot answer, and works again as soon
  * as it can.
  */
-export function createPostgresLedger(options: PostgresLedgerOptions): Ledger {
+export function createPostgresLedger(
+  options: PostgresLedgerOptions,
+): Ledger & { readonly replays: ReplayRegister } {
   const { retention = defaultRetention, queryTimeoutMs = 15_000, searchMs = 5_000 } = options;
   const postgres = createPostgres(options);
   const partitions = createPartitions(postgres);
@@ -51,9 +56,11 @@ export function createPostgresLedger(options: PostgresLedgerOptions): Ledger {
     return migrated;
   }
 
-  async function read<T>(work: (session: Session) => Promise<T>): Promise<T> {
+  const read = <T>(work: (session: Session) => Promise<T>): Promise<T> => run('read', work);
+
+  async function run<T>(mode: Transaction['mode'], work: (session: Session) => Promise<T>): Promise<T> {
     await ready();
-    return postgres.transaction({ mode: 'read', timeoutMs: queryTimeoutMs }, work);
+    return postgres.transaction({ mode, timeoutMs: queryTimeoutMs }, work);
   }
 
   async function appendAtOnce(entries: readonly LedgerEntry[]): Promise<void> {
@@ -85,9 +92,10 @@ export function createPostgresLedger(options: PostgresLedgerOptions): Ledger {
     funds: (query) => read((session) => readFunds(session, query)),
     inputs: (query) => pagesOf((after) => read((session) => readInputs(session, query, after))),
     prune: async (now) => {
-      await ready();
+      await pruneReplays(run, (now - retention.inputs * dayMs) as EpochMs);
       return partitions.prune(now, retention);
     },
+    replays: createReplayTable(run),
     ping: () =>
       read(async (session) => {
         await session.query('SELECT 1');

@@ -156,6 +156,16 @@ export const steps: readonly string[] = [
   ${usageTable('hour')}
   ${usageTable('day')}
   `,
+  `
+  CREATE TABLE ledger.replays (
+    organisation text PRIMARY KEY,
+    id uuid NOT NULL,
+    status text NOT NULL,
+    is_running boolean NOT NULL,
+    is_cancelled boolean NOT NULL,
+    reported_at timestamptz NOT NULL
+  );
+  `,
 ];
 
 function usageTable(step: string): string {

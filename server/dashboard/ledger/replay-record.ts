@@ -1,6 +1,6 @@
 import { record, type JsonSchema } from '../../../core/schema/json-schema.js';
 import { formatInstant, type EpochMs } from '../../../core/units/time.js';
-import type { ReplayStatus } from '../../replay/replays.js';
+import type { ReplayStatus } from '../../replay/status.js';
 import type { Changed, Decided, ReplayResult } from '../../replay/result.js';
 import { amount } from './amounts.js';
 import * as schemas from './schemas.js';
@@ -140,6 +140,11 @@ const result: JsonSchema = record({
     ...schemas.count,
     description: 'Recorded under another generation of the Paymaster or Chain than the present one.',
   },
+  missingInputs: {
+    ...schemas.count,
+    description:
+      'Decisions of the range that were not decided again, because no inputs of them are kept: dropped, not recorded, or refusals beyond the rate that is recorded.',
+  },
   isPastComplete: { type: 'boolean', description: 'False: not all promises before the range were counted.' },
 });
 
@@ -219,6 +224,7 @@ export const replayExample = {
     webhookAnswers: 0,
     asRecorded: 0,
     otherConfiguration: 0,
+    missingInputs: 0,
     isPastComplete: true,
   },
 };

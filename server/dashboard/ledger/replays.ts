@@ -64,15 +64,19 @@ export const startReplayEndpoint = endpoint({
     const { resources, paymasterIds, ...asked } = readBody(body);
     const now = tools.clock.now();
     const range = rangeOf(asked, now, { defaultDays: 1, maxDays });
-    const proposed = await withProposed(tools.resources, namespace, resources, now);
-    const proposal = { ...proposed, organisation, tenant, now, from: range.from };
-    const config = onlyOf(await proposedConfig(tools.proposals, proposal), paymasterIds);
-    const started = replays.start({ organisation: tenant, config, ...range });
+    const { status, follow } = await replays.start({
+      organisation: tenant,
+      ...range,
+      async configOf(reader) {
+        const proposed = await withProposed(reader, tools.resources, namespace, resources, now);
+        const proposal = { ...proposed, organisation, tenant, now, from: range.from };
+        return onlyOf(await proposedConfig(tools.proposals, proposal), paymasterIds);
+      },
+    });
     return {
-      data: renderReplay(started),
+      data: renderReplay(status),
       async *lines(gone) {
-        gone.addEventListener('abort', () => void replays.cancel(tenant, started.id));
-        for await (const status of replays.follow(tenant, started.id)) yield renderReplay(status);
+        for await (const next of follow(gone)) yield renderReplay(next);
       },
     };
   },
@@ -89,7 +93,7 @@ export const replayEndpoint = endpoint({
 
   async answer(tools, { principal, params }) {
     requireLedger(tools);
-    const status = requireReplays(tools).find(principal.tenant, params['id'] ?? '');
+    const status = await requireReplays(tools).find(principal.tenant, params['id'] ?? '');
     if (status === undefined) throw unknownReplay();
     return { data: renderReplay(status) };
   },
@@ -118,9 +122,9 @@ function requireReplays({ replays }: Pick<LedgerTools, 'replays'>): Replays {
   return replays;
 }
 
-/** Of another organisation, of another replica, or forgotten. */
+/** Of another organisation, or forgotten. */
 function unknownReplay(): DomainError {
-  return new DomainError('NOT_FOUND', 'There is no such replay of this organisation in this process');
+  return new DomainError('NOT_FOUND', 'There is no such replay of this organisation');
 }
 
 type Body = {

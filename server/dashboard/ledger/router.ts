@@ -67,33 +67,40 @@ const linesType = 'application/x-ndjson';
 
 async function sendLines(response: Response, lines: NonNullable<LedgerAnswer['lines']>): Promise<void> {
   response.type(linesType).set('Cache-Control', 'private, no-store');
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
+  const gone = goneSignal(response);
   try {
-    for await (const data of lines(gone.signal)) response.write(`${JSON.stringify({ data })}\n`);
+    for await (const data of lines(gone)) response.write(`${JSON.stringify({ data })}\n`);
     response.end();
   } catch (error) {
     response.destroy();
-    if (!gone.signal.aborted) throw error;
+    if (!gone.aborted) throw error;
   }
+}
+
+/** Aborted when the client is no longer there, also if it left before the answer was known. */
+function goneSignal(response: Response): AbortSignal {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  if (response.closed || response.destroyed) gone.abort();
+  return gone.signal;
 }
 
 /** Writes page after page, as fast as the client reads; a client that goes away ends it. */
 async function sendTable(response: Response, { columns, pages }: Table): Promise<void> {
   response.type('text/csv').set('Cache-Control', 'private, no-store');
+  const gone = goneSignal(response);
+  if (gone.aborted) return;
   response.write(csvLine(columns));
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
   try {
     for await (const rows of pages()) {
       const isFull = !response.write(rows.map(csvLine).join(''));
-      if (gone.signal.aborted) return;
-      if (isFull) await once(response, 'drain', { signal: gone.signal });
+      if (gone.aborted) return;
+      if (isFull) await once(response, 'drain', { signal: gone });
     }
     response.end();
   } catch (error) {
     // Half a table must not look like a whole one.
     response.destroy();
-    if (!gone.signal.aborted) throw error;
+    if (!gone.aborted) throw error;
   }
 }

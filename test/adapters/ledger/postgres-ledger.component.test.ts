@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { createPostgresLedger } from '../../../adapters/ledger/postgres/ledger.js';
 import { parsePostgresUrl } from '../../../adapters/ledger/postgres/options.js';
 import type { Ledger, LedgerEntry } from '../../../core/ledger/ledger.js';
+import { heldMs } from '../../../core/ledger/replay-register.js';
 import { usageSteps, type UsageRow } from '../../../core/ledger/query.js';
 import type { AddressKey } from '../../../core/units/address.js';
 import type { EpochMs } from '../../../core/units/time.js';
@@ -24,6 +25,7 @@ import {
   reservationOf,
 } from '../../conformance/ledger-records.js';
 import { ledgerConformance } from '../../conformance/ledger.js';
+import { replayRegisterConformance } from '../../conformance/replay-register.js';
 import { repositoryRoot } from '../../support/repository-root.js';
 import { startPostgres, type PostgresServer } from '../../support/postgres.js';
 import { succeeds, until } from '../../support/until.js';
@@ -32,17 +34,39 @@ import { startCommitCutter } from './commit-cutter.js';
 
 let server: PostgresServer;
 const opened: Ledger[] = [];
+const registers: Ledger[] = [];
 
 beforeAll(async () => {
   server = await startPostgres({ certificate: createCertificate('localhost') });
 });
-afterAll(() => server.stop());
+afterAll(async () => {
+  await Promise.all(registers.map((ledger) => ledger.stop()));
+  await server.stop();
+});
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((ledger) => ledger.stop()));
 });
 
 ledgerConformance('PostgreSQL', async () =>
   createPostgresLedger({ address: parsePostgresUrl('url', await server.createDatabase()) }),
+);
+
+let registerUrl: string;
+replayRegisterConformance(
+  'PostgreSQL',
+  async () => {
+    registerUrl = await server.createDatabase();
+    const ledger = createPostgresLedger({ address: parsePostgresUrl('url', registerUrl) });
+    registers.push(ledger);
+    return ledger.replays;
+  },
+  async (organisation) => {
+    await server.query(
+      registerUrl,
+      `UPDATE ledger.replays SET reported_at = reported_at - interval '${heldMs} milliseconds'
+       WHERE organisation = '${organisation}'`,
+    );
+  },
 );
 
 const noon = at('2026-11-22T12:00:00Z');

@@ -3,6 +3,7 @@ import { paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import type { Organisation } from '../../../core/resources/organisation.js';
 import type { EpochMs } from '../../../core/units/time.js';
+import { ProposalReader } from '../../../server/replay/proposal-reader.js';
 import { withProposed } from '../../../server/replay/proposal.js';
 import { proposedConfig } from '../../../server/replay/proposed-config.js';
 import { aChainConfig, aLimitConfig, aPaymasterConfig, someChainId, someNow } from '../../build/configs.js';
@@ -41,7 +42,13 @@ async function servedWith(resources: string | readonly unknown[]): Promise<reado
   });
   const stored = { config: served, hash: '' };
   const store = { list: async (kind: string) => (kind === 'Paymaster' ? [shop] : []) };
-  const proposed = await withProposed(store as Parameters<typeof withProposed>[0], 'acme', resources, now);
+  const reader = new ProposalReader();
+  const reading = {
+    read: async (...given: Parameters<typeof reader.read>) => reader.read(...given),
+    validate: async (...given: Parameters<typeof reader.validate>) => reader.validate(...given),
+  };
+  const listed = store as Parameters<typeof withProposed>[1];
+  const proposed = await withProposed(reading, listed, 'acme', resources, now);
   const config = await proposedConfig(
     {
       configs: {

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import fc from 'fast-check';
 import { parseInputs } from '../../../server/decision/inputs-text.js';
 import { Replayer } from '../../../server/replay/replayer.js';
-import type { ReplayResult } from '../../../server/replay/result.js';
+import type { Findings } from '../../../server/replay/result.js';
 import { minuteMs } from './paymasters.js';
 import type { Asked, Ending, Recorded, Round } from './recorded-world.js';
 
@@ -43,7 +43,7 @@ export const someRounds: fc.Arbitrary<readonly Round[]> = fc.array(
   { minLength: 5, maxLength: 25 },
 );
 
-export async function replay({ records, ...config }: Recorded): Promise<ReplayResult> {
+export async function replay({ records, ...config }: Recorded): Promise<Findings> {
   const replayer = new Replayer(config, () => undefined);
   for (let from = 0; from < records.length; from += 100) await replayer.take(records.slice(from, from + 100));
   return replayer.result();
