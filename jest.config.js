@@ -4,6 +4,9 @@ export default {
   // Those in `kube/mode` need what its configuration starts.
   testMatch: ['**/*.test.js', '!**/kube/mode/**'],
   transform: {},
+  testRunner: '<rootDir>/../../test/runner/run-file.mjs',
+  testEnvironment: '<rootDir>/../../test/runner/environment.mjs',
+  injectGlobals: false,
   testSequencer: '<rootDir>/../../test/longest-first.mjs',
   // Bounds a hang, and nothing else: on a busy machine a test may take ten times what it takes on an idle one.
   testTimeout: 300_000,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { RedisUsageOptions, RedisUsageStore } from '../../../adapters/usage/redis/usage-options.js';
 import { operationName } from '../../../adapters/usage/redis/keys.js';
 import { createRedisUsageStore } from '../../../adapters/usage/redis/usage.js';
@@ -62,9 +62,10 @@ async function open(change: Partial<RedisUsageOptions> = {}, url = server.url): 
 
 /** A store that is created while the clock of this machine stands at `now`. */
 async function openWhile(now: number): Promise<RedisUsageStore> {
-  const clock = jest.spyOn(Date, 'now').mockReturnValue(now);
+  const { now: actual } = Date;
+  Date.now = () => now;
   const store = createRedisUsageStore(storeOptions(server.url));
-  clock.mockRestore();
+  Date.now = actual;
   stores.push(store);
   await store.opened();
   return store;
