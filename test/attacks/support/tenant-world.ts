@@ -24,7 +24,7 @@ export type TenantWorld = {
   readonly devChain: DevChain;
   /** Writes objects of the tenants' namespace, or their Organisation. */
   apply(...objects: readonly Manifest[]): Promise<void>;
-  remove(kind: string, name: string): Promise<void>;
+  remove(kind: string, ...names: readonly string[]): Promise<void>;
   /** The condition message that the operator gives the tenant for an object. */
   says(kind: string, name: string): string;
   /** JSON-RPC addresses of a Paymaster by its connection Secret, one of each replica; none while there is no Secret. */
@@ -131,7 +131,9 @@ async function startOnManifests(): Promise<TenantWorld> {
         for (const object of objects)
           writeFileSync(fileOf(object.kind, object.metadata.name), JSON.stringify(object));
       },
-      remove: async (kind, name) => rmSync(fileOf(kind, name)),
+      remove: async (kind, ...names) => {
+        for (const name of names) rmSync(fileOf(kind, name));
+      },
       says: (kind, name) =>
         running
           .output()
@@ -163,7 +165,7 @@ async function startOnKubernetes(): Promise<TenantWorld> {
       const args = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
       kubectl(args, JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }));
     },
-    remove: async (kind, name) => void kubectl(['delete', kind, name, '-n', namespace]),
+    remove: async (kind, ...names) => void kubectl(['delete', kind, ...names, '-n', namespace]),
     says: (kind, name) =>
       kubectl(['get', kind, name, '-n', namespace, '-o', 'jsonpath={.status.conditions}']),
     urls: (paymaster) => {

@@ -1,28 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { buildUserOp } from '../chain/support/user-op.js';
-import { until } from '../support/until.js';
-import {
-  anObject,
-  aShop,
-  planes,
-  servesEverywhere,
-  startTenantWorld,
-  version,
-  type TenantWorld,
-} from './support/tenant-world.js';
-import { aDeployedAccount, ask, expectServed, increment, type Asked } from './support/wallet.js';
+import { beforeAll, expect, test } from '@jest/globals';
+import { buildUserOp } from '../../chain/support/user-op.js';
+import { until } from '../../support/until.js';
+import { anObject, aShop, servesEverywhere, version, type TenantWorld } from '../support/tenant-world.js';
+import { aDeployedAccount, ask, expectServed, increment, type Asked } from '../support/wallet.js';
 
 // A tenant deletes objects and recreates them under the same names, to get back a rotated key or to count from zero.
 // For windows and for deletions at other moments see ../operator/made-again.
 
-describe.each(planes)('on %s', (plane) => {
-  let world: TenantWorld;
+export function deleteAndRecreate(world: TenantWorld): void {
   beforeAll(async () => {
-    world = await startTenantWorld(plane);
     await world.apply(...aShop(world, 'neighbour'));
     await servesEverywhere(world, 'neighbour');
   }, 600_000);
-  afterAll(() => world?.stop(), 240_000);
 
   test('a recreated Paymaster does not accept its rotated key, and goes on with the last one', async () => {
     const rotated = aShop(world, 'boutique', { keyGeneration: 2 });
@@ -90,7 +79,7 @@ describe.each(planes)('on %s', (plane) => {
     const account = await aDeployedAccount(world.devChain, version);
     return ask(url, await buildUserOp(account, [increment(world.devChain)]), { mode: 'SPONSORED' }, account);
   }
-});
+}
 
 function isUnknownKey({ answer }: Asked): boolean {
   return answer.status === 401;

@@ -1,13 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { until } from '../support/until.js';
-import {
-  anObject,
-  aShop,
-  planes,
-  servesEverywhere,
-  startTenantWorld,
-  type TenantWorld,
-} from './support/tenant-world.js';
+import { afterAll, expect, test } from '@jest/globals';
+import { until } from '../../support/until.js';
+import { anObject, aShop, servesEverywhere, type TenantWorld } from '../support/tenant-world.js';
 
 // A tenant whitelists half a megabyte of signatures that are nothing but parentheses: a parser that is quadratic in nesting stops the
 // operator, at every reconcile, for everybody. ../core/config/linear-work tests that the work is linear.
@@ -17,12 +10,8 @@ const whitelistedMethods = Array.from({ length: 900 }, (_, index) => nested(inde
 /** Each is parsed again whenever its Paymaster changes. */
 const attackers = ['attacker-0', 'attacker-1'];
 
-describe.each(planes)('on %s', (plane) => {
-  let world: TenantWorld;
-  beforeAll(async () => {
-    world = await startTenantWorld(plane);
-  }, 600_000);
-  afterAll(() => world?.stop(), 240_000);
+export function parserStall(world: TenantWorld): void {
+  afterAll(() => world.remove('SmartContract', ...attackers.map((name) => `${name}-counter`)));
 
   test('signatures that only nest are refused naming their field, and a neighbour made meanwhile is served', async () => {
     await world.apply(...aShop(world, 'neighbour'));
@@ -55,4 +44,4 @@ describe.each(planes)('on %s', (plane) => {
     await servesEverywhere(world, 'honest');
     expect(world.says('SmartContract', 'honest-counter')).not.toContain('must be');
   }, 600_000);
-});
+}
