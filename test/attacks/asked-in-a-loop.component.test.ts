@@ -74,7 +74,7 @@ describe.each(stores)('on %s', (store) => {
         cost += events.reduce((sum, { actualGasCost }) => sum + actualGasCost, 0n);
       }
       const least = Number(cost / gwei);
-      await until('all are settled while they ask', async () => (await used()) >= least, 60_000);
+      await until('all are settled while they ask', async () => (await used()) >= least);
       const honest = await aDeployedAccount(devChain, version);
       const op = await buildUserOp(honest, [increment(devChain)]);
       const served = await ask(shop.url, op, sponsored, honest);

@@ -132,7 +132,7 @@ export function redisCommand(port: number, words: readonly string[]): Promise<st
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
     let reply = '';
-    socket.setTimeout(5_000, () =>
+    socket.setTimeout(60_000, () =>
       socket.destroy(new Error(`redis-server did not answer ${words[0] ?? ''}`)),
     );
     socket.on('error', reject);

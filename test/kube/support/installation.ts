@@ -35,8 +35,8 @@ export async function startInstallation(
     const { states, connection } = await describeQuickstart(
       cluster,
       { dashboard: dashboard.origin, rpc: replicas[0]?.origin ?? '' },
-      AbortSignal.timeout(120_000),
-      90_000,
+      AbortSignal.timeout(280_000),
+      240_000,
     );
     const complete = connection as Required<Connection>;
     return {
