@@ -18,7 +18,14 @@ registerHooks({
 });
 
 /** Resolves with Jest's `TestResult` of the file. Throws what the file throws while it is loaded. */
-export default async function runFile(globalConfig, config, environment, runtime, testPath, sendMessageToJest) {
+export default async function runFile(
+  globalConfig,
+  config,
+  environment,
+  runtime,
+  testPath,
+  sendMessageToJest,
+) {
   const { initialize, runAndTransformResultsToJestFormat } = newCircus();
   globalThis[Symbol.for('TEST_TIMEOUT_SYMBOL')] = config.testTimeout;
   await initialize({
