@@ -28,7 +28,12 @@ import { createSigningBatch } from '../../../server/decision/signing-batch.js';
 import { payerOf } from '../../../server/decision/sponsored-case.js';
 import { sponsoredMode } from '../../../server/decision/sponsored.js';
 import { createCommit, createFinalize } from '../../../server/decision/two-phase.js';
-import { createInputsRecords, type Ending as EndingHow } from '../../../server/ledger/inputs-records.js';
+import {
+  createInputsRecords,
+  type Ending as EndingHow,
+  type InputsRecords,
+} from '../../../server/ledger/inputs-records.js';
+import type { Recording } from '../../../server/ledger/recording.js';
 import { withOrder } from '../../../server/ledger/ordered-usage.js';
 import { createRecordIds } from '../../../server/ledger/record-ids.js';
 import { createInstruments } from '../../../server/ops/instruments.js';
@@ -79,6 +84,8 @@ export type RecordingWorld = {
   readonly chain?: ChainConfig;
   /** An empty store over this clock, which belongs to the caller. Default: the embedded one, in memory. */
   readonly store?: { readonly usage: UsageStore; readonly clock: ReturnType<typeof aClock> };
+  /** Gets every record too; it belongs to the caller. */
+  readonly recording?: Pick<Recording, 'ids' | 'inputs' | 'refusals'>;
 };
 
 const someChain = aChainConfig({
@@ -98,7 +105,7 @@ const tokenAccount = toAddressKey(someTokenAccount);
 export async function recordRounds(
   paymasters: readonly PaymasterConfig[],
   rounds: readonly Round[],
-  { chain: chainConfig = someChain, store }: RecordingWorld = {},
+  { chain: chainConfig = someChain, store, recording }: RecordingWorld = {},
 ): Promise<Recorded> {
   const clock = store?.clock ?? aClock(someNow);
   const usage =
@@ -114,8 +121,8 @@ export async function recordRounds(
   const sharing = createSharing();
   const served = paymasters.map((config) => servePaymaster(config, sharing));
   const records: DecisionInputs[] = [];
-  const ids = createRecordIds(clock);
-  const inputs = createInputsRecords({
+  const ids = recording?.ids ?? createRecordIds(clock);
+  const kept = createInputsRecords({
     offers: {
       add: (_, text) => {
         const record = parseRecord(text);
@@ -125,6 +132,12 @@ export async function recordRounds(
     },
     dropped: () => {},
   });
+  const inputs: InputsRecords = {
+    add: (...given) => {
+      kept.add(...given);
+      recording?.inputs?.add(...given);
+    },
+  };
   /** By the signature of their operation, which is its number. */
   const asked: Asked[] = [];
   const factsOf = ({ signature }: { readonly signature: string }): Asked => asked[Number(signature)]!;
@@ -195,7 +208,7 @@ export async function recordRounds(
     records: createDecisionRecords({
       ids,
       inputs,
-      refusals: { add: (_of, _reason, make) => make() },
+      refusals: recording?.refusals ?? { add: (_of, _reason, make) => make() },
     }),
   };
   const ways = { SPONSORED: waysOf(sponsoredMode(shared)), ERC20: waysOf(tokenMode(shared)) };

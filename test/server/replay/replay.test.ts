@@ -7,7 +7,8 @@ import { formatInputs, parseInputs } from '../../../server/decision/inputs-text.
 import { Replayer } from '../../../server/replay/replayer.js';
 import { aLimitConfig, someNow } from '../../build/configs.js';
 import { runs } from '../../support/property.js';
-import { recordRounds, type Asked, type Ending, type Recorded, type Round } from './recorded-world.js';
+import { recordRounds, type Asked, type Ending, type Round } from './recorded-world.js';
+import { modelOf, plainRounds } from './model.js';
 import { idOf, limitedPaymasters, minuteMs, withoutLimits } from './paymasters.js';
 import { expectSameVerdicts, replay, someRounds } from './replayed.js';
 
@@ -34,53 +35,11 @@ test('under an unchanged configuration every verdict is the recorded one, for th
   );
 });
 
-/** Operations of a limit that counts those of a paymaster in windows, by another way than the product's. */
-function modelOf(
-  { records }: Recorded,
-  paymasterId: string,
-  threshold: number,
-  durationMs: number,
-): readonly string[] {
-  const live = new Map<string, Set<number>>();
-  const used = new Map<number, number>();
-  const refused: string[] = [];
-  for (const { id, paymasterId: of, body } of records) {
-    const inputs = parseInputs(body);
-    if (inputs === undefined || inputs.kind === 'left-out' || of !== paymasterId) continue;
-    const { sender, nonce } = inputs.kind === 'ending' ? inputs : inputs.request.op;
-    const key = `${sender} ${nonce}`;
-    const windows = live.get(key) ?? new Set();
-    if (inputs.kind === 'ending') {
-      const isFree =
-        inputs.how === 'released' || (inputs.how === 'settled' && inputs.actualCost === undefined);
-      // A token payment spends nothing of a limit.
-      if (isFree) for (const window of windows) used.set(window, used.get(window)! - 1);
-      live.delete(key);
-      continue;
-    }
-    if (!inputs.verdict.pass || inputs.mode === 'ERC20' || inputs.usage === undefined) continue;
-    const window = Math.floor((inputs.usage.plannedAt - someNow) / durationMs);
-    if (windows.has(window)) continue;
-    const count = used.get(window) ?? 0;
-    if (count >= threshold) refused.push(id);
-    else {
-      used.set(window, count + 1);
-      live.set(key, windows.add(window));
-    }
-  }
-  return refused;
-}
-
 test('under a tightened limit exactly those are newly refused that a model computes', async () => {
   let count = 0;
   await fc.assert(
     fc.asyncProperty(someRounds, fc.integer({ min: 0, max: 4 }), async (rounds, threshold) => {
-      const plain = rounds.map((round) => ({
-        ...round,
-        asked: round.asked.map((asked) => ({ ...asked, phases: false })),
-        endings: round.endings.filter(({ how }) => how !== 'restored'),
-      }));
-      const recorded = await recordRounds(withoutLimits, plain);
+      const recorded = await recordRounds(withoutLimits, plainRounds(rounds));
       const durationMs = 9 * minuteMs;
       const tight = { durationMs, startMs: someNow, threshold: String(threshold) };
       const proposed = withoutLimits.map((config, n) =>
