@@ -27,7 +27,7 @@ export type HeadArgs = readonly [imposedNow: number, epoch: string, seen: number
 /** Keys and terms of one request, for the script that decides it together with others. */
 export type RequestPart = {
   readonly request: ReserveRequest;
-  /** Key of the operation, and the other keys. */
+  /** Key of the operation, and the other keys, without the prefix of the chain: many of them are the same as others'. */
   readonly operation: string;
   readonly keys: readonly string[];
   /** JSON without the brackets. The number of the limit whose usage is lost is put in front. */
@@ -56,7 +56,7 @@ export function reserveCall(
   },
 ): ScriptCall {
   const keys: string[] = [...chain.head, chain.expiries];
-  for (const { operation } of parts) keys.push(operation);
+  for (const { operation } of parts) keys.push(chain.prefix + operation);
   const places = new Map<string, number>();
   const args: (string | number)[] = [...head, ''];
   let terms = `[${parts.length}`;
@@ -69,7 +69,7 @@ export function reserveCall(
       if (place === undefined) {
         place = places.size + 1;
         places.set(key, place);
-        keys.push(key);
+        keys.push(chain.prefix + key);
       }
       terms += `,${place}`;
     }
@@ -89,7 +89,7 @@ export function firstLost({ limits }: ReserveRequest, since: EpochMs): number {
 }
 
 /** `isReal`: for the script that reserves. Throws INTERNAL for a request that names a counter or an account twice. */
-export function requestPart(request: ReserveRequest, prefix: string, isReal: boolean): RequestPart {
+export function requestPart(request: ReserveRequest, isReal: boolean): RequestPart {
   const { key, promise, fences, bars, limits, holds, accounts, phase } = request;
   let uses = isReal ? 0 : limits.length;
   for (const { plusUsed } of holds) if (plusUsed !== undefined) uses += plusUsed.length;
@@ -100,13 +100,13 @@ export function requestPart(request: ReserveRequest, prefix: string, isReal: boo
   let from = 0;
   let until = Number.MAX_SAFE_INTEGER;
   for (const { id, generation } of fences) {
-    keys.push(`${prefix}${kinds.generation}${id}`);
+    keys.push(kinds.generation + id);
     terms += `,${generation}`;
   }
   for (const bar of bars) {
     if (bar.window.from > from) from = bar.window.from;
     if (bar.window.until < until) until = bar.window.until;
-    keys.push(`${prefix}${kinds.used}${counterName(bar)}`);
+    keys.push(kinds.used + counterName(bar));
     terms += `,${bar.most}`;
   }
   const counters: string[] = [];
@@ -117,7 +117,7 @@ export function requestPart(request: ReserveRequest, prefix: string, isReal: boo
     const name = counterName(limits[i]!);
     if (counters.includes(name)) throw listedTwice(name);
     counters.push(name);
-    keys.push(`${prefix}${kinds.counter}${name}`);
+    keys.push(kinds.counter + name);
     terms += `,${enforce ? threshold : -1},${cost},${window.until}`;
   }
   const held: string[] = [];
@@ -125,31 +125,31 @@ export function requestPart(request: ReserveRequest, prefix: string, isReal: boo
     const name = counterName(hold);
     if (counters.includes(name) || held.includes(name)) throw listedTwice(name);
     held.push(name);
-    keys.push(`${prefix}${kinds.counter}${name}`);
+    keys.push(kinds.counter + name);
     terms += `,${hold.cost},${thresholdTerm(hold, accounts.length)},${hold.plusUsed?.length ?? 0},${hold.admitsOneAlone === true ? 1 : 0}`;
   }
   for (const { plusUsed, unit } of holds)
     if (plusUsed !== undefined)
-      for (const counter of plusUsed) keys.push(`${prefix}${kinds.used}${counterName({ counter, unit })}`);
-  if (!isReal) for (const name of counters) keys.push(`${prefix}${kinds.used}${name}`);
+      for (const counter of plusUsed) keys.push(kinds.used + counterName({ counter, unit }));
+  if (!isReal) for (const name of counters) keys.push(kinds.used + name);
   const named: string[] = [];
   for (const account of accounts) {
     const name = accountName(account);
     if (named.includes(name)) throw listedTwice(name);
     named.push(name);
-    keys.push(`${prefix}${kinds.balance}${name}`, `${prefix}${kinds.promised}${name}`);
+    keys.push(kinds.balance + name, kinds.promised + name);
     terms += `,${account.need}`;
   }
   let phaseTerm = '0';
   if (phase !== undefined) {
-    keys.push(`${prefix}${kinds.senderCommits}${senderName(key)}`, `${prefix}commits`);
+    keys.push(kinds.senderCommits + senderName(key), 'commits');
     const kind = phase.kind === 'commit' ? 1 : 2;
     phaseTerm = `[${kind},${JSON.stringify(phase.commitment)},"${key.nonce.toString(16)}","${promise.digest}"]`;
   }
   const counts = `${fences.length},${bars.length},${limits.length},${holds.length},${uses},${accounts.length}`;
   return {
     request,
-    operation: `${prefix}${kinds.operation}${operationName(key)}`,
+    operation: kinds.operation + operationName(key),
     keys,
     terms: `${from},${until},${request.depositMaxAgeMs},${JSON.stringify(key.paymasterId)},${counts},"${promise.validUntil}",${phaseTerm}${terms}`,
     record: isReal ? encodeRecord(request, { counters, held, named }) : '',

@@ -182,8 +182,8 @@ class RedisStore implements RedisUsageStore {
       if (!this.#epochs.isNoted(chainId, expiryMs)) await this.#epochs.note(chainId, expiryMs);
       const listing = request.record && this.feed.list(chainId);
       if (listing !== undefined) await listing;
-      const { keys, reserving } = this.#chain(chainId);
-      const { now, order, reply } = await reserving.add(requestPart(request, keys.prefix, true));
+      const { reserving } = this.#chain(chainId);
+      const { now, order, reply } = await reserving.add(requestPart(request, true));
       requireDecided(reply);
       const result = readVerdict(request, { verdict: reply, now });
       if (result === undefined) throw unknownReply();
@@ -199,8 +199,8 @@ class RedisStore implements RedisUsageStore {
   }
 
   async peek(request: ReserveRequest): Promise<PeekResult> {
-    const { keys, peeking } = this.#chain(request.key.chainId);
-    const { now, order, reply } = await peeking.add(requestPart(request, keys.prefix, false));
+    const { peeking } = this.#chain(request.key.chainId);
+    const { now, order, reply } = await peeking.add(requestPart(request, false));
     requireDecided(reply);
     const result = readVerdict(request, { verdict: listOf(reply[0]), now });
     if (result === undefined) throw unknownReply();

@@ -51,9 +51,7 @@ export async function openLimitReserve(
   const client = new Redis(redis.url, { enableOfflineQueue: false, lazyConnect: true, protocol: 2 });
   await client.connect();
   await client.script('LOAD', reserveScript.lua);
-  const calls = Array.from({ length: shape.paymasters }, (_, index) =>
-    partsOf(redis.keyPrefix, index, shape.limits),
-  );
+  const calls = Array.from({ length: shape.paymasters }, (_, index) => partsOf(index, shape.limits));
 
   const chain = chainKeys(redis.keyPrefix, chainId, 'limit');
   const batch = new TurnBatch(async (asked: readonly Asked[]) => {
@@ -101,10 +99,9 @@ async function prepare(redis: BenchRedis, paymasters: number): Promise<string> {
   return epoch ?? '';
 }
 
-function partsOf(keyPrefix: string, index: number, limits: number): CallParts {
+function partsOf(index: number, limits: number): CallParts {
   const request = requestOf(index, limits, systemClock.now());
-  const { prefix } = chainKeys(keyPrefix, chainId, 'limit');
-  const { operation, keys, terms, record } = requestPart(request, prefix, true);
+  const { operation, keys, terms, record } = requestPart(request, true);
   return { operation: partOf(operation), keys: keys.map(partOf), terms, record: partOf(record) };
 }
 
