@@ -13,6 +13,7 @@ import { createRequestIds } from '../http/request-id.js';
 import type { DashboardDeps, Tools } from './deps.js';
 import { createEndpoints, prefix } from './endpoints.js';
 import { renderError } from './errors.js';
+import { createFairLedger } from './ledger/fair-ledger.js';
 import { ledgerEndpoints, ledgerPrefix } from './ledger/endpoints.js';
 import { createLedgerRouter } from './ledger/router.js';
 import { createOpenApi } from './openapi.js';
@@ -73,7 +74,7 @@ export function createDashboard(deps: DashboardDeps): Express {
   app.use(
     ledgerPrefix,
     createLedgerRouter(ledgerEndpoints, {
-      ledger,
+      ledger: ledger && createFairLedger(ledger),
       replays,
       proposals,
       usage,

@@ -20,7 +20,16 @@ import { useDashboard } from '../support/use-dashboard.js';
 // Questions about the ledger: their answers, whose they are, and what is said to a wrong one.
 
 const ledger = createMemoryLedger();
-const host = useDashboard({ ledger, operator: true, programmedTimeoutMs: 60_000 });
+/** While it is not resolved, searches of acme are not answered. */
+let gate = Promise.resolve();
+const asked = {
+  ...ledger,
+  decisions: async (query: Parameters<typeof ledger.decisions>[0]) => {
+    if (query.organisation === 'acme') await gate;
+    return ledger.decisions(query);
+  },
+};
+const host = useDashboard({ ledger: asked, operator: true, programmedTimeoutMs: 60_000 });
 const noon = at('2026-01-31T12:00:00Z');
 const range = 'from=2026-01-31T00:00:00Z&to=2026-02-01T00:00:00Z';
 const unknown = paymasterIdOf('acme', 'nobody');
@@ -374,4 +383,38 @@ test('the OpenAPI document describes each of these questions and its answer', as
 
 test('what nobody signed has no hash to search by', async () => {
   expect(ids(await ask(`/decisions?${range}&userOpHash=${hex(32, 99)}`))).toEqual([]);
+});
+
+test('an organisation that leaves its answers open is told to wait, and no other one is', async () => {
+  const blocked = Promise.withResolvers<void>();
+  gate = blocked.promise;
+  try {
+    const { origin } = host;
+    const get = (token: string) =>
+      fetch(`${origin}${ledgerPrefix}/decisions?${range}`, { headers: { authToken: token } });
+    const told = Promise.withResolvers<Response>();
+    const many = Array.from({ length: 80 }, async () => {
+      const response = await get(acmeToken);
+      if (response.status === 429) told.resolve(response);
+      await response.text();
+      return response.status;
+    });
+    expect((await told.promise).headers.get('retry-after')).toBe('1');
+    expect((await get(otherToken)).status).toBe(200);
+    blocked.resolve();
+    expect(new Set(await Promise.all(many))).toEqual(new Set([200, 429]));
+    expect((await get(acmeToken)).status).toBe(200);
+  } finally {
+    blocked.resolve();
+    gate = Promise.resolve();
+  }
+});
+
+test('HEAD of a table is answered without its rows', async () => {
+  const response = await host.fetch(`${ledgerPrefix}/limits?paymasterId=${shop}`, {
+    method: 'HEAD',
+    headers: { authToken: acmeToken, Accept: 'text/csv' },
+  });
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
+  expect(await response.text()).toBe('');
 });

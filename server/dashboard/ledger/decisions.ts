@@ -1,6 +1,5 @@
 import { DomainError } from '../../../core/errors.js';
 import type { DecisionQuery, DecisionView } from '../../../core/ledger/query.js';
-import type { Ledger } from '../../../core/ledger/ledger.js';
 import { isRecordId } from '../../../core/ledger/record-id.js';
 import { refusals, type RefusalReason } from '../../../core/refusal.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
@@ -14,6 +13,7 @@ import {
   tracedDecisionSchema,
 } from './decision-record.js';
 import { endpoint, type Table } from './endpoint.js';
+import type { Questions } from './fair-ledger.js';
 import { contractsOf, createMethodNames, type MethodNamesReader } from './method-names.js';
 import { address, hash, instant, integer, oneOf, text, uuid } from './parameters.js';
 import { rangeOf } from './range.js';
@@ -62,7 +62,7 @@ export const decisionsEndpoint = endpoint({
   },
 
   async answer(tools, { principal, given }) {
-    const ledger = requireLedger(tools);
+    const ledger = requireLedger(tools, principal);
     const { cursor, limit = pageSize, from, to, ...filters } = given;
     const asked = { organisation: principal.tenant, ...filters };
     const bound = { ...asked, from, to };
@@ -100,7 +100,7 @@ export const decisionEndpoint = endpoint({
   example: { ...decisionExample, trace: [{ step: 'decision', verdict: 'sponsored' }] },
 
   async answer(tools, { principal, params }) {
-    const ledger = requireLedger(tools);
+    const ledger = requireLedger(tools, principal);
     const { id = '' } = params;
     const view = isRecordId(id) ? await ledger.decision(principal.tenant, id) : undefined;
     if (view === undefined)
@@ -146,7 +146,11 @@ async function rendered(names: MethodNamesReader, views: readonly DecisionView[]
   return views.map((view) => renderDecision(view, nameOf));
 }
 
-function tableOf(ledger: Ledger, query: DecisionQuery, names: MethodNamesReader): Table {
+function tableOf(
+  ledger: Pick<Questions, 'decisions'>,
+  query: DecisionQuery,
+  names: MethodNamesReader,
+): Table {
   return {
     columns: [...columns, ...settlementColumns],
     async *pages() {

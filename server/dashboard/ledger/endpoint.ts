@@ -1,5 +1,4 @@
 import type { ConfigStore } from '../../../core/config/config-store.js';
-import type { Ledger } from '../../../core/ledger/ledger.js';
 import type { ResourceStore } from '../../../core/resources/resource-store.js';
 import type { JsonSchema } from '../../../core/schema/json-schema.js';
 import type { Clock } from '../../../core/units/time.js';
@@ -7,12 +6,13 @@ import type { UsageReading } from '../../../core/usage/usage-store.js';
 import type { ProposalDeps } from '../../replay/proposed-config.js';
 import type { Replays } from '../../replay/replays.js';
 import type { Principal } from '../auth.js';
+import type { FairLedger } from './fair-ledger.js';
 import type { Given, Parameters } from './parameters.js';
 
 /** What the endpoints below `/api/v1` use. */
 export type LedgerTools = {
   /** Undefined: no ledger is kept. */
-  readonly ledger: Ledger | undefined;
+  readonly ledger: FairLedger | undefined;
   readonly usage: UsageReading;
   readonly configs: Pick<ConfigStore, 'getPaymaster'>;
   /** Undefined where no ledger is kept. */

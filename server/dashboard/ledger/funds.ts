@@ -81,7 +81,7 @@ export const fundsEndpoint = endpoint({
   },
 
   async answer(tools, { principal, given }) {
-    const ledger = requireLedger(tools);
+    const ledger = requireLedger(tools, principal);
     const config = await ownPaymaster(tools, principal, given.paymasterId);
     const { chainId } = config;
     const chain = await findChain(tools, chainId);

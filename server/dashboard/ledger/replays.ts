@@ -58,7 +58,7 @@ export const startReplayEndpoint = endpoint({
   example: { ...replayExample, state: 'running', endedAt: null, done: 0, result: null },
 
   async answer(tools, { principal, body }) {
-    requireLedger(tools);
+    requireLedger(tools, principal);
     const replays = requireReplays(tools);
     const { organisation, namespace, tenant } = principal;
     const { resources, paymasterIds, ...asked } = readBody(body);
@@ -92,7 +92,7 @@ export const replayEndpoint = endpoint({
   example: replayExample,
 
   async answer(tools, { principal, params }) {
-    requireLedger(tools);
+    requireLedger(tools, principal);
     const status = await requireReplays(tools).find(principal.tenant, params['id'] ?? '');
     if (status === undefined) throw unknownReplay();
     return { data: renderReplay(status) };
@@ -110,7 +110,7 @@ export const cancelReplayEndpoint = endpoint({
   example: { ...replayExample, state: 'cancelled', result: null },
 
   async answer(tools, { principal, params }) {
-    requireLedger(tools);
+    requireLedger(tools, principal);
     const status = await requireReplays(tools).cancel(principal.tenant, params['id'] ?? '');
     if (status === undefined) throw unknownReplay();
     return { data: renderReplay(status) };

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { FairSlots, SlotsBusy, type SlotLimits } from '../../../adapters/fair-slots.js';
+import { DomainError } from '../../../core/errors.js';
 import express, { type IRouter, type Request, type Response } from 'express';
 import type { Authenticator, Principal } from '../auth.js';
 import type { BodyAdmission } from '../../http/body-admission.js';
@@ -17,9 +19,15 @@ export type LedgerRouterDeps = LedgerTools & {
   readonly bodies: BodyAdmission;
 };
 
+/** Until the client has read them. A fifth of them, at most, belongs to one organisation. */
+const answersAtOnce: SlotLimits = { slots: 40, perKey: 8, waitingPerKey: 56, maxWaitMs: 10_000 };
+/** A client that reads nothing for so long is gone. */
+const unreadMs = 60_000;
+
 /** Answers JSON, or CSV to those who prefer it. Errors go to the application's one error handler. */
 export function createLedgerRouter(endpoints: readonly LedgerEndpoint[], deps: LedgerRouterDeps): IRouter {
   const router = express.Router();
+  const answers = new FairSlots(answersAtOnce);
   for (const endpoint of endpoints) {
     const { method = 'get', path, status = 200 } = endpoint;
     router[method](path, async (request, response) => {
@@ -37,12 +45,30 @@ export function createLedgerRouter(endpoints: readonly LedgerEndpoint[], deps: L
         endpoint.body === undefined
           ? undefined
           : await bodyOf(request, response, bodies, principal.namespace);
-      const answer = await endpoint.answer(deps, { principal, given, params, body });
-      response.status(status);
-      await send(request, response, answer);
+      await inTurn(answers, principal, async () => {
+        const answer = await endpoint.answer(deps, { principal, given, params, body });
+        response.status(status);
+        response.setTimeout(unreadMs, () => response.destroy());
+        await send(request, response, answer);
+        // A page is some megabytes, and stays in memory until the client has read it.
+        if (!response.closed) await new Promise((resolve) => response.once('close', resolve));
+      });
     });
   }
   return router;
+}
+
+/** Throws RATE_LIMITED when the organisation has too many answers open. */
+async function inTurn(answers: FairSlots, { tenant }: Principal, work: () => Promise<void>): Promise<void> {
+  try {
+    await answers.run(tenant, work);
+  } catch (error) {
+    if (!(error instanceof SlotsBusy)) throw error;
+    throw new DomainError('RATE_LIMITED', 'Too many answers of the organisation are open', {
+      reason: 'ANSWERS_BUSY',
+      retryAfterSeconds: 1,
+    });
+  }
 }
 
 async function send(
@@ -54,7 +80,7 @@ async function send(
   const isLines = lines !== undefined && request.accepts(['application/json', linesType]) === linesType;
   if (isLines) return sendLines(response, lines);
   const isTable = table !== undefined && request.accepts(['application/json', 'text/csv']) === 'text/csv';
-  if (isTable) return sendTable(response, table);
+  if (isTable) return sendTable(response, table, request.method === 'HEAD');
   const body = JSON.stringify({ data });
   const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
   // To be asked again each time: an answer changes when an operation is mined.
@@ -86,10 +112,12 @@ function goneSignal(response: Response): AbortSignal {
 }
 
 /** Writes page after page, as fast as the client reads; a client that goes away ends it. */
-async function sendTable(response: Response, { columns, pages }: Table): Promise<void> {
+async function sendTable(response: Response, { columns, pages }: Table, isHead: boolean): Promise<void> {
   response.type('text/csv').set('Cache-Control', 'private, no-store');
   const gone = goneSignal(response);
   if (gone.aborted) return;
+  // Express asks GET for HEAD: nobody would read the rows.
+  if (isHead) return void response.end();
   response.write(csvLine(columns));
   try {
     for await (const rows of pages()) {

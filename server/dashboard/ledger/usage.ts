@@ -119,7 +119,7 @@ export const usageEndpoint = endpoint({
   },
 
   async answer(tools, { principal, given }) {
-    const ledger = requireLedger(tools);
+    const ledger = requireLedger(tools, principal);
     const { step = 'day', groupBy, paymasterId } = given;
     if (groupBy === 'sender' && step === 'hour')
       throw invalidInput([

@@ -1,0 +1,30 @@
+import { FairSlots } from '../../../adapters/fair-slots.js';
+import type { Ledger } from '../../../core/ledger/ledger.js';
+
+/** What endpoints ask of the ledger. */
+export type Questions = Pick<Ledger, 'usage' | 'decisions' | 'decision' | 'funds'>;
+/** The ledger for the questions of one organisation. */
+export type FairLedger = (organisation: string) => Questions;
+
+/**
+ * Of all questions that are asked at once only so many are put to the ledger, and one of each organisation, in turn: the
+ * ledger in files answers questions and stores records in one thread, one after the other, and the one in PostgreSQL reads by
+ * four connections. The answers of an organisation are bounded elsewhere, so every question here gets its turn.
+ */
+export function createFairLedger(ledger: Questions): FairLedger {
+  const slots = new FairSlots({
+    slots: 3,
+    perKey: 1,
+    waitingPerKey: Number.POSITIVE_INFINITY,
+    maxWaitMs: 60_000,
+  });
+  return (organisation) => {
+    const ask = <T>(question: () => Promise<T>): Promise<T> => slots.run(organisation, question);
+    return {
+      usage: (query) => ask(() => ledger.usage(query)),
+      decisions: (query) => ask(() => ledger.decisions(query)),
+      decision: (of, id) => ask(() => ledger.decision(of, id)),
+      funds: (query) => ask(() => ledger.funds(query)),
+    };
+  };
+}
