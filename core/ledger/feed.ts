@@ -10,7 +10,7 @@
  */
 export type LedgerFeed = {
   /**
-   * Up to `limit` entries that nobody else is working on, and that no failover can take back where replicas have to
+   * Entries of about `limit` records that nobody else is working on, and that no failover can take back where replicas have to
    * confirm writes. Waits at most `waitMs` for the first. Throws UNAVAILABLE.
    */
   read(limit: number, waitMs: number): Promise<readonly FeedEntry[]>;
@@ -32,7 +32,7 @@ export type FeedEntry = {
   readonly position: string;
   /** Id of the first decision of the reservation that the record belongs to; absent: it belongs to none. */
   readonly reservation?: string;
-  /** A record, see {@link formatRecord}. */
+  /** A record, see `formatRecord`; or several that were added together, see `formatLines`. */
   readonly text: string;
 };
 

@@ -27,10 +27,10 @@ import type { DecisionInputs, Gap, LedgerRecord, RecordId } from './record.js';
 export type Ledger = {
   append(entries: readonly LedgerEntry[]): Promise<void>;
   /**
-   * As `append`, for records as texts: of a ledger that reads them in a thread of its own. Answers what each of them
-   * was, in their order; undefined: not a record that this release can read. Those are not stored.
+   * As `append`, for entries of a feed: of a ledger that reads them in a thread of its own. Answers the records of each
+   * of them, in their order; undefined: not a record that this release can read. Those are not stored.
    */
-  appendTexts?(entries: readonly EntryText[]): Promise<readonly (StoredRecord | undefined)[]>;
+  appendTexts?(entries: readonly EntryText[]): Promise<readonly StoredRecords[]>;
   usage(query: UsageQuery): Promise<readonly UsageRow[]>;
   decisions(query: DecisionQuery): Promise<DecisionPage>;
   /** Undefined when the organisation has no such decision. */
@@ -52,11 +52,13 @@ export type LedgerEntry = {
   readonly reservation: RecordId | undefined;
 };
 
-/** An entry as a feed has it, see {@link formatRecord}. */
+/** What a feed's entry says, see `FeedEntry`. */
 export type EntryText = { readonly text: string; readonly reservation?: RecordId };
 
 /** What was stored: its kind; of a gap all of it. */
 export type StoredRecord = Exclude<LedgerRecord['kind'], 'gap'> | Gap;
+
+export type StoredRecords = readonly (StoredRecord | undefined)[];
 
 export function storedRecord(record: LedgerRecord): StoredRecord {
   return record.kind === 'gap' ? record : record.kind;

@@ -1,8 +1,8 @@
 import { quoted } from './quoted.js';
 import type { DecidedCall, Decision } from './record.js';
 
-/** First element of a packed decision. A reader leaves those with another number in the feed. */
-export const packedForm = 2;
+/** First element of a packed decision. A reader leaves those with a higher number in the feed. */
+export const packedForm = 3;
 
 /** What is the same in very many decisions. */
 export type DecisionContext = Pick<
@@ -19,7 +19,20 @@ export type DecisionContext = Pick<
   | 'policies'
 >;
 
-/** The part of {@link packDecision} that need not be made again for each of these decisions. */
+/**
+ * A decision as JSON lists without the names of its members, two thirds as long as `formatRecord` makes it: one is
+ * written with every signature, and what that costs depends on its length and on the number of its parts. Half of it is
+ * its context, which stores keep once for many decisions.
+ */
+export function packDecision(decision: Decision): string {
+  return wholeText({ context: packContext(decision), text: packOwn(decision) });
+}
+
+/** A record's text: whole, or without the context that `context` has. */
+export function wholeText({ context, text }: { readonly context?: string; readonly text: string }): string {
+  return context === undefined ? text : `[${packedForm},${context},${text}]`;
+}
+
 export function packContext(context: DecisionContext): string {
   const { organisation, paymasterId, chainId, entryPoint, contract, fundingAddress } = context;
   const { mode, method, verdict, policies } = context;
@@ -36,18 +49,14 @@ export function packContext(context: DecisionContext): string {
     method,
     verdict,
     effects,
-  ]).slice(1, -1);
+  ]);
 }
 
-/**
- * A decision as a JSON list without the names of its members, two thirds as long as `formatRecord` makes it: one is
- * written with every signature, and what that costs depends on its length and on the number of its parts. Addresses,
- * hex, and ids of ours need no escape.
- */
-export function packDecision(decision: Decision, context = packContext(decision)): string {
+/** What is not in the context. Addresses, hex, and ids of ours need no escape. */
+export function packOwn(decision: Decision): string {
   const { id, requestId, callerRequestId, sender, nonce, calls, maxCostWei, validUntil } = decision;
   return (
-    `[${packedForm},"${id}",${context},${quoted(requestId)},${text(callerRequestId)},"${sender}","${nonce}"` +
+    `["${id}",${quoted(requestId)},${text(callerRequestId)},"${sender}","${nonce}"` +
     `,${plain(decision.userOpHash)},${plain(decision.digest)},[${packCalls(calls)}]` +
     `,${text(decision.reason)},${text(decision.detail)},${plain(maxCostWei)},${validUntil ?? 'null'},${plain(decision.token)}]`
   );

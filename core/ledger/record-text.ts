@@ -1,4 +1,3 @@
-import { packedForm } from './packed-decision.js';
 import type { LedgerRecord } from './record.js';
 import { unpackDecision } from './unpacked-decision.js';
 
@@ -15,7 +14,7 @@ export function formatRecord(record: LedgerRecord): string {
 /** Reads what {@link formatRecord} or `packDecision` has written. Undefined for a form that is newer than this release. */
 export function parseRecord(text: string): LedgerRecord | undefined {
   const parsed = JSON.parse(text) as (LedgerRecord & { readonly v: number }) | readonly unknown[];
-  if (isList(parsed)) return parsed[0] === packedForm ? unpackDecision(parsed) : undefined;
+  if (isList(parsed)) return unpackDecision(parsed);
   const { v, ...record } = parsed;
   // Also of anything else that is not a record.
   if (!(v <= recordForm)) return undefined;

@@ -1,43 +1,37 @@
 import type { AddressKey } from '../units/address.js';
 import type { Hex } from '../units/hex.js';
 import type { EpochSeconds } from '../units/time.js';
-import type { packedForm } from './packed-decision.js';
+import { packedForm, type DecisionContext } from './packed-decision.js';
 import { isRecordId, recordTime } from './record-id.js';
 import type { DecidedCall, DecidedPolicy, Decision } from './record.js';
 
-/** Reads a text of `packDecision`. Throws SyntaxError or TypeError for any other text. */
-export function unpackDecision(packed: readonly unknown[]): Decision {
-  // By place: a list's iterator takes several times as long.
-  const {
-    1: id,
-    2: organisation,
-    3: paymasterId,
-    4: chainId,
-    5: entryPoint,
-    6: contract,
-    7: fundingAddress,
-    8: mode,
-    9: method,
-    10: verdict,
-    11: policies,
-    12: requestId,
-    13: callerRequestId,
-    14: sender,
-    15: nonce,
-    16: userOpHash,
-    17: digest,
-    18: calls,
-    19: reason,
-    20: detail,
-    21: maxCostWei,
-    22: validUntil,
-    23: token,
-  } = packed as PackedDecision;
-  if (!isRecordId(id)) throw new TypeError('a packed decision has no id');
+/**
+ * Reads a list of `packDecision`. Undefined for a form that is newer than this release. Throws SyntaxError or TypeError
+ * for any other list.
+ */
+export function unpackDecision(packed: readonly unknown[]): Decision | undefined {
+  const [form, context, own] = packed;
+  if (form === packedForm) return unpackOwn(unpackContext(listOf(context)), listOf(own));
+  // Before contexts were apart.
+  if (form === 2) return unpackOwn(unpackContext(packed.slice(2, 12)), [packed[1], ...packed.slice(12)]);
+  return undefined;
+}
+
+/** Reads a list of `packContext`. */
+export function unpackContext(packed: readonly unknown[]): DecisionContext {
+  const [
+    organisation,
+    paymasterId,
+    chainId,
+    entryPoint,
+    contract,
+    fundingAddress,
+    mode,
+    method,
+    verdict,
+    effects,
+  ] = packed as PackedContext;
   return {
-    kind: 'decision',
-    id,
-    at: recordTime(id),
     organisation,
     paymasterId,
     chainId,
@@ -46,6 +40,42 @@ export function unpackDecision(packed: readonly unknown[]): Decision {
     fundingAddress: fundingAddress ?? undefined,
     mode: mode ?? undefined,
     method,
+    verdict,
+    policies: unpackPolicies(effects),
+  };
+}
+
+/** Reads a list of `packOwn`. */
+export function unpackOwn(context: DecisionContext, packed: readonly unknown[]): Decision {
+  // By place: a list's iterator takes several times as long.
+  const {
+    0: id,
+    1: requestId,
+    2: callerRequestId,
+    3: sender,
+    4: nonce,
+    5: userOpHash,
+    6: digest,
+    7: calls,
+    8: reason,
+    9: detail,
+    10: maxCostWei,
+    11: validUntil,
+    12: token,
+  } = packed as PackedOwn;
+  if (!isRecordId(id)) throw new TypeError('a packed decision has no id');
+  return {
+    kind: 'decision',
+    id,
+    at: recordTime(id),
+    organisation: context.organisation,
+    paymasterId: context.paymasterId,
+    chainId: context.chainId,
+    entryPoint: context.entryPoint,
+    contract: context.contract,
+    fundingAddress: context.fundingAddress,
+    mode: context.mode,
+    method: context.method,
     requestId,
     callerRequestId: callerRequestId ?? undefined,
     sender,
@@ -53,20 +83,17 @@ export function unpackDecision(packed: readonly unknown[]): Decision {
     userOpHash: userOpHash ?? undefined,
     digest: digest ?? undefined,
     calls: unpackCalls(calls),
-    verdict,
+    verdict: context.verdict,
     reason: reason ?? undefined,
     detail: detail ?? undefined,
-    policies: unpackPolicies(policies),
+    policies: context.policies,
     maxCostWei: maxCostWei === null ? undefined : BigInt(maxCostWei),
     validUntil: validUntil ?? undefined,
     token: token ?? undefined,
   };
 }
 
-type PackedCall = string | null;
-type PackedDecision = readonly [
-  form: typeof packedForm,
-  id: string,
+type PackedContext = readonly [
   organisation: string,
   paymasterId: string,
   chainId: number,
@@ -77,6 +104,11 @@ type PackedDecision = readonly [
   method: string,
   verdict: Decision['verdict'],
   policies: readonly string[],
+];
+
+type PackedCall = string | null;
+type PackedOwn = readonly [
+  id: string,
   requestId: string,
   callerRequestId: string | null,
   sender: AddressKey,
@@ -90,6 +122,11 @@ type PackedDecision = readonly [
   validUntil: EpochSeconds | null,
   token: AddressKey | null,
 ];
+
+function listOf(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw new TypeError('a part of a packed decision must be a list');
+  return value;
+}
 
 /** Target, selector, contract and name of each call in turn. */
 function unpackCalls(packed: readonly PackedCall[]): readonly DecidedCall[] {

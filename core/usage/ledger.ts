@@ -364,7 +364,11 @@ export class ChainLedger {
   #record(entry: Entry, { record }: ReserveRequest): void {
     if (record === undefined) return;
     entry.recordId ??= record.id;
-    this.addRecord(entry.recordId, record.text);
+    const { context, text } = record;
+    const reservation = entry.recordId;
+    this.#changed().records.push(
+      context === undefined ? { reservation, text } : { reservation, context, text },
+    );
   }
 
   #openCommit(entry: Entry, now: EpochMs): void {

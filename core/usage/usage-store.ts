@@ -169,10 +169,13 @@ export type ReserveRequest = {
 export type Ordered = { readonly order?: number };
 
 /** A record of the ledger: its id and its text, which the store does not read. */
-export type StepRecord = { readonly id: string; readonly text: string };
+export type StepRecord = RecordText & { readonly id: string };
+
+/** `context`: a part of the text that very many records share, and that is not in `text`; see `wholeText` of `core/ledger`. */
+export type RecordText = { readonly text: string; readonly context?: string };
 
 /** A record as a store adds it to the feed of the ledger; see `FeedEntry` of `core/ledger`. */
-export type AddedRecord = { readonly reservation: string | undefined; readonly text: string };
+export type AddedRecord = RecordText & { readonly reservation: string | undefined };
 
 /** One signature. The step that reserves for it also records it, so that the mined operation can be recognised. */
 export type SignedPromise = {

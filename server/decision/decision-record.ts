@@ -1,4 +1,4 @@
-import { packDecision } from '../../core/ledger/packed-decision.js';
+import { packOwn } from '../../core/ledger/packed-decision.js';
 import type { DecidedCall, Decision } from '../../core/ledger/record.js';
 import { findContract, hasSelector, type AllowList } from '../../core/policy/rules/allow-list/compile.js';
 import { pass, type Refusal } from '../../core/refusal.js';
@@ -83,7 +83,7 @@ export function createDecisionRecords(deps: {
         validUntil: promise.validUntil,
         token,
       };
-      return { id, at, text: packDecision(decision, contexts.text(paymaster, decision)) };
+      return { id, at, context: contexts.text(paymaster, decision), text: packOwn(decision) };
     },
 
     reserved(mode, on, { id, at }, asked) {

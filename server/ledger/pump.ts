@@ -2,7 +2,7 @@ import { pause } from '../../adapters/pause.js';
 import { isDomainError, messageOf } from '../../core/errors.js';
 import type { FeedEntry, LedgerFeed } from '../../core/ledger/feed.js';
 import { storedRecord, type Ledger, type LedgerEntry } from '../../core/ledger/ledger.js';
-import { readRecord } from '../../core/ledger/record-text.js';
+import { createLineReader } from '../../core/ledger/record-lines.js';
 import type { Logger } from '../../core/log.js';
 import type { PumpMeter } from './pump-meter.js';
 
@@ -38,6 +38,7 @@ const drainMs = 5_000;
  * feed for a newer release. A record that the ledger refuses for itself stays too, and does not hold up the others.
  */
 export function createPump({ feed, ledger, log, meter, random, firstPauseMs = 500 }: PumpDeps): Pump {
+  const reader = createLineReader();
   const stopping = new AbortController();
   let running: Promise<void> | undefined;
   let drainsUntil = Number.POSITIVE_INFINITY;
@@ -64,13 +65,13 @@ export function createPump({ feed, ledger, log, meter, random, firstPauseMs = 50
       hasRead = true;
       if (read.length === 0) return 'nothing';
       held = read;
-      const stored = (await storeTexts(read)) ?? (await store(parse(read)));
+      const { stored, records } = (await storeTexts(read)) ?? (await storeParsed(read));
       if (stored.length > 0) await feed.acknowledge(stored);
       held = [];
       if (failures > 0) log.info('records are moved to the ledger again', { failures });
       failures = 0;
       if (stored.length === 0) return 'nothing';
-      return read.length === batchSize ? 'full' : 'some';
+      return records >= batchSize ? 'full' : 'some';
     } catch (error) {
       failures += 1;
       meter.failed();
@@ -81,47 +82,56 @@ export function createPump({ feed, ledger, log, meter, random, firstPauseMs = 50
     }
   }
 
-  /** As `store`, by a ledger that reads texts itself; undefined: one by one, for it does not, or refuses a record. */
-  async function storeTexts(read: readonly FeedEntry[]): Promise<readonly FeedEntry[] | undefined> {
+  /** As `storeParsed`, by a ledger that reads texts itself; undefined: one by one, for it does not, or refuses a record. */
+  async function storeTexts(read: readonly FeedEntry[]): Promise<Moved | undefined> {
     try {
       const answers = await ledger.appendTexts?.(read);
       if (answers === undefined) return undefined;
-      meter.stored(answers.filter((record) => record !== undefined));
-      for (const from of read.filter((_, i) => answers[i] === undefined)) leaveUnread(from);
-      return read.filter((_, i) => answers[i] !== undefined);
+      const records = answers.flat();
+      meter.stored(records.filter((record) => record !== undefined));
+      const isWhole = (_: unknown, i: number): boolean => answers[i]?.includes(undefined) === false;
+      for (const from of read.filter((_, i) => !isWhole(_, i))) leaveUnread(from);
+      return { stored: read.filter(isWhole), records: records.length };
     } catch (error) {
       if (isDomainError(error, 'UNAVAILABLE')) throw error;
       return undefined;
     }
   }
 
-  /** Answers the entries that the ledger has now. Throws UNAVAILABLE. */
-  async function store(parsed: readonly Parsed[]): Promise<readonly FeedEntry[]> {
+  async function storeParsed(read: readonly FeedEntry[]): Promise<Moved> {
+    const parsed = read.map((from): Parsed => ({ from, entries: reader.read(from) }));
+    for (const { from, entries } of parsed) if (entries.includes(undefined)) leaveUnread(from);
+    const stored = await store(parsed);
+    return {
+      stored: stored.filter(({ entries }) => !entries.includes(undefined)).map(({ from }) => from),
+      records: parsed.reduce((sum, { entries }) => sum + entries.length, 0),
+    };
+  }
+
+  /** Answers those that the ledger has now. Throws UNAVAILABLE. */
+  async function store(parsed: readonly Parsed[]): Promise<readonly Parsed[]> {
     if (parsed.length === 0) return [];
+    const entries = parsed.flatMap((one) => one.entries).filter((entry) => entry !== undefined);
+    if (entries.length === 0) return parsed;
     try {
-      await ledger.append(parsed.map(({ entry }) => entry));
-      meter.stored(parsed.map(({ entry }) => storedRecord(entry.record)));
-      return parsed.map(({ from }) => from);
+      await ledger.append(entries);
+      meter.stored(entries.map(({ record }) => storedRecord(record)));
+      return parsed;
     } catch (error) {
       if (isDomainError(error, 'UNAVAILABLE')) throw error;
-      if (parsed.length === 1) {
+      if (entries.length === 1) {
         leave(parsed, 'record cannot be stored, it stays in the feed', error);
         return [];
       }
     }
     // One of them is at fault.
+    const [only] = parsed;
+    if (parsed.length === 1 && only !== undefined) {
+      for (const entry of only.entries) await store([{ ...only, entries: [entry] }]);
+      return [];
+    }
     const half = Math.ceil(parsed.length / 2);
     return [...(await store(parsed.slice(0, half))), ...(await store(parsed.slice(half)))];
-  }
-
-  function parse(read: readonly FeedEntry[]): readonly Parsed[] {
-    const parsed: Parsed[] = [];
-    for (const from of read) {
-      const record = readRecord(from.text);
-      if (record === undefined) leaveUnread(from);
-      else parsed.push({ from, entry: { record, reservation: from.reservation } });
-    }
-    return parsed;
   }
 
   function leaveUnread(from: FeedEntry): void {
@@ -151,4 +161,6 @@ export function pauseAfter(failures: number, random: number): number {
   return Math.min(longestPause, 2 ** Math.min(failures - 1, longestPause)) * (1 - random / 2);
 }
 
-type Parsed = { readonly from: FeedEntry; readonly entry: LedgerEntry };
+type Parsed = { readonly from: FeedEntry; readonly entries: readonly (LedgerEntry | undefined)[] };
+/** `records`: how many there were in all that was read. */
+type Moved = { readonly stored: readonly FeedEntry[]; readonly records: number };

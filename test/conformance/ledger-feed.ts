@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { FeedEntry, LedgerFeed } from '../../core/ledger/feed.js';
+import { wholeText } from '../../core/ledger/packed-decision.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
+import { recordsIn } from './feed-records.js';
 import { aRequest, chainId } from './usage-requests.js';
 
 /** Driver of an implementation: a new feed, and the usage store that adds to it. Its room is 40,000 bytes. */
@@ -28,19 +30,19 @@ export function ledgerFeedConformance(implementation: string, create: () => Prom
     afterEach(() => it.stop());
 
     const idOf = (n: number) => `id-${String(n).padStart(4, '0')}`;
-    /** Reserves so many new operations at once, each with a record. */
+    const reserve = (n: number, size: number) => {
+      const record = { id: idOf(n), text: JSON.stringify({ n, filler: 'ü€😀"'.padEnd(size, 'x') }) };
+      return it.store.reserve(aRequest({ key: { nonce: BigInt(n) }, record }));
+    };
+    /** Reserves so many new operations one after another, each with a record. */
     const add = async (count: number, size = 0) => {
-      const added = range(last + 1, last + count);
+      for (const n of range(last + 1, last + count)) await reserve(n, size);
       last += count;
-      await Promise.all(
-        added.map((n) => {
-          const record = { id: idOf(n), text: JSON.stringify({ n, filler: 'ü€😀"'.padEnd(size, 'x') }) };
-          return it.store.reserve(aRequest({ key: { nonce: BigInt(n) }, record }));
-        }),
-      );
     };
     const numbers = (entries: readonly FeedEntry[]) =>
-      entries.map(({ text }) => (JSON.parse(text) as { n: number }).n);
+      entries.flatMap(recordsIn).map(({ text }) => (JSON.parse(text) as { n: number }).n);
+    const reservations = (entries: readonly FeedEntry[]) =>
+      entries.flatMap(recordsIn).map(({ reservation }) => reservation);
     const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
 
     test('an empty feed answers nothing', async () => {
@@ -54,7 +56,7 @@ export function ledgerFeedConformance(implementation: string, create: () => Prom
       const rest = await it.feed.read(10, 0);
       expect(numbers([...first, ...rest])).toEqual(range(1, 5));
       expect(first).toHaveLength(3);
-      expect([...first, ...rest].map(({ reservation }) => reservation)).toEqual(range(1, 5).map(idOf));
+      expect(reservations([...first, ...rest])).toEqual(range(1, 5).map(idOf));
       expect(new Set([...first, ...rest].map(({ position }) => position)).size).toBe(5);
       expect(await it.feed.read(10, 0)).toEqual([]);
     });
@@ -137,7 +139,31 @@ export function ledgerFeedConformance(implementation: string, create: () => Prom
       await add(1);
       const entries = await it.feed.read(10, 0);
       expect(numbers(entries)).toEqual([1, 2, 3, 4]);
-      expect(entries.map(({ reservation }) => reservation)).toEqual([idOf(1), undefined, undefined, idOf(4)]);
+      expect(reservations(entries)).toEqual([idOf(1), undefined, undefined, idOf(4)]);
+    });
+
+    test('records that are added at once may share entries, and each of them arrives until its entry is acknowledged', async () => {
+      await Promise.all(range(1, 40).map((n) => reserve(n, 0)));
+      expect((await it.feed.state()).length).toBe(40);
+      const [first, ...others] = await it.feed.read(1_000, 0);
+      expect(numbers([first!, ...others])).toEqual(range(1, 40));
+      expect(reservations([first!, ...others])).toEqual(range(1, 40).map(idOf));
+      await it.feed.acknowledge([first!]);
+      const next = await it.killed();
+      expect(numbers(await readAll(next))).toEqual(range(1 + numbers([first!]).length, 40));
+    });
+
+    test('what records have in common arrives with each of them', async () => {
+      const one = { id: idOf(1), context: '["a"]', text: '["id-1"]' };
+      const two = { id: idOf(2), context: '["b"]', text: '["id-2"]' };
+      const three = { id: idOf(3), context: '["a"]', text: '["id-3"]' };
+      await Promise.all(
+        [one, two, three].map((record, n) =>
+          it.store.reserve(aRequest({ key: { nonce: BigInt(n) }, record })),
+        ),
+      );
+      const entries = await it.feed.read(10, 0);
+      expect(entries.flatMap(recordsIn).map(wholeText)).toEqual([one, two, three].map(wholeText));
     });
 
     test('an offer beyond half of the room is refused as a whole; records of signatures are still added', async () => {

@@ -3,9 +3,10 @@ import { DomainError, isDomainError } from '../../../core/errors.js';
 import {
   storedRecord,
   type InputsQuery,
+  type EntryText,
   type LedgerEntry,
   type Retention,
-  type StoredRecord,
+  type StoredRecords,
 } from '../../../core/ledger/ledger.js';
 import type {
   DecisionPage,
@@ -16,7 +17,7 @@ import type {
   UsageQuery,
 } from '../../../core/ledger/query.js';
 import { isRecordId, recordTime } from '../../../core/ledger/record-id.js';
-import { readRecord } from '../../../core/ledger/record-text.js';
+import { createLineReader } from '../../../core/ledger/record-lines.js';
 import type { DecisionInputs, FundsSample, RecordId } from '../../../core/ledger/record.js';
 import { accountValue } from '../../../core/ledger/shares.js';
 import { endOf, rollupUnits, startOf, type Range } from '../../../core/ledger/steps.js';
@@ -41,11 +42,11 @@ export type LedgerFilesOptions = {
 /** The ledger as its worker runs it: synchronous, one process at a time. Failures of files are UNAVAILABLE. */
 export type LedgerFiles = {
   append(entries: readonly LedgerEntry[]): void;
-  /** Texts and the reservations that they belong to, in two lists because these are cheap to send to a thread. */
+  /** Entries of a feed: texts and the reservations that they belong to, in two lists because these are cheap to send to a thread. */
   appendTexts(
     texts: readonly string[],
     reservations: readonly (RecordId | undefined)[],
-  ): readonly (StoredRecord | undefined)[];
+  ): readonly StoredRecords[];
   usage(query: UsageQuery): PackedRows;
   decisions(query: DecisionQuery): DecisionPage;
   decision(organisation: string, id: RecordId): DecisionView | undefined;
@@ -68,6 +69,7 @@ const endOfNames = Date.UTC(10_000, 0);
 export function openLedgerFiles({ directory, durability, retention }: LedgerFilesOptions): LedgerFiles {
   const funds = openFundsFile(join(directory, 'ledger-funds.sqlite'), { durability, exclusive: true });
   const months = createFileSet(directory, monthName, (path) => openMonthFile(path, { durability }));
+  const reader = createLineReader();
   const days = createFileSet(directory, dayName, (path) => openInputsFile(path, { durability }));
 
   function close(): void {
@@ -124,6 +126,7 @@ export function openLedgerFiles({ directory, durability, retention }: LedgerFile
       if (record.kind === 'funds') samples.push(record);
       else if (record.kind === 'inputs') push(ofDays, dayOf(fileTime(record.id)), record);
       else {
+        // Nearly all decisions begin a reservation.
         const at = fileTime(reservation ?? record.id);
         if (startOf(at, 'day') !== day) [day, month] = [startOf(at, 'day'), monthOf(at)];
         push(ofMonths, month, entry);
@@ -137,9 +140,9 @@ export function openLedgerFiles({ directory, durability, retention }: LedgerFile
   return {
     append,
     appendTexts: (texts, reservations) => {
-      const read = texts.map((text, i) => ({ record: readRecord(text), reservation: reservations[i], text }));
-      append(read.filter((entry): entry is typeof entry & LedgerEntry => entry.record !== undefined));
-      return read.map(({ record }) => record && storedRecord(record));
+      const read = texts.map((text, i) => reader.read(entryText(text, reservations[i])));
+      append(read.flat().filter((entry) => entry !== undefined));
+      return read.map((records) => records.map((one) => one && storedRecord(one.record)));
     },
     usage: (query) => reading(() => packRows(usageOf(monthsIn(query), query))),
     decisions: (query) => reading(() => searchMonths(monthsIn(query), query)),
@@ -178,6 +181,10 @@ export function openLedgerFiles({ directory, durability, retention }: LedgerFile
     ping: () => funds.ping(),
     close,
   };
+}
+
+function entryText(text: string, reservation: RecordId | undefined): EntryText {
+  return reservation === undefined ? { text } : { text, reservation };
 }
 
 /** Files of later years would have names of another form, and would not be found again. */

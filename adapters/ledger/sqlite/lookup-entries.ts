@@ -1,64 +1,67 @@
 import type { RecordId } from '../../../core/ledger/record.js';
 
-/**
- * Entries of the lookup as bytes: a hash of 52 bits in 8 bytes, its low half first, and the 16 bytes of an id. So the
- * entries of a hash are side by side in the order of bytes, and in the order of their ids.
- */
+/** Entries of the lookup as bytes: a hash of 52 bits in 8 bytes, its low half first, and the 16 bytes of an id. */
 export const entryBytes = 24;
 const hashBytes = 8;
 
-export function entryOf(hash: number, id: RecordId): Buffer {
-  const entry = Buffer.allocUnsafe(entryBytes);
-  writeHash(entry, hash);
-  entry.write(id.replaceAll('-', ''), hashBytes, 'hex');
-  return entry;
+/** Entries on their way to the table. */
+export class NewEntries {
+  #bytes = Buffer.alloc(1_000 * entryBytes);
+  #length = 0;
+
+  add(hash: number, id: RecordId): void {
+    if (this.#length + entryBytes > this.#bytes.length)
+      this.#bytes = Buffer.concat([this.#bytes, this.#bytes]);
+    const at = this.#length;
+    this.#bytes.writeUInt32BE(hash % 2 ** 32, at);
+    this.#bytes.writeUInt32BE(Math.floor(hash / 2 ** 32), at + 4);
+    this.#bytes.write(id.replaceAll('-', ''), at + hashBytes, 'hex');
+    this.#length += entryBytes;
+  }
+
+  /** Answers what was added since the last time. */
+  take(): Buffer {
+    const taken = Buffer.from(this.#bytes.subarray(0, this.#length));
+    this.#length = 0;
+    return taken;
+  }
 }
 
-/** Another entry of the same id. */
-export function withHash(entry: Buffer, hash: number): Buffer {
-  const other = Buffer.from(entry);
-  writeHash(other, hash);
-  return other;
+/** The first byte of entries with a hash. */
+export function firstByte(hash: number): number {
+  return (hash % 2 ** 32) >>> 24;
 }
 
-function writeHash(entry: Buffer, hash: number): void {
-  entry.writeUInt32BE(hash % 2 ** 32);
-  entry.writeUInt32BE(Math.floor(hash / 2 ** 32), 4);
+/** Entries by their first byte, in the order in which they are. */
+export function entriesByFirstByte(entries: Buffer): ReadonlyMap<number, Buffer> {
+  const sizes = new Map<number, number>();
+  for (let at = 0; at < entries.length; at += entryBytes)
+    sizes.set(entries[at]!, (sizes.get(entries[at]!) ?? 0) + entryBytes);
+  const parts = new Map([...sizes].map(([first, size]) => [first, { bytes: Buffer.alloc(size), length: 0 }]));
+  for (let at = 0; at < entries.length; at += entryBytes) {
+    const part = parts.get(entries[at]!)!;
+    entries.copy(part.bytes, part.length, at, at + entryBytes);
+    part.length += entryBytes;
+  }
+  return new Map([...parts].map(([first, { bytes }]) => [first, bytes]));
 }
 
-export function entriesIn(bytes: Buffer): Buffer[] {
-  const entries: Buffer[] = [];
-  for (let at = 0; at < bytes.length; at += entryBytes) entries.push(bytes.subarray(at, at + entryBytes));
-  return entries;
+/** Ids of a hash below `before`, the highest first. */
+export function idsOfHash(entries: Buffer, hash: number, before: RecordId): readonly RecordId[] {
+  const ids: RecordId[] = [];
+  for (let at = 0; at < entries.length; at += entryBytes)
+    if (hashAt(entries, at) === hash) ids.push(idAt(entries, at));
+  return ids
+    .filter((id) => id < before)
+    .sort()
+    .reverse();
 }
 
-export function hashIn(bytes: Buffer, index: number): number {
-  const at = index * entryBytes;
-  return bytes.readUInt32BE(at) + bytes.readUInt32BE(at + 4) * 2 ** 32;
+function hashAt(entries: Buffer, at: number): number {
+  return entries.readUInt32BE(at) + entries.readUInt32BE(at + 4) * 2 ** 32;
 }
 
-export function idIn(bytes: Buffer, index: number): RecordId {
-  const from = index * entryBytes + hashBytes;
-  const hex = bytes.toString('hex', from, from + entryBytes - hashBytes);
+function idAt(entries: Buffer, at: number): RecordId {
+  const hex = entries.toString('hex', at + hashBytes, at + entryBytes);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
-}
-
-/** Ids of a hash below `before` in sorted entries, the highest first. */
-export function* sortedIds(bytes: Buffer, hash: number, before: RecordId): Generator<RecordId> {
-  for (let index = placeOf(bytes, entryOf(hash, before)) - 1; index >= 0; index -= 1) {
-    if (hashIn(bytes, index) !== hash) return;
-    yield idIn(bytes, index);
-  }
-}
-
-/** The number of entries below one, in sorted entries. */
-function placeOf(bytes: Buffer, entry: Buffer): number {
-  let [low, high] = [0, bytes.length / entryBytes];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const at = middle * entryBytes;
-    if (bytes.compare(entry, 0, entryBytes, at, at + entryBytes) < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

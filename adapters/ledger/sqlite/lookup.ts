@@ -1,13 +1,13 @@
 import type { RecordId } from '../../../core/ledger/record.js';
 import type { Database } from '../../sqlite/database.js';
 import { bytesOf, integerOf } from '../../sqlite/row.js';
-import { entriesIn, entryBytes, entryOf, hashIn, idIn, sortedIds, withHash } from './lookup-entries.js';
+import { entriesByFirstByte, entryBytes, firstByte, idsOfHash, NewEntries } from './lookup-entries.js';
 
 /**
  * Finds decisions by texts that come in no order. An index would make every insert touch pages all over a tree, and
  * that was half of the work of storing a decision. Here the newest entries are kept as they come, a row for each batch
- * of them; when there are enough, they become a segment: sorted, in rows of entries with the same first byte. A search
- * reads the newest, and one row of each segment.
+ * of them; when there are enough, they become a segment: rows of entries with the same first byte. A search reads the
+ * newest, and one row of each segment.
  */
 export type Lookup = {
   /** Kept with the next {@link Lookup.store}. */
@@ -46,7 +46,7 @@ export function createLookup({ sql }: Database): Lookup {
   const lastSegment = sql.prepare('SELECT max(place) AS place FROM lookup_segments');
   const putBucket = sql.prepare('INSERT INTO lookup_segments VALUES (?, ?)');
   const getBucket = sql.prepare('SELECT entries FROM lookup_segments WHERE place = ?');
-  let added: Buffer[] = [];
+  const added = new NewEntries();
   /** Bytes of the newest entries; undefined: they must be counted. */
   let newBytes: number | undefined;
 
@@ -60,46 +60,31 @@ export function createLookup({ sql }: Database): Lookup {
   }
 
   function makeSegment(): void {
-    const buckets = Map.groupBy(entriesIn(newest()), (entry) => entry[0] ?? 0);
     const first = segments() * bucketsPerSegment;
-    for (const [bucket, entries] of buckets)
-      putBucket.run(first + bucket, Buffer.concat(entries.sort(Buffer.compare)));
+    for (const [bucket, entries] of entriesByFirstByte(newest())) putBucket.run(first + bucket, entries);
     removeNew.run();
     newBytes = 0;
   }
 
   function* idsOfSegment(segment: number, hash: number, before: RecordId): Generator<RecordId> {
-    const row = getBucket.get(segment * bucketsPerSegment + bucketOf(hash));
-    if (row !== undefined) yield* sortedIds(bytesOf(row, 'entries'), hash, before);
+    const row = getBucket.get(segment * bucketsPerSegment + firstByte(hash));
+    if (row !== undefined) yield* idsOfHash(bytesOf(row, 'entries'), hash, before);
   }
 
   function* idsOfNewest(hash: number, before: RecordId): Generator<RecordId> {
-    const bytes = newest();
-    const ids: RecordId[] = [];
-    for (let index = 0; index < bytes.length / entryBytes; index += 1)
-      if (hashIn(bytes, index) === hash) ids.push(idIn(bytes, index));
-    yield* ids
-      .filter((id) => id < before)
-      .sort()
-      .reverse();
+    yield* idsOfHash(newest(), hash, before);
   }
 
   return {
     add: (organisation, id, values) => {
-      let entry: Buffer | undefined;
       for (const term of terms) {
         const value = values[term];
-        if (value === undefined) continue;
-        const hash = hashOf(organisation, term, value);
-        // The id is read from its text once.
-        entry = entry === undefined ? entryOf(hash, id) : withHash(entry, hash);
-        added.push(entry);
+        if (value !== undefined) added.add(hashOf(organisation, term, value), id);
       }
     },
     store: () => {
-      if (added.length === 0) return;
-      const bytes = Buffer.concat(added);
-      added = [];
+      const bytes = added.take();
+      if (bytes.length === 0) return;
       newBytes ??= Number(sizeOfNew.get()?.['bytes']);
       newBytes += bytes.length;
       const row = lastNew.get();
@@ -110,7 +95,7 @@ export function createLookup({ sql }: Database): Lookup {
       if (newBytes >= entriesPerSegment * entryBytes) makeSegment();
     },
     forget: () => {
-      added = [];
+      added.take();
       newBytes = undefined;
     },
     search: (organisation, query, before) => {
@@ -123,11 +108,6 @@ export function createLookup({ sql }: Database): Lookup {
       ];
     },
   };
-}
-
-/** The first byte of the entry. */
-function bucketOf(hash: number): number {
-  return (hash % 2 ** 32) >>> 24;
 }
 
 /** 52 bits (two FNV-1a hashes). Collisions cost time, not correctness. */

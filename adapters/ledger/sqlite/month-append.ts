@@ -1,16 +1,17 @@
-import { formatDecision } from '../../../core/ledger/decision-text.js';
 import type { LedgerEntry } from '../../../core/ledger/ledger.js';
 import { isPromise, minedDecision, outcomeOf } from '../../../core/ledger/outcome.js';
+import { packContext, packOwn } from '../../../core/ledger/packed-decision.js';
 import { formatRecord } from '../../../core/ledger/record-text.js';
 import type { Decision, RecordId, Reversal, Settlement } from '../../../core/ledger/record.js';
 import { createTally, type Tally } from '../../../core/ledger/rollup.js';
+import type { BlockEntry, StoredDecision } from './decision-blocks.js';
 import type { MonthFile } from './month-file.js';
-import { candidatesOf, endingsOf, outcomeRow, promisesOf, type OutcomeRow } from './month-records.js';
+import { endingsOf, outcomeRow, promisesOf, type OutcomeRow } from './month-records.js';
 import { operationShares } from './operation-series.js';
 import { storeTally } from './rollup-rows.js';
 
-/** `text`: the record as it came, if it came as a text. */
-export type MonthEntry = LedgerEntry & { readonly text?: string };
+/** `text`: the record as it came, if it came as a text; of a decision, what is not in `context`. */
+export type MonthEntry = LedgerEntry & { readonly context?: string; readonly text?: string };
 
 /** What a batch adds to a reservation. */
 type Touched = { readonly promises: Decision[]; hasEndings: boolean };
@@ -20,10 +21,54 @@ export function appendToMonth(month: MonthFile, entries: readonly MonthEntry[]):
   month.transaction(() => {
     const tally = createTally(operationShares);
     const reservations = new Map<RecordId, Touched>();
-    for (const entry of entries) insert(month, entry, tally, reservations);
+    const decisions = new Map<string, DecisionEntry[]>();
+    for (const entry of entries) {
+      const { record } = entry;
+      if (record.kind === 'decision') push(decisions, record.organisation, decisionEntry(entry, record));
+      else insert(month, entry, tally, reservations);
+    }
+    for (const [organisation, made] of decisions)
+      for (const added of insertDecisions(month, month.ownOrganisation(organisation), made))
+        count(added, tally, reservations);
     for (const [reservation, touched] of reservations) settle(month, reservation, touched, tally);
     storeTally(month, tally);
   });
+}
+
+type DecisionEntry = BlockEntry & { readonly decision: Decision };
+
+function decisionEntry({ reservation, context, text }: MonthEntry, decision: Decision): DecisionEntry {
+  const packed =
+    context === undefined || text === undefined
+      ? { context: packContext(decision), text: packOwn(decision) }
+      : { context, text };
+  return { id: decision.id, reservation, ...packed, decision };
+}
+
+function insertDecisions(
+  month: MonthFile,
+  organisation: number,
+  entries: readonly DecisionEntry[],
+): readonly DecisionEntry[] {
+  const added = month.blocks.insert(organisation, entries);
+  for (const { id, decision } of added) {
+    const { at, sender, requestId, callerRequestId, userOpHash } = decision;
+    month.lookup.add(organisation, id, { sender, requestId, userOpHash });
+    if (callerRequestId !== undefined && callerRequestId !== requestId)
+      month.lookup.add(organisation, id, { requestId: callerRequestId });
+    month.widen(at);
+  }
+  return added;
+}
+
+function count(
+  { decision, reservation }: DecisionEntry,
+  tally: Tally,
+  reservations: Map<RecordId, Touched>,
+): void {
+  tally.addDecision(decision);
+  if (reservation !== undefined && isPromise(decision))
+    touch(reservations, reservation).promises.push(decision);
 }
 
 function insert(
@@ -33,12 +78,6 @@ function insert(
   reservations: Map<RecordId, Touched>,
 ): void {
   switch (record.kind) {
-    case 'decision':
-      if (!insertDecision(month, record, reservation, text)) return;
-      tally.addDecision(record);
-      if (reservation !== undefined && isPromise(record))
-        touch(reservations, reservation).promises.push(record);
-      return;
     case 'settlement':
     case 'reversal':
       if (insertEnding(month, record, reservation ?? record.id, text))
@@ -51,9 +90,10 @@ function insert(
       if (changes > 0) tally.addGap(record);
       return;
     }
+    case 'decision':
     case 'funds':
     case 'inputs':
-      // They have files of their own.
+      // Decisions are stored together; the others have files of their own.
       return;
   }
 }
@@ -62,35 +102,6 @@ function touch(reservations: Map<RecordId, Touched>, reservation: RecordId): Tou
   const touched = reservations.get(reservation) ?? { promises: [], hasEndings: false };
   reservations.set(reservation, touched);
   return touched;
-}
-
-function insertDecision(
-  month: MonthFile,
-  decision: Decision,
-  reservation: RecordId | undefined,
-  text: string | undefined,
-): boolean {
-  const organisation = month.ownOrganisation(decision.organisation);
-  const { changes } = month
-    .statement(
-      'INSERT INTO decisions (organisation, id, reservation, promise, digest, user_op_hash, record) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
-    )
-    .run(
-      organisation,
-      decision.id,
-      reservation ?? null,
-      isPromise(decision) ? 1 : 0,
-      decision.digest ?? null,
-      decision.userOpHash ?? null,
-      text ?? formatDecision(decision),
-    );
-  if (changes === 0) return false;
-  const { sender, requestId, callerRequestId, userOpHash } = decision;
-  month.lookup.add(organisation, decision.id, { sender, requestId, userOpHash });
-  if (callerRequestId !== undefined && callerRequestId !== requestId)
-    month.lookup.add(organisation, decision.id, { requestId: callerRequestId });
-  month.widen(decision.at);
-  return true;
 }
 
 function insertEnding(
@@ -113,14 +124,14 @@ function settle(month: MonthFile, reservation: RecordId, touched: Touched, tally
   const before = outcomeRow(month, reservation);
   if (before === undefined && !touched.hasEndings) return;
   const { settlement, takenBack } = outcomeOf(endingsOf(month, reservation));
-  const mined = minedDecision(settlement, candidatesOf(month, reservation));
+  const mined = minedDecision(settlement, decisionsOf(promisesOf(month, reservation)));
   const isSame = before?.settlement?.id === settlement?.id && before?.mined === mined;
 
   if (isSame && settlement !== undefined)
     for (const promise of touched.promises) tally.addOutcome(promise, settlement, mined, 1);
   if (!isSame) {
     const added = new Set(touched.promises.map(({ id }) => id));
-    for (const promise of promisesOf(month, reservation)) {
+    for (const promise of decisionsOf(promisesOf(month, reservation))) {
       if (before?.settlement !== undefined && !added.has(promise.id))
         tally.addOutcome(promise, before.settlement, before.mined, -1);
       if (settlement !== undefined) tally.addOutcome(promise, settlement, mined, 1);
@@ -154,8 +165,16 @@ function findByHash(
   const userOpHash = settlement?.mined?.userOpHash;
   if (mined === undefined || userOpHash === undefined) return;
   // The decision's: the follower does not know the organisation of a paymaster that was deleted meanwhile.
-  const owner = month
-    .statement('SELECT organisation FROM decisions WHERE reservation = ? AND id = ?')
-    .get(reservation, mined);
-  month.lookup.add(Number(owner?.['organisation']), mined, { userOpHash });
+  for (const { organisation, decision } of promisesOf(month, reservation))
+    if (decision.id === mined) month.lookup.add(organisation, mined, { userOpHash });
+}
+
+function* decisionsOf(stored: Iterable<StoredDecision>): Iterable<Decision> {
+  for (const { decision } of stored) yield decision;
+}
+
+function push<Value>(lists: Map<string, Value[]>, name: string, value: Value): void {
+  const list = lists.get(name);
+  if (list === undefined) lists.set(name, [value]);
+  else list.push(value);
 }

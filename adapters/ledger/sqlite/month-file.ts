@@ -4,6 +4,7 @@ import type { EpochMs } from '../../../core/units/time.js';
 import { openDatabase, type Database, type DatabaseOptions } from '../../sqlite/database.js';
 import { migrate } from '../../sqlite/migrate.js';
 import { integerOf } from '../../sqlite/row.js';
+import { createDecisionBlocks, type DecisionBlocks } from './decision-blocks.js';
 import { createLookup, type Lookup } from './lookup.js';
 import { monthTables } from './month-tables.js';
 
@@ -20,6 +21,7 @@ const pagesBetweenCheckpoints = 2_048;
  */
 export type MonthFile = {
   readonly database: Database;
+  readonly blocks: DecisionBlocks;
   readonly lookup: Lookup;
   /** Statements are compiled once. */
   statement(sql: string): StatementSync;
@@ -62,6 +64,7 @@ export function openMonthFile(path: string, options: DatabaseOptions): MonthFile
 }
 
 function monthFileOf(database: Database): MonthFile {
+  const blocks = createDecisionBlocks(database);
   const lookup = createLookup(database);
   const statements = new Map<string, StatementSync>();
   let organisations = new Map<string, number>();
@@ -103,6 +106,7 @@ function monthFileOf(database: Database): MonthFile {
 
   return {
     database,
+    blocks,
     lookup,
     statement,
     organisation,
@@ -147,6 +151,7 @@ function monthFileOf(database: Database): MonthFile {
           lookup.store();
         });
       } catch (error) {
+        blocks.forget();
         lookup.forget();
         organisations = new Map();
         series = new Map();

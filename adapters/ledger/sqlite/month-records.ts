@@ -1,9 +1,9 @@
-import type { Candidate, Outcome } from '../../../core/ledger/outcome.js';
+import { isPromise, type Outcome } from '../../../core/ledger/outcome.js';
 import type { DecisionView } from '../../../core/ledger/query.js';
 import { parseRecord } from '../../../core/ledger/record-text.js';
-import type { Decision, LedgerRecord, RecordId, Reversal, Settlement } from '../../../core/ledger/record.js';
-import type { Hex } from '../../../core/units/hex.js';
+import type { LedgerRecord, RecordId, Reversal, Settlement } from '../../../core/ledger/record.js';
 import { integerOf, textOf, type Row } from '../../sqlite/row.js';
+import type { StoredDecision } from './decision-blocks.js';
 import type { MonthFile } from './month-file.js';
 
 /** The records of a reservation as a month's file has them, and what is known about its end. */
@@ -31,33 +31,16 @@ export function* endingsOf(month: MonthFile, reservation: RecordId): Iterable<Se
   }
 }
 
-export function* candidatesOf(month: MonthFile, reservation: RecordId): Iterable<Candidate> {
-  const rows = month
-    .statement('SELECT id, digest, user_op_hash FROM decisions WHERE reservation = ? AND promise = 1')
-    .iterate(reservation);
-  for (const row of rows)
-    yield {
-      id: textOf(row, 'id'),
-      digest: optionalText(row, 'digest') as Hex | undefined,
-      userOpHash: optionalText(row, 'user_op_hash') as Hex | undefined,
-    };
-}
-
-export function* promisesOf(month: MonthFile, reservation: RecordId): Iterable<Decision> {
-  const rows = month
-    .statement('SELECT record FROM decisions WHERE reservation = ? AND promise = 1')
-    .iterate(reservation);
-  for (const row of rows) yield decisionOf(row);
+/** The decisions of a reservation that promised something. */
+export function* promisesOf(month: MonthFile, reservation: RecordId): Iterable<StoredDecision> {
+  for (const stored of month.blocks.ofReservation(reservation)) if (isPromise(stored.decision)) yield stored;
 }
 
 /** Undefined when the organisation has no such decision in this file. */
 export function viewOf(month: MonthFile, organisation: number, id: RecordId): DecisionView | undefined {
-  const row = month
-    .statement('SELECT reservation, record FROM decisions WHERE organisation = ? AND id = ?')
-    .get(organisation, id);
-  if (row === undefined) return undefined;
-  const decision = decisionOf(row);
-  const reservation = optionalText(row, 'reservation');
+  const stored = month.blocks.find(organisation, id);
+  if (stored === undefined) return undefined;
+  const { decision, reservation } = stored;
   const none = { decision, settlement: undefined };
   if (reservation === undefined || decision.verdict !== 'sponsored') return none;
   const outcome = outcomeRow(month, reservation);
@@ -67,13 +50,6 @@ export function viewOf(month: MonthFile, organisation: number, id: RecordId): De
   if (settlement.outcome === 'mined' && mined !== decision.id)
     return { decision, settlement: { outcome: 'spent-elsewhere', at, mined: undefined, takenBack } };
   return { decision, settlement: { outcome: settlement.outcome, at, mined: settlement.mined, takenBack } };
-}
-
-function decisionOf(row: Row): Decision {
-  const record = recordOf(row);
-  if (record.kind !== 'decision')
-    throw new TypeError(`a decision's row holds a record of kind ${record.kind}`);
-  return record;
 }
 
 function recordOf(row: Row): LedgerRecord {

@@ -1,13 +1,11 @@
 import { lowestRecordId } from '../../../core/ledger/record-id.js';
 import type { DecisionPage, DecisionQuery, DecisionView } from '../../../core/ledger/query.js';
 import type { RecordId } from '../../../core/ledger/record.js';
-import { textOf } from '../../sqlite/row.js';
 import type { MonthFile } from './month-file.js';
 import { viewOf } from './month-records.js';
 
 /** Decisions that one call looks at; a page with fewer matches says where the next one begins. */
 const mostExamined = 5000;
-const pageRows = 256;
 
 /** Ids of one file, or a part of it, the highest first. */
 type Source = { readonly month: MonthFile; readonly organisation: number; readonly ids: Iterator<RecordId> };
@@ -35,21 +33,10 @@ function sourcesIn(month: MonthFile, query: DecisionQuery): Source[] {
   if (organisation === undefined) return [];
   const end = lowestRecordId(query.to);
   const before = query.before !== undefined && query.before < end ? query.before : end;
-  const ids = month.lookup.search(organisation, query, before) ?? [idsOf(month, organisation, before)];
+  const ids = month.lookup.search(organisation, query, before) ?? [
+    month.blocks.idsBefore(organisation, before),
+  ];
   return ids.map((one) => ({ month, organisation, ids: one }));
-}
-
-function* idsOf(month: MonthFile, organisation: number, before: RecordId): Generator<RecordId> {
-  const page = month.statement(
-    `SELECT id FROM decisions WHERE organisation = ? AND id < ? ORDER BY id DESC LIMIT ${pageRows}`,
-  );
-  for (let end = before; ;) {
-    const ids = page.all(organisation, end).map((row) => textOf(row, 'id'));
-    yield* ids;
-    const last = ids.at(-1);
-    if (last === undefined || ids.length < pageRows) return;
-    end = last;
-  }
 }
 
 /** All ids of the sources, the highest first. */

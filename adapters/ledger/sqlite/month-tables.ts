@@ -105,4 +105,64 @@ export const monthTables: readonly string[] = [
   `,
   // Texts of decisions are stored as they come, also as lists: a release that cannot read these must not open the file.
   '',
+  `
+  CREATE TABLE decision_contexts (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
+
+  -- first, last: the lowest and the highest id. decisions: see decision-blocks.ts.
+  CREATE TABLE decision_blocks (
+    place INTEGER PRIMARY KEY,
+    organisation INTEGER NOT NULL,
+    first TEXT NOT NULL,
+    last TEXT NOT NULL,
+    decisions TEXT NOT NULL
+  ) STRICT;
+
+  -- Decisions whose reservation began with an earlier one.
+  CREATE TABLE decision_repeats (
+    reservation TEXT NOT NULL,
+    id TEXT NOT NULL,
+    PRIMARY KEY (reservation, id)
+  ) STRICT, WITHOUT ROWID;
+
+  INSERT INTO decision_blocks
+    SELECT place, organisation, id, id,
+      '[[' || iif(reservation = id, '"="', iif(reservation IS NULL, 'null', '"' || reservation || '"')) || ',null,' || record || ']]'
+    FROM decisions;
+  INSERT INTO decision_repeats SELECT reservation, id FROM decisions WHERE reservation <> id;
+  DROP TABLE decisions;
+  CREATE INDEX decision_blocks_by_id ON decision_blocks (first, last);
+  CREATE INDEX decision_blocks_of_organisation ON decision_blocks (organisation, first, last);
+
+  -- For people. The lists are those of core/ledger/packed-decision.ts.
+  CREATE VIEW decisions AS
+    SELECT
+      one.value ->> '$[2][0]' AS id,
+      organisations.name AS organisation,
+      iif(one.value ->> 0 = '=', one.value ->> '$[2][0]', one.value ->> 0) AS reservation,
+      context.text ->> 1 AS paymaster_id,
+      context.text ->> 2 AS chain_id,
+      context.text ->> 3 AS entry_point,
+      context.text ->> 4 AS contract,
+      context.text ->> 5 AS funding_address,
+      context.text ->> 6 AS mode,
+      context.text ->> 7 AS method,
+      context.text ->> 8 AS verdict,
+      context.text ->> 9 AS policies,
+      one.value ->> '$[2][1]' AS request_id,
+      one.value ->> '$[2][2]' AS caller_request_id,
+      one.value ->> '$[2][3]' AS sender,
+      one.value ->> '$[2][4]' AS nonce,
+      one.value ->> '$[2][5]' AS user_op_hash,
+      one.value ->> '$[2][6]' AS digest,
+      one.value ->> '$[2][7]' AS calls,
+      one.value ->> '$[2][8]' AS reason,
+      one.value ->> '$[2][9]' AS detail,
+      one.value ->> '$[2][10]' AS max_cost_wei,
+      one.value ->> '$[2][11]' AS valid_until,
+      one.value ->> '$[2][12]' AS token
+    FROM decision_blocks AS block
+    JOIN json_each(block.decisions) AS one
+    JOIN organisations ON organisations.id = block.organisation
+    JOIN decision_contexts AS context ON context.id = one.value ->> 1;
+  `,
 ];

@@ -1,14 +1,14 @@
+import { formatLines } from '../../../core/ledger/record-lines.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type { AddedRecord } from '../../../core/usage/usage-store.js';
 import type { Database } from '../../sqlite/database.js';
-import { integerOf } from '../../sqlite/row.js';
-import { formatRow, parseRow, type OutboxRecord } from './outbox-row.js';
+import { integerOf, textOf, type Row } from '../../sqlite/row.js';
 
 /**
  * Records that wait for the ledger. They are in the database of the usage tables, because a transaction over several
  * files in WAL mode is not atomic when the process is killed. The table has versions of its own: releases that do not
- * know it leave it alone. A row holds the records of one turn and chain, from position `first` to `last`, because one
- * row of many records costs far less than many rows. Positions rise, so that inserting appends.
+ * know it leave it alone. A row holds the records of one turn and chain, see `formatLines`, because one row of many
+ * records costs far less than many rows. Positions rise, so that inserting appends.
  */
 export const outboxSteps = [
   `CREATE TABLE ledger_outbox (
@@ -22,16 +22,37 @@ export const outboxSteps = [
   INSERT INTO ledger_outbox SELECT position, position, chain_id, added_at, 1, json_array(position, 0, reservation), text
     FROM former_outbox;
   DROP TABLE former_outbox`,
+  // head: position, begin of the text and reservation of each record in turn.
+  `ALTER TABLE ledger_outbox RENAME TO former_outbox;
+  CREATE TABLE ledger_outbox (
+    position INTEGER PRIMARY KEY, chain_id INTEGER NOT NULL, added_at INTEGER NOT NULL, count INTEGER NOT NULL,
+    records TEXT NOT NULL
+  ) STRICT;
+  INSERT INTO ledger_outbox SELECT last, chain_id, added_at, count, '0' || (
+    SELECT group_concat(char(10) || coalesce(head ->> (begin.key + 1), '') || char(9) || char(9)
+        || substr(texts, begin.value + 1, coalesce(head ->> (begin.key + 3), length(texts)) - begin.value), ''
+      ORDER BY begin.key)
+    FROM json_each(head) AS begin WHERE begin.key % 3 = 1
+  ) FROM former_outbox;
+  DROP TABLE former_outbox`,
 ];
+
+export type OutboxRow = {
+  readonly position: number;
+  readonly chainId: number;
+  readonly addedAt: EpochMs;
+  /** Records in it. */
+  readonly count: number;
+  readonly text: string;
+  /** Of the text, in UTF-8. */
+  readonly bytes: number;
+};
 
 /**
  * So many bytes are about as much work for a checkpoint as a row of the usage tables: their pages are written again
  * and again between two checkpoints, and copied once.
  */
 const bytesPerRow = 4_000;
-
-/** A range of positions that are removed, and the bytes of their texts. */
-type Removal = { readonly from: number; readonly to: number; readonly bytes: number };
 
 /**
  * The table of records, and what the next transaction of the usage tables will change in it: {@link LedgerOutbox.put}
@@ -40,42 +61,39 @@ type Removal = { readonly from: number; readonly to: number; readonly bytes: num
 export class LedgerOutbox {
   readonly #db: Database;
   readonly #put;
-  readonly #deleteBetween;
+  readonly #delete;
   readonly #select;
-  #added: OutboxRecord[] = [];
-  #removed: Removal[] = [];
+  #added: OutboxRow[] = [];
+  #removed: OutboxRow[] = [];
   #lastPosition: number;
   /** Records of the table and the bytes of their texts; undefined until they are counted. */
   #size: { length: number; bytes: number } | undefined;
-  #listener: (records: readonly OutboxRecord[] | undefined) => void = () => {};
+  #listener: (rows: readonly OutboxRow[] | undefined) => void = () => {};
 
   constructor(db: Database) {
     this.#db = db;
-    this.#put = db.sql.prepare('REPLACE INTO ledger_outbox VALUES (?, ?, ?, ?, ?, ?, ?)');
-    this.#deleteBetween = db.sql.prepare(
-      'DELETE FROM ledger_outbox WHERE last BETWEEN ? AND ? AND first >= ?',
-    );
-    this.#select = db.sql.prepare('SELECT * FROM ledger_outbox WHERE last > ? ORDER BY last LIMIT 1');
-    const last = db.sql.prepare('SELECT max(last) AS last FROM ledger_outbox').get()?.['last'];
+    this.#put = db.sql.prepare('INSERT INTO ledger_outbox VALUES (?, ?, ?, ?, ?)');
+    this.#delete = db.sql.prepare('DELETE FROM ledger_outbox WHERE position BETWEEN ? AND ?');
+    this.#select = db.sql.prepare('SELECT * FROM ledger_outbox WHERE position > ? ORDER BY position LIMIT 1');
+    const last = db.sql.prepare('SELECT max(position) AS last FROM ledger_outbox').get()?.['last'];
     this.#lastPosition = Number(last ?? 0);
   }
 
-  /** Called after each commit with the new records; with undefined when it is not known what was committed. */
-  onCommit(listener: (records: readonly OutboxRecord[] | undefined) => void): void {
+  /** Called after each commit with the new rows; with undefined when it is not known what was committed. */
+  onCommit(listener: (rows: readonly OutboxRow[] | undefined) => void): void {
     this.#listener = listener;
   }
 
   add(chainId: number, records: readonly AddedRecord[], now: EpochMs): void {
-    for (const { reservation, text } of records) {
-      const position = (this.#lastPosition += 1);
-      // Counting makes one piece of a text that was joined, for everything that reads it later.
-      const bytes = Buffer.byteLength(text);
-      this.#added.push({ position, chainId, reservation, text, addedAt: now, bytes });
-    }
+    const text = formatLines(records);
+    const position = (this.#lastPosition += 1);
+    const count = records.length;
+    this.#added.push({ position, chainId, addedAt: now, count, text, bytes: Buffer.byteLength(text) });
   }
 
-  remove(removal: Removal): void {
-    this.#removed.push(removal);
+  /** Rows that were read. */
+  remove(rows: readonly OutboxRow[]): void {
+    this.#removed.push(...rows);
   }
 
   get hasChanged(): boolean {
@@ -83,14 +101,9 @@ export class LedgerOutbox {
   }
 
   put(): void {
-    for (let from = 0; from < this.#added.length;) {
-      const { chainId } = this.#added[from]!;
-      const next = this.#added.findIndex((record, i) => i > from && record.chainId !== chainId);
-      const until = next < 0 ? this.#added.length : next;
-      this.#write(this.#added.slice(from, until));
-      from = until;
-    }
-    for (const removal of this.#removed) this.#cut(removal);
+    for (const { position, chainId, addedAt, count, text } of this.#added)
+      this.#put.run(position, chainId, addedAt, count, text);
+    for (const { from, to } of rangesOf(this.#removed)) this.#delete.run(from, to);
   }
 
   /** Answers how much was written, counted in rows of the usage tables. */
@@ -100,16 +113,20 @@ export class LedgerOutbox {
     this.#added = [];
     this.#removed = [];
     if (this.#size !== undefined) {
-      for (const { bytes } of added) this.#size.bytes += bytes;
-      for (const { bytes } of removed) this.#size.bytes -= bytes;
-      this.#size.length += added.length;
-      for (const { from, to } of removed) this.#size.length -= to - from + 1;
+      for (const { count, bytes } of added) this.#grow(count, bytes);
+      for (const { count, bytes } of removed) this.#grow(-count, -bytes);
     }
     if (added.length > 0) this.#listener(added);
-    return added.reduce((sum, { bytes }) => sum + bytes / bytesPerRow, removed.length);
+    return added.reduce((sum, { bytes }) => sum + bytes / bytesPerRow, rangesOf(removed).length);
   }
 
-  /** Positions of records that failed are not used again: nobody knows whether the table took the commit. */
+  #grow(count: number, bytes: number): void {
+    if (this.#size === undefined) return;
+    this.#size.length += count;
+    this.#size.bytes += bytes;
+  }
+
+  /** Positions of rows that failed are not used again: nobody knows whether the table took the commit. */
   failed(): void {
     this.#added = [];
     this.#removed = [];
@@ -117,15 +134,19 @@ export class LedgerOutbox {
     this.#listener(undefined);
   }
 
-  /** Stored records after a position, in their order. Throws UNAVAILABLE, as the methods below do. */
-  read(after: number, limit: number): readonly OutboxRecord[] {
+  /** Stored rows after a position with about so many records, in their order. Throws UNAVAILABLE, as the methods below do. */
+  read(after: number, limit: number): readonly OutboxRow[] {
     return this.#db.run(() => {
-      const found: OutboxRecord[] = [];
-      for (let row = this.#select.get(after); row !== undefined && found.length < limit;) {
-        found.push(...parseRow(row).filter(({ position }) => position > after));
-        row = this.#select.get(integerOf(row, 'last'));
+      const found: OutboxRow[] = [];
+      for (let position = after, count = 0; count < limit;) {
+        const row = this.#select.get(position);
+        if (row === undefined) break;
+        const read = rowOf(row);
+        found.push(read);
+        position = read.position;
+        count += read.count;
       }
-      return found.slice(0, limit);
+      return found;
     });
   }
 
@@ -133,28 +154,32 @@ export class LedgerOutbox {
   size(): { readonly length: number; readonly bytes: number } {
     return (this.#size ??= this.#db.run(() => {
       const counted = this.#db.sql
-        .prepare('SELECT total(count) AS length, total(octet_length(texts)) AS bytes FROM ledger_outbox')
+        .prepare('SELECT total(count) AS length, total(octet_length(records)) AS bytes FROM ledger_outbox')
         .get();
       return { length: Number(counted?.['length'] ?? 0), bytes: Number(counted?.['bytes'] ?? 0) };
     }));
   }
+}
 
-  #write(records: readonly OutboxRecord[]): void {
-    const [first, last] = [records[0]!, records.at(-1)!];
-    const { head, texts } = formatRow(records);
-    this.#put.run(last.position, first.position, first.chainId, first.addedAt, records.length, head, texts);
-  }
+function rowOf(row: Row): OutboxRow {
+  const text = textOf(row, 'records');
+  return {
+    position: integerOf(row, 'position'),
+    chainId: integerOf(row, 'chain_id'),
+    addedAt: integerOf(row, 'added_at') as EpochMs,
+    count: integerOf(row, 'count'),
+    text,
+    bytes: Buffer.byteLength(text),
+  };
+}
 
-  /** Removes whole rows, and takes what it must from a row that the range begins or ends in. */
-  #cut({ from, to }: Removal): void {
-    this.#deleteBetween.run(from, to, from);
-    // The first of these may begin before the range; the second may end after it.
-    for (const after of new Set([from - 1, to])) {
-      const row = this.#select.get(after);
-      if (row === undefined || integerOf(row, 'first') > to) continue;
-      const rest = parseRow(row).filter(({ position }) => position < from || position > to);
-      this.#deleteBetween.run(integerOf(row, 'last'), integerOf(row, 'last'), 0);
-      if (rest.length > 0) this.#write(rest);
-    }
+/** Consecutive positions as ranges. */
+function rangesOf(rows: readonly OutboxRow[]): readonly { from: number; to: number }[] {
+  const ranges: { from: number; to: number }[] = [];
+  for (const { position } of rows.toSorted((a, b) => a.position - b.position)) {
+    const last = ranges.at(-1);
+    if (last?.to === position - 1) last.to = position;
+    else ranges.push({ from: position, to: position });
   }
+  return ranges;
 }

@@ -1,8 +1,7 @@
 import type { FeedEntry, FeedState, LedgerFeed } from '../../../core/ledger/feed.js';
 import { ledgerFull } from '../../../core/ledger/full.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
-import type { LedgerOutbox } from './ledger-outbox.js';
-import type { OutboxRecord } from './outbox-row.js';
+import type { LedgerOutbox, OutboxRow } from './ledger-outbox.js';
 
 export type OutboxOptions = {
   /** After this time what was read and not acknowledged is read again. Default 60,000. */
@@ -20,10 +19,10 @@ export type OutboxFeedDeps = {
 };
 
 /** An entry that was read and not acknowledged yet. */
-type Taken = { readonly row: OutboxRecord; readAt: EpochMs };
+type Taken = { readonly row: OutboxRow; readAt: EpochMs };
 
-/** So many rows stay in memory until they are read, so that a reader that keeps up does not read the table. */
-const mostFresh = 16_384;
+/** Bytes of rows that stay in memory until they are read, so that a reader that keeps up does not read the table. */
+const mostFresh = 16 * 2 ** 20;
 const defaultBudgetBytes = 2 ** 30;
 
 /** The feed of one process over its own outbox. It may have several readers; nobody else reads the table. */
@@ -36,7 +35,8 @@ export class OutboxFeed implements LedgerFeed {
   /** By position, the earliest read first. */
   readonly #taken = new Map<number, Taken>();
   /** The rows after `#readUpTo`, unless the table has to be read for them. */
-  #fresh: OutboxRecord[] = [];
+  #fresh: OutboxRow[] = [];
+  #freshBytes = 0;
   #isBehind = true;
   #readUpTo = 0;
   readonly #waiting = new Set<() => void>();
@@ -69,7 +69,7 @@ export class OutboxFeed implements LedgerFeed {
     if (stored.length === 0) return;
     try {
       await this.#commit(() => {
-        for (const removal of rangesOf(stored.map(({ row }) => row))) this.#outbox.remove(removal);
+        this.#outbox.remove(stored.map(({ row }) => row));
       });
     } catch (error) {
       // They are stored in the ledger, but still in the table: they are read again.
@@ -98,12 +98,16 @@ export class OutboxFeed implements LedgerFeed {
     this.#wake();
   }
 
-  #added(rows: readonly OutboxRecord[] | undefined): void {
-    if (rows === undefined || this.#fresh.length + rows.length > mostFresh) {
+  #added(rows: readonly OutboxRow[] | undefined): void {
+    if (rows !== undefined && !this.#isBehind) {
+      this.#fresh.push(...rows);
+      for (const { bytes } of rows) this.#freshBytes += bytes;
+    }
+    if (rows === undefined || this.#freshBytes > mostFresh) {
       this.#fresh = [];
+      this.#freshBytes = 0;
       this.#isBehind = true;
     }
-    if (rows !== undefined && !this.#isBehind) this.#fresh.push(...rows);
     this.#wake();
   }
 
@@ -124,47 +128,43 @@ export class OutboxFeed implements LedgerFeed {
   #take(limit: number): readonly FeedEntry[] {
     const now = this.#clock.now();
     const rows = this.#overdue(limit, now);
-    rows.push(...this.#next(limit - rows.length));
+    rows.push(...this.#next(limit - recordsOf(rows)));
     for (const row of rows) this.#taken.set(row.position, { row, readAt: now });
-    return rows.map(entryOf);
+    return rows.map(({ position, chainId, text }) => ({ chainId, position: String(position), text }));
   }
 
   /** Those that were read long ago; they are no longer taken. */
-  #overdue(limit: number, now: EpochMs): OutboxRecord[] {
-    const found: OutboxRecord[] = [];
+  #overdue(limit: number, now: EpochMs): OutboxRow[] {
+    const found: OutboxRow[] = [];
     for (const { row, readAt } of this.#taken.values()) {
-      if (found.length === limit || Math.abs(now - readAt) < this.#claimAfterMs) break;
+      if (recordsOf(found) >= limit || Math.abs(now - readAt) < this.#claimAfterMs) break;
       found.push(row);
     }
     for (const { position } of found) this.#taken.delete(position);
     return found;
   }
 
-  #next(limit: number): readonly OutboxRecord[] {
+  #next(limit: number): readonly OutboxRow[] {
     if (limit <= 0) return [];
-    const rows = this.#isBehind ? this.#outbox.read(this.#readUpTo, limit) : this.#fresh.splice(0, limit);
+    const rows = this.#isBehind ? this.#outbox.read(this.#readUpTo, limit) : this.#takeFresh(limit);
     // The table had no more rows, and those that follow will be announced.
-    if (rows.length < limit) this.#isBehind = false;
+    if (recordsOf(rows) < limit) this.#isBehind = false;
     this.#readUpTo = rows.at(-1)?.position ?? this.#readUpTo;
     return rows;
   }
-}
 
-function entryOf({ position, chainId, reservation, text }: OutboxRecord): FeedEntry {
-  return reservation === undefined
-    ? { chainId, position: String(position), text }
-    : { chainId, position: String(position), reservation, text };
-}
-
-/** Consecutive positions as ranges. */
-function rangesOf(rows: readonly OutboxRecord[]): readonly { from: number; to: number; bytes: number }[] {
-  const ranges: { from: number; to: number; bytes: number }[] = [];
-  for (const { position, bytes } of rows.toSorted((a, b) => a.position - b.position)) {
-    const last = ranges.at(-1);
-    if (last?.to === position - 1) {
-      last.to = position;
-      last.bytes += bytes;
-    } else ranges.push({ from: position, to: position, bytes });
+  #takeFresh(limit: number): readonly OutboxRow[] {
+    let [rows, records] = [0, 0];
+    while (rows < this.#fresh.length && records < limit) {
+      const { count, bytes } = this.#fresh[rows]!;
+      records += count;
+      this.#freshBytes -= bytes;
+      rows += 1;
+    }
+    return this.#fresh.splice(0, rows);
   }
-  return ranges;
+}
+
+function recordsOf(rows: readonly OutboxRow[]): number {
+  return rows.reduce((sum, { count }) => sum + count, 0);
 }

@@ -1,5 +1,6 @@
 import { DomainError } from '../../../core/errors.js';
 import { ledgerFull } from '../../../core/ledger/full.js';
+import { wholeText } from '../../../core/ledger/packed-decision.js';
 import { gwei } from '../../../core/units/wei.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type {
@@ -78,7 +79,7 @@ export function reserveCall(
   if (parts.some(({ added }) => added !== undefined)) {
     keys.push(...chain.ledger);
     args.push(room.bytes, room.signs ? 1 : 0);
-    for (const { added } of parts) args.push(added?.id ?? '', added?.text ?? '');
+    for (const { added } of parts) args.push(added?.id ?? '', added === undefined ? '' : wholeText(added));
   }
   return { keys, args };
 }

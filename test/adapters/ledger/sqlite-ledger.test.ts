@@ -4,10 +4,14 @@ import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { createSqliteLedger, ledgerOf } from '../../../adapters/ledger/sqlite/ledger.js';
 import { startWorker } from '../../../adapters/ledger/sqlite/worker-client.js';
+import { monthTables } from '../../../adapters/ledger/sqlite/month-tables.js';
 import { openDatabase } from '../../../adapters/sqlite/database.js';
+import { migrate } from '../../../adapters/sqlite/migrate.js';
 import { defaultRetention, type Ledger } from '../../../core/ledger/ledger.js';
+import { packContext, packDecision, packOwn } from '../../../core/ledger/packed-decision.js';
 import { formatRecord } from '../../../core/ledger/record-text.js';
 import type { UsageRow } from '../../../core/ledger/query.js';
+import type { Decision } from '../../../core/ledger/record.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { ledgerConformance } from '../../conformance/ledger.js';
 import {
@@ -46,6 +50,12 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 ledgerConformance('SQLite', () =>
   createSqliteLedger({ directory: mkdtempSync(join(root, 'ledger-')), durability: 'process' }),
 );
+
+/** The form before contexts were apart. */
+function packedAsBefore(decision: Decision): string {
+  const [id, ...own] = JSON.parse(packOwn(decision)) as unknown[];
+  return JSON.stringify([2, id, ...(JSON.parse(packContext(decision)) as unknown[]), ...own]);
+}
 
 describe('the files of the SQLite ledger', () => {
   const january = at('2026-01-31T23:59:00Z');
@@ -102,12 +112,12 @@ describe('the files of the SQLite ledger', () => {
     }));
     const newer = { text: JSON.stringify({ v: 99, kind: 'gap' }) };
     expect(await byText.appendTexts?.([newer, ...texts, { text: '[1' }])).toEqual([
-      undefined,
-      'decision',
-      'settlement',
-      'decision',
-      gap,
-      undefined,
+      [undefined],
+      ['decision'],
+      ['settlement'],
+      ['decision'],
+      [gap],
+      [undefined],
     ]);
     expect(await usage(byText)).toEqual(await usage(byRecord));
     expect(await byText.decision('acme', decision.id)).toEqual(await byRecord.decision('acme', decision.id));
@@ -146,6 +156,106 @@ describe('the files of the SQLite ledger', () => {
       { sponsored: 1, mined: 0 },
       { sponsored: 1, mined: 1, spentWei: 600n },
     ]);
+  });
+
+  test('decisions in the table of former releases are found, counted by their settlements, and stored once', async () => {
+    const directory = aDirectory();
+    const path = join(directory, 'ledger-2026-01.sqlite');
+    const [first, second] = [aDecision('acme', january), aDecision('acme', (january + 1) as EpochMs)];
+    const refusal = aRefusal('acme', (january + 2) as EpochMs);
+    const former = openDatabase(path, { durability: 'process' });
+    migrate(former, 'ledger', monthTables.slice(0, 3));
+    const put = former.sql.prepare('INSERT INTO decisions VALUES (?, 1, ?, ?, ?, ?, ?, ?)');
+    former.sql.exec(
+      `INSERT INTO organisations VALUES (1, 'acme'); INSERT INTO bounds VALUES (1, ${january}, ${january + 2})`,
+    );
+    put.run(1, first.id, first.id, 1, first.digest!, null, formatRecord(first));
+    put.run(2, second.id, first.id, 1, second.digest!, null, packedAsBefore(second));
+    put.run(3, refusal.id, null, 0, null, null, packDecision(refusal));
+    former.close();
+    const ledger = await openIn(directory);
+    const all = { organisation: 'acme', from: january, to: february, limit: 9 };
+    const found = async () => (await ledger.decisions(all)).decisions;
+    expect((await found()).map(({ decision }) => decision)).toEqual([refusal, second, first]);
+    await ledger.append([
+      ...reservationOf(first, second, aSettlement(second, february)),
+      { record: refusal, reservation: undefined },
+    ]);
+    expect(await found()).toMatchObject([
+      { settlement: undefined },
+      { settlement: { outcome: 'mined' } },
+      { settlement: { outcome: 'spent-elsewhere' } },
+    ]);
+    expect(await usage(ledger)).toMatchObject([{ sponsored: 0, mined: 1, expired: 1 }]);
+  });
+
+  test('decisions in any order, many at a time, again and again: each is stored once and found in its order', async () => {
+    const ledger = await openIn(aDirectory());
+    const count = 300;
+    const made = Array.from({ length: count }, (_, n) => {
+      // Moments of many decisions, and pauses.
+      const time = (january - 50_000 + Math.floor(n / 3) * (n % 50 === 0 ? 40 : 9)) as EpochMs;
+      return n % 7 === 0 ? aRefusal(n % 2 === 0 ? 'acme' : 'other', time) : aDecision('acme', time);
+    });
+    const order = (n: number): number => (n * 7_919) % count;
+    for (let from = 0; from < 2 * count; from += 37) {
+      const batch = Array.from({ length: 41 }, (_, i) => made[order(from + i)]!);
+      await ledger.append(
+        batch.map((record) => ({
+          record,
+          reservation: record.verdict === 'sponsored' ? record.id : undefined,
+        })),
+      );
+    }
+    for (const organisation of ['acme', 'other']) {
+      const own = made.filter((one) => one.organisation === organisation);
+      const ids = own.map(({ id }) => id).sort();
+      const found: string[] = [];
+      for (let before: string | undefined; ;) {
+        const query = { organisation, from: (january - 50_000) as EpochMs, to: february, limit: 13 };
+        const page = await ledger.decisions(before === undefined ? query : { ...query, before });
+        found.push(...page.decisions.map(({ decision }) => decision.id));
+        before = page.next;
+        if (before === undefined) break;
+      }
+      expect(found).toEqual(ids.toReversed());
+      for (const one of own) expect((await ledger.decision(organisation, one.id))?.decision).toEqual(one);
+    }
+    const sponsored = made.filter(({ verdict }) => verdict === 'sponsored');
+    expect(await usage(ledger)).toMatchObject([{ sponsored: sponsored.length }]);
+  });
+
+  test('the view of decisions for people says what was recorded', async () => {
+    const directory = aDirectory();
+    const ledger = await openIn(directory);
+    const decision = aDecision('acme', january);
+    const refusal = aRefusal('acme', (january + 1) as EpochMs);
+    await ledger.append([...reservationOf(decision), ...alone(refusal)]);
+    await ledger.stop();
+    const database = openDatabase(join(directory, 'ledger-2026-01.sqlite'), { durability: 'process' });
+    const rows = database.sql.prepare('SELECT * FROM decisions ORDER BY id').all();
+    database.close();
+    expect(rows).toMatchObject(
+      [decision, refusal].map((one) => ({
+        id: one.id,
+        organisation: 'acme',
+        reservation: one === decision ? one.id : null,
+        paymaster_id: one.paymasterId,
+        chain_id: one.chainId,
+        entry_point: one.entryPoint,
+        contract: one.contract ?? null,
+        mode: one.mode,
+        method: one.method,
+        verdict: one.verdict,
+        request_id: one.requestId,
+        sender: one.sender,
+        nonce: String(one.nonce),
+        digest: one.digest ?? null,
+        reason: one.reason ?? null,
+        max_cost_wei: one.maxCostWei === undefined ? null : String(one.maxCostWei),
+        valid_until: one.validUntil ?? null,
+      })),
+    );
   });
 
   test('a record that does not fit is INVALID_INPUT, so that it is not tried for ever', async () => {

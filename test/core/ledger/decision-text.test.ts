@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { formatDecision } from '../../../core/ledger/decision-text.js';
-import { packDecision } from '../../../core/ledger/packed-decision.js';
+import { packContext, packDecision, packOwn } from '../../../core/ledger/packed-decision.js';
+import { createLineReader, formatLines } from '../../../core/ledger/record-lines.js';
 import { recordTime } from '../../../core/ledger/record-id.js';
 import type { Decision } from '../../../core/ledger/record.js';
 import { formatRecord, parseRecord, readRecord } from '../../../core/ledger/record-text.js';
@@ -62,10 +62,9 @@ const decisions: fc.Arbitrary<Decision> = fc.record({
 test('a decision reads back from its text, whatever callers and hosts put into it', () => {
   fc.assert(
     fc.property(decisions, (decision) => {
-      const written = formatDecision(decision);
+      const written = formatRecord(decision);
       expect(written).not.toContain('\n');
       expect(parseRecord(written)).toEqual(decision);
-      expect(JSON.parse(written)).toEqual(JSON.parse(formatRecord(decision)));
     }),
     runs(200),
   );
@@ -78,15 +77,64 @@ test('a packed decision reads back as well, and is shorter', () => {
       const packed = packDecision(decision);
       expect(packed).not.toContain('\n');
       expect(parseRecord(packed)).toEqual(decision);
-      expect(packed.length).toBeLessThan(formatDecision(decision).length);
+      expect(packed.length).toBeLessThan(formatRecord(decision).length);
     }),
     runs(200),
   );
 });
 
-test.each(['[]', '[3,"of a newer release"]', '[2]', '[2,"not an id"]', '[2,null]', 'null', '7', '{"v":2}'])(
-  'a text that this release cannot read is not a record: %s',
+test.each([
+  '[]',
+  '[4,"of a newer release"]',
+  '[3]',
+  '[3,[],7]',
+  '[3,[],[]]',
+  '[2]',
+  '[2,"not an id"]',
+  '[2,null]',
+  'null',
+  '7',
+  '{"v":2}',
+])('a text that this release cannot read is not a record: %s', (text) => {
+  expect(readRecord(text)).toBeUndefined();
+});
+
+test('lines read back as they were added, each with its reservation', () => {
+  const added = fc.record({
+    decision: decisions.map((made) => ({ ...made, at: recordTime(made.id) })),
+    reservation: maybe(fc.uuid({ version: 7 })),
+    isWhole: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(fc.array(added, { minLength: 1, maxLength: 5 }), (list) => {
+      const lines = formatLines(
+        [...list, ...list].map(({ decision, reservation, isWhole }) =>
+          isWhole
+            ? { reservation, text: formatRecord(decision) }
+            : { reservation, context: packContext(decision), text: packOwn(decision) },
+        ),
+      );
+      const found = createLineReader().read({ text: lines });
+      expect(found.map((one) => [one?.record, one?.reservation])).toEqual(
+        [...list, ...list].map(({ decision, reservation }) => [decision, reservation]),
+      );
+    }),
+    runs(200),
+  );
+});
+
+test('of lines that this release cannot read, the others are read', () => {
+  const newer = '{"v":99,"kind":"gap"}';
+  const gap = '{"v":1,"kind":"reversal","id":"a"}';
+  const lines = formatLines([newer, gap, '[4]'].map((text) => ({ reservation: undefined, text })));
+  const found = createLineReader().read({ text: lines });
+  expect(found.map((one) => one?.record.kind)).toEqual([undefined, 'reversal', undefined]);
+});
+
+test.each(['', '7', '2\n[]', 'x\n\t\t{}', '0\nno tabs', '0\n\t5\t[]', '1\n[]\n\t0\t[]', '1\n{\n\t0\t["id"]'])(
+  'lines that nothing can be read from are not records, and do not throw: %j',
   (text) => {
-    expect(readRecord(text)).toBeUndefined();
+    const found = createLineReader().read({ text });
+    expect(found.length === 0 || found.every((one) => one === undefined)).toBe(true);
   },
 );

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Decision, DecisionInputs } from '../../../core/ledger/record.js';
+import { wholeText } from '../../../core/ledger/packed-decision.js';
 import { parseRecord } from '../../../core/ledger/record-text.js';
 import { silentLogger } from '../../../core/log.js';
 import { refuse } from '../../../core/refusal.js';
@@ -30,8 +31,9 @@ import { anOperation, execute, executeBatch, mintCall } from '../../build/operat
 
 test('a signed operation is recorded with its limits, its calls and the most that it can cost', () => {
   const { on, subject, promised, records } = aCase();
-  const { id, text } = records.promised(on, subject, 'sponsored', promised);
-  expect(parseRecord(text)).toEqual({
+  const record = records.promised(on, subject, 'sponsored', promised);
+  const { id } = record;
+  expect(parseRecord(wholeText(record))).toEqual({
     kind: 'decision',
     id,
     at: someNow,
@@ -94,7 +96,7 @@ test('a record stays below 8 kB, whatever the number of calls and the length of 
     executeBatch(Array.from({ length: 120 }, () => ({ target: someTarget, data: mintCall() }))),
     name,
   );
-  const { text } = records.promised(on, subject, 'sponsored', promised);
+  const text = wholeText(records.promised(on, subject, 'sponsored', promised));
   const { calls } = parseRecord(text) as Decision;
   expect(Buffer.byteLength(text)).toBeLessThan(8_192);
   expect(calls.length).toBeGreaterThan(8);
@@ -108,7 +110,7 @@ test('records of a later tenant of a namespace are under the name of that tenant
   const record = records.promised(on, subject, 'sponsored', promised);
   records.reserved(mode, on, record, { promised });
   records.refused(mode, on, refuse('NOT_FUNDED', ''));
-  expect(parseRecord(record.text)).toMatchObject({ organisation: 'acme@2' });
+  expect(parseRecord(wholeText(record))).toMatchObject({ organisation: 'acme@2' });
   for (const of of [...refused, ...inputs]) expect(of.organisation).toBe('acme@2');
 });
 

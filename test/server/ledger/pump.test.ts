@@ -5,7 +5,7 @@ import {
   storedRecord,
   type EntryText,
   type LedgerEntry,
-  type StoredRecord,
+  type StoredRecords,
 } from '../../../core/ledger/ledger.js';
 import type { Gap } from '../../../core/ledger/record.js';
 import { formatRecord, readRecord } from '../../../core/ledger/record-text.js';
@@ -178,11 +178,11 @@ function aWorld(texts: readonly string[], takes: 'records' | 'texts' = 'records'
     stored.push(...batch);
     notify();
   }
-  async function appendTexts(batch: readonly EntryText[]): Promise<readonly (StoredRecord | undefined)[]> {
+  async function appendTexts(batch: readonly EntryText[]): Promise<readonly StoredRecords[]> {
     const records = batch.map(({ text }) => readRecord(text));
     const known = records.filter((record) => record !== undefined);
     await append(known.map((record) => ({ record, reservation: undefined })));
-    return records.map((record) => record && storedRecord(record));
+    return records.map((record) => [record && storedRecord(record)]);
   }
   pump = createPump({
     feed: {
