@@ -9,14 +9,20 @@ export class NewEntries {
   #bytes = Buffer.alloc(1_000 * entryBytes);
   #length = 0;
 
-  add(hash: number, id: RecordId): void {
-    if (this.#length + entryBytes > this.#bytes.length)
+  /** An entry for each hash of an id. */
+  add(id: RecordId, hashes: readonly number[]): void {
+    while (this.#length + hashes.length * entryBytes > this.#bytes.length)
       this.#bytes = Buffer.concat([this.#bytes, this.#bytes]);
-    const at = this.#length;
-    this.#bytes.writeUInt32BE(hash % 2 ** 32, at);
-    this.#bytes.writeUInt32BE(Math.floor(hash / 2 ** 32), at + 4);
-    this.#bytes.write(id.replaceAll('-', ''), at + hashBytes, 'hex');
-    this.#length += entryBytes;
+    const first = this.#length;
+    for (const hash of hashes) {
+      const at = this.#length;
+      this.#bytes.writeUInt32BE(hash % 2 ** 32, at);
+      this.#bytes.writeUInt32BE(Math.floor(hash / 2 ** 32), at + 4);
+      // The id is read from its text once.
+      if (at === first) this.#bytes.write(id.replaceAll('-', ''), at + hashBytes, 'hex');
+      else this.#bytes.copy(this.#bytes, at + hashBytes, first + hashBytes, first + entryBytes);
+      this.#length += entryBytes;
+    }
   }
 
   /** Answers what was added since the last time. */

@@ -77,10 +77,12 @@ export function createLookup({ sql }: Database): Lookup {
 
   return {
     add: (organisation, id, values) => {
+      const hashes: number[] = [];
       for (const term of terms) {
         const value = values[term];
-        if (value !== undefined) added.add(hashOf(organisation, term, value), id);
+        if (value !== undefined) hashes.push(hashOf(organisation, term, value));
       }
+      added.add(id, hashes);
     },
     store: () => {
       const bytes = added.take();

@@ -133,6 +133,11 @@ export const monthTables: readonly string[] = [
   CREATE INDEX decision_blocks_by_id ON decision_blocks (first, last);
   CREATE INDEX decision_blocks_of_organisation ON decision_blocks (organisation, first, last);
 
+  -- seen: first and last minute and the series with these minutes, the next minutes after a semicolon.
+  UPDATE sender_days SET seen = coalesce((
+    SELECT group_concat((value ->> 1) || ' ' || (value ->> 2) || ' ' || (value ->> 0), ';') FROM json_each(sender_days.seen)
+  ), '');
+
   -- For people. The lists are those of core/ledger/packed-decision.ts.
   CREATE VIEW decisions AS
     SELECT

@@ -84,7 +84,25 @@ function storeSum(month: MonthFile, key: readonly number[], amounts: MutableAmou
 export type SeenSeries = readonly [series: number, first: number, last: number];
 
 export function seenOf(row: Row): readonly SeenSeries[] {
-  return JSON.parse(textOf(row, 'seen')) as SeenSeries[];
+  return parseSeen(textOf(row, 'seen'));
+}
+
+/** Series with the same minutes together, because nearly all of a sender's have the same. */
+function formatSeen(seen: Iterable<SeenSeries>): string {
+  const parts = new Map<string, string>();
+  for (const [series, first, last] of seen) {
+    const minutes = `${first} ${last}`;
+    parts.set(minutes, `${parts.get(minutes) ?? minutes} ${series}`);
+  }
+  return [...parts.values()].join(';');
+}
+
+function parseSeen(text: string): readonly SeenSeries[] {
+  if (text === '') return [];
+  return text.split(';').flatMap((part) => {
+    const [first = 0, last = 0, ...series] = part.split(' ').map(Number);
+    return series.map((id): SeenSeries => [id, first, last]);
+  });
 }
 
 function seenText(month: MonthFile, { organisation, paymasterId, seen }: SenderDelta): string {
@@ -96,7 +114,7 @@ function seenText(month: MonthFile, { organisation, paymasterId, seen }: SenderD
         toMinutes(first),
         toMinutes(last),
       ]);
-  return JSON.stringify(series);
+  return formatSeen(series);
 }
 
 function storeSender(month: MonthFile, delta: SenderDelta, seen: string): void {
@@ -126,13 +144,13 @@ function addToStored(month: MonthFile, key: readonly (number | string)[], more: 
   addAmounts(amounts, more);
   addAmounts(amounts, amountsOf(row));
   const merged = new Map(seenOf(row).map((one) => [one[0], one]));
-  for (const [series, from, to] of JSON.parse(seen) as SeenSeries[]) {
+  for (const [series, from, to] of parseSeen(seen)) {
     const [, earlier, later] = merged.get(series) ?? [series, from, to];
     merged.set(series, [series, Math.min(earlier, from), Math.max(later, to)]);
   }
   month
     .statement(`INSERT OR REPLACE INTO sender_days ${senderColumns}`)
-    .run(...key, ...valuesOf(amounts), JSON.stringify([...merged.values()]));
+    .run(...key, ...valuesOf(amounts), formatSeen(merged.values()));
 }
 
 function seriesOf(

@@ -189,6 +189,35 @@ describe('the files of the SQLite ledger', () => {
     expect(await usage(ledger)).toMatchObject([{ sponsored: 0, mined: 1, expired: 1 }]);
   });
 
+  test('senders in the form of former releases are counted where they were seen', async () => {
+    const directory = aDirectory();
+    const former = openDatabase(join(directory, 'ledger-2026-01.sqlite'), { durability: 'process' });
+    migrate(former, 'ledger', monthTables.slice(0, 3));
+    const [day, minute] = [at('2026-01-31T00:00:00Z'), january].map((time) => time / 60_000);
+    former.sql.exec(`
+      INSERT INTO organisations VALUES (1, 'acme');
+      INSERT INTO bounds VALUES (1, ${january}, ${january});
+      INSERT INTO series VALUES (1, 1, 'paymaster', 'shop', 'shop'), (2, 1, 'operation', 'shop', '1');
+      INSERT INTO rollups VALUES (60, ${day}, 2, ${minute! - 59}, 2, 0, 0, 0, 0, '9', '0', NULL);
+      INSERT INTO sender_days VALUES
+        (${day}, 1, '0xa', 1, 0, 0, 0, 0, '5', '0', NULL, '[[1,${minute! - 70},${minute}],[2,${minute},${minute}]]'),
+        (${day}, 1, '0xb', 1, 0, 0, 0, 0, '4', '0', NULL, '[[2,${minute! - 9},${minute! - 9}]]'),
+        (${day}, 1, '0xc', 0, 1, 0, 0, 0, '0', '0', NULL, '[]')`);
+    former.close();
+    const ledger = await openIn(directory);
+    const rows = await ledger.usage({
+      organisation: 'acme',
+      paymasterId: undefined,
+      from: at('2026-01-31T23:00:00Z'),
+      to: february,
+      step: 'hour',
+      groupBy: undefined,
+      senders: true,
+      limit: 10,
+    });
+    expect(rows).toMatchObject([{ sponsored: 2, senders: 2 }]);
+  });
+
   test('decisions in any order, many at a time, again and again: each is stored once and found in its order', async () => {
     const ledger = await openIn(aDirectory());
     const count = 300;
