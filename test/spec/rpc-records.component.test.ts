@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { entryPoints } from '../../core/entry-point/address.js';
 import type { Decision, LedgerRecord } from '../../core/ledger/record.js';
-import { parseRecord } from '../../core/ledger/record-text.js';
+import { createLineReader } from '../../core/ledger/record-lines.js';
 import { pass, refuse } from '../../core/refusal.js';
 import { toAddressKey } from '../../core/units/address.js';
 import { parseInputs } from '../../server/decision/inputs-text.js';
@@ -26,6 +26,7 @@ function fresh(callData?: string) {
 
 const known = new Map<string, LedgerRecord>();
 const texts: string[] = [];
+const reader = createLineReader();
 
 /** Reads records until `found` answers `count` of them. */
 async function untilFound<T>(count: number, found: (records: readonly LedgerRecord[]) => T[]): Promise<T[]> {
@@ -34,8 +35,7 @@ async function untilFound<T>(count: number, found: (records: readonly LedgerReco
     if (those.length >= count) return those;
     const entries = await host.feed.read(100, 60_000);
     if (entries.length === 0) throw new Error(`${those.length} of ${count} records were made`);
-    for (const { text } of entries) {
-      const record = parseRecord(text)!;
+    for (const { record, text } of entries.flatMap((entry) => reader.read(entry)).map((one) => one!)) {
       known.set(`${record.kind} ${record.id}`, record);
       texts.push(text);
     }

@@ -3,7 +3,7 @@ import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.
 import { entryPoint09 } from '../../core/entry-point/v09.js';
 import { userOpHash } from '../../core/entry-point/user-op-hash.js';
 import type { Decision } from '../../core/ledger/record.js';
-import { parseRecord } from '../../core/ledger/record-text.js';
+import { createLineReader } from '../../core/ledger/record-lines.js';
 import type { TokenPaymentRequest } from '../../core/paymaster/token-payment-checker.js';
 import { priced, refused } from '../../core/pricing/price-source.js';
 import { refuse } from '../../core/refusal.js';
@@ -138,12 +138,12 @@ test('both phases have a record with the hash of the operation as it will be min
   const committed = await commit({});
   const final = await finalized(committed, {});
   expect(await finalized(committed, {})).toEqual(final);
+  const reader = createLineReader();
   const records: Decision[] = [];
   while (records.length < 2)
-    for (const { text } of await host.feed.read(100, 10_000)) {
-      const record = parseRecord(text);
-      if (record?.kind === 'decision' && record.sender === sender.toLowerCase()) records.push(record);
-    }
+    for (const one of (await host.feed.read(100, 10_000)).flatMap((entry) => reader.read(entry)))
+      if (one?.record.kind === 'decision' && one.record.sender === sender.toLowerCase())
+        records.push(one.record);
   const op = parseUserOperation(anOperation({ sender }), '0.9');
   const mined = withSignature(final, 'field', signatureOf(final, 'field'));
   const target = { version: '0.9', entryPoint: entryPoint09.address, chainId: someChainId } as const;

@@ -10,6 +10,7 @@ import type { SqliteUsageStore } from '../../../adapters/usage/embedded/usage-ep
 import { silentLogger } from '../../../core/log.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import { systemClock } from '../../../core/units/time.js';
+import { recordsIn } from '../../conformance/feed-records.js';
 import { chainId } from '../../conformance/usage-requests.js';
 import {
   actualCost,
@@ -136,8 +137,9 @@ async function compareRecords(
   settled: ReadonlySet<number>,
 ): Promise<void> {
   const entries = await store.feed.read(1_000_000, 0);
-  const twice = entries.filter(({ text }) => log.records.has(text));
-  for (const { reservation, text } of entries) log.records.set(text, reservation);
+  const added = entries.flatMap(recordsIn);
+  const twice = added.filter(({ text }) => log.records.has(text));
+  for (const { reservation, text } of added) log.records.set(text, reservation);
   // Half of them stay for the next process, which reads them again.
   const stored = entries.slice(0, entries.length >> 1);
   await store.feed.acknowledge(stored);
@@ -151,7 +153,7 @@ async function compareRecords(
     missing: [],
     count: wanted.length,
   });
-  for (const { text } of entries.slice(stored.length)) log.records.delete(text);
+  for (const { text } of entries.slice(stored.length).flatMap(recordsIn)) log.records.delete(text);
 }
 
 type Child = { readonly process: ChildProcess; readonly output: number; readonly outputPath: string };
