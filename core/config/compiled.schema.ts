@@ -41,7 +41,6 @@ const paymasterConfigDefinition: KindDefinition = {
         }),
         config,
       },
-      optional: {},
     },
   ),
   printerColumns: columns,
@@ -59,7 +58,6 @@ const chainConfigDefinition: KindDefinition = {
     'What is served for one chain. Written by the operator in its own namespace; edits by others are overwritten. When the Chain is deleted it stays for 30 days as a tombstone.',
   spec: object<CompiledChainSpec>('The compiled snapshot of a Chain with its fee tokens.', {
     required: { hash, config },
-    optional: {},
   }),
   printerColumns: columns,
   selectableFields: [],

@@ -52,6 +52,12 @@ export type Condition = {
   readonly lastTransitionTime: string;
 };
 
+/** What the status of every kind that users write says. */
+export type FoundStatus = {
+  readonly observedGeneration?: number;
+  readonly conditions?: readonly Condition[];
+};
+
 export type Resource<Kind extends string, Spec, Status> = {
   readonly apiVersion: typeof apiVersion;
   readonly kind: Kind;

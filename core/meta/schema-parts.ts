@@ -99,7 +99,6 @@ export const paymasterRef = (description: string): SchemaOf<{ readonly name: str
     description,
     {
       required: { name: objectName('Name of the Paymaster object, in the same namespace, e.g. shop.') },
-      optional: {},
     },
     { rule: 'self == oldSelf', message: 'must be left as it was: delete this object and create another' },
   );
@@ -125,7 +124,6 @@ const condition: SchemaOf<Condition> = object<Condition>('One aspect of the stat
     observedGeneration,
     lastTransitionTime: instant('When the status of this condition last changed.'),
   },
-  optional: {},
 });
 
 export const conditions: SchemaOf<readonly Condition[]> = keyedList(
@@ -134,22 +132,6 @@ export const conditions: SchemaOf<readonly Condition[]> = keyedList(
   condition,
   { maxItems: 16 },
 );
-
-/** The columns that come last for every kind. */
-export const readyColumn = {
-  name: 'Ready',
-  type: 'string',
-  jsonPath: '.status.conditions[?(@.type=="Ready")].status',
-  description: 'Whether this object is in force as written.',
-} as const;
-
-export const reasonColumn = {
-  name: 'Reason',
-  type: 'string',
-  jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
-  description: 'Why it is ready or not.',
-  priority: 1,
-} as const;
 
 /** A column of kinds that belong to a Paymaster. */
 export const paymasterColumn = {

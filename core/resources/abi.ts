@@ -119,9 +119,9 @@ function parseEntries(text: string): readonly unknown[] {
   try {
     value = JSON.parse(text);
   } catch {
-    throw invalidInput([{ field: 'abi', expected, value: quote(text) }]);
+    throw invalidInput({ field: 'abi', expected, value: quote(text) });
   }
-  if (!Array.isArray(value)) throw invalidInput([{ field: 'abi', expected, value: quote(value) }]);
+  if (!Array.isArray(value)) throw invalidInput({ field: 'abi', expected, value: quote(value) });
   return value;
 }
 

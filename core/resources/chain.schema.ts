@@ -1,21 +1,9 @@
-import type { KindDefinition } from '../schema/crd.js';
 import { boolean, choice, integer, keyedList, list, object, text } from '../schema/structural.js';
 import { dataFeeKindNames, type DataFeeSpec } from '../chain/data-fee/spec.js';
 import type { ChainSpec, ChainStatus } from './chain.js';
-import { kindNames } from './kinds.js';
+import { foundStatus, userKind } from './user-kind.js';
 import { profile } from './profile.schema.js';
-import {
-  address,
-  ageColumn,
-  categories,
-  chainId,
-  conditions,
-  httpUrl,
-  mountedFile,
-  observedGeneration,
-  readyColumn,
-  reasonColumn,
-} from '../meta/schema-parts.js';
+import { address, chainId, conditions, httpUrl, mountedFile } from '../meta/schema-parts.js';
 import { coins, expirySeconds, gasCaps, rateLimits, version } from './schema-parts.js';
 
 const dataFee = object<DataFeeSpec>(
@@ -56,7 +44,6 @@ const spec = object<ChainSpec>(
       rpc: object<ChainSpec['rpc']>(
         'How to reach the chain: exactly one of urls and file.',
         {
-          required: {},
           optional: {
             urls: list(
               'JSON-RPC URLs in order of preference, e.g. [https://mainnet.base.org]. For URLs that hold a key use file.',
@@ -83,7 +70,6 @@ const spec = object<ChainSpec>(
             expected: '18: thresholds and prices are counted in units of 10^18 wei',
           }),
         },
-        optional: {},
       }),
       profiles: list(
         'Paymaster contracts that may be used.',
@@ -140,33 +126,22 @@ const spec = object<ChainSpec>(
   },
 );
 
-const status = object<ChainStatus>('What the operator found.', {
-  required: {},
-  optional: {
-    observedGeneration,
-    conditions,
-    profiles: keyedList(
-      'What was found on chain about each profile.',
-      'version',
-      object<NonNullable<ChainStatus['profiles']>[number]>('One profile.', {
-        required: { version: version('Version of the profile.'), conditions },
-        optional: {},
-      }),
-      { maxItems: 32 },
-    ),
-  },
+const status = foundStatus<ChainStatus>({
+  profiles: keyedList(
+    'What was found on chain about each profile.',
+    'version',
+    object<NonNullable<ChainStatus['profiles']>[number]>('One profile.', {
+      required: { version: version('Version of the profile.'), conditions },
+    }),
+    { maxItems: 32 },
+  ),
 });
 
-export const chainDefinition = {
-  kind: 'Chain',
-  ...kindNames.Chain,
-  categories,
+export const chainDefinition = userKind('Chain', {
   description: 'A chain that paymasters may run on, how to reach it, and which paymaster contracts it has.',
   spec,
   status,
   printerColumns: [
-    readyColumn,
-    reasonColumn,
     { name: 'Chain', type: 'integer', jsonPath: '.spec.chainId', description: 'Chain id, e.g. 8453.' },
     {
       name: 'Versions',
@@ -175,7 +150,6 @@ export const chainDefinition = {
       description: 'Profiles that are offered.',
       priority: 1,
     },
-    ageColumn,
   ],
   selectableFields: ['spec.chainId'],
-} as const satisfies KindDefinition;
+});

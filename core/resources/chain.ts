@@ -1,7 +1,7 @@
 import type { LayoutId } from '../paymaster/layout.js';
 import type { InitCodeHash, OpenZeppelinOptions } from '../paymaster/openzeppelin/options.js';
 import type { DataFeeSpec } from '../chain/data-fee/spec.js';
-import type { Condition, Resource } from '../meta/meta.js';
+import type { Condition, FoundStatus, Resource } from '../meta/meta.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
 import type { RateLimits } from './paymaster.js';
 
@@ -82,9 +82,7 @@ export type ChainSpec = {
   readonly rateLimit?: RateLimits;
 };
 
-export type ChainStatus = {
-  readonly observedGeneration?: number;
-  readonly conditions?: readonly Condition[];
+export type ChainStatus = FoundStatus & {
   readonly profiles?: readonly {
     readonly version: string;
     readonly conditions: readonly Condition[];

@@ -1,4 +1,3 @@
-import type { KindDefinition } from '../schema/crd.js';
 import {
   boolean,
   type CelRule,
@@ -11,19 +10,8 @@ import {
 } from '../schema/structural.js';
 import type { FeeTokenSpec, PriceSpec } from '../pricing/fee-token-spec.js';
 import type { FeeTokenStatus } from './fee-token.js';
-import { kindNames } from './kinds.js';
-import {
-  address,
-  ageColumn,
-  categories,
-  chainId,
-  conditions,
-  httpUrl,
-  mountedFile,
-  observedGeneration,
-  readyColumn,
-  reasonColumn,
-} from '../meta/schema-parts.js';
+import { foundStatus, userKind } from './user-kind.js';
+import { address, chainId, httpUrl, mountedFile } from '../meta/schema-parts.js';
 
 const maxAgeSeconds = (description: string) => integer(description, { minimum: 1, maximum: 604_800 });
 
@@ -127,7 +115,7 @@ function notInverseRatio(field: 'tokenFeed' | 'tokenPath'): CelRule {
 
 const single = object<Omit<PriceSpec, 'combine'>>(
   'One source: exactly one of static, chainlink and http.',
-  { required: {}, optional: { static: fixed, chainlink, http } },
+  { optional: { static: fixed, chainlink, http } },
   {
     rule: '[has(self.static), has(self.chainlink), has(self.http)].filter(one, one).size() == 1',
     message: 'must be given by exactly one of static, chainlink and http',
@@ -137,7 +125,6 @@ const single = object<Omit<PriceSpec, 'combine'>>(
 const price: SchemaOf<PriceSpec> = object<PriceSpec>(
   'Where the price comes from: exactly one of static, chainlink, http and combine.',
   {
-    required: {},
     optional: {
       static: fixed,
       chainlink,
@@ -193,21 +180,11 @@ const spec = object<FeeTokenSpec>('What the platform accepts.', {
   },
 });
 
-const status = object<FeeTokenStatus>('What the operator found.', {
-  required: {},
-  optional: { observedGeneration, conditions },
-});
-
-export const feeTokenDefinition = {
-  kind: 'FeeToken',
-  ...kindNames.FeeToken,
-  categories,
+export const feeTokenDefinition = userKind('FeeToken', {
   description: 'An ERC-20 token in which users may pay for gas.',
   spec,
-  status,
+  status: foundStatus<FeeTokenStatus>({}),
   printerColumns: [
-    readyColumn,
-    reasonColumn,
     { name: 'Chain', type: 'integer', jsonPath: '.spec.chainId', description: 'Chain id, e.g. 8453.' },
     { name: 'Symbol', type: 'string', jsonPath: '.spec.symbol', description: 'Symbol of the token.' },
     { name: 'Address', type: 'string', jsonPath: '.spec.address', description: 'Address.', priority: 1 },
@@ -218,7 +195,6 @@ export const feeTokenDefinition = {
       description: 'Percent.',
       priority: 1,
     },
-    ageColumn,
   ],
   selectableFields: ['spec.address', 'spec.chainId'],
-} as const satisfies KindDefinition;
+});

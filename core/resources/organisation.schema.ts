@@ -1,20 +1,7 @@
-import type { KindDefinition } from '../schema/crd.js';
 import { integer, list, object, text } from '../schema/structural.js';
-import { kindNames } from './kinds.js';
+import { foundStatus, userKind } from './user-kind.js';
 import type { OrganisationSpec, OrganisationStatus, OrganisationToken } from './organisation.js';
-import {
-  address,
-  ageColumn,
-  categories,
-  chainId,
-  conditions,
-  displayName,
-  instant,
-  namespaceName,
-  observedGeneration,
-  readyColumn,
-  reasonColumn,
-} from '../meta/schema-parts.js';
+import { address, chainId, displayName, instant, namespaceName } from '../meta/schema-parts.js';
 import { contractAction } from './schema-parts.js';
 
 const token = object<OrganisationToken>('A token of the dashboard API.', {
@@ -72,7 +59,6 @@ const spec = object<OrganisationSpec>(
       quotas: object<NonNullable<OrganisationSpec['quotas']>>(
         "How much the organisation may create; a quota that is absent is the platform's.",
         {
-          required: {},
           optional: {
             paymasters: integer('Paymasters, e.g. 100.', { minimum: 0, maximum: 1_000_000 }),
             contractsPerPaymaster: integer('SmartContracts of one Paymaster, e.g. 50.', {
@@ -95,23 +81,12 @@ const spec = object<OrganisationSpec>(
   },
 );
 
-const status = object<OrganisationStatus>('What the operator found.', {
-  required: {},
-  optional: { observedGeneration, conditions },
-});
-
-export const organisationDefinition = {
-  kind: 'Organisation',
-  ...kindNames.Organisation,
-  categories,
+export const organisationDefinition = userKind('Organisation', {
   description: 'Makes a namespace an organisation: who may manage it, on which chains, how much.',
   spec,
-  status,
+  status: foundStatus<OrganisationStatus>({}),
   printerColumns: [
-    readyColumn,
-    reasonColumn,
     { name: 'Namespace', type: 'string', jsonPath: '.spec.namespace', description: 'Its namespace.' },
-    ageColumn,
   ],
   selectableFields: ['spec.namespace'],
-} as const satisfies KindDefinition;
+});

@@ -1,4 +1,4 @@
-import type { Condition, Resource } from '../meta/meta.js';
+import type { FoundStatus, Resource } from '../meta/meta.js';
 import type { ContractAction } from './paymaster.js';
 
 export type OrganisationToken = {
@@ -28,9 +28,6 @@ export type OrganisationSpec = {
   };
 };
 
-export type OrganisationStatus = {
-  readonly observedGeneration?: number;
-  readonly conditions?: readonly Condition[];
-};
+export type OrganisationStatus = FoundStatus;
 
 export type Organisation = Resource<'Organisation', OrganisationSpec, OrganisationStatus>;

@@ -1,20 +1,8 @@
 import { memberRules, memberSchemas, policyColumns, policyTypes } from '../policy/derived.js';
 import { cycleStatus } from '../policy/spending-limit/schema.js';
-import {
-  activeColumn,
-  ageColumn,
-  categories,
-  conditions,
-  displayName,
-  observedGeneration,
-  paymasterColumn,
-  paymasterRef,
-  readyColumn,
-  reasonColumn,
-} from '../meta/schema-parts.js';
-import type { KindDefinition } from '../schema/crd.js';
+import { activeColumn, displayName, paymasterColumn, paymasterRef } from '../meta/schema-parts.js';
 import { boolean, choice, immutable, object, text } from '../schema/structural.js';
-import { kindNames } from './kinds.js';
+import { foundStatus, userKind } from './user-kind.js';
 import type { PaymasterPolicySpec, PaymasterPolicyStatus } from './paymaster-policy.js';
 
 const spec = object<PaymasterPolicySpec>(
@@ -39,32 +27,21 @@ const spec = object<PaymasterPolicySpec>(
   ...memberRules,
 );
 
-const status = object<PaymasterPolicyStatus>('What the operator found.', {
-  required: {},
-  optional: {
-    observedGeneration,
-    conditions,
-    policyId: text('Id of this policy in the dashboard API.', { maxLength: 64 }),
-    cycle: cycleStatus,
-  },
+const status = foundStatus<PaymasterPolicyStatus>({
+  policyId: text('Id of this policy in the dashboard API.', { maxLength: 64 }),
+  cycle: cycleStatus,
 });
 
-export const paymasterPolicyDefinition = {
-  kind: 'PaymasterPolicy',
-  ...kindNames.PaymasterPolicy,
-  categories,
+export const paymasterPolicyDefinition = userKind('PaymasterPolicy', {
   description: 'A rule that an operation must pass before its Paymaster sponsors it.',
   spec,
   status,
   printerColumns: [
-    readyColumn,
-    reasonColumn,
     paymasterColumn,
     { name: 'Type', type: 'string', jsonPath: '.spec.policyType', description: 'Kind of policy.' },
     { name: 'Name', type: 'string', jsonPath: '.spec.name', description: 'Name of the policy.' },
     activeColumn,
     ...policyColumns,
-    ageColumn,
   ],
   selectableFields: ['spec.name', 'spec.paymasterRef.name', 'spec.policyType'],
-} as const satisfies KindDefinition;
+});

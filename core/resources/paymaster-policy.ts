@@ -1,4 +1,4 @@
-import type { Condition, Resource } from '../meta/meta.js';
+import type { FoundStatus, Resource } from '../meta/meta.js';
 import type { PolicyMembers } from '../policy/derived.js';
 import type { PolicyType } from '../policy/kinds.js';
 import type { CycleStatus } from '../policy/spending-limit/spec.js';
@@ -11,9 +11,7 @@ export type PaymasterPolicySpec = {
   readonly policyType: PolicyType;
 } & PolicyMembers;
 
-export type PaymasterPolicyStatus = {
-  readonly observedGeneration?: number;
-  readonly conditions?: readonly Condition[];
+export type PaymasterPolicyStatus = FoundStatus & {
   readonly policyId?: string;
   readonly cycle?: CycleStatus;
 };

@@ -1,20 +1,7 @@
-import type { KindDefinition } from '../schema/crd.js';
 import { boolean, choice, immutable, integer, list, object, text } from '../schema/structural.js';
-import { kindNames } from './kinds.js';
+import { foundStatus, userKind } from './user-kind.js';
 import type { PaymasterSpec, PaymasterStatus, SponsorInfo } from './paymaster.js';
-import {
-  address,
-  ageColumn,
-  categories,
-  chainId,
-  conditions,
-  displayName,
-  instant,
-  objectName,
-  observedGeneration,
-  readyColumn,
-  reasonColumn,
-} from '../meta/schema-parts.js';
+import { address, chainId, displayName, instant, objectName } from '../meta/schema-parts.js';
 import { contractAction, expirySeconds, gasCaps, rateLimits, version } from './schema-parts.js';
 
 const another = 'delete this Paymaster and create another';
@@ -116,7 +103,7 @@ const spec = object<PaymasterSpec>(
       sponsor,
       writeConnectionSecretToRef: object<NonNullable<PaymasterSpec['writeConnectionSecretToRef']>>(
         'Secret in the same namespace that receives apiKey, rpcUrl, paymasterId, chainId and webhookKey, e.g. {name: shop-connection}.',
-        { required: { name: objectName('Name of the Secret, e.g. shop-paymaster.') }, optional: {} },
+        { required: { name: objectName('Name of the Secret, e.g. shop-paymaster.') } },
       ),
     },
   },
@@ -132,39 +119,29 @@ const spec = object<PaymasterSpec>(
   },
 );
 
-const status = object<PaymasterStatus>('What the operator found.', {
-  required: {},
-  optional: {
-    observedGeneration,
-    conditions,
-    paymasterId: text('Id of this paymaster in the dashboard API.', { maxLength: 64 }),
-    address: address('Contract that pays in mode SPONSORED.'),
-    tokenAddress: address('Contract that pays in mode ERC20; may be the same.'),
-    tenantGeneration: integer('spec.tenantGeneration of the Organisation that it is served for; absent: 1.', {
-      minimum: 1,
-      maximum: 1_000_000,
-    }),
-    keyGeneration: integer(
-      "The key generation in force, where it is higher than the spec's: a Paymaster that is made again keeps the highest of its name.",
-      { minimum: 1, maximum: 1_000_000 },
-    ),
-    apiKeyFingerprint: text('First 8 hex digits of the SHA-256 of the current apiKey.', { maxLength: 8 }),
-    contracts: integer('Registered contracts.', { minimum: 0, maximum: 1_000_000 }),
-    policies: integer('Policies.', { minimum: 0, maximum: 1_000_000 }),
-  },
+const status = foundStatus<PaymasterStatus>({
+  paymasterId: text('Id of this paymaster in the dashboard API.', { maxLength: 64 }),
+  address: address('Contract that pays in mode SPONSORED.'),
+  tokenAddress: address('Contract that pays in mode ERC20; may be the same.'),
+  tenantGeneration: integer('spec.tenantGeneration of the Organisation that it is served for; absent: 1.', {
+    minimum: 1,
+    maximum: 1_000_000,
+  }),
+  keyGeneration: integer(
+    "The key generation in force, where it is higher than the spec's: a Paymaster that is made again keeps the highest of its name.",
+    { minimum: 1, maximum: 1_000_000 },
+  ),
+  apiKeyFingerprint: text('First 8 hex digits of the SHA-256 of the current apiKey.', { maxLength: 8 }),
+  contracts: integer('Registered contracts.', { minimum: 0, maximum: 1_000_000 }),
+  policies: integer('Policies.', { minimum: 0, maximum: 1_000_000 }),
 });
 
-export const paymasterDefinition = {
-  kind: 'Paymaster',
-  ...kindNames.Paymaster,
-  categories,
+export const paymasterDefinition = userKind('Paymaster', {
   description:
     'A paymaster of one DApp on one chain: it pays the gas of user operations that its policies pass.',
   spec,
   status,
   printerColumns: [
-    readyColumn,
-    reasonColumn,
     { name: 'Chain', type: 'integer', jsonPath: '.spec.chainId', description: 'Chain id, e.g. 8453.' },
     { name: 'Name', type: 'string', jsonPath: '.spec.name', description: 'Name of the DApp.' },
     { name: 'Version', type: 'string', jsonPath: '.spec.version', description: 'Profile of the chain.' },
@@ -189,7 +166,6 @@ export const paymasterDefinition = {
       description: 'Policies.',
       priority: 1,
     },
-    ageColumn,
   ],
   selectableFields: ['spec.name', 'spec.chainId'],
-} as const satisfies KindDefinition;
+});

@@ -1,5 +1,5 @@
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
-import type { Condition, Resource } from '../meta/meta.js';
+import type { FoundStatus, Resource } from '../meta/meta.js';
 
 export type ContractAction = 'Allow' | 'Deny';
 
@@ -44,9 +44,7 @@ export type PaymasterSpec = {
   readonly writeConnectionSecretToRef?: { readonly name: string };
 };
 
-export type PaymasterStatus = {
-  readonly observedGeneration?: number;
-  readonly conditions?: readonly Condition[];
+export type PaymasterStatus = FoundStatus & {
   readonly paymasterId?: string;
   /** Contract that pays in mode SPONSORED; `tokenAddress` is the one for mode ERC20 (may be equal). */
   readonly address?: string;

@@ -12,7 +12,6 @@ const signer = (description: string) =>
         'Key of the Secret that is mounted for signers (paymaster-signers), e.g. mainnet: it holds the private key, 0x and 64 hex digits.',
       ),
     },
-    optional: {},
   });
 
 const domainText = (description: string) => text(description, { minLength: 1, maxLength: 128 });
@@ -69,11 +68,9 @@ export const profile = object<ProfileSpec>(
               { maxItems: 1000 },
             ),
           },
-          optional: {},
         },
       ),
       options: object<NonNullable<ProfileSpec['options']>>('What some layouts need besides.', {
-        required: {},
         optional: {
           priceMarkup: integer(
             'vendor-2.x, hybrid-0.9: what a sponsor is charged, e.g. 1100000 for 10 percent more than the gas. Default 1000000, no premium.',

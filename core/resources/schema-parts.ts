@@ -24,7 +24,6 @@ const gasLimit = (description: string): SchemaOf<number> =>
 
 export const gasCaps = (description: string): SchemaOf<GasCaps> =>
   object<GasCaps>(description, {
-    required: {},
     optional: {
       maxFeePerGas: weiPerGas(
         'Highest maxFeePerGas that is sponsored, in wei. Default: the larger of 3 times the latest base fee and 50 gwei.',
@@ -55,12 +54,10 @@ const rateLimit = (description: string): SchemaOf<RateLimit> =>
       }),
       perSeconds: integer('Length of the period in seconds, e.g. 60.', { minimum: 1, maximum: 86_400 }),
     },
-    optional: {},
   });
 
 export const rateLimits = (description: string): SchemaOf<RateLimits> =>
   object<RateLimits>(description, {
-    required: {},
     optional: {
       perKey: rateLimit('All requests with the apiKey of a Paymaster.'),
       perClient: rateLimit('Requests of one client address to a Paymaster.'),

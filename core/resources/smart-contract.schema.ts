@@ -1,22 +1,9 @@
-import type { KindDefinition } from '../schema/crd.js';
 import { boolean, list, object, text } from '../schema/structural.js';
 import { maxSignatureLength } from './abi-signature.js';
 import { maxFunctions, maxNameLength } from './abi.js';
-import { kindNames } from './kinds.js';
+import { foundStatus, userKind } from './user-kind.js';
 import type { SmartContractSpec, SmartContractStatus } from './smart-contract.js';
-import {
-  address,
-  activeColumn,
-  ageColumn,
-  categories,
-  conditions,
-  displayName,
-  observedGeneration,
-  paymasterRef,
-  paymasterColumn,
-  readyColumn,
-  reasonColumn,
-} from '../meta/schema-parts.js';
+import { address, activeColumn, displayName, paymasterRef, paymasterColumn } from '../meta/schema-parts.js';
 
 /** Longest ABI text. The API server limits objects to 1.5 MiB, and a list of contracts should stay readable. */
 export const maxAbiLength = 196_608;
@@ -61,39 +48,28 @@ const spec = object<SmartContractSpec>('What the owner wants.', {
   },
 });
 
-const status = object<SmartContractStatus>('What the operator found.', {
-  required: {},
-  optional: {
-    observedGeneration,
-    conditions,
-    methods: list(
-      "Names of the ABI's state-changing functions, each once, in ABI order.",
-      text('Name of a method.', { maxLength: maxNameLength }),
-      { maxItems: maxFunctions },
-    ),
-    selectors: list(
-      'Selectors that the whitelisted methods stand for.',
-      text('0x and 8 hex digits.', { maxLength: 10 }),
-      { maxItems: maxFunctions },
-    ),
-  },
+const status = foundStatus<SmartContractStatus>({
+  methods: list(
+    "Names of the ABI's state-changing functions, each once, in ABI order.",
+    text('Name of a method.', { maxLength: maxNameLength }),
+    { maxItems: maxFunctions },
+  ),
+  selectors: list(
+    'Selectors that the whitelisted methods stand for.',
+    text('0x and 8 hex digits.', { maxLength: 10 }),
+    { maxItems: maxFunctions },
+  ),
 });
 
-export const smartContractDefinition = {
-  kind: 'SmartContract',
-  ...kindNames.SmartContract,
-  categories,
+export const smartContractDefinition = userKind('SmartContract', {
   description: 'A contract whose whitelisted methods a Paymaster sponsors.',
   spec,
   status,
   printerColumns: [
-    readyColumn,
-    reasonColumn,
     paymasterColumn,
     { name: 'Name', type: 'string', jsonPath: '.spec.name', description: 'Name of the contract.' },
     { name: 'Address', type: 'string', jsonPath: '.spec.address', description: 'Address of the contract.' },
     { ...activeColumn, priority: 1 },
-    ageColumn,
   ],
   selectableFields: ['spec.name', 'spec.address', 'spec.paymasterRef.name'],
-} as const satisfies KindDefinition;
+});

@@ -1,4 +1,4 @@
-import type { Condition, Resource } from '../meta/meta.js';
+import type { FoundStatus, Resource } from '../meta/meta.js';
 
 export type SmartContractSpec = {
   readonly paymasterRef: { readonly name: string };
@@ -12,9 +12,7 @@ export type SmartContractSpec = {
   readonly whitelistedMethods?: readonly string[];
 };
 
-export type SmartContractStatus = {
-  readonly observedGeneration?: number;
-  readonly conditions?: readonly Condition[];
+export type SmartContractStatus = FoundStatus & {
   /** Names of the ABI's state-changing functions, each once, in ABI order. */
   readonly methods?: readonly string[];
   /** Selectors of the whitelisted methods. */

@@ -56,10 +56,12 @@ export type SchemaOf<T> = StructuralSchema & { readonly [shape]?: T };
 export type OptionalKeys<T> = { [K in keyof T]-?: object extends Pick<T, K> ? K : never }[keyof T];
 export type RequiredKeys<T> = Exclude<keyof T, OptionalKeys<T>>;
 
-type FieldsOf<T> = {
-  readonly required: { readonly [K in RequiredKeys<T>]: SchemaOf<T[K]> };
-  readonly optional: { readonly [K in OptionalKeys<T>]-?: SchemaOf<NonNullable<T[K]>> };
-};
+/** Both members; one without any field may be left out. */
+type FieldsOf<T> = Fields<'required', { readonly [K in RequiredKeys<T>]: SchemaOf<T[K]> }> &
+  Fields<'optional', { readonly [K in OptionalKeys<T>]-?: SchemaOf<NonNullable<T[K]>> }>;
+type Fields<Name extends string, F> = keyof F extends never
+  ? { readonly [N in Name]?: F }
+  : { readonly [N in Name]: F };
 
 /** An object with exactly the fields of T; unknown fields are refused. */
 export function object<T extends object>(
@@ -67,7 +69,7 @@ export function object<T extends object>(
   fields: FieldsOf<T>,
   ...rules: readonly CelRule[]
 ): SchemaOf<T> {
-  const required = Object.keys(fields.required);
+  const required = Object.keys(fields.required ?? {});
   const properties: Record<string, StructuralSchema> = { ...fields.required, ...fields.optional };
   return {
     type: 'object',

@@ -52,7 +52,6 @@ export const createPaymasterSchema: SchemaOf<CreatePaymaster> = object('A new pa
       maxLength: 63,
     }),
   },
-  optional: {},
 });
 
 export const updatePaymasterSchema: SchemaOf<UpdatePaymaster> = object('A new funding wallet.', {
@@ -67,7 +66,6 @@ export const updatePaymasterSchema: SchemaOf<UpdatePaymaster> = object('A new fu
     },
     address: address('The wallet that is to fund the paymaster.'),
   },
-  optional: {},
 });
 
 export const createContractSchema: SchemaOf<CreateContract> = object('A contract to sponsor.', {
@@ -94,13 +92,11 @@ export const updateContractSchema: SchemaOf<UpdateContract> = object(
   'The methods that are sponsored from now on.',
   {
     required: { address: known, whitelistedMethods },
-    optional: {},
   },
 );
 
 export const deleteContractSchema: SchemaOf<DeleteContract> = object('The contract to remove.', {
   required: { address: known },
-  optional: {},
 });
 
 /** One path, one body per policyType. */
@@ -126,7 +122,6 @@ const { type, ...amounts } = limitFields;
 export const updateLimitSchema: SchemaOf<UpdateLimit> = object(
   'What changes; any update restarts the cycle, also with equal or without values.',
   {
-    required: {},
     optional: {
       name: displayName('Name of the policy, unique per paymaster.'),
       ...amounts,
@@ -142,6 +137,5 @@ function createPolicySchema(policyData: SchemaOf<object>): SchemaOf<CreatePolicy
       policyType: choice('Kind of policy.', policyTypes),
       policyData,
     },
-    optional: {},
   });
 }

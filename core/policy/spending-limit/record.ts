@@ -28,7 +28,6 @@ const cycleDuration: SchemaOf<CycleDuration> = object('Length of the cycle.', {
     },
     unit: cycleUnit('Unit of the cycle.'),
   },
-  optional: {},
 });
 const threshold: SchemaOf<number> = {
   type: 'number',
@@ -46,7 +45,7 @@ const scope = choice<LimitScope>('PAYMASTER: all users together. SMART_ACCOUNT: 
 export const limitFields = { type: scope, cycleDuration, threshold, thresholdType };
 
 export const limitRecord: PolicyRecord<SpendingLimitSpec, LimitBody> = {
-  body: object('Data of a spending limit.', { required: limitFields, optional: {} }),
+  body: object('Data of a spending limit.', { required: limitFields }),
   normalise: withCycle,
   problems: limitProblems,
   specOf: ({ type, cycleDuration: cycle, threshold: most, thresholdType: counted }, now) => ({

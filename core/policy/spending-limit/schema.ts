@@ -34,7 +34,6 @@ export const spendingLimitSchema = object<SpendingLimitSpec>(
             value: integer('Number of units, e.g. 7.', { minimum: 1, maximum: maxCycleValue.hour }),
             unit: cycleUnit('hour or day.'),
           },
-          optional: {},
         },
         {
           rule: `self.unit != 'day' || self.value <= ${maxCycleValue.day}`,
