@@ -1,56 +1,18 @@
 import { given } from '../core/units/given.js';
 import { readKubeAccess } from '../adapters/kube/access.js';
-import type { KubeAccess } from '../adapters/kube/credentials.js';
-import { logLevels, type LogLevel } from '../adapters/log/pino-logger.js';
+import { logLevels } from '../adapters/log/pino-logger.js';
 import { readWebhookRules } from '../core/policy/webhook/private-hosts.js';
-import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
-import type { Quotas } from '../core/config/platform.js';
 import { readPlatformDefaults } from '../core/config/platform-settings.js';
 import { Settings } from '../core/settings.js';
 import { ledgerRole, roles, type Role } from './roles.js';
-import {
-  readAskedLedger,
-  readRecording,
-  type RecordingSettings,
-  type LedgerStoreSettings,
-} from './ledger-settings.js';
-import { readUsageSettings, type UsageSettings } from './usage-settings.js';
+import { readAskedLedger, readRecording } from './ledger-settings.js';
+import { readUsageSettings } from './usage-settings.js';
 
 /** Settings of a server process, from environment variables. */
-export type ServerConfig = {
-  readonly host: string;
-  readonly port: number;
-  /** Health and metrics, and nothing else; absent: on `port`. */
-  readonly opsPort?: number;
-  readonly logLevel: LogLevel;
-  readonly roles: readonly Role[];
-  readonly kube: KubeAccess;
-  /** System namespace: compiled objects. */
-  readonly namespace: string;
-  readonly podName: string;
-  readonly usage: UsageSettings;
-  /** Set where the rpc role makes records for the ledger. */
-  readonly ledger?: RecordingSettings;
-  /** The ledger that the dashboard role answers from; absent: it says how to set one up. */
-  readonly askedLedger?: LedgerStoreSettings;
-  /** Directory of `webhook-master.key` and, for the dashboard, `master.key`. */
-  readonly keyDirectory: string;
-  /** Needed by the rpc role. */
-  readonly signerDirectory?: string;
-  readonly chainUrlDirectory?: string;
-  /** Header files of HTTP price sources; absent: such a source has no price. */
-  readonly priceHeadersDirectory?: string;
-  /** Where the served configs are kept, so that a restarted replica can serve while the API server is away; absent: nowhere. */
-  readonly snapshotDirectory?: string;
-  readonly maxStalenessMs: number;
-  readonly trustedProxies: number;
-  readonly webhookRules: WebhookUrlRules;
-  /** The operator's quotas: the dashboard refuses what the operator would not accept. */
-  readonly quotas: Quotas;
-};
+export type ServerConfig = ReturnType<typeof parseServerConfig>;
 
 /** Parses the environment once; throws a SettingsError that lists every mistake. */
-export function parseServerConfig(env: Readonly<Record<string, string | undefined>>): ServerConfig {
+export function parseServerConfig(env: Readonly<Record<string, string | undefined>>) {
   const settings = new Settings(env);
   const chosen = readRoles(settings);
   const isRpc = chosen.includes('rpc');
@@ -62,25 +24,34 @@ export function parseServerConfig(env: Readonly<Record<string, string | undefine
   return settings.finish({
     host: settings.text('HOST', 'the address to listen on', '0.0.0.0'),
     port: port('PORT', 8080),
+    /** Health and metrics, and nothing else; absent: on `port`. */
     ...(hasOpsPort ? { opsPort: port('PAYMASTER_OPS_PORT', 0) } : {}),
     logLevel: settings.oneOf('LOG_LEVEL', logLevels, 'info'),
     roles: chosen,
     kube: readKubeAccess(settings),
+    /** System namespace: compiled objects. */
     namespace: settings.text('POD_NAMESPACE', 'the system namespace', 'paymaster-system'),
     podName: settings.text('POD_NAME', 'the name of this process', `server-${process.pid}`),
     usage: readUsageSettings(settings),
+    /** Directory of `webhook-master.key` and, for the dashboard, `master.key`. */
     keyDirectory: settings.text('PAYMASTER_KEY_DIR', 'the directory of the master keys'),
     ...given({
+      /** Set where the rpc role makes records for the ledger. */
       ledger: readRecording(settings),
+      /** The ledger that the dashboard role answers from; absent: it says how to set one up. */
       askedLedger: chosen.includes('dashboard') ? readAskedLedger(settings) : undefined,
+      /** Needed by the rpc role. */
       signerDirectory: directory('PAYMASTER_SIGNER_DIR', 'the directory of the signing keys'),
       chainUrlDirectory: directory('PAYMASTER_CHAIN_URL_DIR', 'the directory of files with chain URLs'),
+      /** Header files of HTTP price sources; absent: such a source has no price. */
       priceHeadersDirectory: settings.optional('PAYMASTER_PRICE_HEADERS_DIR'),
+      /** Where the served configs are kept, so that a restarted replica can serve while the API server is away; absent: nowhere. */
       snapshotDirectory: settings.optional('PAYMASTER_SNAPSHOT_DIR'),
     }),
     maxStalenessMs:
       settings.integer('PAYMASTER_MAX_STALENESS_SECONDS', { min: 60, max: 604_800 }, 21_600) * 1000,
     trustedProxies: settings.integer('PAYMASTER_TRUSTED_PROXIES', { min: 0, max: 10 }, 0),
+    /** The operator's quotas: the dashboard refuses what the operator would not accept. */
     quotas: readPlatformDefaults(settings).quotas,
     webhookRules: readWebhookRules(settings),
   });

@@ -117,7 +117,7 @@ export type DataPlane = {
 };
 
 export function createDataPlane(deps: DataPlaneDeps): DataPlane {
-  const { configs, chains, signers, clock, log, instruments } = deps;
+  const { chains, clock, log, instruments } = deps;
   const seen = createSeenGenerations({ usage: deps.usage, log });
   const view = createConfigView({
     ...deps,

@@ -1,45 +1,17 @@
 import { resolve } from 'node:path';
-import type { PlatformDefaults } from '../core/config/platform.js';
+import { given } from '../core/units/given.js';
 import { readPlatformDefaults } from '../core/config/platform-settings.js';
 import { readRefusalsPerSecond } from '../server/ledger-settings.js';
 import { Settings } from '../core/settings.js';
 import type { PortChoice } from './port-choice.js';
 
 /** Settings of the standalone command; every one has a default, so that `make run` needs none. */
-export type StandaloneConfig = {
-  readonly host: string;
-  readonly port: number;
-  /** Databases, keys, connection.json, log. */
-  readonly dataDirectory: string;
-  readonly manifestDirectory: string;
-  /** Dashboard token to use instead of a generated one. */
-  readonly authToken?: string;
-  /** `PAYMASTER_SIGNER_KEY_<FILE>`: signing keys by the file name that a profile gives; a file of that name wins. */
-  readonly signerKeys: Readonly<Record<string, string>>;
-  /** Use this chain instead of starting anvil. */
-  readonly chainRpcUrl?: string;
-  readonly chainPort: PortChoice;
-  /** `installed`: a bundler runs beside a dev chain if it is installed. `required`: it must be. */
-  readonly bundler: 'installed' | 'required' | 'none';
-  readonly bundlerPort: PortChoice;
-  /** `process` survives kill -9; `power` also survives power loss and is slower. */
-  readonly durability: 'process' | 'power';
-  /** Whether a ledger keeps what was decided, mined and paid. */
-  readonly ledger: boolean;
-  /** Whether it also keeps what each decision was based on, for replays. */
-  readonly ledgerInputs: boolean;
-  readonly refusalsPerSecond: number;
-  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
-  /** Where JSON log lines go: a file in the data directory, or stdout. */
-  readonly logTo: 'file' | 'stdout';
-  /** `PAYMASTER_QUOTA_…` and `PAYMASTER_DEFAULT_CONTRACT_ACTION`, as for the operator. */
-  readonly platform: PlatformDefaults;
-};
+export type StandaloneConfig = ReturnType<typeof parseStandaloneConfig>;
 
 const bundlerChoices = { '0': 'none', '1': 'required', installed: 'installed' } as const;
 
 /** Parses the environment once; throws one Error that lists every mistake. */
-export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string): StandaloneConfig {
+export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string) {
   const mistakes: string[] = [];
   const oneOf = <T extends string>(name: string, choices: readonly T[], fallback: T): T => {
     const value = env[name];
@@ -59,10 +31,10 @@ export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string): Sta
     const text = env[name];
     if (text === undefined || text === '')
       return env['PORT'] ? { kind: 'any' } : { kind: 'from', port: usual };
-    const given = /^[0-9]{1,5}$/.test(text) ? Number(text) : Number.NaN;
-    if (!(given >= 1 && given <= 65535))
+    const chosen = /^[0-9]{1,5}$/.test(text) ? Number(text) : Number.NaN;
+    if (!(chosen >= 1 && chosen <= 65535))
       mistakes.push(`${name} must be a number from 1 to 65535, got "${text}"`);
-    return { kind: 'exact', port: given };
+    return { kind: 'exact', port: chosen };
   };
 
   const authToken = env['PAYMASTER_AUTH_TOKEN'] || undefined;
@@ -79,27 +51,39 @@ export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string): Sta
   }
 
   const settings = new Settings(env);
-  const config: StandaloneConfig = {
+  const config = {
+    /** `PAYMASTER_QUOTA_…` and `PAYMASTER_DEFAULT_CONTRACT_ACTION`, as for the operator. */
     platform: readPlatformDefaults(settings),
     host: env['HOST'] || '127.0.0.1',
     port,
+    /** Databases, keys, connection.json, log. */
     dataDirectory: resolve(env['PAYMASTER_DATA_DIR'] || resolve(root, '.paymaster')),
     manifestDirectory: resolve(env['PAYMASTER_MANIFESTS'] || resolve(root, 'examples/quickstart')),
+    /** `PAYMASTER_SIGNER_KEY_<FILE>`: signing keys by the file name that a profile gives; a file of that name wins. */
     signerKeys: Object.fromEntries(
       Object.entries(env).flatMap(([name, value]) =>
         name.startsWith('PAYMASTER_SIGNER_KEY_') && value !== undefined ? [[name, value]] : [],
       ),
     ),
-    ...(authToken === undefined ? {} : { authToken }),
-    ...(chainRpcUrl === undefined ? {} : { chainRpcUrl }),
+    ...given({
+      /** Dashboard token to use instead of a generated one. */
+      authToken,
+      /** Use this chain instead of starting anvil. */
+      chainRpcUrl,
+    }),
     chainPort: portOf('CHAIN_PORT', 8545),
+    /** `installed`: a bundler runs beside a dev chain if it is installed. `required`: it must be. */
     bundler: bundlerChoices[oneOf('BUNDLER', ['0', '1', 'installed'], 'installed')],
     bundlerPort: portOf('BUNDLER_PORT', 4337),
+    /** `process` survives kill -9; `power` also survives power loss and is slower. */
     durability: oneOf('PAYMASTER_DURABILITY', ['process', 'power'], 'process'),
+    /** Whether a ledger keeps what was decided, mined and paid. */
     ledger: oneOf('PAYMASTER_LEDGER', ['on', 'off'], 'on') === 'on',
+    /** Whether it also keeps what each decision was based on, for replays. */
     ledgerInputs: oneOf('PAYMASTER_LEDGER_INPUTS', ['on', 'off'], 'on') === 'on',
     refusalsPerSecond: readRefusalsPerSecond(settings),
     logLevel: oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
+    /** Where JSON log lines go: a file in the data directory, or stdout. */
     logTo: oneOf('PAYMASTER_LOG', ['file', 'stdout'], 'file'),
   };
   if (mistakes.length > 0) throw new Error(mistakes.join('\n'));

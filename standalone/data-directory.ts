@@ -2,40 +2,27 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSy
 import { join } from 'node:path';
 
 /** Paths of all files of one standalone instance. All of them have mode 0700/0600, since they hold keys. */
-export type DataDirectory = {
-  readonly path: string;
-  readonly resourcesFile: string;
-  readonly usageFile: string;
-  /** Files of the ledger. */
-  readonly ledgerDirectory: string;
-  readonly logFile: string;
-  readonly connectionFile: string;
-  readonly signerDirectory: string;
-  /** Files with chain URLs, as `Chain.spec.rpc.file` names them. */
-  readonly urlDirectory: string;
-  /** Files with request headers, as `headersFile` of HTTP price sources names them. */
-  readonly priceHeadersDirectory: string;
-  readonly secretDirectory: string;
-  readonly chainStateFile: string;
-  /** Fingerprints of the master keys that were in force at the last start. */
-  readonly keysInForceFile: string;
-};
+export type DataDirectory = ReturnType<typeof openDataDirectory>;
 
-export function openDataDirectory(path: string): DataDirectory {
-  const directory: DataDirectory = {
+export function openDataDirectory(path: string) {
+  const directory = {
     path,
     resourcesFile: join(path, 'resources.sqlite'),
     usageFile: join(path, 'usage.sqlite'),
+    /** Files of the ledger. */
     ledgerDirectory: join(path, 'ledger'),
     logFile: join(path, 'log.jsonl'),
     connectionFile: join(path, 'connection.json'),
     signerDirectory: join(path, 'signers'),
+    /** Files with chain URLs, as `Chain.spec.rpc.file` names them. */
     urlDirectory: join(path, 'chains'),
+    /** Files with request headers, as `headersFile` of HTTP price sources names them. */
     priceHeadersDirectory: join(path, 'price-headers'),
     secretDirectory: join(path, 'secrets'),
     chainStateFile: join(path, 'chain-state.json'),
+    /** Fingerprints of the master keys that were in force at the last start. */
     keysInForceFile: join(path, 'keys-in-force.json'),
-  };
+  } as const;
   for (const each of [
     path,
     directory.ledgerDirectory,
