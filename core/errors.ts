@@ -98,10 +98,11 @@ export const maxProblems = 50;
  * Reports every problem of an input together, at most the first fifty:
  * `cycleDuration.unit must be "hour" or "day", got "week"`.
  */
-export function invalidInput(problems: readonly Problem[]): DomainError {
-  const named = problems.slice(0, maxProblems);
+export function invalidInput(problems: Problem | readonly Problem[]): DomainError {
+  const all = [problems].flat();
+  const named = all.slice(0, maxProblems);
   const sentences = named.map(formatProblem);
-  if (problems.length > named.length) sentences.push('and more');
+  if (all.length > named.length) sentences.push('and more');
   return new DomainError('INVALID_INPUT', sentences.join('; '), { problems: named });
 }
 
@@ -157,4 +158,14 @@ export function messageOf(error: unknown): string {
 /** Closes an exhaustive switch; reaching it is a programming error. */
 export function unreachable(value: never): never {
   throw new Error(`unreachable: ${JSON.stringify(value)}`);
+}
+
+/** The answer; undefined when it fails because something is UNAVAILABLE. */
+export async function unlessUnavailable<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (isDomainError(error, 'UNAVAILABLE')) return undefined;
+    throw error;
+  }
 }

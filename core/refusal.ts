@@ -45,11 +45,11 @@ type Row = {
   /** What would make the operation pass. */
   readonly remedy: string;
   /**
-   * Who may read the detail when a refusal is answered as an error. `caller`: everyone, because it only repeats what
-   * the caller sent. `owner`: it has figures and names of the paymaster, so only its owner and the log get it, and in
-   * mode ERC20 also the wallet that pays.
+   * The detail only repeats what the caller sent, so everyone may read it when a refusal is answered as an error.
+   * Absent: it has figures and names of the paymaster, so only its owner and the log get it, and in mode ERC20 also the
+   * wallet that pays.
    */
-  readonly details: 'caller' | 'owner';
+  readonly isForCaller?: true;
   /** The error that answers it, in forms that use errors; absent: SPONSORSHIP_REFUSED. */
   readonly error?: { readonly code: ErrorCode; readonly retryAfterSeconds?: number };
 };
@@ -63,158 +63,141 @@ export const refusals = {
   SUSPENDED: {
     text: 'The paymaster or its chain is suspended.',
     remedy: 'Set spec.suspended of the Paymaster or Chain to false.',
-    details: 'owner',
   },
   NOT_FUNDED: {
     text: 'No funding wallet: set one, or ask the platform for a default.',
     remedy:
       'Set and prove a funding wallet, or have the platform list the organisation for its default wallet.',
-    details: 'owner',
   },
   POLICY_INVALID: {
     text: 'An active policy has never been valid: correct or pause it.',
     remedy: 'Correct the policies named, or pause them.',
-    details: 'owner',
   },
   POLICY_REFUSED: {
     text: 'A policy of the paymaster refuses the operation.',
     remedy: 'Change what the policy named refuses, or pause or change the policy.',
-    details: 'owner',
   },
   OPEN_SPONSORSHIP_DENIED: {
     text: 'No contract is registered and defaultContractAction is Deny.',
     remedy: 'Register the contract that is called, or set defaultContractAction to Allow.',
-    details: 'owner',
   },
   CALLDATA_UNDECODABLE: {
     text: 'callData does not decode as the calls of a known account.',
     remedy: 'Send callData that the account encodes as the standard ABI encodes it.',
-    details: 'caller',
+    isForCaller: true,
   },
   ACCOUNT_UNKNOWN: {
     text: 'The selector of callData belongs to no known account.',
     remedy:
       'Use an account that makes its calls by one of the functions that /openrpc.json lists for callData of a UserOperation.',
-    details: 'caller',
+    isForCaller: true,
   },
   VALUE_TRANSFER: {
     text: 'A call without data to an address that is not registered: plain transfers are not sponsored.',
     remedy: 'Call a whitelisted method: a transfer without data is never sponsored.',
-    details: 'caller',
+    isForCaller: true,
   },
   DELEGATE_CALL: {
     text: 'The account would delegate-call, which is not sponsored.',
     remedy: 'Make a plain call; only the known MultiSend contracts may be delegate-called.',
-    details: 'caller',
+    isForCaller: true,
   },
   CONTRACT_NOT_REGISTERED: {
     text: 'Smart contract data not found: a called address is not registered.',
     remedy: 'Register the contract that is called.',
-    details: 'caller',
+    isForCaller: true,
   },
   METHOD_NOT_WHITELISTED: {
     text: 'A called method is not whitelisted.',
     remedy: 'Add the method that is called to whitelistedMethods of the contract.',
-    details: 'caller',
+    isForCaller: true,
   },
   DEPLOYMENT_NOT_ALLOWED: {
     text: 'A deploy-only operation needs an active WALLET_DEPLOYMENT policy.',
     remedy: 'Activate a WALLET_DEPLOYMENT policy, or add a whitelisted call to the operation.',
-    details: 'caller',
+    isForCaller: true,
   },
   FEE_TOO_HIGH: {
     text: 'maxFeePerGas is above the cap.',
     remedy: 'Lower maxFeePerGas, or raise the cap in spec.gas of the Paymaster or Chain.',
-    details: 'owner',
   },
   PRIORITY_FEE_TOO_HIGH: {
     text: 'maxPriorityFeePerGas is above maxFeePerGas or the cap.',
     remedy: 'Lower maxPriorityFeePerGas, or raise the cap in spec.gas of the Paymaster or Chain.',
-    details: 'owner',
   },
   GAS_LIMIT_TOO_HIGH: {
     text: 'A gas limit is above its cap, or far above what the call needs.',
     remedy: 'Lower the gas limit, or raise the cap in spec.gas of the Paymaster or Chain.',
-    details: 'owner',
   },
   GAS_LIMIT_TOO_LOW: {
     text: 'A gas limit is below the least that the paymaster contract needs.',
     remedy: 'Raise the gas limit, or send calculateGasLimits: true.',
-    details: 'owner',
   },
   LIMIT_REACHED: {
     text: 'A spending limit has too little left in this cycle.',
     remedy: 'Wait for the next cycle, raise the threshold, or update the limit, which starts a new cycle.',
-    details: 'owner',
   },
   USAGE_LOST: {
     text: 'Usage of this cycle was lost with the store: wait for the next cycle or update the limit.',
     remedy: 'Wait for the next cycle, or update the limit, which starts a new cycle.',
-    details: 'owner',
   },
   DEPOSIT_TOO_LOW: {
     text: 'The deposit does not cover this operation and those already promised.',
     remedy: 'Deposit more for the account named, or wait until its promises are settled.',
-    details: 'owner',
   },
   WEBHOOK_REFUSED: {
     text: 'A webhook answered that its conditions are not met.',
     remedy: 'Meet the conditions of the webhook that refused.',
-    details: 'owner',
   },
   WEBHOOK_FAILED: {
     text: 'A webhook did not answer as specified in time.',
     remedy:
       'Repair the webhook host. With onError: Allow on its policy anyone who can overload the host is sponsored.',
-    details: 'owner',
   },
   EXECUTION_REVERTS: {
     text: 'The simulated operation fails.',
     remedy: 'Send an operation that succeeds when it is simulated.',
-    details: 'caller',
+    isForCaller: true,
   },
   TOKEN_BALANCE: {
     text: 'The account would hold too few tokens to pay for its gas.',
     remedy: 'Send the account as many tokens as the quote says, or lower the gas limits or fees.',
-    details: 'caller',
+    isForCaller: true,
   },
   TOKEN_ALLOWANCE: {
     text: 'The account would allow the paymaster too few tokens to pay for its gas.',
     remedy: 'Approve the token paymaster for the amount of the quote, in this operation or before.',
-    details: 'caller',
+    isForCaller: true,
   },
   TOKEN_PAYMENT_FAILS: {
     text: 'The simulated operation does not pay for its gas in tokens.',
     remedy: 'Send an operation whose simulation lets the paymaster take its tokens.',
-    details: 'caller',
+    isForCaller: true,
   },
   ORGANISATION_SHARE_FULL: {
     text: 'The operations of this organisation that are not mined yet take its share of a deposit that several use.',
     remedy:
       'Wait until operations are mined or expire, use a funding wallet of your own, or have the platform raise organisationShare of the profile.',
-    details: 'owner',
   },
   TOO_MANY_PROMISES: {
     text: 'The paymaster has too many operations that are signed and not mined yet.',
     remedy: 'Wait until operations are mined or expire.',
-    details: 'owner',
   },
   SENDER_BARRED: {
     text: 'An operation of the account was mined and paid no token: wait a day.',
     remedy: 'Wait a day: the account has had an operation mined that paid no token.',
-    details: 'caller',
+    isForCaller: true,
   },
   TOKEN_ALLOWANCE_REQUIRED: {
     text: 'This version signs token payments only where the contract can take the tokens before the operation runs.',
     remedy:
       'Approve the token paymaster for the amount of the quote in an operation before this one, and hold the tokens.',
-    details: 'caller',
+    isForCaller: true,
   },
   TOKEN_EXPOSURE_FULL: {
     text: 'Unsecured token payments are full for now: try again in a minute, or allow the token paymaster to take the tokens before this operation, where the contract takes them first.',
     remedy:
       'Wait until token payments are mined or expire, approve the token paymaster in an earlier operation, or raise tokenLossBudget of the profile.',
-    details: 'owner',
     // Token payments are mined or expire within minutes.
     error: { code: 'RATE_LIMITED', retryAfterSeconds: 15 },
   },
@@ -222,42 +205,41 @@ export const refusals = {
     text: 'Token payments have stopped for today: operations that paid no token cost more than the budget of the day.',
     remedy:
       'Wait for the next day (UTC), or find out why operations did not pay and raise tokenLossBudget of the profile.',
-    details: 'owner',
     error: { code: 'PAYMASTER_NOT_READY' },
   },
   DELEGATE_NOT_ALLOWED: {
     text: 'The EIP-7702 delegate is not on the allow-list of the chain.',
     remedy: 'Add the delegate to spec.delegates of the Chain.',
-    details: 'caller',
+    isForCaller: true,
   },
   AUTHORIZATION_INVALID: {
     text: 'The EIP-7702 authorization is not signed by the sender.',
     remedy:
       'Have the sender sign the authorization before the operation is sent here (only pm_getPaymasterStubData takes placeholders).',
-    details: 'caller',
+    isForCaller: true,
   },
   FACTORY_NOT_ALLOWED: {
     text: 'The factory of initCode is not in accountFactories of the chain or the paymaster.',
     remedy: 'Use a listed factory, or add this one to spec.accountFactories of Chain and Paymaster.',
-    details: 'caller',
+    isForCaller: true,
   },
   ACCOUNT_SIGNATURE_REQUIRED: {
     text: 'This paymaster signs only operations that their account has signed: send signingPhase "commit", then "finalize".',
     remedy:
       'Use a client that signs in two phases (context.signingPhase of pm_getPaymasterData), or set requireAccountSignature of the Paymaster to false.',
-    details: 'caller',
+    isForCaller: true,
   },
   ACCOUNT_VALIDATION_FAILED: {
     text: 'The account does not accept the operation as it is signed.',
     remedy:
       'Have the account sign the operation exactly as the commit answered it, and finalize it with that signature.',
-    details: 'caller',
+    isForCaller: true,
   },
   COMMIT_NOT_OPEN: {
     text: 'There is no open commit of this operation: commit again and finalize the answer within 60 seconds.',
     remedy:
       'Send signingPhase "commit" again, have the account sign exactly that operation, and finalize it within 60 seconds.',
-    details: 'caller',
+    isForCaller: true,
   },
 } as const satisfies Record<string, Row>;
 export type RefusalReason = keyof typeof refusals;
@@ -286,8 +268,8 @@ export function isRefusalReason(text: string): text is RefusalReason {
  */
 export function refusedError(refusal: Refusal, { isPayer }: { readonly isPayer: boolean }): DomainError {
   const { reason, detail, hostReason, call } = refusal;
-  const { text, details, error }: Row = refusals[reason];
-  const message = isPayer || details === 'caller' ? `${text} (${detail})` : text;
+  const { text, isForCaller, error }: Row = refusals[reason];
+  const message = isPayer || isForCaller ? `${text} (${detail})` : text;
   return new DomainError(error?.code ?? 'SPONSORSHIP_REFUSED', message, {
     reason,
     detail,

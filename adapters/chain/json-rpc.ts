@@ -2,6 +2,7 @@ import { Pool } from 'undici';
 import type { Ambient } from '../../core/ambient.js';
 import { CallReverted } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
+import { parseJson } from '../../core/schema/json-value.js';
 import { withinDeadline } from '../within-deadline.js';
 import { formatNodeMessage, isRateLimit, revertData, RpcError, type NodeError } from './node-errors.js';
 import type { Target, UrlSource } from './url-source.js';
@@ -193,12 +194,7 @@ function interpret(method: string, status: number, text: string): Attempt {
 }
 
 function parseAnswer(text: string): { readonly result: unknown } | { readonly error: NodeError } | undefined {
-  let answer: unknown;
-  try {
-    answer = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const answer = parseJson(text);
   if (typeof answer !== 'object' || answer === null) return undefined;
   if ('error' in answer && typeof answer.error === 'object' && answer.error !== null) {
     const { error } = answer;

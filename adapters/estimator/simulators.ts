@@ -2,10 +2,9 @@ import type { Chains } from '../../core/chain/chains.js';
 import type { Chain } from '../../core/chain/chain.js';
 import type { DataFeeSpec } from '../../core/chain/data-fee/spec.js';
 import { DomainError } from '../../core/errors.js';
-import type { Address } from '../../core/units/address.js';
 import type { Clock } from '../../core/units/time.js';
 import { requireUsable } from './authorization.js';
-import type { EntryPointVersion } from '../../core/entry-point/version.js';
+import type { SimulationTarget } from '../../core/entry-point/simulation-target.js';
 import type { UserOperation } from '../../core/entry-point/user-operation.js';
 import { FairSlots, SlotsBusy, type SlotLimits } from '../fair-slots.js';
 import { createSimulator, type Simulator } from './simulate-handle-op.js';
@@ -23,15 +22,8 @@ export type EstimatorEndpoint = {
   readonly dataFee?: Pick<DataFeeSpec, 'kind'>;
 };
 
-export type SimulationTarget = {
-  /** The paymaster whose share of the simulations this uses. */
-  readonly paymasterId: string;
-  readonly chainId: number;
-  readonly entryPoint: Address;
-  readonly entryPointVersion: EntryPointVersion;
-  /** The operation to simulate; absent when only views of tokens are read. */
-  readonly op?: Pick<UserOperation, 'sender' | 'eip7702Auth'>;
-};
+/** Where to simulate, and which operation; none when only views of tokens are read. */
+type Simulated = SimulationTarget & { readonly op?: Pick<UserOperation, 'sender' | 'eip7702Auth'> };
 
 /** One EntryPoint and how to reach it now. */
 export type Reached = {
@@ -46,10 +38,7 @@ export type Reached = {
  * Runs `work` in the paymaster's turn at the chain. Throws UNAVAILABLE when the turn does not come in time; else what
  * `work` throws.
  */
-export type WithSimulator = <T>(
-  target: SimulationTarget,
-  work: (reached: Reached) => Promise<T>,
-) => Promise<T>;
+export type WithSimulator = <T>(target: Simulated, work: (reached: Reached) => Promise<T>) => Promise<T>;
 
 /**
  * Requests of one chain that are simulated at once. One paymaster gets at most a fifth of them: a node is the slowest

@@ -29,19 +29,19 @@ export function parseRedisAddress(field: string, text: string): RedisAddress {
   const match = pattern.exec(text);
   // An address with credentials is not quoted.
   const problem: Problem = { field, expected: forms, ...(text.includes('@') ? {} : { value: quote(text) }) };
-  if (match === null) throw invalidInput([problem]);
+  if (match === null) throw invalidInput(problem);
   const [, secure, form, hosts = '', path = ''] = match;
   const isTls = secure === 's';
   const kind = form === 'sentinel' || form === 'cluster' ? form : 'standalone';
   const nodes = hosts.split(',').map((host) => parseNode(host, defaultPorts[kind]));
   const known = nodes.filter((node) => node !== undefined);
   const [first] = known;
-  if (first === undefined || known.length < nodes.length) throw invalidInput([problem]);
+  if (first === undefined || known.length < nodes.length) throw invalidInput(problem);
   if (kind === 'sentinel' && path !== '') return { kind, nodes: known, name: path, isTls };
   if (kind === 'cluster' && path === '') return { kind, nodes: known, isTls };
   if (kind === 'standalone' && known.length === 1 && /^[0-9]{0,4}$/.test(path))
     return { kind, node: first, database: Number(path), isTls };
-  throw invalidInput([problem]);
+  throw invalidInput(problem);
 }
 
 function parseNode(text: string, defaultPort: number): RedisNode | undefined {

@@ -153,7 +153,7 @@ function read<K extends string>(name: K, field: string, path: string | undefined
   try {
     result[name] = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
   } catch {
-    throw invalidInput([{ field, expected: 'a file that can be read', value: JSON.stringify(path) }]);
+    throw invalidInput({ field, expected: 'a file that can be read', value: JSON.stringify(path) });
   }
   return result;
 }

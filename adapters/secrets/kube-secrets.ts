@@ -21,17 +21,15 @@ type Secret = {
  * by POST and changed by PUT with the version that was read, only while that Paymaster is the controller: a Secret of
  * anybody else is never overwritten. Access that RBAC denies is DomainError INTERNAL, an outage UNAVAILABLE.
  */
-export function createKubeConnectionSecrets({
-  transport,
-}: {
+export function createKubeConnectionSecrets(deps: {
   readonly transport: Pick<KubeTransport, 'request'>;
 }): ConnectionSecrets {
-  async function write({
-    namespace,
-    name,
-    owner,
-    data,
-  }: Parameters<ConnectionSecrets['write']>[0]): ReturnType<ConnectionSecrets['write']> {
+  const { transport } = deps;
+
+  async function write(
+    secret: Parameters<ConnectionSecrets['write']>[0],
+  ): ReturnType<ConnectionSecrets['write']> {
+    const { namespace, name, owner, data } = secret;
     const collection = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets`;
     const path = `${collection}/${encodeURIComponent(name)}`;
     const encoded = Object.fromEntries(

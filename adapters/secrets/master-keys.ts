@@ -45,9 +45,10 @@ async function readPair(directory: string, name: string): Promise<readonly Uint8
     readOptionalKey(join(directory, `${name}-previous.key`)),
   ]);
   if (current === undefined)
-    throw invalidInput([
-      { field: `${name}.key`, expected: `a file of 64 hex digits in ${directory}; there is none` },
-    ]);
+    throw invalidInput({
+      field: `${name}.key`,
+      expected: `a file of 64 hex digits in ${directory}; there is none`,
+    });
   return previous === undefined ? [current] : [current, previous];
 }
 
@@ -59,6 +60,6 @@ async function readOptionalKey(path: string): Promise<Uint8Array | undefined> {
     if (isMissingFile(error)) return undefined;
     throw error;
   }
-  if (!/^[0-9a-fA-F]{64}$/.test(text)) throw invalidInput([{ field: path, expected: '64 hex digits' }]);
+  if (!/^[0-9a-fA-F]{64}$/.test(text)) throw invalidInput({ field: path, expected: '64 hex digits' });
   return Buffer.from(text, 'hex');
 }

@@ -19,13 +19,11 @@ export async function readKeyFile(path: string, access: KeyFileAccess): Promise<
     const { mode, size } = await file.stat();
     const forbidden = access === 'owner' ? 0o077 : 0o037;
     if ((mode & forbidden) !== 0)
-      throw invalidInput([
-        {
-          field: path,
-          expected: `readable by its ${access === 'owner' ? 'owner' : 'owner and group'} only (chmod ${access === 'owner' ? '600' : '640'} ${path})`,
-          value: `mode ${(mode & 0o777).toString(8).padStart(4, '0')}`,
-        },
-      ]);
+      throw invalidInput({
+        field: path,
+        expected: `readable by its ${access === 'owner' ? 'owner' : 'owner and group'} only (chmod ${access === 'owner' ? '600' : '640'} ${path})`,
+        value: `mode ${(mode & 0o777).toString(8).padStart(4, '0')}`,
+      });
     if (size > 1024) throw notAKey(path);
     return parseKey(await file.readFile('utf8'), path);
   } finally {
@@ -41,7 +39,8 @@ export function parseKey(text: string, origin: string): Uint8Array {
 }
 
 export function notAKey(origin: string) {
-  return invalidInput([
-    { field: origin, expected: 'a private key: 0x and 64 hex digits, in 1…n-1 of secp256k1' },
-  ]);
+  return invalidInput({
+    field: origin,
+    expected: 'a private key: 0x and 64 hex digits, in 1…n-1 of secp256k1',
+  });
 }

@@ -97,7 +97,7 @@ export function compileChain(sources: ChainSources): CompiledChain {
     configGeneration: previous?.configGeneration ?? 0,
     suspended: spec.suspended === true,
     rpc: spec.rpc,
-    ...(spec.bundlerUrl === undefined ? {} : { bundlerUrl: spec.bundlerUrl }),
+    ...given({ bundlerUrl: spec.bundlerUrl }),
     nativeCurrency: spec.nativeCurrency,
     confirmations: spec.confirmations ?? 12,
     delegates: delegates.kept,
@@ -150,30 +150,32 @@ function compileProfile(profile: ProfileSpec): ProfileConfig {
     layout: profile.layout,
     entryPoint: parseAddress(profile.entryPoint),
     sponsorship: parseAddress(addresses.sponsorship),
-    ...(addresses.token === undefined ? {} : { token: parseAddress(addresses.token) }),
+    ...given({ token: optionalAddress(addresses.token) }),
     ...signersOf(profile),
-    ...(defaultFunding === undefined
-      ? {}
-      : {
-          defaultFunding: {
-            address: parseAddress(defaultFunding.address),
-            organisations: defaultFunding.organisations,
-          },
-        }),
+    ...given({
+      defaultFunding: defaultFunding && {
+        address: parseAddress(defaultFunding.address),
+        organisations: defaultFunding.organisations,
+      },
+    }),
     options: {
       priceMarkup: options?.priceMarkup ?? 1_000_000,
       unaccountedGas: options?.unaccountedGas ?? 50_000,
-      ...(options?.treasury === undefined ? {} : { treasury: parseAddress(options.treasury) }),
-      ...(options?.openZeppelin === undefined
-        ? {}
-        : { openZeppelin: { ...openZeppelinDefaults, ...options.openZeppelin } }),
+      ...given({
+        treasury: optionalAddress(options?.treasury),
+        openZeppelin: options?.openZeppelin && { ...openZeppelinDefaults, ...options.openZeppelin },
+      }),
     },
-    ...(profile.organisationShare === undefined ? {} : { organisationShare: profile.organisationShare }),
+    ...given({ organisationShare: profile.organisationShare }),
     ...(profile.tokenPayment === 'preFund' ? { tokenPayment: 'preFund' } : {}),
     ...(profile.requireAllowance === true ? { requireAllowance: true } : {}),
-    ...(profile.tokenLossBudget === undefined ? {} : { tokenLossBudget: profile.tokenLossBudget }),
+    ...given({ tokenLossBudget: profile.tokenLossBudget }),
     ...(profile.draining === true ? { draining: true } : {}),
   };
+}
+
+function optionalAddress(text: string | undefined): Address | undefined {
+  return text === undefined ? undefined : parseAddress(text);
 }
 
 /** The first file, until the chain has said which keys it accepts. */
@@ -216,12 +218,8 @@ function problemOfProfile(profile: ProfileSpec, layouts: LayoutFacts): string | 
   return undefined;
 }
 
-function addressesOf({
-  entryPoint,
-  addresses,
-  defaultFunding,
-  options,
-}: ProfileSpec): readonly (readonly [string, string | undefined])[] {
+function addressesOf(profile: ProfileSpec): readonly (readonly [string, string | undefined])[] {
+  const { entryPoint, addresses, defaultFunding, options } = profile;
   return [
     ['entryPoint', entryPoint],
     ['addresses.sponsorship', addresses.sponsorship],

@@ -119,13 +119,7 @@ function endingLast(
   return lasting.toSorted((a, b) => b.until - a.until).slice(0, maxGone);
 }
 
-function cycleOf({
-  policyId,
-  startMs,
-  durationMs,
-  scope,
-  threshold,
-  thresholdType,
-}: LimitConfig): RememberedCycle {
+function cycleOf(limit: LimitConfig): RememberedCycle {
+  const { policyId, startMs, durationMs, scope, threshold, thresholdType } = limit;
   return { policyId, startTime: formatInstant(startMs), durationMs, scope, threshold, thresholdType };
 }

@@ -9,16 +9,22 @@ export type LedgerRecord = Decision | Settlement | Reversal | FundsSample | Deci
 /** Our own, unique, and in the order of time (UUID version 7). Never chosen by a caller. */
 export type RecordId = string;
 
-/** A verdict about one call that asked for a signature or a stub. */
-export type Decision = {
-  readonly kind: 'decision';
+/** What every line says. */
+type Line<K extends string> = {
+  readonly kind: K;
   readonly id: RecordId;
-  /** The time in `id`. */
   readonly at: EpochMs;
+  readonly chainId: number;
+};
+
+type PaymasterLine<K extends string> = Line<K> & {
   /** The tenant: namespace, and its generation if it is not the first. */
   readonly organisation: string;
   readonly paymasterId: string;
-  readonly chainId: number;
+};
+
+/** A verdict about one call that asked for a signature or a stub. `at` is the time in `id`. */
+export type Decision = PaymasterLine<'decision'> & {
   readonly entryPoint: AddressKey;
   /** The paymaster contract, and the balance in it that pays, where the layout keeps balances. */
   readonly contract: AddressKey | undefined;
@@ -72,16 +78,10 @@ export type DecidedPolicy = {
 /**
  * How a reservation ended: once for all decisions that made promises for it. The decision whose digest (or, without
  * one, whose operation hash) was mined gets the outcome and the cost; the others of the reservation are
- * `spent-elsewhere`, because the nonce is used.
+ * `spent-elsewhere`, because the nonce is used. `at` is the time of the block that mined the operation, or up to which
+ * nothing was mined.
  */
-export type Settlement = {
-  readonly kind: 'settlement';
-  readonly id: RecordId;
-  /** Time of the block that mined the operation, or up to which nothing was mined. */
-  readonly at: EpochMs;
-  readonly organisation: string;
-  readonly paymasterId: string;
-  readonly chainId: number;
+export type Settlement = PaymasterLine<'settlement'> & {
   readonly outcome: 'mined' | 'expired' | 'spent-elsewhere';
   /** Outcome `mined`. */
   readonly mined: MinedFacts | undefined;
@@ -111,36 +111,21 @@ export type TokenPayment = {
 };
 
 /** A reorganisation removed the block that ended a reservation: the settlement that stands no longer counts. */
-export type Reversal = {
-  readonly kind: 'reversal';
-  readonly id: RecordId;
-  readonly at: EpochMs;
-  readonly organisation: string;
-  readonly paymasterId: string;
-  readonly chainId: number;
-};
+export type Reversal = PaymasterLine<'reversal'>;
 
 /** An account's balance and promises at a moment. One per account and minute; later ones of a minute are ignored. */
-export type FundsSample = {
-  readonly kind: 'funds';
-  readonly id: RecordId;
-  readonly at: EpochMs;
-  readonly chainId: number;
+export type FundsSample = Line<'funds'> & {
   readonly contract: AddressKey;
   readonly fundingAddress: AddressKey | undefined;
   readonly balanceWei: bigint;
   readonly promisedWei: bigint;
 };
 
-/** Everything that a decision was based on, or how a reservation ended, for replays. Kept for a shorter time. */
-export type DecisionInputs = {
-  readonly kind: 'inputs';
-  /** Of the decision; of an ending its own. */
-  readonly id: RecordId;
-  readonly at: EpochMs;
-  readonly organisation: string;
-  readonly paymasterId: string;
-  readonly chainId: number;
+/**
+ * Everything that a decision was based on, or how a reservation ended, for replays. Kept for a shorter time. `id` is
+ * that of the decision; of an ending its own.
+ */
+export type DecisionInputs = PaymasterLine<'inputs'> & {
   /**
    * Its place among all decisions and endings of the chain, see `orderOf` of core/usage; where the usage store was not asked, the
    * newest that the process had seen. Those of one place: by id.
@@ -151,13 +136,7 @@ export type DecisionInputs = {
 };
 
 /** Records that could not be kept. They are missing, and the ledger says how many. */
-export type Gap = {
-  readonly kind: 'gap';
-  readonly id: RecordId;
-  readonly at: EpochMs;
-  readonly organisation: string;
-  readonly paymasterId: string;
-  readonly chainId: number;
+export type Gap = PaymasterLine<'gap'> & {
   /** `rate`: more refusals than are recorded; `space`: the store had no room; `signed`: signed without a record. */
   readonly cause: 'rate' | 'space' | 'signed';
   readonly reason: string | undefined;

@@ -69,11 +69,10 @@ export function partOf(amount: bigint, { calls, of, hasFirst }: Share): bigint {
 }
 
 /** Names a balance: chain, paymaster contract, and the sponsor's balance in it where the contract keeps balances. */
-export function accountValue({
-  chainId,
-  contract,
-  fundingAddress,
-}: Pick<Decision, 'chainId' | 'contract' | 'fundingAddress'>): string | undefined {
+export function accountValue(
+  account: Pick<Decision, 'chainId' | 'contract' | 'fundingAddress'>,
+): string | undefined {
+  const { chainId, contract, fundingAddress } = account;
   return contract === undefined ? undefined : `${chainId}:${contract}:${fundingAddress ?? ''}`;
 }
 

@@ -1,7 +1,7 @@
 import type { TokenCodec, TokenTerms } from './layout.js';
 import type { Verdict } from '../refusal.js';
 import type { Address, AddressKey } from '../units/address.js';
-import type { EntryPointVersion } from '../entry-point/version.js';
+import type { SimulationTarget } from '../entry-point/simulation-target.js';
 import type { FinalUserOperation } from '../entry-point/user-operation.js';
 
 /**
@@ -33,28 +33,15 @@ export type PaymentGround = {
   readonly receivers: readonly AddressKey[];
 };
 
-export type GroundRequest = Pick<
-  TokenPaymentRequest,
-  'paymasterId' | 'chainId' | 'entryPoint' | 'entryPointVersion' | 'codec'
-> & { readonly contract: Address };
+export type GroundRequest = SimulationTarget & { readonly codec: TokenCodec; readonly contract: Address };
 
-export type HoldingsRequest = {
-  /** The paymaster that asks, as in {@link TokenPaymentRequest}. */
-  readonly paymasterId: string;
-  readonly chainId: number;
-  readonly entryPoint: Address;
-  readonly entryPointVersion: EntryPointVersion;
+export type HoldingsRequest = SimulationTarget & {
   readonly token: AddressKey;
   readonly account: AddressKey;
   readonly contract: AddressKey;
 };
 
-export type TokenPaymentRequest = {
-  /** The paymaster that asks: no paymaster gets more than its share of the simulations. */
-  readonly paymasterId: string;
-  readonly chainId: number;
-  readonly entryPoint: Address;
-  readonly entryPointVersion: EntryPointVersion;
+export type TokenPaymentRequest = SimulationTarget & {
   readonly codec: TokenCodec;
   /** The operation exactly as it will be signed. */
   readonly op: FinalUserOperation;

@@ -1,3 +1,4 @@
+import { fieldOf, parseJson } from '../schema/json-value.js';
 import type { EpochMs } from '../units/time.js';
 
 /** Versions of a chain whose losses of the day exceed half of their budget, and the time until which that counts. */
@@ -33,29 +34,15 @@ export function formatTokenLossReport({ stopped }: TokenLossReport): string {
 
 /** Undefined for text that is not a report: another program may have written it. */
 export function parseTokenLossReport(text: string): TokenLossReport | undefined {
-  const stopped = member(parseJson(text), 'stopped');
+  const stopped = fieldOf(parseJson(text), 'stopped');
   if (!Array.isArray(stopped)) return undefined;
   const entries: { version: string; until: EpochMs }[] = [];
   for (const entry of stopped) {
-    const version = member(entry, 'version');
-    const until = member(entry, 'until');
+    const version = fieldOf(entry, 'version');
+    const until = fieldOf(entry, 'until');
     if (typeof version !== 'string' || typeof until !== 'number' || !Number.isSafeInteger(until))
       return undefined;
     entries.push({ version, until: until as EpochMs });
   }
   return { stopped: entries };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function member(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? (value as Readonly<Record<string, unknown>>)[name]
-    : undefined;
 }

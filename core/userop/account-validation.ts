@@ -1,8 +1,8 @@
+import type { SimulationTarget } from '../entry-point/simulation-target.js';
 import { isWithin, readValidationData } from '../entry-point/validation-data.js';
 import type { EntryPointVersion } from '../entry-point/version.js';
 import type { FinalUserOperation } from '../entry-point/user-operation.js';
 import { pass, refuse, type Verdict } from '../refusal.js';
-import type { Address } from '../units/address.js';
 import type { Hex } from '../units/hex.js';
 
 /**
@@ -12,12 +12,7 @@ import type { Hex } from '../units/hex.js';
  */
 export type AccountValidator = { validate(request: AccountValidationRequest): Promise<Verdict> };
 
-export type AccountValidationRequest = {
-  /** The paymaster that asks: no paymaster gets more than its share of the simulations. */
-  readonly paymasterId: string;
-  readonly chainId: number;
-  readonly entryPoint: Address;
-  readonly entryPointVersion: EntryPointVersion;
+export type AccountValidationRequest = SimulationTarget & {
   /** With the signature of the account. */
   readonly op: FinalUserOperation;
   /** As the account has signed it; the signature of the paymaster may be a placeholder. */

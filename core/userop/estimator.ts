@@ -1,6 +1,5 @@
-import type { Address } from '../units/address.js';
 import type { Hex } from '../units/hex.js';
-import type { EntryPointVersion } from '../entry-point/version.js';
+import type { SimulationTarget } from '../entry-point/simulation-target.js';
 import type { GasLimits, UserOperation } from '../entry-point/user-operation.js';
 
 /**
@@ -11,12 +10,7 @@ import type { GasLimits, UserOperation } from '../entry-point/user-operation.js'
  */
 export type GasEstimator = { estimate(request: EstimateRequest): Promise<Estimate> };
 
-export type EstimateRequest = {
-  /** The paymaster that asks: no paymaster gets more than its share of the simulations. */
-  readonly paymasterId: string;
-  readonly chainId: number;
-  readonly entryPoint: Address;
-  readonly entryPointVersion: EntryPointVersion;
+export type EstimateRequest = SimulationTarget & {
   readonly op: UserOperation;
   /** Paymaster data with a recoverable stub signature; undefined simulates without a paymaster. */
   readonly paymasterAndData: Hex | undefined;

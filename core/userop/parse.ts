@@ -26,7 +26,7 @@ export function parseUserOperation(
   path = 'params[0]',
 ): UserOperation {
   if (!isObject(input))
-    throw invalidInput([{ field: path, expected: 'a user operation object', value: quote(input) }]);
+    throw invalidInput({ field: path, expected: 'a user operation object', value: quote(input) });
   const fields = new Fields(input, path);
   const sender = fields.requiredAddress('sender');
   const nonce = fields.required('nonce', word);

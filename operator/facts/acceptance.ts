@@ -1,6 +1,6 @@
 import { CallReverted, type BlockTag, type CallRequest, type Chain } from '../../core/chain/chain.js';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
-import { isDomainError } from '../../core/errors.js';
+import { unlessUnavailable } from '../../core/errors.js';
 import type { Layout, LayoutId, SponsorshipCodec } from '../../core/paymaster/layout.js';
 import type { Signer, Signers } from '../../core/paymaster/signer.js';
 import { toAddressKey, type Address } from '../../core/units/address.js';
@@ -73,15 +73,6 @@ export async function readCode(
 export function worstOf<T extends string>(good: T, answers: readonly (T | 'Unknown')[]): T | 'Unknown' {
   const bad = answers.find((answer) => answer !== good && answer !== 'Unknown');
   return bad ?? (answers.includes('Unknown') ? 'Unknown' : good);
-}
-
-export async function unlessUnavailable<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (isDomainError(error, 'UNAVAILABLE')) return undefined;
-    throw error;
-  }
 }
 
 export const wordPattern = /^0x[0-9a-f]{64}$/;

@@ -1,6 +1,7 @@
 import type { Block, BlockTag, Chain } from '../../core/chain/chain.js';
 import { clockSkew } from '../../core/chain/clock-skew.js';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
+import { unlessUnavailable } from '../../core/errors.js';
 import type { Layout, LayoutId, SponsorshipCodec, SponsorshipTerms } from '../../core/paymaster/layout.js';
 import type { Signer, Signers } from '../../core/paymaster/signer.js';
 import { toAddressKey, type Address } from '../../core/units/address.js';
@@ -11,7 +12,6 @@ import {
   askCall,
   readAcceptances,
   readCode,
-  unlessUnavailable,
   wordPattern,
   worstOf,
   type Acceptance,

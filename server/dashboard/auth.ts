@@ -4,9 +4,8 @@ import type { ConfigStore } from '../../core/config/config-store.js';
 import { paymasterIdOf } from '../../core/config/ids.js';
 import { keyGenerationOf } from '../../core/config/memory.js';
 import { tenantOfOrganisation, type Tenant } from '../../core/config/tenant.js';
-import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { deriveApiKey, hashCredential } from '../../core/config/api-key.js';
-import { isDomainError } from '../../core/errors.js';
+import { unlessUnavailable } from '../../core/errors.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
@@ -72,7 +71,8 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
           equalHash(hashCredential(key), sha256),
         );
       };
-      const served = await findServed(configs, sha256);
+      // When the config store is down the look-up is slower, but this API still works.
+      const served = await unlessUnavailable(configs.findByKey(sha256));
       const hinted =
         served?.namespace === namespace
           ? await resources.get('Paymaster', { namespace, name: served.objectName })
@@ -84,19 +84,6 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       return undefined;
     },
   };
-}
-
-/** The paymaster that is served under the key. When the config store is down the look-up is slower, but this API still works. */
-async function findServed(
-  configs: Pick<ConfigStore, 'findByKey'>,
-  sha256: string,
-): Promise<PaymasterConfig | undefined> {
-  try {
-    return await configs.findByKey(sha256);
-  } catch (error) {
-    if (isDomainError(error, 'UNAVAILABLE')) return undefined;
-    throw error;
-  }
 }
 
 /** The apiKey to show for a paymaster: derived from the key generation in force and the current master key. */

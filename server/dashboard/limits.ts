@@ -65,11 +65,11 @@ function changedFields(
   { type, cycleDuration, threshold, thresholdType }: UpdateLimit,
 ): NonNullable<Spec<'PaymasterPolicy'>['spendingLimit']> {
   if (type !== undefined && type !== limit.scope)
-    throw invalidInput([{ field: 'type', expected: `left as it is ("${limit.scope}")`, value: quote(type) }]);
+    throw invalidInput({ field: 'type', expected: `left as it is ("${limit.scope}")`, value: quote(type) });
   const text = threshold === undefined ? limit.threshold : decimalText(threshold);
   const countedAs = thresholdType ?? limit.thresholdType;
   const problem = thresholdProblem(text, countedAs, 'threshold');
-  if (problem) throw invalidInput([problem]);
+  if (problem) throw invalidInput(problem);
   const { value, unit } = { ...limit.cycleDuration, ...cycleDuration };
   const cycle = {
     ...(value === limit.cycleDuration.value ? {} : { value }),

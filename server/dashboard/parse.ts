@@ -72,8 +72,7 @@ function parser<T>(
 ): Parse<T> {
   const validate = compileSchema(schema, '');
   return (body = {}) => {
-    if (!isObject(body))
-      throw invalidInput([{ field: 'body', expected: 'a JSON object', value: quote(body) }]);
+    if (!isObject(body)) throw invalidInput({ field: 'body', expected: 'a JSON object', value: quote(body) });
     const known = unknownFields === 'ignored' ? pick(body, schema) : body;
     const problems = validate(known);
     const wrong = new Set(problems.map(({ field }) => field));

@@ -1,6 +1,6 @@
 import { pause } from '../../adapters/pause.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
-import { isDomainError } from '../../core/errors.js';
+import { unlessUnavailable } from '../../core/errors.js';
 import type { Kind, Resources } from '../../core/resources/kinds.js';
 import { keyOf } from '../../core/meta/meta.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
@@ -53,20 +53,11 @@ function verdict(object: Resources[Kind], generation: number): boolean | undefin
 async function poll(timeoutMs: number, ask: () => Promise<boolean | undefined>): Promise<boolean> {
   const deadline = performance.now() + timeoutMs;
   for (let pauseMs = 5; ; pauseMs = Math.min(pauseMs * 1.5, 200)) {
-    const answer = await askSafely(ask);
+    // The write has already succeeded: a store that goes down now must not turn it into an error.
+    const answer = await unlessUnavailable(ask());
     if (answer !== undefined) return answer;
     const leftMs = deadline - performance.now();
     if (leftMs <= 0) return false;
     await pause(Math.min(pauseMs, leftMs));
-  }
-}
-
-/** The write has already succeeded: a store that goes down now must not turn it into an error. */
-async function askSafely(ask: () => Promise<boolean | undefined>): Promise<boolean | undefined> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (isDomainError(error, 'UNAVAILABLE')) return undefined;
-    throw error;
   }
 }

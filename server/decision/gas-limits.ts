@@ -97,11 +97,7 @@ const fallbackLimits = {
 
 /** `most`: the highest limits that would be signed for the operation. */
 export function estimateRequest(
-  {
-    chain,
-    profile,
-    paymaster,
-  }: {
+  served: {
     readonly chain: ServedChain;
     readonly profile: ServedProfile;
     readonly paymaster: ServedPaymaster;
@@ -109,6 +105,7 @@ export function estimateRequest(
   op: UserOperation,
   paymasterAndData: Hex | undefined,
 ): EstimateRequest {
+  const { chain, profile, paymaster } = served;
   return {
     paymasterId: paymaster.paymasterId,
     chainId: paymaster.chainId,

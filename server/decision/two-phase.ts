@@ -145,12 +145,7 @@ async function allPass(simulations: readonly Promise<Verdict>[]): Promise<Verdic
 
 function phasePlan(
   kind: 'commit' | 'finalize',
-  {
-    promised,
-    op,
-    paymasterAndData,
-    record,
-  }: {
+  committed: {
     readonly promised: Promised;
     readonly op: FinalUserOperation;
     readonly paymasterAndData: Hex;
@@ -158,6 +153,7 @@ function phasePlan(
   },
   usage: Pick<UsageStore, 'capacity'>,
 ): (now: Parameters<ReturnType<typeof planReservation>>[0]) => PlannedReservation {
+  const { promised, op, paymasterAndData, record } = committed;
   const plan = planReservation(promised, usage.capacity(), record);
   const commitment = commitmentOf(op, paymasterAndData, promised.promise.digest);
   const phase: ReserveRequest['phase'] = { kind, commitment };

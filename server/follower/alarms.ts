@@ -10,14 +10,11 @@ import type { Source, WatchedContract } from './source.js';
  * Either way we sign nothing for this contract until a person has investigated. Throws UNAVAILABLE.
  */
 export async function suspendContracts(
-  {
-    usage,
-    chainId,
-    log,
-  }: { readonly usage: Pick<UsageStore, 'setSuspended'>; readonly chainId: number; readonly log: Logger },
+  deps: { readonly usage: Pick<UsageStore, 'setSuspended'>; readonly chainId: number; readonly log: Logger },
   { contracts }: Source,
   strange: readonly Unattributed[],
 ): Promise<void> {
+  const { usage, chainId, log } = deps;
   for (const { operation, bytes } of strange) {
     const { paymaster, sender, transactionHash } = operation;
     const acceptsUnsigned = mayAcceptUnsigned(contracts.get(paymaster));
@@ -42,16 +39,13 @@ function mayAcceptUnsigned(contract: WatchedContract | undefined): boolean {
 /** Logs what a step has found that should not happen, for an operator to read. */
 export function reportStep(
   log: Logger,
-  {
-    losses,
-    ambiguous,
-    forfeited,
-  }: {
+  found: {
     readonly losses: readonly MinedOperation[];
     readonly ambiguous: readonly MinedOperation[];
     readonly forfeited: readonly Reservation[];
   },
 ): void {
+  const { losses, ambiguous, forfeited } = found;
   for (const { paymaster, blockNumber, transactionHash } of losses)
     log.warn('operation was mined and paid no token', { contract: paymaster, blockNumber, transactionHash });
   for (const { blockNumber, transactionHash } of ambiguous)

@@ -63,14 +63,9 @@ function proves(
 function settleOne(
   operation: MinedOperation,
   reservation: Reservation,
-  {
-    candidates,
-    isProven,
-    bytes,
-    tokenPaid,
-    charge,
-  }: Evidence & { readonly candidates: readonly Candidate[]; readonly isProven: boolean },
+  found: Evidence & { readonly candidates: readonly Candidate[]; readonly isProven: boolean },
 ): LateSettlement {
+  const { candidates, isProven, bytes, tokenPaid, charge } = found;
   const { exact, possible } = attributeExactly(operation, candidates, bytes);
   if (exact.length > 0) {
     const isLoss = tokenPaid === false && exact.some(({ mode }) => mode === 'ERC20');

@@ -19,14 +19,12 @@ export type Ended = {
  */
 export function endedInStep(
   ended: readonly Reservation[],
-  {
-    settled,
-    released,
-  }: {
+  by: {
     readonly settled: readonly Pick<Settled, 'reservation' | 'actualCost'>[];
     readonly released: readonly Pick<Reservation, 'key'>[];
   },
 ): readonly Ended[] {
+  const { settled, released } = by;
   const costs = new Map(
     // The first settlement of a reservation decides, so that one is kept.
     settled.toReversed().map(({ reservation, actualCost }) => [reservationId(reservation.key), actualCost]),

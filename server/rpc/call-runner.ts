@@ -70,13 +70,9 @@ export function createCallRunner(deps: CallRunnerDeps): CallRunner {
   function answerError(
     id: string,
     error: unknown,
-    {
-      requestId,
-      meter,
-      method,
-      withOk,
-    }: { requestId: string; meter: Meter; method: string; withOk: boolean },
+    call: { requestId: string; meter: Meter; method: string; withOk: boolean },
   ): CallAnswer {
+    const { requestId, meter, method, withOk } = call;
     const rendered = renderError(error, requestId);
     const code: ErrorCode = isDomainError(error) && !rendered.fault ? error.code : 'INTERNAL';
     if (rendered.fault) requests.note('error', 'JSON-RPC call failed', { requestId, method, error });

@@ -47,7 +47,7 @@ export function parseEntryPointParams(
 export function requireEntryPoint(value: unknown, profile: ServedProfile, field: string): void {
   if (isAddressText(value) && value.toLowerCase() === profile.entryPointKey) return;
   const expected = `the EntryPoint of this paymaster, ${profile.entryPoint}`;
-  throw invalidInput([{ field, expected, value: quote(value) }]);
+  throw invalidInput({ field, expected, value: quote(value) });
 }
 
 /** Two phases need a contract that reads the paymaster's signature apart from its data. Throws INVALID_INPUT. */
@@ -58,7 +58,7 @@ export function requirePhases(
 ): void {
   if (phase === undefined || readsTail) return;
   const expected = `left out: the contract of version "${version}" reads no separate paymaster signature (EntryPoint 0.9)`;
-  throw invalidInput([{ field: `${contextPath}.signingPhase`, expected, value: quote(phase) }]);
+  throw invalidInput({ field: `${contextPath}.signingPhase`, expected, value: quote(phase) });
 }
 
 /**
@@ -74,13 +74,11 @@ export function parseErc7677Params(
   const [operation, entryPoint, chainId, context] = params;
   const isText = typeof chainId === 'string' && /^(?:0x[0-9a-fA-F]{1,14}|[0-9]{1,15})$/.test(chainId);
   if (!(isText || typeof chainId === 'number') || Number(chainId) !== paymaster.chainId)
-    throw invalidInput([
-      {
-        field: 'params[2]',
-        expected: `the chain of this paymaster, ${paymaster.chainId}`,
-        value: quote(chainId),
-      },
-    ]);
+    throw invalidInput({
+      field: 'params[2]',
+      expected: `the chain of this paymaster, ${paymaster.chainId}`,
+      value: quote(chainId),
+    });
   const form = { entryPoint, context, contextPath: 'params[3]' };
   return parseEntryPointParams(operation, form, profile, origin);
 }

@@ -34,9 +34,11 @@ const maxWebhookDataDepth = 32;
 /** Reads `params[1]`. Throws INVALID_INPUT with every problem. */
 function parseModeParams(value: unknown, path = 'params[1]'): ModeParams {
   if (!isObject(value))
-    throw invalidInput([
-      { field: path, expected: 'an object such as {"mode": "SPONSORED"}', value: quote(value) },
-    ]);
+    throw invalidInput({
+      field: path,
+      expected: 'an object such as {"mode": "SPONSORED"}',
+      value: quote(value),
+    });
   const problems: Problem[] = [];
   const params: ModeParams = {
     mode: readMode(value['mode'], path, problems),
@@ -84,13 +86,11 @@ export function parseSponsorParams(
 /** For methods that sign in one phase: a caller that asks for two must not get a signature at once. Throws INVALID_INPUT. */
 export function requireOnePhase({ phase }: SponsorRequest, path = 'params[1]'): void {
   if (phase !== undefined)
-    throw invalidInput([
-      {
-        field: `${path}.signingPhase`,
-        expected: 'left out: only pm_getPaymasterData signs in two phases',
-        value: quote(phase),
-      },
-    ]);
+    throw invalidInput({
+      field: `${path}.signingPhase`,
+      expected: 'left out: only pm_getPaymasterData signs in two phases',
+      value: quote(phase),
+    });
 }
 
 /** Runs both parsers, so that a caller hears of every mistake at once. */
@@ -122,7 +122,7 @@ export function parseTokenChoice(
 ): TokenChoice {
   if (isMissing(tokenInfo)) return {};
   if (!isObject(tokenInfo))
-    throw invalidInput([{ field: path, expected: 'an object', value: quote(tokenInfo) }]);
+    throw invalidInput({ field: path, expected: 'an object', value: quote(tokenInfo) });
   const { preferredToken, tokenList } = tokenInfo;
   const problems: Problem[] = [];
   const tokens: unknown = isMissing(tokenList) ? [] : tokenList;
@@ -161,7 +161,7 @@ export function parseFeeToken(members: Readonly<Record<string, unknown>>, path =
       { reason: 'FEE_TOKEN_REQUIRED' },
     );
   if (isAddressText(feeToken)) return toAddressKey(feeToken);
-  throw invalidInput([{ field, expected: 'the address of a token', value: quote(feeToken) }]);
+  throw invalidInput({ field, expected: 'the address of a token', value: quote(feeToken) });
 }
 
 /** Some clients send empty text for values that they do not have. */
@@ -182,7 +182,7 @@ function readAddresses(
 }
 
 export function modeRequired(path = 'params[1]'): DomainError {
-  return invalidInput([{ field: `${path}.mode`, expected: 'one of SPONSORED, ERC20' }]);
+  return invalidInput({ field: `${path}.mode`, expected: 'one of SPONSORED, ERC20' });
 }
 
 function readMode(value: unknown, path: string, problems: Problem[]): Mode | undefined {

@@ -52,9 +52,11 @@ const notAsked = { webhooks: 'Not asked: send callWebhook: true.' } as const;
 
 function readCallWebhook({ callWebhook = false }: Readonly<Record<string, unknown>>): boolean {
   if (typeof callWebhook === 'boolean') return callWebhook;
-  throw invalidInput([
-    { field: 'params[1].callWebhook', expected: 'true or false', value: quote(callWebhook) },
-  ]);
+  throw invalidInput({
+    field: 'params[1].callWebhook',
+    expected: 'true or false',
+    value: quote(callWebhook),
+  });
 }
 
 /** Undefined when no token is named; the explanation then says so. Throws INVALID_INPUT when the value is not an address. */

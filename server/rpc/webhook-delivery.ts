@@ -143,10 +143,9 @@ async function sampleOf(
 }
 
 function parseSample(body: unknown): Sample {
-  if (!isObject(body)) throw invalidInput([{ field: 'body', expected: 'a JSON object', value: quote(body) }]);
+  if (!isObject(body)) throw invalidInput({ field: 'body', expected: 'a JSON object', value: quote(body) });
   const { webhookData = {}, userOp = sampleOperation } = body;
-  if (!isObject(userOp))
-    throw invalidInput([{ field: 'userOp', expected: 'an object', value: quote(userOp) }]);
+  if (!isObject(userOp)) throw invalidInput({ field: 'userOp', expected: 'an object', value: quote(userOp) });
   return { webhookData, userOp };
 }
 

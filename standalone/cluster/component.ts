@@ -56,13 +56,7 @@ export async function startComponent(
 
 async function startOn(
   port: number,
-  {
-    deps,
-    name,
-    pod,
-    container,
-    options,
-  }: {
+  replica: {
     readonly deps: ComponentDeps;
     readonly name: string;
     readonly pod: string;
@@ -70,6 +64,7 @@ async function startOn(
     readonly options: ComponentOptions;
   },
 ): Promise<Component> {
+  const { deps, name, pod, container, options } = replica;
   const origin = `http://127.0.0.1:${port}`;
   const { hostname, port: apiPort } = new URL(deps.plane.url);
   const environment = {

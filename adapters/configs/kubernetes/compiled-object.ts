@@ -1,7 +1,6 @@
 import type { ChainConfig } from '../../../core/config/chain-config.js';
 import type { CompiledPaymasterSpec } from '../../../core/config/compiled.schema.js';
-import { maxConfigBytes, maxContracts, type PaymasterConfig } from '../../../core/config/paymaster-config.js';
-import { invalidInput } from '../../../core/errors.js';
+import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { group, version } from '../../../core/meta/meta.js';
 import type { KubeObject } from '../../kube/objects.js';
 
@@ -38,29 +37,4 @@ export function revisionOf({ metadata, spec }: CompiledObject, config: Compiled 
   const { uid, resourceVersion } = metadata;
   if (config === undefined) return { uid, resourceVersion, hash: '', configGeneration: 0 };
   return { uid, resourceVersion, hash: spec.hash, configGeneration: config.configGeneration };
-}
-
-/** Throws INVALID_INPUT when a config has more contracts than may be served. */
-export function checkContracts({ paymasterId, contracts }: PaymasterConfig): void {
-  if (contracts.length <= maxContracts) return;
-  throw invalidInput([
-    {
-      field: `paymaster ${paymasterId}: contracts`,
-      expected: `at most ${maxContracts}`,
-      value: String(contracts.length),
-    },
-  ]);
-}
-
-/** Throws INVALID_INPUT when the text of a config is too large for an object. */
-export function checkSize(kind: CompiledKind, name: string, text: string): void {
-  const bytes = Buffer.byteLength(text);
-  if (bytes <= maxConfigBytes) return;
-  throw invalidInput([
-    {
-      field: `${kind} ${name}`,
-      expected: `at most ${maxConfigBytes} bytes: register fewer contracts or methods`,
-      value: String(bytes),
-    },
-  ]);
 }

@@ -10,8 +10,6 @@ import { mapErrors } from '../../kube/errors.js';
 import { readList, readObject } from '../../kube/reads.js';
 import {
   chainName,
-  checkContracts,
-  checkSize,
   parse,
   pathOf,
   revisionOf,
@@ -20,6 +18,7 @@ import {
   type CompiledObject,
   type Revision,
 } from './compiled-object.js';
+import { checkContracts, checkSize } from '../bounds.js';
 import { createConfigWatches, type ConfigWatchDeps } from './config-watch.js';
 
 /** On tombstones, so that they are found without reading the others. */
@@ -86,7 +85,7 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
       }
       const configGeneration = Math.max(previous + 1, seen + 1, clock.now());
       const text = JSON.stringify({ ...config, configGeneration });
-      checkSize(kind, name, text);
+      checkSize(`${kind} ${name}`, text);
       const body = {
         apiVersion,
         kind,

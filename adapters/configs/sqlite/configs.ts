@@ -8,12 +8,12 @@ import type {
   PutResult,
   StoredConfig,
 } from '../../../core/config/config-store.js';
-import { maxConfigBytes, maxContracts, type PaymasterConfig } from '../../../core/config/paymaster-config.js';
+import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { buryChain, buryPaymaster } from '../../../core/config/tombstone.js';
-import { invalidInput } from '../../../core/errors.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
 import { callSafely } from '../../sqlite/call-safely.js';
 import { createDelivery } from '../../sqlite/delivery.js';
+import { checkContracts, checkSize } from '../bounds.js';
 import { type ConfigRow, createConfigRows, type Subject } from './config-rows.js';
 import type { Database } from '../../sqlite/database.js';
 
@@ -43,7 +43,7 @@ export function createSqliteConfigStore(deps: { readonly db: Database; readonly 
     keyHashes: readonly string[],
   ): PutResult {
     const { text, hash } = contentOf(config);
-    checkSize(subject, id, text);
+    checkSize(`the compiled config of ${subject} ${id}`, text);
     return db.transaction(() => {
       const stored = rows.get(subject, id);
       if (stored?.hash === hash) return { changed: false, hash, configGeneration: stored.generation };
@@ -106,15 +106,8 @@ export function createSqliteConfigStore(deps: { readonly db: Database; readonly 
     listChains: async () => list<ChainConfig>('chain'),
 
     putPaymaster: async (config) => {
-      const { paymasterId, keys, contracts } = config;
-      if (contracts.length > maxContracts)
-        throw invalidInput([
-          {
-            field: `paymaster ${paymasterId}: contracts`,
-            expected: `at most ${maxContracts}`,
-            value: String(contracts.length),
-          },
-        ]);
+      const { paymasterId, keys } = config;
+      checkContracts(config);
       const keyHashes = keys.map((key) => key.sha256);
       const result = put('paymaster', paymasterId, config, keyHashes);
       if (result.changed)
@@ -228,16 +221,4 @@ function deleteEvent(subject: Subject, row: ConfigRow): ConfigEvent {
 /** The stored text is what a put of the same subject was given, so it needs no second check. */
 function parse<C>(row: ConfigRow): C {
   return { ...(JSON.parse(row.content) as object), configGeneration: row.generation } as C;
-}
-
-function checkSize(subject: Subject, id: string, text: string): void {
-  const bytes = Buffer.byteLength(text);
-  if (bytes > maxConfigBytes)
-    throw invalidInput([
-      {
-        field: `the compiled config of ${subject} ${id}`,
-        expected: `at most ${maxConfigBytes} bytes: register fewer contracts or methods`,
-        value: String(bytes),
-      },
-    ]);
 }

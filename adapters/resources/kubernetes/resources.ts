@@ -180,7 +180,7 @@ function checkNamespace(kind: Kind, { namespace }: ObjectKey): void {
   const expected = isNamespaced
     ? 'given, since the kind is namespaced'
     : 'left out, since the kind is cluster-scoped';
-  throw invalidInput([{ field: 'metadata.namespace', expected }]);
+  throw invalidInput({ field: 'metadata.namespace', expected });
 }
 
 function collectionPath(kind: Kind, namespace: string | undefined): string {

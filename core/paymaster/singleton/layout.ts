@@ -1,7 +1,8 @@
 import { entryPoint06 } from '../../entry-point/v06.js';
 import { entryPoint07 } from '../../entry-point/v07.js';
 import { entryPoint08 } from '../../entry-point/v08.js';
-import type { Layout } from '../layout.js';
+import type { EntryPointVersion } from '../../entry-point/version.js';
+import type { Layout, LayoutId } from '../layout.js';
 import type { PaymasterGas } from '../../entry-point/user-operation.js';
 import { noPaymasterGas } from '../../entry-point/gas.js';
 import { sponsorshipCodec } from './sponsorship.js';
@@ -41,29 +42,22 @@ const token07: TokenFigures = {
 };
 const token08: TokenFigures = { ...token07, chargesFine: false };
 
-export const singleton06: Layout = {
-  id: 'singleton-0.6',
-  entryPointVersion: entryPoint06.version,
-  title: 'Singleton paymaster for EntryPoint 0.6',
-  sponsorship: sponsorshipCodec(entryPoint06.version, noPaymasterGas),
-  readsTail: () => false,
-  token: tokenCodec(entryPoint06.version, token06),
-};
+export const singleton06 = contractOn('singleton-0.6', entryPoint06.version, noPaymasterGas, token06);
+export const singleton07 = contractOn('singleton-0.7', entryPoint07.version, gas07, token07);
+export const singleton08 = contractOn('singleton-0.8', entryPoint08.version, gas07, token08);
 
-export const singleton07: Layout = {
-  id: 'singleton-0.7',
-  entryPointVersion: entryPoint07.version,
-  title: 'Singleton paymaster for EntryPoint 0.7',
-  sponsorship: sponsorshipCodec(entryPoint07.version, gas07),
-  readsTail: () => false,
-  token: tokenCodec(entryPoint07.version, token07),
-};
-
-export const singleton08: Layout = {
-  id: 'singleton-0.8',
-  entryPointVersion: entryPoint08.version,
-  title: 'Singleton paymaster for EntryPoint 0.8',
-  sponsorship: sponsorshipCodec(entryPoint08.version, gas07),
-  readsTail: () => false,
-  token: tokenCodec(entryPoint08.version, token08),
-};
+function contractOn(
+  id: LayoutId,
+  version: EntryPointVersion,
+  gas: PaymasterGas,
+  figures: TokenFigures,
+): Layout {
+  return {
+    id,
+    entryPointVersion: version,
+    title: `Singleton paymaster for EntryPoint ${version}`,
+    sponsorship: sponsorshipCodec(version, gas),
+    readsTail: () => false,
+    token: tokenCodec(version, figures),
+  };
+}

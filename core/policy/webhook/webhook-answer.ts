@@ -1,5 +1,5 @@
 import { quote } from '../../errors.js';
-import { isObject } from '../../schema/json-value.js';
+import { isObject, parseJson } from '../../schema/json-value.js';
 import { cleanReason } from './host-reason.js';
 import type { WebhookOutcome } from './webhook-caller.js';
 
@@ -44,12 +44,4 @@ export function failed(detail: string): WebhookOutcome {
 
 export function blocked(detail: string): WebhookOutcome {
   return { verdict: 'blocked', detail };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -18,9 +18,9 @@ export function formatCursor({ from, to, before }: Position, query: object): str
 export function parseCursor(text: string, query: object): Position {
   const { from, to, before, query: made } = contentOf(text);
   if (!isTime(from) || !isTime(to) || typeof before !== 'string' || !isRecordId(before))
-    throw invalidInput([{ field: 'cursor', expected: 'the cursor of an answer', value: quote(text) }]);
+    throw invalidInput({ field: 'cursor', expected: 'the cursor of an answer', value: quote(text) });
   if (made !== fingerprint(query))
-    throw invalidInput([{ field: 'cursor', expected: 'of the same query: repeat all its other parameters' }]);
+    throw invalidInput({ field: 'cursor', expected: 'of the same query: repeat all its other parameters' });
   return { from, to, before };
 }
 

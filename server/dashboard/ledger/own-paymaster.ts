@@ -11,7 +11,7 @@ export async function ownPaymaster(
   paymasterId: string | undefined,
 ): Promise<PaymasterConfig> {
   if (paymasterId === undefined)
-    throw invalidInput([{ field: 'paymasterId', expected: 'given: the id of one paymaster' }]);
+    throw invalidInput({ field: 'paymasterId', expected: 'given: the id of one paymaster' });
   const config = (await configs.getPaymaster(paymasterId))?.config;
   // The id is made from the tenant, so that of a former tenant of the namespace differs.
   const isOwn = config?.namespace === namespace && paymasterIdOf(tenant, config.objectName) === paymasterId;

@@ -16,17 +16,17 @@ export function rangeOf(
   const last = to ?? now;
   const first = from ?? (Math.max(0, last - defaultDays * dayMs) as EpochMs);
   if (first >= last)
-    throw invalidInput([
-      { field: 'from', expected: `before to (${formatInstant(last)})`, value: formatInstant(first) },
-    ]);
+    throw invalidInput({
+      field: 'from',
+      expected: `before to (${formatInstant(last)})`,
+      value: formatInstant(first),
+    });
   if (last - first > maxDays * dayMs)
-    throw invalidInput([
-      {
-        field: 'to',
-        expected: `at most ${maxDays} days after from (${formatInstant(first)})`,
-        value: formatInstant(last),
-      },
-    ]);
+    throw invalidInput({
+      field: 'to',
+      expected: `at most ${maxDays} days after from (${formatInstant(first)})`,
+      value: formatInstant(last),
+    });
   return widened({ from: first, to: last }, 'minute');
 }
 

@@ -138,7 +138,7 @@ const members = ['from', 'to', 'resources', 'paymasterIds'];
 const time = instant('');
 
 function readBody(body: unknown): Body {
-  if (!isObject(body)) throw invalidInput([{ field: 'body', expected: 'a JSON object', value: quote(body) }]);
+  if (!isObject(body)) throw invalidInput({ field: 'body', expected: 'a JSON object', value: quote(body) });
   const problems: Problem[] = [];
   const read = <T>(
     field: string,

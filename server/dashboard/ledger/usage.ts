@@ -122,9 +122,11 @@ export const usageEndpoint = endpoint({
     const ledger = requireLedger(tools, principal);
     const { step = 'day', groupBy, paymasterId } = given;
     if (groupBy === 'sender' && step === 'hour')
-      throw invalidInput([
-        { field: 'step', expected: '"day" or "month" with groupBy=sender', value: '"hour"' },
-      ]);
+      throw invalidInput({
+        field: 'step',
+        expected: '"day" or "month" with groupBy=sender',
+        value: '"hour"',
+      });
     const asked = rangeOf(given, tools.clock.now(), {
       defaultDays: 30,
       maxDays: step === 'hour' ? 100 : 4000,

@@ -32,12 +32,8 @@ export type OpStackPrices = {
 };
 
 /** The price of one byte, in 10^-6 wei: a byte is 16 gas of calldata, or one of a blob. */
-export function opStackPrice({
-  l1BaseFee,
-  blobBaseFee,
-  baseFeeScalar,
-  blobBaseFeeScalar,
-}: OpStackPrices): bigint {
+export function opStackPrice(prices: OpStackPrices): bigint {
+  const { l1BaseFee, blobBaseFee, baseFeeScalar, blobBaseFeeScalar } = prices;
   return 16n * baseFeeScalar * l1BaseFee + blobBaseFeeScalar * blobBaseFee;
 }
 
