@@ -68,7 +68,7 @@ export function proposedTexts(resources: string | readonly unknown[]): ProposedT
 
 function requireSize(texts: readonly string[]): readonly string[] {
   if (texts.reduce((sum, { length }) => sum + length, 0) <= longestText) return texts;
-  throw invalidInput([{ field: 'resources', expected: `at most ${longestText} characters long` }]);
+  throw invalidInput({ field: 'resources', expected: `at most ${longestText} characters long` });
 }
 
 function parse({ form, texts }: ProposedTexts): readonly ManifestObject[] {
@@ -82,14 +82,14 @@ function parse({ form, texts }: ProposedTexts): readonly ManifestObject[] {
   const seen = new Set<string>();
   for (const { kind, key } of objects) {
     const id = `${kind} ${formatKey(key)}`;
-    if (seen.has(id)) throw invalidInput([{ field: 'resources', expected: 'each object once', value: id }]);
+    if (seen.has(id)) throw invalidInput({ field: 'resources', expected: 'each object once', value: id });
     seen.add(id);
   }
   return objects;
 }
 
 function tooMany(): DomainError {
-  return invalidInput([{ field: 'resources', expected: `at most ${mostObjects} objects` }]);
+  return invalidInput({ field: 'resources', expected: `at most ${mostObjects} objects` });
 }
 
 function problemsOfPlace({ kind, key }: ManifestObject, namespace: string): readonly Problem[] {

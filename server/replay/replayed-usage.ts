@@ -1,11 +1,14 @@
-import type { LimitShare, PeekResult, Reservation, ReservationKey } from '../../core/usage/usage-store.js';
-import type {
-  FollowerStep,
-  ReserveRequest,
-  ReserveResult,
-  UsageStore,
+import {
+  commitMs,
+  type LimitShare,
+  type PeekResult,
+  type Reservation,
+  type ReservationKey,
+  type FollowerStep,
+  type ReserveRequest,
+  type ReserveResult,
+  type UsageStore,
 } from '../../core/usage/usage-store.js';
-import { commitMs } from '../../core/usage/usage-store.js';
 import type { RefusalReason } from '../../core/refusal.js';
 import { ChainLedger } from '../../core/usage/ledger.js';
 import { operationOf } from '../../core/usage/reservations.js';

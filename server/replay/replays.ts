@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
+import type { Ambient } from '../../core/ambient.js';
 import { pause } from '../../adapters/pause.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import type { Ledger } from '../../core/ledger/ledger.js';
 import { heldMs, type RegisteredReplay, type ReplayRegister } from '../../core/ledger/replay-register.js';
 import type { Range } from '../../core/ledger/steps.js';
-import type { Logger } from '../../core/log.js';
-import type { Clock } from '../../core/units/time.js';
 import type { ProposalReading } from './proposal.js';
 import type { ReplayConfig } from './replayer.js';
 import { runReplay } from './run-replay.js';
@@ -54,17 +53,13 @@ type Job = {
   ended: Promise<void>;
 };
 
-export function createReplays({
-  ledger,
-  register,
-  clock,
-  log,
-}: {
-  readonly ledger: Pick<Ledger, 'decisions' | 'inputs' | 'usage'>;
-  readonly register: ReplayRegister;
-  readonly clock: Clock;
-  readonly log: Logger;
-}): Replays {
+export function createReplays(
+  deps: Pick<Ambient, 'clock' | 'log'> & {
+    readonly ledger: Pick<Ledger, 'decisions' | 'inputs' | 'usage'>;
+    readonly register: ReplayRegister;
+  },
+): Replays {
+  const { ledger, register, clock, log } = deps;
   /** Organisations whose replay runs in this process, or is being started. */
   const busy = new Set<string>();
   const jobs = new Map<string, Job>();

@@ -187,6 +187,6 @@ function readText(field: string, path: string): string {
   try {
     return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
   } catch {
-    throw invalidInput([{ field, expected: 'a file that can be read', value: JSON.stringify(path) }]);
+    throw invalidInput({ field, expected: 'a file that can be read', value: JSON.stringify(path) });
   }
 }

@@ -111,9 +111,7 @@ const noPart = '23514';
 function requireTimes(entries: readonly LedgerEntry[]): void {
   for (const at of entries.flatMap(timesOf))
     if (!isStorable(at))
-      throw invalidInput([
-        { field: 'record.at', expected: 'a time before the year 9999', value: String(at) },
-      ]);
+      throw invalidInput({ field: 'record.at', expected: 'a time before the year 9999', value: String(at) });
 }
 
 /** Times whose days need parts of the tables. */

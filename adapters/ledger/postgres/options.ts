@@ -39,7 +39,7 @@ const defaultPort = 5432;
 export function parsePostgresUrl(field: string, text: string): PostgresAddress {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !['postgresql:', 'postgres:'].includes(url.protocol) || url.hash !== '')
-    throw invalidInput([{ field, expected: form }]);
+    throw invalidInput({ field, expected: form });
   const problems: Problem[] = [];
   const part = (name: string, encoded: string): string => {
     const value = decoded(encoded);

@@ -3,6 +3,7 @@ import type {
   DecisionInputs,
   FundsSample,
   Gap,
+  LedgerRecord,
   MinedFacts,
   Reversal,
   Settlement,
@@ -13,15 +14,20 @@ import type { LedgerEntry } from '../../../core/ledger/ledger.js';
 import type { EpochMs, EpochSeconds } from '../../../core/units/time.js';
 import type { Row } from './connection.js';
 
-/** Columns of a table with their types, in the order in which rows are inserted. */
-export const decisionColumns = {
+/** Columns that rows of every kind of record have. */
+const commonColumns = {
   day: 'date',
   id: 'uuid',
-  reservation: 'uuid',
   at: 'timestamptz',
   organisation: 'text',
   paymaster_id: 'text',
   chain_id: 'bigint',
+} as const;
+
+/** Columns of a table with their types, in the order in which rows are inserted. */
+export const decisionColumns = {
+  ...commonColumns,
+  reservation: 'uuid',
   entry_point: 'text',
   contract: 'text',
   funding_address: 'text',
@@ -44,14 +50,9 @@ export const decisionColumns = {
 } as const;
 
 export const settlementColumns = {
-  day: 'date',
-  id: 'uuid',
+  ...commonColumns,
   kind: 'text',
   reservation: 'uuid',
-  at: 'timestamptz',
-  organisation: 'text',
-  paymaster_id: 'text',
-  chain_id: 'bigint',
   outcome: 'text',
   digest: 'text',
   user_op_hash: 'text',
@@ -68,23 +69,13 @@ export const settlementColumns = {
 } as const;
 
 export const inputsColumns = {
-  day: 'date',
-  id: 'uuid',
-  at: 'timestamptz',
-  organisation: 'text',
-  paymaster_id: 'text',
-  chain_id: 'bigint',
+  ...commonColumns,
   sequence: 'bigint',
   body: 'text',
 } as const;
 
 export const gapColumns = {
-  day: 'date',
-  id: 'uuid',
-  at: 'timestamptz',
-  organisation: 'text',
-  paymaster_id: 'text',
-  chain_id: 'bigint',
+  ...commonColumns,
   cause: 'text',
   reason: 'text',
   count: 'bigint',
@@ -93,15 +84,31 @@ export const gapColumns = {
 type Values<C> = { readonly [Name in keyof C]: unknown };
 type EntryOf<R> = LedgerEntry & { readonly record: R };
 
-export function decisionRow({ record, reservation }: EntryOf<Decision>): Values<typeof decisionColumns> {
+function commonRow(record: Exclude<LedgerRecord, FundsSample>): Values<typeof commonColumns> {
   return {
     day: dayOf(record),
     id: record.id,
-    reservation,
     at: timestamp(record.at),
     organisation: record.organisation,
     paymaster_id: record.paymasterId,
     chain_id: record.chainId,
+  };
+}
+
+function commonOf(row: Row): Pick<Decision, 'id' | 'at' | 'organisation' | 'paymasterId' | 'chainId'> {
+  return {
+    id: String(row['id']),
+    at: epochMs(row['at']),
+    organisation: String(row['organisation']),
+    paymasterId: String(row['paymaster_id']),
+    chainId: Number(row['chain_id']),
+  };
+}
+
+export function decisionRow({ record, reservation }: EntryOf<Decision>): Values<typeof decisionColumns> {
+  return {
+    ...commonRow(record),
+    reservation,
     entry_point: record.entryPoint,
     contract: record.contract,
     funding_address: record.fundingAddress,
@@ -127,11 +134,7 @@ export function decisionRow({ record, reservation }: EntryOf<Decision>): Values<
 export function decisionOf(row: Row): Decision {
   const record = {
     kind: 'decision',
-    id: row['id'],
-    at: epochMs(row['at']),
-    organisation: row['organisation'],
-    paymasterId: row['paymaster_id'],
-    chainId: Number(row['chain_id']),
+    ...commonOf(row),
     entryPoint: row['entry_point'],
     contract: row['contract'] ?? undefined,
     fundingAddress: row['funding_address'] ?? undefined,
@@ -162,14 +165,9 @@ export function settlementRow({
 }: EntryOf<Settlement | Reversal>): Values<typeof settlementColumns> {
   const mined = record.kind === 'settlement' ? record.mined : undefined;
   return {
-    day: dayOf(record),
-    id: record.id,
+    ...commonRow(record),
     kind: record.kind,
     reservation,
-    at: timestamp(record.at),
-    organisation: record.organisation,
-    paymaster_id: record.paymasterId,
-    chain_id: record.chainId,
     outcome: record.kind === 'settlement' ? record.outcome : undefined,
     digest: mined?.digest,
     user_op_hash: mined?.userOpHash,
@@ -187,18 +185,11 @@ export function settlementRow({
 }
 
 export function settlementOf(row: Row): Settlement | Reversal {
-  const common = {
-    id: row['id'],
-    at: epochMs(row['at']),
-    organisation: row['organisation'],
-    paymasterId: row['paymaster_id'],
-    chainId: Number(row['chain_id']),
-  };
   // The columns hold what `settlementRow` has written.
-  if (row['kind'] === 'reversal') return { kind: 'reversal', ...common } as unknown as Reversal;
+  if (row['kind'] === 'reversal') return { kind: 'reversal', ...commonOf(row) } as unknown as Reversal;
   return {
     kind: 'settlement',
-    ...common,
+    ...commonOf(row),
     outcome: row['outcome'],
     mined: minedOf(row),
   } as unknown as Settlement;
@@ -231,12 +222,7 @@ export function minedOf(row: Row): MinedFacts | undefined {
 
 export function inputsRow(record: DecisionInputs): Values<typeof inputsColumns> {
   return {
-    day: dayOf(record),
-    id: record.id,
-    at: timestamp(record.at),
-    organisation: record.organisation,
-    paymaster_id: record.paymasterId,
-    chain_id: record.chainId,
+    ...commonRow(record),
     sequence: record.sequence,
     body: record.body,
   };
@@ -245,11 +231,7 @@ export function inputsRow(record: DecisionInputs): Values<typeof inputsColumns> 
 export function inputsOf(row: Row): DecisionInputs {
   return {
     kind: 'inputs',
-    id: String(row['id']),
-    at: epochMs(row['at']),
-    organisation: String(row['organisation']),
-    paymasterId: String(row['paymaster_id']),
-    chainId: Number(row['chain_id']),
+    ...commonOf(row),
     sequence: Number(row['sequence']),
     body: String(row['body']),
   };
@@ -257,12 +239,7 @@ export function inputsOf(row: Row): DecisionInputs {
 
 export function gapRow(record: Gap): Values<typeof gapColumns> {
   return {
-    day: dayOf(record),
-    id: record.id,
-    at: timestamp(record.at),
-    organisation: record.organisation,
-    paymaster_id: record.paymasterId,
-    chain_id: record.chainId,
+    ...commonRow(record),
     cause: record.cause,
     reason: record.reason,
     count: record.count,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Ambient } from '../../../core/ambient.js';
 import { DomainError } from '../../../core/errors.js';
 import type { Logger } from '../../../core/log.js';
 import { noMetrics, type Metrics } from '../../../core/metrics.js';
@@ -21,9 +22,7 @@ import { AskedRequests } from './asked-requests.js';
 import { ledgerOf, type FundingMessage, type Usage, type UsageTables } from './usage-tables.js';
 import { UsageUpkeep } from './usage-upkeep.js';
 
-export type LedgerUsageDeps = {
-  readonly clock: Clock;
-  readonly log: Logger;
+export type LedgerUsageDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly metrics?: Metrics;
   /** Written together with the tables. */
   readonly outbox: LedgerOutbox;

@@ -1,7 +1,6 @@
-import type { Logger } from '../../../core/log.js';
+import type { Ambient } from '../../../core/ambient.js';
 import { noMetrics, type Metrics } from '../../../core/metrics.js';
 import { createMemoryEpochMirror, type EpochMirror } from '../../../core/usage/epoch.js';
-import type { Clock } from '../../../core/units/time.js';
 import { UsageEpochs } from '../usage-epochs.js';
 import { openDatabase, type Database } from '../../sqlite/database.js';
 import { convertJournal } from './journal-conversion/convert-journal.js';
@@ -13,7 +12,7 @@ import { guardEpochs, type SqliteUsageStore } from './usage-epoch-guard.js';
 import { takenStepsSchema } from './taken-steps.js';
 import { createUsageTables, usageSchema } from './usage-tables.js';
 
-export type SqliteUsageOptions = {
+export type SqliteUsageOptions = Pick<Ambient, 'clock' | 'log'> & {
   readonly path: string;
   /**
    * `process`: an accepted write survives kill -9 of the process. `power`: it also survives loss of power, at the cost
@@ -23,8 +22,6 @@ export type SqliteUsageOptions = {
   /** Where the epoch's copy is kept. Default: in this process, which does not notice a loss across its own restart. */
   readonly epochMirror?: EpochMirror;
   readonly ledger?: OutboxOptions;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly metrics?: Metrics;
 };
 
