@@ -201,7 +201,11 @@ export function createReplays(
       if (job?.status.id === id) {
         job.cancel.abort();
         await job.ended;
-      } else await register.cancel(organisation, id);
+      } else {
+        // A register may not even be able to look for what is not an id.
+        if ((await registered(organisation, id)) === undefined) return undefined;
+        await register.cancel(organisation, id);
+      }
       for (;;) {
         const found = await registered(organisation, id);
         if (found?.state !== 'running') return found && statusOf(found);

@@ -116,6 +116,7 @@ test('replicas see and cancel the replay of another one, and free its place when
     expect(await here.find('acme', first)).toMatchObject({ state: 'running' });
     expect(await here.find('other', first)).toBeUndefined();
     expect(await here.cancel('other', first)).toBeUndefined();
+    for (const id of ['no id', '\0', '']) expect(await here.cancel('acme', id)).toBeUndefined();
     expect(await here.cancel('acme', first)).toMatchObject({ id: first, state: 'cancelled' });
 
     const second = await startIn(child);
