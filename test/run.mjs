@@ -40,7 +40,6 @@ async function runGroup(name, options) {
   const run = spawn(
     process.execPath,
     [
-      '--experimental-vm-modules',
       '--no-warnings',
       '--enable-source-maps',
       join(root, 'node_modules/jest/bin/jest.js'),

@@ -5,10 +5,16 @@ export default class ProcessEnvironment {
   global = globalThis;
   // Jest's runtime demands one.
   moduleMocker = new ModuleMocker(globalThis);
+  #exit = process.exit;
+  #console = console;
 
   async setup() {}
 
-  async teardown() {}
+  async teardown() {
+    // For the time of a file Jest puts its own in their place.
+    process.exit = this.#exit;
+    globalThis.console = this.#console;
+  }
 
   getVmContext() {
     return null;
