@@ -1,8 +1,8 @@
 // Runs the compiled tests with jest and ends with the totals alone on a line. Test files run beside each other, those that start
 // processes and open ports (`*.component.test.ts`) too: each takes ports and directories of its own.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -12,9 +12,6 @@ const fast = process.argv.includes('--fast');
 const only = process.argv.find((argument) => argument.startsWith('--only='))?.slice('--only='.length);
 const totals = { passed: 0, failed: 0, skipped: 0 };
 const cores = availableParallelism();
-/** What test files of this run share. */
-const shared = mkdtempSync(join(tmpdir(), 'paymaster-test-'));
-process.once('exit', () => rmSync(shared, { recursive: true, force: true }));
 
 rmSync(join(root, 'test-results'), { recursive: true, force: true });
 mkdirSync(join(root, 'test-results'));
@@ -48,11 +45,7 @@ async function runGroup(name, options) {
       ...options,
     ],
     // The JSON that jest prints is in the file; stdout would repeat it.
-    {
-      cwd: root,
-      stdio: ['ignore', 'ignore', 'inherit'],
-      env: { ...process.env, FORCE_COLOR: '0', PAYMASTER_TEST_RUN: shared },
-    },
+    { cwd: root, stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, FORCE_COLOR: '0' } },
   );
   const ended = await new Promise((resolve, reject) => {
     run.once('error', reject);

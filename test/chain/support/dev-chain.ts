@@ -1,5 +1,3 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Wallet } from 'ethers';
 import { createChains } from '../../../adapters/chain/chains.js';
 import type { Chain } from '../../../core/chain/chain.js';
@@ -10,13 +8,8 @@ import { parseAddress, type Address } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import { systemClock } from '../../../core/units/time.js';
 import { startAnvil } from '../../../standalone/dev-chain/anvil.js';
-import { devChainId } from '../../../standalone/dev-chain.js';
 import { devAccounts } from '../../../standalone/dev-chain/dev-accounts.js';
-import {
-  deployDevChain,
-  describeDevChain,
-  type DevDeployments,
-} from '../../../standalone/dev-chain/deployments.js';
+import { deployDevChain, type DevDeployments } from '../../../standalone/dev-chain/deployments.js';
 import type { DevProfile } from '../../../standalone/dev-chain/paymaster-contracts.js';
 import { createTransactor, type Transactor } from '../../../standalone/dev-chain/transactor.js';
 
@@ -63,8 +56,12 @@ export async function startDevChain(): Promise<DevChain> {
     timeoutMs: 20_000,
   });
   try {
-    const chain = chains.get({ chainId: devChainId, rpc: { urls: [anvil.url] } });
-    const deployments = await deployOnceARun(chain, anvil.url, parseAddress(sponsorSigner.address));
+    const deployments = await deployDevChain({
+      rpcUrl: anvil.url,
+      signerAddress: parseAddress(sponsorSigner.address),
+      log: silentLogger,
+    });
+    const chain = chains.get({ chainId: deployments.chainId, rpc: { urls: [anvil.url] } });
     return {
       url: anvil.url,
       chainId: deployments.chainId,
@@ -88,26 +85,6 @@ export async function startDevChain(): Promise<DevChain> {
     await anvil.stop();
     throw error;
   }
-}
-
-/**
- * Every dev chain is the same after the deployment, so in a run of `make test` the first ones write their state to the run's
- * directory, and the others load it.
- */
-async function deployOnceARun(chain: Chain, rpcUrl: string, signerAddress: Address): Promise<DevDeployments> {
-  const directory = process.env['PAYMASTER_TEST_RUN'];
-  const file = directory === undefined ? undefined : join(directory, 'dev-chain');
-  if (file !== undefined && existsSync(file)) {
-    await chain.request('anvil_loadState', [readFileSync(file, 'utf8')]);
-    return describeDevChain(devChainId, signerAddress, devAccounts.deployer.address);
-  }
-  const deployments = await deployDevChain({ rpcUrl, signerAddress, log: silentLogger });
-  if (file !== undefined) {
-    // Whole from the start, for workers that read it meanwhile.
-    writeFileSync(`${file}.${process.pid}`, String(await chain.request('anvil_dumpState', [])));
-    renameSync(`${file}.${process.pid}`, file);
-  }
-  return deployments;
 }
 
 function profileOf({ profiles }: DevDeployments, version: string): DevProfile {
