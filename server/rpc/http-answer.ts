@@ -7,7 +7,6 @@ export type HttpAnswer = {
   readonly status: number;
   /** JSON text. */
   readonly body: string;
-  readonly requestId: string;
   readonly refusal?: RefusalReason | undefined;
   /** True when data was signed for a paymaster that sponsors calls to any contract. */
   readonly isOpen?: boolean | undefined;
@@ -25,7 +24,7 @@ const corsHeaders = [
 ] as const;
 
 /** Writes headers as one flat list, so that node skips its per-header bookkeeping. */
-export function writeAnswer(response: ServerResponse, answer: HttpAnswer): void {
+export function writeAnswer(response: ServerResponse, answer: HttpAnswer, requestId: string): void {
   if (response.destroyed || response.headersSent) return;
   const size = Buffer.byteLength(answer.body);
   const headers: (string | number)[] = [
@@ -34,7 +33,7 @@ export function writeAnswer(response: ServerResponse, answer: HttpAnswer): void 
     'Content-Length',
     size,
     'X-Request-Id',
-    answer.requestId,
+    requestId,
     ...corsHeaders,
   ];
   if (answer.refusal !== undefined) headers.push('X-Sponsorship-Reason', answer.refusal);

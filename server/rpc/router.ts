@@ -5,7 +5,7 @@ import { DomainError, isDomainError } from '../../core/errors.js';
 import { hashCredential } from '../../core/config/api-key.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
-import type { BodyAdmission } from '../http/body-admission.js';
+import type { AdmittedBody, BodyAdmission } from '../http/body-admission.js';
 import { readBody, type UnreadBody } from './body.js';
 import type { CallAnswer, CallRunner } from './call-runner.js';
 import { invalidRequest, maxBatchCalls, parseCall, type RpcCall } from './envelope.js';
@@ -32,6 +32,7 @@ export type RequestBodies = { readonly ofKeys: BodyAdmission; readonly ofStrange
 export type RpcRouter = (request: IncomingMessage, response: ServerResponse) => void;
 
 export function createRpcRouter(deps: RpcRouterDeps): RpcRouter {
+  const hashes = createKeyHashes();
   return (request, response) => {
     if (request.method === 'OPTIONS')
       return writePreflight(response, single(request.headers['access-control-request-headers']));
@@ -44,9 +45,9 @@ export function createRpcRouter(deps: RpcRouterDeps): RpcRouter {
         invalidRequest('The HTTP method must be POST.'),
         requestId,
       );
-      return writeAnswer(response, { status: 405, body, requestId });
+      return writeAnswer(response, { status: 405, body }, requestId);
     }
-    const identified = identify(deps, request);
+    const identified = identify(deps, hashes, request);
     if (identified instanceof Promise) void identified.then(serve);
     else serve(identified);
 
@@ -56,18 +57,20 @@ export function createRpcRouter(deps: RpcRouterDeps): RpcRouter {
       const client = clientAddress(request, deps.trustedProxies);
       const admitted = admit(isDomainError(caller) ? client : caller.paymasterId, client);
       readBody(request, admitted, limits, (body) => {
-        if (body === undefined) return admitted.release();
-        // Failures inside become answers. Anything that still throws is a bug, which must not leave a client waiting.
-        answer(deps, { request, requestId, callerRequestId, caller }, body)
-          .then(
-            (answered) => writeAnswer(response, answered),
-            (error: unknown) => {
-              const failed = deps.calls.fail({ id: 'null' }, error, requestId);
-              writeAnswer(response, { ...failed, requestId });
-            },
-          )
-          .finally(() => admitted.release());
+        if (body === undefined) admitted.release();
+        else void respond({ request, requestId, callerRequestId, caller }, body, admitted);
       });
+    }
+
+    async function respond(asked: Asked, body: string | UnreadBody, admitted: AdmittedBody): Promise<void> {
+      try {
+        writeAnswer(response, await answer(deps, asked, body), requestId);
+      } catch (error) {
+        // Failures inside become answers. Anything that still throws is a bug, which must not leave a client waiting.
+        writeAnswer(response, deps.calls.fail({ id: 'null' }, error, requestId), requestId);
+      } finally {
+        admitted.release();
+      }
     }
   };
 }
@@ -81,12 +84,14 @@ type Asked = {
   readonly caller: Caller;
 };
 
-async function answer(deps: RpcRouterDeps, asked: Asked, body: string | UnreadBody): Promise<HttpAnswer> {
+type Answering = HttpAnswer | Promise<HttpAnswer>;
+
+function answer(deps: RpcRouterDeps, asked: Asked, body: string | UnreadBody): Answering {
   const { calls } = deps;
   const { requestId, caller } = asked;
   if (typeof body !== 'string') {
     const error = isDomainError(caller) ? caller : body.error;
-    return { ...calls.fail({ id: 'null' }, error, requestId), requestId, close: body.close };
+    return { ...calls.fail({ id: 'null' }, error, requestId), close: body.close };
   }
   let parsed: unknown;
   try {
@@ -94,10 +99,9 @@ async function answer(deps: RpcRouterDeps, asked: Asked, body: string | UnreadBo
   } catch {
     // The parser's message quotes the body, which may contain secrets.
     const error = new DomainError('RPC_PARSE_ERROR', 'Parse error: the body is not JSON.');
-    return { ...calls.fail({ id: 'null' }, error, requestId), requestId };
+    return calls.fail({ id: 'null' }, error, requestId);
   }
-  if (Array.isArray(parsed)) return answerBatch(deps, asked, parsed);
-  return { ...(await answerCall(deps, asked, parsed)), requestId };
+  return Array.isArray(parsed) ? answerBatch(deps, asked, parsed) : answerCall(deps, asked, parsed);
 }
 
 /** Always HTTP 200: each answer in the batch has its own outcome. */
@@ -106,20 +110,19 @@ async function answerBatch(
   asked: Asked,
   batch: readonly unknown[],
 ): Promise<HttpAnswer> {
-  const { requestId } = asked;
   if (batch.length === 0 || batch.length > maxBatchCalls) {
     const error = invalidRequest(`A batch must hold 1 to ${maxBatchCalls} calls, got ${batch.length}.`);
-    return { ...deps.calls.fail({ id: 'null' }, error, requestId), requestId };
+    return deps.calls.fail({ id: 'null' }, error, asked.requestId);
   }
   const answers = await Promise.all(batch.map((call) => answerCall(deps, asked, call)));
-  return { status: 200, body: `[${answers.map(({ body }) => body).join(',')}]`, requestId };
+  return { status: 200, body: `[${answers.map(({ body }) => body).join(',')}]` };
 }
 
-async function answerCall(
+function answerCall(
   deps: RpcRouterDeps,
   { request, requestId, callerRequestId, caller }: Asked,
   value: unknown,
-): Promise<CallAnswer> {
+): CallAnswer | Promise<CallAnswer> {
   const call = parseCall(value);
   if ('error' in call) return deps.calls.reject(call, requestId);
   if (isDomainError(caller)) return deps.calls.fail(call satisfies RpcCall, caller, requestId);
@@ -142,7 +145,11 @@ async function answerCall(
  * The paymaster of the key in the address or in the header `apiKey`, found before the body is read. A promise only if
  * the store has to be asked. Errors such as KEY_UNKNOWN and CHAIN_MISMATCH are returned, since each call answers them.
  */
-function identify(deps: RpcRouterDeps, request: IncomingMessage): Caller | Promise<Caller> {
+function identify(
+  deps: RpcRouterDeps,
+  hashes: KeyHashes,
+  request: IncomingMessage,
+): Caller | Promise<Caller> {
   const path = parseRpcPath(request.url ?? '');
   if (path === undefined)
     return invalidRequest('The address must be /api/v1/{chainId}/{apiKey}, with a decimal chainId.');
@@ -151,9 +158,12 @@ function identify(deps: RpcRouterDeps, request: IncomingMessage): Caller | Promi
     return new DomainError('KEY_UNKNOWN', 'An API key is required: in the address or in the header apiKey.', {
       reason: 'KEY_REQUIRED',
     });
-  const sha256 = hashCredential(apiKey);
+  const sha256 = hashes.of(apiKey);
   const paymaster = deps.view.find(sha256);
-  if (paymaster !== undefined) return checkChain(paymaster, path.chainId);
+  if (paymaster !== undefined) {
+    hashes.keep(apiKey, sha256);
+    return checkChain(paymaster, path.chainId);
+  }
   return deps.view.load(sha256, clientAddress(request, deps.trustedProxies)).then(
     (loaded) =>
       loaded === undefined
@@ -164,6 +174,24 @@ function identify(deps: RpcRouterDeps, request: IncomingMessage): Caller | Promi
         ? error
         : new DomainError('INTERNAL', 'The API key could not be looked up.', { cause: error }),
   );
+}
+
+/** Hashes of keys that were found, so that a key which is used again and again is hashed once. */
+type KeyHashes = { of(apiKey: string): string; keep(apiKey: string, sha256: string): void };
+
+/** Some 200 bytes each. */
+const mostHashes = 10_000;
+
+function createKeyHashes(): KeyHashes {
+  const known = new Map<string, string>();
+  return {
+    of: (apiKey) => known.get(apiKey) ?? hashCredential(apiKey),
+    keep: (apiKey, sha256) => {
+      if (known.has(apiKey)) return;
+      if (known.size >= mostHashes) known.clear();
+      known.set(apiKey, sha256);
+    },
+  };
 }
 
 function checkChain(paymaster: ServedPaymaster, chainId: number): Caller {

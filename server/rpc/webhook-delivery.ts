@@ -48,7 +48,7 @@ export function createWebhookDelivery(
     deliver(deps, request, policyId, requestId)
       .catch((error: unknown) => failure(deps, error, requestId))
       .then(({ status, body }) => {
-        writeAnswer(response, { status, body: JSON.stringify(body), requestId, close: status === 413 });
+        writeAnswer(response, { status, body: JSON.stringify(body), close: status === 413 }, requestId);
       })
       .catch((error: unknown) => deps.log.error('answer of a test delivery not written', { error }));
     return true;
