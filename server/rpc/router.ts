@@ -114,7 +114,7 @@ async function answerBatch(
     const error = invalidRequest(`A batch must hold 1 to ${maxBatchCalls} calls, got ${batch.length}.`);
     return deps.calls.fail({ id: 'null' }, error, asked.requestId);
   }
-  const answers = await Promise.all(batch.map((call) => answerCall(deps, asked, call)));
+  const answers = await Promise.all(batch.map(async (call) => answerCall(deps, asked, call)));
   return { status: 200, body: `[${answers.map(({ body }) => body).join(',')}]` };
 }
 
