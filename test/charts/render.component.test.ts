@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { createControllerInstruments } from '../../operator/runtime/controller-metrics.js';
 import { createPumpMeter } from '../../server/ledger/pump-meter.js';
 import { createInstruments } from '../../server/ops/instruments.js';
 import { parsePrivateHosts } from '../../core/policy/webhook/private-hosts.js';
@@ -232,6 +233,7 @@ describe('rendering the charts', () => {
     const metrics = createMetrics({ process: false });
     createInstruments(metrics);
     createPumpMeter(metrics);
+    createControllerInstruments(metrics);
     const { body } = await metrics.render();
     const declared = new Set([...body.matchAll(/^# TYPE (\S+) /gm)].map((match) => match[1]));
     const elsewhere = readMetricNames('operator', 'adapters');
