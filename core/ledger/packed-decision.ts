@@ -17,6 +17,7 @@ export type DecisionContext = Pick<
   | 'method'
   | 'verdict'
   | 'policies'
+  | 'calls'
 >;
 
 /**
@@ -35,7 +36,7 @@ export function wholeText({ context, text }: { readonly context?: string; readon
 
 export function packContext(context: DecisionContext): string {
   const { organisation, paymasterId, chainId, entryPoint, contract, fundingAddress } = context;
-  const { mode, method, verdict, policies } = context;
+  const { mode, method, verdict, policies, calls } = context;
   const effects = policies.flatMap(({ policyId, effect }) => [policyId, effect]);
   // JSON answers a text in one piece. Parts that were joined are joined again with every text that they are in.
   return JSON.stringify([
@@ -49,7 +50,18 @@ export function packContext(context: DecisionContext): string {
     method,
     verdict,
     effects,
+    isListed(calls)
+      ? calls.flatMap(({ target, selector, contractId, name }) => [target, selector, contractId, name])
+      : null,
   ]);
+}
+
+/**
+ * A single call of a method that the config lists is part of the context: there are few of them. Callers choose all
+ * other calls.
+ */
+export function isListed(calls: readonly DecidedCall[]): boolean {
+  return calls.length === 1 && calls[0]?.name !== undefined;
 }
 
 /** What is not in the context. Addresses, hex, and ids of ours need no escape. */
@@ -57,7 +69,7 @@ export function packOwn(decision: Decision): string {
   const { id, requestId, callerRequestId, sender, nonce, calls, maxCostWei, validUntil } = decision;
   return (
     `["${id}",${quoted(requestId)},${text(callerRequestId)},"${sender}","${nonce}"` +
-    `,${plain(decision.userOpHash)},${plain(decision.digest)},[${packCalls(calls)}]` +
+    `,${plain(decision.userOpHash)},${plain(decision.digest)},${isListed(calls) ? 'null' : `[${packCalls(calls)}]`}` +
     `,${text(decision.reason)},${text(decision.detail)},${plain(maxCostWei)},${validUntil ?? 'null'},${plain(decision.token)}]`
   );
 }

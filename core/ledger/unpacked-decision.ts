@@ -30,6 +30,7 @@ export function unpackContext(packed: readonly unknown[]): DecisionContext {
     method,
     verdict,
     effects,
+    calls,
   ] = packed as PackedContext;
   return {
     organisation,
@@ -42,6 +43,7 @@ export function unpackContext(packed: readonly unknown[]): DecisionContext {
     method,
     verdict,
     policies: unpackPolicies(effects),
+    calls: unpackCalls(calls ?? []),
   };
 }
 
@@ -82,7 +84,7 @@ export function unpackOwn(context: DecisionContext, packed: readonly unknown[]):
     nonce: BigInt(nonce),
     userOpHash: userOpHash ?? undefined,
     digest: digest ?? undefined,
-    calls: unpackCalls(calls),
+    calls: calls === null ? context.calls : unpackCalls(calls),
     verdict: context.verdict,
     reason: reason ?? undefined,
     detail: detail ?? undefined,
@@ -93,6 +95,7 @@ export function unpackOwn(context: DecisionContext, packed: readonly unknown[]):
   };
 }
 
+type PackedCall = string | null;
 type PackedContext = readonly [
   organisation: string,
   paymasterId: string,
@@ -104,9 +107,9 @@ type PackedContext = readonly [
   method: string,
   verdict: Decision['verdict'],
   policies: readonly string[],
+  calls?: readonly PackedCall[] | null,
 ];
 
-type PackedCall = string | null;
 type PackedOwn = readonly [
   id: string,
   requestId: string,
@@ -115,7 +118,7 @@ type PackedOwn = readonly [
   nonce: string,
   userOpHash: Hex | null,
   digest: Hex | null,
-  calls: readonly PackedCall[],
+  calls: readonly PackedCall[] | null,
   reason: string | null,
   detail: string | null,
   maxCostWei: string | null,

@@ -1,5 +1,5 @@
-import { packContext, type DecisionContext } from '../../core/ledger/packed-decision.js';
-import type { DecidedPolicy } from '../../core/ledger/record.js';
+import { isListed, packContext, type DecisionContext } from '../../core/ledger/packed-decision.js';
+import type { DecidedCall, DecidedPolicy } from '../../core/ledger/record.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 
 /** What the records of a config's signatures have in common, made once for the config. */
@@ -13,8 +13,8 @@ export type DecisionContexts = {
 type Known = { readonly counted: readonly DecidedPolicy[]; readonly contexts: KnownContext[] };
 type KnownContext = { readonly context: DecisionContext; readonly text: string };
 
-/** A paymaster has a few: its modes, methods, phases and contracts. */
-const mostContexts = 16;
+/** A paymaster has a few: its modes, methods, phases and contracts, and the methods of these. */
+const mostContexts = 32;
 
 export function createDecisionContexts(): DecisionContexts {
   const known = new WeakMap<ServedPaymaster, Known>();
@@ -48,6 +48,17 @@ function isSame(a: DecisionContext, b: DecisionContext): boolean {
     a.verdict === b.verdict &&
     a.entryPoint === b.entryPoint &&
     a.contract === b.contract &&
-    a.fundingAddress === b.fundingAddress
+    a.fundingAddress === b.fundingAddress &&
+    isListed(a.calls) === isListed(b.calls) &&
+    (!isListed(a.calls) || isSameCall(a.calls[0], b.calls[0]))
+  );
+}
+
+function isSameCall(a: DecidedCall | undefined, b: DecidedCall | undefined): boolean {
+  return (
+    a?.target === b?.target &&
+    a?.selector === b?.selector &&
+    a?.contractId === b?.contractId &&
+    a?.name === b?.name
   );
 }

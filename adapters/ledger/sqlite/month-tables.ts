@@ -159,7 +159,7 @@ export const monthTables: readonly string[] = [
       one.value ->> '$[2][4]' AS nonce,
       one.value ->> '$[2][5]' AS user_op_hash,
       one.value ->> '$[2][6]' AS digest,
-      one.value ->> '$[2][7]' AS calls,
+      coalesce(one.value ->> '$[2][7]', context.text ->> 10) AS calls,
       one.value ->> '$[2][8]' AS reason,
       one.value ->> '$[2][9]' AS detail,
       one.value ->> '$[2][10]' AS max_cost_wei,

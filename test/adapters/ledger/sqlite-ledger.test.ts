@@ -54,7 +54,9 @@ ledgerConformance('SQLite', () =>
 /** The form before contexts were apart. */
 function packedAsBefore(decision: Decision): string {
   const [id, ...own] = JSON.parse(packOwn(decision)) as unknown[];
-  return JSON.stringify([2, id, ...(JSON.parse(packContext(decision)) as unknown[]), ...own]);
+  const context = JSON.parse(packContext(decision)) as unknown[];
+  own[6] ??= context[10];
+  return JSON.stringify([2, id, ...context.slice(0, 10), ...own]);
 }
 
 describe('the files of the SQLite ledger', () => {
@@ -280,6 +282,14 @@ describe('the files of the SQLite ledger', () => {
         sender: one.sender,
         nonce: String(one.nonce),
         digest: one.digest ?? null,
+        calls: JSON.stringify(
+          one.calls.flatMap(({ target, selector, contractId, name }) => [
+            target,
+            selector,
+            contractId ?? null,
+            name ?? null,
+          ]),
+        ),
         reason: one.reason ?? null,
         max_cost_wei: one.maxCostWei === undefined ? null : String(one.maxCostWei),
         valid_until: one.validUntil ?? null,
