@@ -21,7 +21,7 @@ export type LedgerFeed = {
    * LEDGER_FULL when this share of the room is used (default: half of it); never waits for room.
    */
   offer(chainId: number, texts: readonly string[], share?: number): Promise<void>;
-  /** What waits, for metrics. `lagMs`: age of the oldest entry, 0 without any. `fullness`: 0 to 1, share of the budget. */
+  /** What waits, for metrics. `length`: entries. `lagMs`: age of the oldest entry, 0 without any. `fullness`: 0 to 1, share of the budget. */
   state(): Promise<FeedState>;
   stop(): Promise<void>;
 };

@@ -14,17 +14,30 @@ export function formatLines(records: readonly AddedRecord[]): string {
   const contexts = new Map<string, number>();
   let lines = '';
   for (const { reservation, context, text } of records) {
-    let number = '';
-    if (context !== undefined) {
-      const known = contexts.get(context);
-      number = String(known ?? contexts.size);
-      if (known === undefined) contexts.set(context, contexts.size);
-    }
-    lines += `\n${reservation ?? ''}\t${number}\t${text}`;
+    lines += `\n${reservation ?? ''}\t${numberOf(context, contexts)}\t${text}`;
   }
   let head = String(contexts.size);
   for (const context of contexts.keys()) head += `\n${context}`;
   return head + lines;
+}
+
+/** The number of a context among those that were met before; nothing if there is none. */
+export function numberOf(context: string | undefined, contexts: Map<string, number>): string {
+  if (context === undefined) return '';
+  const known = contexts.get(context);
+  if (known === undefined) contexts.set(context, contexts.size);
+  return String(known ?? contexts.size - 1);
+}
+
+/** The number of records in a feed's entry. */
+export function recordsIn({ text }: EntryText): number {
+  if (isOne(text)) return 1;
+  const lines = text.split('\n');
+  return lines.length - 1 - Number(lines[0]);
+}
+
+function isOne(text: string): boolean {
+  return !/^\d+\n/.test(text);
 }
 
 /** A record with its text, as it was written. */
@@ -74,10 +87,10 @@ export function createLineReader(): LineReader {
   return {
     readOwn,
     read: ({ text, reservation }) => {
-      if (text.startsWith('{') || text.startsWith('[')) return [whole(text, reservation)];
+      if (isOne(text)) return [whole(text, reservation)];
       const lines = text.split('\n');
       const first = 1 + Number(lines[0]);
-      if (!(first <= lines.length)) return [undefined];
+      if (first > lines.length) return [undefined];
       const contexts = lines.slice(1, first);
       return lines.slice(first).map((line) => readLine(line, contexts));
     },

@@ -43,7 +43,10 @@ export function createPumpMeter(metrics: Metrics): PumpMeter {
     'paymaster_ledger_failures_total',
     'Times that records could not be read, stored or acknowledged; it is tried again.',
   );
-  const length = gauge('paymaster_ledger_feed_length', 'Records that wait to be stored.');
+  const length = gauge(
+    'paymaster_ledger_feed_length',
+    'Entries that wait to be stored; an entry holds the records of a moment.',
+  );
   const bytes = gauge('paymaster_ledger_feed_bytes', 'Bytes of records that wait to be stored.');
   const lag = gauge('paymaster_ledger_feed_lag_seconds', 'Age of the oldest record that waits to be stored.');
   const fullness = gauge(

@@ -144,8 +144,9 @@ export function ledgerFeedConformance(implementation: string, create: () => Prom
 
     test('records that are added at once may share entries, and each of them arrives until its entry is acknowledged', async () => {
       await Promise.all(range(1, 40).map((n) => reserve(n, 0)));
-      expect((await it.feed.state()).length).toBe(40);
+      const { length } = await it.feed.state();
       const [first, ...others] = await it.feed.read(1_000, 0);
+      expect(length).toBe(1 + others.length);
       expect(numbers([first!, ...others])).toEqual(range(1, 40));
       expect(reservations([first!, ...others])).toEqual(range(1, 40).map(idOf));
       await it.feed.acknowledge([first!]);

@@ -66,7 +66,7 @@ export class LedgerOutbox {
   #added: OutboxRow[] = [];
   #removed: OutboxRow[] = [];
   #lastPosition: number;
-  /** Records of the table and the bytes of their texts; undefined until they are counted. */
+  /** Rows of the table and the bytes of their texts; undefined until they are counted. */
   #size: { length: number; bytes: number } | undefined;
   #listener: (rows: readonly OutboxRow[] | undefined) => void = () => {};
 
@@ -113,17 +113,12 @@ export class LedgerOutbox {
     this.#added = [];
     this.#removed = [];
     if (this.#size !== undefined) {
-      for (const { count, bytes } of added) this.#grow(count, bytes);
-      for (const { count, bytes } of removed) this.#grow(-count, -bytes);
+      for (const { bytes } of added) this.#size.bytes += bytes;
+      for (const { bytes } of removed) this.#size.bytes -= bytes;
+      this.#size.length += added.length - removed.length;
     }
     if (added.length > 0) this.#listener(added);
     return added.reduce((sum, { bytes }) => sum + bytes / bytesPerRow, rangesOf(removed).length);
-  }
-
-  #grow(count: number, bytes: number): void {
-    if (this.#size === undefined) return;
-    this.#size.length += count;
-    this.#size.bytes += bytes;
   }
 
   /** Positions of rows that failed are not used again: nobody knows whether the table took the commit. */
@@ -150,11 +145,11 @@ export class LedgerOutbox {
     });
   }
 
-  /** Stored records and the bytes of their texts. */
+  /** Stored rows and the bytes of their texts. */
   size(): { readonly length: number; readonly bytes: number } {
     return (this.#size ??= this.#db.run(() => {
       const counted = this.#db.sql
-        .prepare('SELECT total(count) AS length, total(octet_length(records)) AS bytes FROM ledger_outbox')
+        .prepare('SELECT count(*) AS length, total(octet_length(records)) AS bytes FROM ledger_outbox')
         .get();
       return { length: Number(counted?.['length'] ?? 0), bytes: Number(counted?.['bytes'] ?? 0) };
     }));

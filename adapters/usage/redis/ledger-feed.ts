@@ -1,5 +1,6 @@
 import type { FeedEntry, FeedState, LedgerFeed } from '../../../core/ledger/feed.js';
 import { ledgerFull } from '../../../core/ledger/full.js';
+import { recordsIn } from '../../../core/ledger/record-lines.js';
 import { pause } from '../../pause.js';
 import type { RedisLink } from '../../redis/link.js';
 import { listOf, textOf, textsOf } from '../../redis/reply.js';
@@ -53,6 +54,8 @@ export class RedisLedgerFeed implements LedgerFeed {
   /** Per chain, where to look next for entries that others have left. */
   readonly #claimFrom = new Map<number, string>();
   #chains: { readonly ids: readonly number[]; readonly readAt: number } = { ids: [], readAt: -Infinity };
+  /** Records in an entry, when some were read last. */
+  #perEntry = 1;
   /** The chain that is read first, in turn. */
   #turn = 0;
   #forgotAt = -Infinity;
@@ -159,7 +162,13 @@ export class RedisLedgerFeed implements LedgerFeed {
     const keys = this.#deps.keys(chainId).ledger;
     const from = this.#claimFrom.get(chainId) ?? '0-0';
     const half = Math.floor(this.room().bytes / 2);
-    const args = [identity, limit, options.claimAfterMs ?? defaultClaimAfterMs, from, half];
+    const args = [
+      identity,
+      Math.ceil(limit / this.#perEntry),
+      options.claimAfterMs ?? defaultClaimAfterMs,
+      from,
+      half,
+    ];
     // Confirmed, so that nothing is stored that a failover takes back: it would be a promise that never ends. What was
     // read without confirmation is read again after `claimAfterMs`.
     const [next, entries, gaps] = listOf(await link.run(readRecordsOfGroup, keys, args, true));
@@ -173,6 +182,8 @@ export class RedisLedgerFeed implements LedgerFeed {
       const entry = { chainId, position, text };
       found.push(reservation === '' ? entry : { ...entry, reservation });
     }
+    const records = found.reduce((sum, entry) => sum + recordsIn(entry), 0);
+    if (found.length > 0) this.#perEntry = Math.max(1, records / found.length);
     return found;
   }
 

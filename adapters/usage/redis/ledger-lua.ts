@@ -11,13 +11,15 @@ local function setId(record, id) record[7][#record[5] / 2 + 1] = id end
 `;
 
 /**
- * Lua, for the script that reserves: `recorded(request, text, paymasterId)` answers id and text of the request's record
+ * Lua, for the script that reserves, which gets the record of a request as the number of its context or nothing, a tab and its text, and
+ * the contexts after all records. `recorded(request, text, paymasterId)` answers id and text of the request's record
  * for the ledger, and the text of its reservation; false as the id if there is no room. Without room, and if it signs all the
  * same, the promise is counted as a gap, and the reservation does not name a record that is not there.
  */
 export const recordRoom = `
 local ledgerArg = #args > 6 + requests and 8 + requests
 local adds, gaps = {}, {}
+local firstContext = ledgerArg and ledgerArg + 2 * requests + 1
 local waiting = ledgerArg and (values[#values - 1] or 0) + 0
 local function recorded(request, text, paymasterId)
   local id, added = args[ledgerArg + 2 * request - 1], args[ledgerArg + 2 * request]
@@ -28,8 +30,9 @@ local function recorded(request, text, paymasterId)
     return id, added, text
   end
   if args[ledgerArg] ~= '1' then return false end
-  local isRead, decision = pcall(cjson.decode, added)
-  local organisation = isRead and type(decision) == 'table' and (decision.organisation or decision[3])
+  local number, own = string.match(added, '^(%d*)\\t(.*)$')
+  local isRead, context = pcall(cjson.decode, number == '' and own or args[firstContext + number])
+  local organisation = isRead and type(context) == 'table' and (context.organisation or context[1])
   local gap = cjson.encode({type(organisation) == 'string' and organisation or '', paymasterId})
   gaps[gap] = (gaps[gap] or 0) + 1
   local asked = cjson.decode(text)
@@ -38,15 +41,18 @@ local function recorded(request, text, paymasterId)
 end
 `;
 
-/** Lua: writes what `decide` has left in `adds` and `gaps`. It comes first, so that an error there leaves nothing half done. */
+/**
+ * Lua: writes what `decide` has left in `adds`, as one entry (see `formatLines`), and in `gaps`. It comes first, so that an error
+ * there leaves nothing half done.
+ */
 export const addRecords = `
 if adds[1] then
-  local room = 0
-  for i = 1, #adds, 2 do
-    call('XADD', keys[#keys - 2], '*', 'r', adds[i], 't', adds[i + 1])
-    room = room + #adds[i + 1] + ${entryBytes}
-  end
-  call('INCRBY', keys[#keys - 1], string.format('%d', room))
+  local lines = {string.format('%d', #args - firstContext + 1)}
+  for i = firstContext, #args do lines[#lines + 1] = args[i] end
+  for i = 1, #adds, 2 do lines[#lines + 1] = adds[i] .. '\\t' .. adds[i + 1] end
+  local text = table.concat(lines, '\\n')
+  call('XADD', keys[#keys - 2], '*', 't', text)
+  call('INCRBY', keys[#keys - 1], string.format('%d', #text + ${entryBytes}))
 end
 for gap, count in pairs(gaps) do call('HINCRBY', keys[#keys], gap, count) end
 `;

@@ -1,6 +1,6 @@
 import { DomainError } from '../../../core/errors.js';
 import { ledgerFull } from '../../../core/ledger/full.js';
-import { wholeText } from '../../../core/ledger/packed-decision.js';
+import { numberOf } from '../../../core/ledger/record-lines.js';
 import { gwei } from '../../../core/units/wei.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type {
@@ -79,7 +79,11 @@ export function reserveCall(
   if (parts.some(({ added }) => added !== undefined)) {
     keys.push(...chain.ledger);
     args.push(room.bytes, room.signs ? 1 : 0);
-    for (const { added } of parts) args.push(added?.id ?? '', added === undefined ? '' : wholeText(added));
+    const contexts = new Map<string, number>();
+    for (const { added } of parts)
+      if (added === undefined) args.push('', '');
+      else args.push(added.id, `${numberOf(added.context, contexts)}\t${added.text}`);
+    args.push(...contexts.keys());
   }
   return { keys, args };
 }

@@ -19,7 +19,8 @@ export const generationMs = 30 * 86_400_000;
  *           counters, settled uses, balances, promised sums;
  *           last, if there are records for the ledger, its three keys
  *     ARGV  1 to 5 head, 6 terms, then per request the record of a first reservation; with records for the ledger its room
- *           in bytes, 1 if it signs without room, else 0, and per request id and text, or two empty texts
+ *           in bytes, 1 if it signs without room, else 0, per request id and text, or two empty texts, and the contexts
+ *           of the texts, see ledger-lua.ts
  *
  * The terms are one JSON list, because separate arguments cost several times as much each. They are the number of
  * requests, then per request 1 first limit whose usage is lost (from 1; 0: none), 2 and 3 time in which the windows of

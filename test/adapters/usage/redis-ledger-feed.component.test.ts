@@ -163,19 +163,42 @@ test('where signing without a record was chosen, the ledger gets the number of p
   ).toMatchObject([{ recordId: 'id-99' }]);
 });
 
+test('the gap of promises whose records have contexts names their organisation', async () => {
+  const store = await open(aPrefix(), { budgetBytes: 300, onFull: 'Sign' });
+  const asked = (n: number) => {
+    const text = JSON.stringify([`id-${n}`, 'x'.repeat(200)]);
+    const record = { id: `id-${n}`, context: JSON.stringify(['acme@2', 'pm-1']), text };
+    return aRequest({ key: { nonce: BigInt(n) }, record });
+  };
+  await store.reserve(asked(0));
+  await Promise.all([store.reserve(asked(1)), store.reserve(asked(2))]);
+  const records = [...(await recordsOf(store.feed)), ...(await recordsOf(store.feed))];
+  expect(records).toHaveLength(2);
+  expect(records[0]).toEqual({
+    reservation: 'id-0',
+    context: '["acme@2","pm-1"]',
+    text: asked(0).record!.text,
+  });
+  expect(parseRecord(records[1]!.text)).toMatchObject({ kind: 'gap', organisation: 'acme@2', count: 2 });
+});
+
 test('the count of bytes is exact: what was added less what was acknowledged', async () => {
   const prefix = aPrefix();
   const store = await open(prefix);
-  await Promise.all(Array.from({ length: 20 }, (_, n) => store.reserve(ask(n, 10 * n))));
+  for (let n = 0; n < 10; n++) await store.reserve(ask(n, 10 * n));
+  await Promise.all(Array.from({ length: 10 }, (_, n) => store.reserve(ask(10 + n, 10 * n))));
   const waiting = await data.xrange(streamOf(prefix), '-', '+');
   const sizeOf = (entries: typeof waiting) =>
     entries.reduce((sum, [, fields]) => sum + Buffer.byteLength(fields[fields.indexOf('t') + 1]!) + 64, 0);
-  expect(await store.feed.state()).toMatchObject({ length: 20, bytes: sizeOf(waiting) });
+  expect(await store.feed.state()).toMatchObject({ length: waiting.length, bytes: sizeOf(waiting) });
   const read = await store.feed.read(7, 0);
   await store.feed.acknowledge(read);
   await store.feed.acknowledge(read);
   const rest = await data.xrange(streamOf(prefix), '-', '+');
-  expect(await store.feed.state()).toMatchObject({ length: 13, bytes: sizeOf(rest) });
+  expect(await store.feed.state()).toMatchObject({
+    length: waiting.length - read.length,
+    bytes: sizeOf(rest),
+  });
 });
 
 test('a consumer is forgotten when it has gone, but not with entries that it has not acknowledged', async () => {
