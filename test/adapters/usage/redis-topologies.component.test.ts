@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import type { RedisUsageOptions, RedisUsageStore } from '../../../adapters/usage/redis/usage-options.js';
 import { createRedisUsageStore } from '../../../adapters/usage/redis/usage.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
+import { recordsIn } from '../../conformance/feed-records.js';
 import { usageStoreConformance } from '../../conformance/usage-store.js';
 import { aLimit, aRequest, chainId } from '../../conformance/usage-requests.js';
 import { freePort } from '../../../standalone/cluster/free-port.js';
@@ -108,7 +109,7 @@ describe('with replicas', () => {
     }
     let texts: readonly string[] = [];
     await until('the replica confirms again', async () => {
-      texts = (await store.feed.read(10, 0).catch(() => [])).map(({ text }) => text);
+      texts = (await store.feed.read(10, 0).catch(() => [])).flatMap(recordsIn).map(({ text }) => text);
       return texts.length > 0;
     });
     expect(texts).toEqual(['decision 1', 'decision 2']);
