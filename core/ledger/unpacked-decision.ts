@@ -12,7 +12,7 @@ import type { DecidedCall, DecidedPolicy, Decision } from './record.js';
 export function unpackDecision(packed: readonly unknown[]): Decision | undefined {
   const [form, context, own] = packed;
   if (form === packedForm) return unpackOwn(unpackContext(listOf(context)), listOf(own));
-  // Before contexts were apart.
+  // The former form: the id, then context and the rest in one list.
   if (form === 2) return unpackOwn(unpackContext(packed.slice(2, 12)), [packed[1], ...packed.slice(12)]);
   return undefined;
 }

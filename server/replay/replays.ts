@@ -202,7 +202,7 @@ export function createReplays(
         job.cancel.abort();
         await job.ended;
       } else {
-        // A register may not even be able to look for what is not an id.
+        // PostgreSQL refuses an id that has not the form of one, so it is looked for first.
         if ((await registered(organisation, id)) === undefined) return undefined;
         await register.cancel(organisation, id);
       }

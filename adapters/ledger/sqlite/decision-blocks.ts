@@ -89,7 +89,7 @@ export function createDecisionBlocks({ sql }: Database): DecisionBlocks {
   }
 
   /** Blocks that may hold ids from `first` to `last`. */
-  function* linesBetween(organisation: number | undefined, first: RecordId, last: RecordId): Generator<Row> {
+  function* blocksBetween(organisation: number | undefined, first: RecordId, last: RecordId): Generator<Row> {
     const from = lowestRecordId((recordTime(first) - longestMs) as EpochMs);
     if (organisation === undefined) yield* ofAll.all(last, from, first);
     else yield* ofOrganisation.all(organisation, last, from, first);
@@ -97,7 +97,7 @@ export function createDecisionBlocks({ sql }: Database): DecisionBlocks {
 
   function known(organisation: number, first: RecordId, last: RecordId): ReadonlySet<RecordId> {
     const ids = new Set<RecordId>();
-    for (const row of linesBetween(organisation, first, last)) for (const id of idsIn(row)) ids.add(id);
+    for (const row of blocksBetween(organisation, first, last)) for (const id of idsIn(row)) ids.add(id);
     return ids;
   }
 
@@ -112,7 +112,7 @@ export function createDecisionBlocks({ sql }: Database): DecisionBlocks {
   }
 
   function* stored(organisation: number | undefined, id: RecordId): Generator<StoredDecision> {
-    for (const row of linesBetween(organisation, id, id)) {
+    for (const row of blocksBetween(organisation, id, id)) {
       const line = lineOf(row, id);
       if (line === undefined) continue;
       const [mark, number, packed] = JSON.parse(line) as StoredLine;
@@ -153,7 +153,7 @@ export function createDecisionBlocks({ sql }: Database): DecisionBlocks {
           pending = [...pending, ...idsIn(row).filter((id) => id < before)].sort().reverse();
         }
         const { first } = rows.at(-1)!;
-        // Several blocks may begin with one id only in different organisations.
+        // No two blocks of an organisation begin with the same id.
         rows = rows.length < pageRows ? [] : page.all(organisation, first!);
       }
       yield* pending;
@@ -191,22 +191,23 @@ const idOfLine = /,\["([0-9a-f-]{36})",/g;
 
 function idsIn(row: Row): readonly RecordId[] {
   const [first, last] = [textOf(row, 'first'), textOf(row, 'last')];
-  // Also a block of a record in another form.
+  // Also where the record has the form of an earlier version.
   if (first === last) return [first];
   return Array.from(textOf(row, 'decisions').matchAll(idOfLine), ([, id = '']) => id);
 }
 
 function lineOf(row: Row, id: RecordId): string | undefined {
-  const lines = textOf(row, 'decisions');
-  const isOne = textOf(row, 'first') === textOf(row, 'last');
-  const at = isOne ? lines.length : lines.indexOf(`,["${id}",`);
-  if (isOne ? textOf(row, 'first') !== id : at < 0) return undefined;
-  const end = lines.indexOf('\n', at);
-  // Without the bracket or comma after it.
-  return lines.slice(Math.max(1, lines.lastIndexOf('\n', at) + 1), end < 0 ? -1 : end - 1);
+  const [first, last, list] = [
+    textOf(row, 'first'),
+    textOf(row, 'last'),
+    textOf(row, 'decisions').slice(1, -1),
+  ];
+  if (first === last) return first === id ? list : undefined;
+  // JSON has no ends of lines within its texts.
+  return list.split(',\n').find((line) => line.includes(`,["${id}",`));
 }
 
-/** Before contexts were apart. */
+/** A record of a file whose version had no contexts. */
 function wholeDecision(value: unknown): Decision {
   const record = parseRecord(JSON.stringify(value));
   // Only an append of this release or an earlier one writes rows: a newer one raises the version of the file.

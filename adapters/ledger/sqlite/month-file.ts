@@ -10,7 +10,7 @@ import { monthTables } from './month-tables.js';
 
 /** Page cache of a file, in KiB: the pages that a month's inserts touch again and again. */
 const cacheKib = 16_000;
-/** Rows are some 700 bytes, and nearly all are appended: larger pages are fewer to write. */
+/** Four blocks of decisions, and nearly all rows are appended: larger pages are fewer to write. */
 const pageBytes = 16_384;
 /** 32 MB: the pages at the ends of tables and indices change with every batch, and a checkpoint copies each of them once. */
 const pagesBetweenCheckpoints = 2_048;

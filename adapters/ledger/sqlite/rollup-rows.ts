@@ -126,7 +126,7 @@ function storeSender(month: MonthFile, delta: SenderDelta, seen: string): void {
     value: paymasterId,
   });
   const key = [toMinutes(delta.day), paymaster, delta.sender];
-  // Most senders have one operation per day: their row is written without a question whether it exists.
+  // Most senders have one operation per day, so their row is inserted without looking for an earlier one first.
   const { changes } = month
     .statement(`INSERT INTO sender_days ${senderColumns} ON CONFLICT DO NOTHING`)
     .run(...key, ...valuesOf(delta.amounts), seen);
@@ -139,7 +139,7 @@ function addToStored(month: MonthFile, key: readonly (number | string)[], more: 
   const row = month
     .statement(`SELECT ${columns}, seen FROM sender_days WHERE day = ? AND paymaster = ? AND sender = ?`)
     .get(...key);
-  if (row === undefined) throw new TypeError('a row of a sender is not there, though it is in the way');
+  if (row === undefined) throw new TypeError('the row of a sender can neither be inserted nor read');
   const amounts = noAmounts();
   addAmounts(amounts, more);
   addAmounts(amounts, amountsOf(row));

@@ -1,5 +1,5 @@
 /**
- * Room that a record takes in the stream, in bytes: its text, and about as much as Redis needs for an entry. The number
+ * Room that an entry takes in the stream, in bytes: its text, and about as much as Redis needs besides. The number
  * of bytes of a chain is the sum over its stream; it is exact because it is kept by the scripts that change the stream.
  */
 export const entryBytes = 64;

@@ -59,7 +59,7 @@ test('a parent that does not arrive is a warning when the grace is over, and not
   grace.letGo();
   await until('it is told', async () => (await eventsOf(child)).length === 2);
   expect(await eventsOf(child)).toEqual(['Warning NotResolved', 'Warning PaymasterNotFound']);
-  // What was told of the other child when its grace ended would have arrived before.
+  // An event about the other child at the end of its grace would have arrived before.
   expect(await eventsOf('early-contract')).toEqual(['Normal Ready']);
 });
 

@@ -8,7 +8,8 @@ import {
   type StoredRecords,
 } from '../../../core/ledger/ledger.js';
 import type { Gap } from '../../../core/ledger/record.js';
-import { formatRecord, readRecord } from '../../../core/ledger/record-text.js';
+import { createLineReader, formatLines } from '../../../core/ledger/record-lines.js';
+import { formatRecord } from '../../../core/ledger/record-text.js';
 import { silentLogger } from '../../../core/log.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { createPump, pauseAfter, type Pump } from '../../../server/ledger/pump.js';
@@ -80,6 +81,23 @@ test('a record that the ledger refuses for itself does not hold up the others', 
   expect(world.waiting()).toEqual([aText('bad')]);
 });
 
+test.each(['records', 'texts'] as const)(
+  'of an entry with several records, those that are not at fault are stored, and the entry stays (%s)',
+  async (takes) => {
+    const newer = JSON.stringify({ v: 99, kind: 'gap', id: 'newer' });
+    const linesOf = (...texts: readonly string[]) =>
+      formatLines(texts.map((text) => ({ reservation: undefined, text })));
+    const [whole, withNewer] = [linesOf(aText('a'), aText('b')), linesOf(aText('c'), newer, aText('d'))];
+    const withBad = linesOf(aText('e'), aText('bad'), aText('f'));
+    const world = aWorld([], takes);
+    world.ledgerFails = (ids) => (ids.includes('bad') ? new RangeError('no such month') : undefined);
+    world.add([whole, withNewer, withBad]);
+    await world.until(() => new Set(world.stored()).size === 6 && world.waiting().length === 2);
+    expect(new Set(world.stored())).toEqual(new Set(['a', 'b', 'c', 'd', 'e', 'f']));
+    expect(world.waiting()).toEqual([withNewer, withBad]);
+  },
+);
+
 test('a stop moves what waits already', async () => {
   const world = aWorld([]);
   await world.until(() => world.reads() > 0);
@@ -146,6 +164,7 @@ function aWorld(texts: readonly string[], takes: 'records' | 'texts' = 'records'
   const entries: FeedEntry[] = [];
   const taken = new Set<string>();
   const stored: LedgerEntry[] = [];
+  const reader = createLineReader();
   const logged: string[] = [];
   const notify = (): void => {
     changed.resolve();
@@ -179,10 +198,9 @@ function aWorld(texts: readonly string[], takes: 'records' | 'texts' = 'records'
     notify();
   }
   async function appendTexts(batch: readonly EntryText[]): Promise<readonly StoredRecords[]> {
-    const records = batch.map(({ text }) => readRecord(text));
-    const known = records.filter((record) => record !== undefined);
-    await append(known.map((record) => ({ record, reservation: undefined })));
-    return records.map((record) => [record && storedRecord(record)]);
+    const read = batch.map((entry) => reader.read(entry));
+    await append(read.flat().filter((one) => one !== undefined));
+    return read.map((records) => records.map((one) => one && storedRecord(one.record)));
   }
   pump = createPump({
     feed: {
