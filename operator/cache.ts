@@ -11,31 +11,12 @@ export type Change = { readonly before?: AnyResource; readonly after?: AnyResour
  * Writes carry the version that was read, so a write that is based on an old version conflicts instead of overwriting.
  * Objects are shared: never change one.
  */
-export type Cache = {
-  get<K extends Kind>(kind: K, key: ObjectKey): Resources[K] | undefined;
-  all<K extends Kind>(kind: K): readonly Resources[K][];
-  paymastersIn(namespace: string): readonly Resources['Paymaster'][];
-  countPaymastersIn(namespace: string): number;
-  /** Paymasters of the same namespace, name and chain, including this one. */
-  rivalsOf(paymaster: Resources['Paymaster']): readonly Resources['Paymaster'][];
-  paymastersOn(chainId: number): readonly Resources['Paymaster'][];
-  /** Contracts and policies whose `paymasterRef` names the paymaster, whether it exists or not. */
-  contractsOf(paymaster: string): readonly Resources['SmartContract'][];
-  policiesOf(paymaster: string): readonly Resources['PaymasterPolicy'][];
-  organisationsOf(namespace: string): readonly Resources['Organisation'][];
-  chainsWith(chainId: number): readonly Resources['Chain'][];
-  feeTokensOn(chainId: number): readonly Resources['FeeToken'][];
-  /** Stores the answer to a write of our own, so that the next reconcile does not act on the state before it. */
-  note<K extends Kind>(kind: K, object: Resources[K]): void;
-  /** Starts watching; resolves when everything present has been delivered. */
-  start(onChange: (change: Change) => void): Promise<void>;
-  stop(): void;
-};
+export type Cache = ReturnType<typeof createCache>;
 
 export function createCache(deps: {
   readonly resources: Pick<ResourceStore, 'watch'>;
   readonly log: Logger;
-}): Cache {
+}) {
   const tables = {
     Chain: createTable<Resources['Chain']>(),
     FeeToken: createTable<Resources['FeeToken']>(),
@@ -55,24 +36,31 @@ export function createCache(deps: {
   const watches: Watch[] = [];
 
   return {
-    get: (kind, key) => tableOf(kind).get(formatKey(key)),
-    all: (kind) => tableOf(kind).all(),
-    paymastersIn: (namespace) => byNamespace.find(namespace),
-    countPaymastersIn: (namespace) => byNamespace.count(namespace),
-    rivalsOf: (paymaster) => byName.find(nameOf(paymaster)),
-    paymastersOn: (chainId) => byChain.find(String(chainId)),
-    contractsOf: (paymaster) => contracts.find(paymaster),
-    policiesOf: (paymaster) => policies.find(paymaster),
-    organisationsOf: (namespace) => organisations.find(namespace),
-    chainsWith: (chainId) => chains.find(String(chainId)),
-    feeTokensOn: (chainId) => feeTokens.find(String(chainId)),
-    note(kind, object) {
+    get: <K extends Kind>(kind: K, key: ObjectKey): Resources[K] | undefined =>
+      tableOf(kind).get(formatKey(key)),
+    all: <K extends Kind>(kind: K): readonly Resources[K][] => tableOf(kind).all(),
+    paymastersIn: (namespace: string): readonly Resources['Paymaster'][] => byNamespace.find(namespace),
+    countPaymastersIn: (namespace: string): number => byNamespace.count(namespace),
+    /** Paymasters of the same namespace, name and chain, including this one. */
+    rivalsOf: (paymaster: Resources['Paymaster']): readonly Resources['Paymaster'][] =>
+      byName.find(nameOf(paymaster)),
+    paymastersOn: (chainId: number): readonly Resources['Paymaster'][] => byChain.find(String(chainId)),
+    /** Contracts and policies whose `paymasterRef` names the paymaster, whether it exists or not. */
+    contractsOf: (paymaster: string): readonly Resources['SmartContract'][] => contracts.find(paymaster),
+    policiesOf: (paymaster: string): readonly Resources['PaymasterPolicy'][] => policies.find(paymaster),
+    organisationsOf: (namespace: string): readonly Resources['Organisation'][] =>
+      organisations.find(namespace),
+    chainsWith: (chainId: number): readonly Resources['Chain'][] => chains.find(String(chainId)),
+    feeTokensOn: (chainId: number): readonly Resources['FeeToken'][] => feeTokens.find(String(chainId)),
+    /** Stores the answer to a write of our own, so that the next reconcile does not act on the state before it. */
+    note<K extends Kind>(kind: K, object: Resources[K]): void {
       const present = tableOf(kind).get(formatKey(keyOf(object)));
       // If the object was deleted meanwhile, it must not come back; if it was changed meanwhile, its old state must
       // not.
       if (present !== undefined && isNewer(object, present)) tableOf(kind).put(object);
     },
-    async start(onChange) {
+    /** Starts watching; resolves when everything present has been delivered. */
+    async start(onChange: (change: Change) => void): Promise<void> {
       const notify = (change: Change): void => {
         try {
           onChange(change);
@@ -82,7 +70,7 @@ export function createCache(deps: {
       };
       await Promise.all(kinds.map((kind) => follow(kind, notify)));
     },
-    stop() {
+    stop(): void {
       for (const watch of watches.splice(0)) watch.stop();
     },
   };

@@ -3,10 +3,7 @@ import type { PrometheusMetrics } from '../adapters/metrics/prometheus.js';
 import type { Logger } from '../core/log.js';
 
 /** `/healthz`, `/readyz` and `/metrics` of a process that serves nothing else. */
-export type Health = {
-  listen(port: number, host: string): Promise<{ readonly port: number }>;
-  stop(): Promise<void>;
-};
+export type Health = ReturnType<typeof createHealth>;
 
 /**
  * An answer of `/healthz` proves that the event loop turns. It says nothing about the API server: an outage of it is
@@ -16,7 +13,7 @@ export function createHealth(deps: {
   readonly isReady: () => boolean;
   readonly metrics: Pick<PrometheusMetrics, 'render'>;
   readonly log: Logger;
-}): Health {
+}) {
   const server = createServer((request, response) => {
     answer(request.url ?? '/', response).catch((error: unknown) => {
       deps.log.error('operations route failed', { path: request.url, error });
@@ -44,7 +41,7 @@ export function createHealth(deps: {
   }
 
   return {
-    listen: (port, host) =>
+    listen: (port: number, host: string): Promise<{ readonly port: number }> =>
       new Promise((resolve, reject) => {
         server.once('error', reject);
         server.listen(port, host, () => {
@@ -52,7 +49,7 @@ export function createHealth(deps: {
           resolve({ port: typeof address === 'object' && address !== null ? address.port : port });
         });
       }),
-    stop: () =>
+    stop: (): Promise<void> =>
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();

@@ -24,17 +24,7 @@ export type KeySource = {
   readonly settleMs?: number;
 };
 
-export type KeyRotation = {
-  /** Each read throws UNAVAILABLE while the keys in force are not mounted here and never were. */
-  readonly keys: MasterKeys;
-  /** While false, nothing can be compiled. */
-  readonly isUsable: () => boolean;
-  /** The condition MasterKeys of every Chain. */
-  readonly finding: () => Finding;
-  /** Begins to read; resolves after the first read, whatever its result. */
-  start(): Promise<void>;
-  stop(): Promise<void>;
-};
+export type KeyRotation = ReturnType<typeof createKeyRotation>;
 
 const everyMs = 10_000;
 const defaultSettleMs = 120_000;
@@ -52,7 +42,7 @@ export function createKeyRotation(
     /** Called when the condition has changed. */
     readonly onChange: () => void;
   },
-): KeyRotation {
+) {
   const { source, clock, timers, log } = deps;
   const settleMs = source.settleMs ?? defaultSettleMs;
   const waitingSeconds = deps.metrics
@@ -179,6 +169,7 @@ export function createKeyRotation(
   }
 
   return {
+    /** Each read throws UNAVAILABLE while the keys in force are not mounted here and never were. */
     keys: {
       get current() {
         return inForce().current;
@@ -190,15 +181,18 @@ export function createKeyRotation(
         return inForce().webhook;
       },
     },
-    isUsable: () => keys !== undefined,
-    finding: () => state,
-    async start() {
+    /** While false, nothing can be compiled. */
+    isUsable: (): boolean => keys !== undefined,
+    /** The condition MasterKeys of every Chain. */
+    finding: (): Finding => state,
+    /** Begins to read; resolves after the first read, whatever its result. */
+    async start(): Promise<void> {
       looking = look();
       await looking;
       hasStarted = true;
       schedule();
     },
-    async stop() {
+    async stop(): Promise<void> {
       isStopped = true;
       cancel?.();
       await looking;

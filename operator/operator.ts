@@ -76,20 +76,13 @@ export type OperatorDeps = Ambient & {
   readonly timers?: Timers;
 };
 
-export type Operator = {
-  /** Resolves when every present object is known; a standby waits here until it is elected. */
-  start(): Promise<void>;
-  /** Finishes the present work and hands leadership over; may be called twice, and before `start` is done. */
-  stop(): Promise<void>;
-  /** True when all resources are known and, while this process leads, each has been reconciled once. */
-  readonly ready: () => boolean;
-};
+export type Operator = ReturnType<typeof createOperator>;
 
 /**
  * The control plane: watches the resources, compiles them into the config store and writes their status. It owns the
  * compiled objects and the statuses and never writes anything else.
  */
-export function createOperator(deps: OperatorDeps): Operator {
+export function createOperator(deps: OperatorDeps) {
   const { clock, log, metrics, signers } = deps;
   const timers = deps.timers ?? systemTimers;
   const ambient = { clock, timers, log, metrics };
@@ -295,8 +288,11 @@ export function createOperator(deps: OperatorDeps): Operator {
   }
 
   return {
-    start: () => (started ??= run()),
+    /** Resolves when every present object is known; a standby waits here until it is elected. */
+    start: (): Promise<void> => (started ??= run()),
+    /** Finishes the present work and hands leadership over; may be called twice, and before `start` is done. */
     stop,
-    ready: () => stopped === undefined && isSynced && (!isLeading || roots.isFirstPassDone()),
+    /** True when all resources are known and, while this process leads, each has been reconciled once. */
+    ready: (): boolean => stopped === undefined && isSynced && (!isLeading || roots.isFirstPassDone()),
   };
 }

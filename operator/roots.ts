@@ -8,20 +8,7 @@ import { createQueueInstruments } from './runtime/work-queue-metrics.js';
 import { createWorkQueue } from './runtime/work-queue.js';
 
 /** The controllers of the operator, one per root kind, each with a separate queue. */
-export type Roots = {
-  /** Keys that come in large numbers wait behind keys that come in small numbers: a person waits for the latter. */
-  add(keys: Keys): void;
-  /** Begins with the keys of all present objects. */
-  start(keys: Keys): void;
-  /** Reconciles these paymasters; resolves when each has been reconciled without an error since the call. */
-  pass(paymasters: readonly string[]): Promise<void>;
-  /**
-   * True when each key of the start was reconciled once, with or without success: a key that always fails must not hold
-   * readiness.
-   */
-  isFirstPassDone(): boolean;
-  stop(): Promise<void>;
-};
+export type Roots = ReturnType<typeof createRoots>;
 
 type Pass = { readonly left: Set<string>; readonly done: () => void };
 
@@ -39,7 +26,7 @@ export function createRoots(
     readonly reconcilers: Readonly<Record<Name, Reconcile>>;
     readonly timers: Timers;
   },
-): Roots {
+) {
   const queueInstruments = createQueueInstruments(deps.metrics, deps.clock);
   const controllerInstruments = createControllerInstruments(deps.metrics);
   const pending = new Set<string>();
@@ -92,22 +79,29 @@ export function createRoots(
   }
 
   return {
+    /** Keys that come in large numbers wait behind keys that come in small numbers: a person waits for the latter. */
     add,
-    start(keys) {
+    /** Begins with the keys of all present objects. */
+    start(keys: Keys): void {
       for (const name of names) for (const key of keys[name]) pending.add(`${name} ${key}`);
       isStarted = true;
       add(keys);
       for (const { controller } of roots) controller.start();
     },
-    async pass(paymasters) {
+    /** Reconciles these paymasters; resolves when each has been reconciled without an error since the call. */
+    async pass(paymasters: readonly string[]): Promise<void> {
       if (paymasters.length === 0) return;
       const { promise, resolve } = Promise.withResolvers<void>();
       passes.add({ left: new Set(paymasters), done: resolve });
       add({ paymasters, chains: [], organisations: [] });
       await promise;
     },
-    isFirstPassDone: () => isStarted && pending.size === 0,
-    async stop() {
+    /**
+     * True when each key of the start was reconciled once, with or without success: a key that always fails must not hold
+     * readiness.
+     */
+    isFirstPassDone: (): boolean => isStarted && pending.size === 0,
+    async stop(): Promise<void> {
       await Promise.all(roots.map(({ controller }) => controller.stop()));
     },
   };

@@ -104,19 +104,9 @@ export type DataPlaneDeps = Ambient & {
 };
 
 /** The rpc role: keeps the served configs current, and answers JSON-RPC. */
-export type DataPlane = {
-  readonly view: ConfigView;
-  readonly route: RpcRouter;
-  /** Test deliveries of webhooks; false when a request is for another path. */
-  readonly deliver: (request: IncomingMessage, response: ServerResponse) => boolean;
-  readonly bodies: RequestBodies;
-  readonly checks: readonly ReadinessCheck[];
-  /** Resolves when configs are synced and the sponsor path is warm. */
-  start(): Promise<void>;
-  stop(): Promise<void>;
-};
+export type DataPlane = ReturnType<typeof createDataPlane>;
 
-export function createDataPlane(deps: DataPlaneDeps): DataPlane {
+export function createDataPlane(deps: DataPlaneDeps) {
   const { chains, clock, log, instruments } = deps;
   const seen = createSeenGenerations({ usage: deps.usage, log });
   const view = createConfigView({
@@ -193,6 +183,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
   return {
     view,
     bodies,
+    /** Test deliveries of webhooks; false when a request is for another path. */
     deliver: createWebhookDelivery({
       view,
       webhooks: deps.webhooks,
@@ -218,7 +209,8 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
     }),
     checks: servingChecks({ usage: deps.usage, view, follower, isWarm: () => isWarm, clock }),
 
-    async start() {
+    /** Resolves when configs are synced and the sponsor path is warm. */
+    async start(): Promise<void> {
       await view.start();
       follower?.start();
       prices.start();
@@ -228,7 +220,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
       await warmUp(view.chains(), { signing, clock });
       isWarm = true;
     },
-    async stop() {
+    async stop(): Promise<void> {
       isWarm = false;
       view.stop();
       seen.stop();

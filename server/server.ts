@@ -54,20 +54,7 @@ export type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instrument
 
 export type ReadyReport = { readonly ready: boolean; readonly checks: readonly CheckReport[] };
 
-export type Server = {
-  /**
-   * Starts the parts that the roles need and takes requests; port 0 takes a free one. Resolves when the server is ready for traffic. With an
-   * `opsPort`, health and metrics are answered there only: clients of the service cannot ask for them.
-   */
-  listen(
-    port: number,
-    host: string,
-    opsPort?: number,
-  ): Promise<{ readonly port: number; readonly opsPort: number }>;
-  ready(): Promise<ReadyReport>;
-  /** Lets requests in flight finish within ten seconds, then stops everything that this server started. Safe to call twice. */
-  stop(): Promise<void>;
-};
+export type Server = ReturnType<typeof createServer>;
 
 const drainMs = 10_000;
 /** Time for a running scrape to finish. */
@@ -78,7 +65,7 @@ const opsDrainMs = 1_000;
  * dashboard, since express costs more than twice as much as a signature. The stores, chains and clients that are passed
  * in belong to the caller, which stops them afterwards.
  */
-export function createServer(deps: ServerDeps): Server {
+export function createServer(deps: ServerDeps) {
   const { log } = deps;
   const instruments = createInstruments(deps.metrics);
   const dataPlane = deps.roles.includes('rpc') ? createDataPlane({ ...deps, instruments }) : undefined;
@@ -142,7 +129,15 @@ export function createServer(deps: ServerDeps): Server {
   }
 
   return {
-    async listen(port, host, opsPort) {
+    /**
+     * Starts the parts that the roles need and takes requests; port 0 takes a free one. Resolves when the server is ready for traffic. With an
+     * `opsPort`, health and metrics are answered there only: clients of the service cannot ask for them.
+     */
+    async listen(
+      port: number,
+      host: string,
+      opsPort?: number,
+    ): Promise<{ readonly port: number; readonly opsPort: number }> {
       // Listens first, so that probes are answered while configs arrive.
       if (opsPort !== undefined) opsHttp = createHttpServer(answerOps);
       const opsAddress = await opsHttp?.listen(opsPort ?? 0, host);
@@ -152,11 +147,12 @@ export function createServer(deps: ServerDeps): Server {
       log.info('server is ready', { ...ports, roles: deps.roles });
       return ports;
     },
-    async ready() {
+    async ready(): Promise<ReadyReport> {
       const reports = await ops.check();
       return { ready: isReadyFor(reports), checks: reports };
     },
-    stop() {
+    /** Lets requests in flight finish within ten seconds, then stops everything that this server started. Safe to call twice. */
+    stop(): Promise<void> {
       stopped ??= stop();
       return stopped;
     },

@@ -4,18 +4,14 @@ import type { Console } from './console.js';
 import { writePrivateFile, type DataDirectory } from './data-directory.js';
 
 /** Keeps connection.json current while the instance runs: keys are rotated, and refused resources are corrected. */
-export type ConnectionFile = {
-  write(): Promise<Connection>;
-  /** Writes the file again if something in it has changed, and says so; runs one write at a time. Never throws. */
-  refresh(): void;
-};
+export type ConnectionFile = ReturnType<typeof createConnectionFile>;
 
 export function createConnectionFile(deps: {
   readonly describe: () => Promise<Connection>;
   readonly directory: Pick<DataDirectory, 'connectionFile'>;
   readonly console: Pick<Console, 'line'>;
   readonly log: Logger;
-}): ConnectionFile {
+}) {
   const { connectionFile } = deps.directory;
   let written = '';
   let running: Promise<void> | undefined;
@@ -44,8 +40,9 @@ export function createConnectionFile(deps: {
   }
 
   return {
-    write: async () => (await write()).connection,
-    refresh() {
+    write: async (): Promise<Connection> => (await write()).connection,
+    /** Writes the file again if something in it has changed, and says so; runs one write at a time. Never throws. */
+    refresh(): void {
       isAsked = true;
       running ??= refresh();
     },

@@ -1,20 +1,16 @@
 /** What a person sees on the terminal: steps with their time, then the banner. JSON log lines go elsewhere. */
-export type Console = {
-  /** Announces a step and returns a function that ends it with a result. */
-  step(title: string): (result: string) => void;
-  line(text?: string): void;
-  warn(text: string): void;
-};
+export type Console = ReturnType<typeof createConsole>;
 
-export function createConsole(write: (text: string) => void, now: () => number): Console {
+export function createConsole(write: (text: string) => void, now: () => number) {
   return {
-    step(title) {
+    /** Announces a step and returns a function that ends it with a result. */
+    step(title: string): (result: string) => void {
       const started = now();
       write(`  ${title} … `);
       return (result) => write(`${result} (${((now() - started) / 1000).toFixed(1)} s)\n`);
     },
-    line: (text = '') => write(`${text}\n`),
-    warn: (text) => write(`warning: ${text}\n`),
+    line: (text = ''): void => write(`${text}\n`),
+    warn: (text: string): void => write(`warning: ${text}\n`),
   };
 }
 

@@ -5,11 +5,7 @@ import type { Ledger } from '../core/ledger/ledger.js';
 import { createLedgerKeeping } from '../server/ledger/keeping.js';
 import type { StandaloneConfig } from './config.js';
 
-export type RunningLedger = {
-  readonly ledger: Ledger;
-  /** Stores what waits in the feed, which belongs to the caller. */
-  stop(): Promise<void>;
-};
+export type RunningLedger = Awaited<ReturnType<typeof startLedger>>;
 
 /** Opens the ledger of the data directory, and begins to move the records of the feed to it. Throws UNAVAILABLE. */
 export async function startLedger(
@@ -18,14 +14,15 @@ export async function startLedger(
     readonly durability: StandaloneConfig['durability'];
     readonly feed: LedgerFeed;
   },
-): Promise<RunningLedger> {
+) {
   const { directory, durability, feed, clock, log, metrics } = deps;
   const ledger = await createSqliteLedger({ directory, durability });
   const keeping = createLedgerKeeping({ feed, ledger, clock, log, metrics });
   keeping.start();
   return {
     ledger,
-    async stop() {
+    /** Stores what waits in the feed, which belongs to the caller. */
+    async stop(): Promise<void> {
       await keeping.stop();
       await ledger.stop();
     },

@@ -1,26 +1,19 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 
 /** The file to which JSON lines are appended; a new one gets mode 0600. */
-export type LogFile = {
-  /** Never throws: a line that cannot be written (a full disk) is lost, and counted in the next one that can. */
-  write(line: string): void;
-  /** Safe to call twice. */
-  close(): void;
-};
+export type LogFile = ReturnType<typeof openLogFile>;
 
 /**
  * Writes synchronously, so that the last lines before a crash are kept. It does not use a stream: a stream fails on a full
  * disk and ends the process, which only wanted to log that. `append` is the system's; tests pass their own.
  */
-export function openLogFile(
-  path: string,
-  append: (file: number, text: string) => unknown = writeSync,
-): LogFile {
+export function openLogFile(path: string, append: (file: number, text: string) => unknown = writeSync) {
   const file = openSync(path, 'a', 0o600);
   let lost = 0;
   let isOpen = true;
   return {
-    write(line) {
+    /** Never throws: a line that cannot be written (a full disk) is lost, and counted in the next one that can. */
+    write(line: string): void {
       if (!isOpen) return;
       try {
         if (lost > 0) {
@@ -33,7 +26,8 @@ export function openLogFile(
         lost += 1;
       }
     },
-    close() {
+    /** Safe to call twice. */
+    close(): void {
       if (isOpen) closeSync(file);
       isOpen = false;
     },

@@ -37,24 +37,7 @@ import type { Usability } from './usability.js';
  * - A chain that does not answer changes only its own reachability: conditions must not flap with a node.
  * - `onChange` names the paymasters that changed facts concern, once per round.
  */
-export type ChainFacts = {
-  setChain(chain: AskedChain): void;
-  removeChain(chainId: number): void;
-  /** Replaces the questions of a paymaster (`namespace/name`). */
-  setPaymaster(key: string, questions: PaymasterQuestions): void;
-  removePaymaster(key: string): void;
-  reachability(chainId: number): Reachability;
-  clock(chainId: number): ClockLevel;
-  profile(chainId: number, profile: ProfileConfig): ProfileFacts;
-  /**
-   * Whether operations signed by the profile can be mined; undefined until the chain has given the same answer twice.
-   */
-  usability(chainId: number, profile: ProfileConfig): Usability | undefined;
-  funding(chainId: number, question: FundingQuestion): FundingLevel;
-  code(chainId: number, address: Address): CodeLevel;
-  /** Resolves when no question is being asked; may be called twice. */
-  stop(): Promise<void>;
-};
+export type ChainFacts = ReturnType<typeof createChainFacts>;
 
 /** How to reach a chain, and which contracts exist there. */
 export type AskedChain = Pick<ChainConfig, 'chainId' | 'rpc' | 'profiles'> &
@@ -97,20 +80,20 @@ type Poll = {
   isPoked: boolean;
 };
 
-export function createChainFacts(deps: ChainFactsDeps): ChainFacts {
+export function createChainFacts(deps: ChainFactsDeps) {
   const polls = new Map<number, Poll>();
   const chainOf = new Map<string, number>();
   let isStopped = false;
 
   return {
-    setChain({ chainId, rpc, profiles, feeTokens = [] }) {
+    setChain({ chainId, rpc, profiles, feeTokens = [] }: AskedChain): void {
       const poll = pollOf(chainId);
       const config = { chainId, rpc, profiles, feeTokens };
       if (isDeepStrictEqual(poll.config, config)) return;
       poll.config = config;
       poke(poll);
     },
-    removeChain(chainId) {
+    removeChain(chainId: number): void {
       const poll = polls.get(chainId);
       if (poll === undefined) return;
       poll.config = undefined;
@@ -118,7 +101,8 @@ export function createChainFacts(deps: ChainFactsDeps): ChainFacts {
       poll.cancel?.();
       poll.cancel = undefined;
     },
-    setPaymaster(key, questions) {
+    /** Replaces the questions of a paymaster (`namespace/name`). */
+    setPaymaster(key: string, questions: PaymasterQuestions): void {
       removePaymaster(key);
       chainOf.set(key, questions.chainId);
       const poll = pollOf(questions.chainId);
@@ -126,14 +110,21 @@ export function createChainFacts(deps: ChainFactsDeps): ChainFacts {
       if (hasNewQuestion(poll.known, questions)) poke(poll);
     },
     removePaymaster,
-    reachability: (chainId) => polls.get(chainId)?.known.reachability ?? 'Unknown',
-    clock: (chainId) => polls.get(chainId)?.known.clock ?? 'Unknown',
-    profile: (chainId, profile) =>
+    reachability: (chainId: number): Reachability => polls.get(chainId)?.known.reachability ?? 'Unknown',
+    clock: (chainId: number): ClockLevel => polls.get(chainId)?.known.clock ?? 'Unknown',
+    profile: (chainId: number, profile: ProfileConfig): ProfileFacts =>
       polls.get(chainId)?.known.profiles.get(profileKey(profile)) ?? unknownProfile,
-    usability: (chainId, profile) => polls.get(chainId)?.known.standings.get(profileKey(profile))?.settled,
-    funding: (chainId, question) => polls.get(chainId)?.known.fundings.get(fundingKey(question)) ?? 'Unknown',
-    code: (chainId, address) => polls.get(chainId)?.known.codes.get(codeKey(address)) ?? 'Unknown',
-    async stop() {
+    /**
+     * Whether operations signed by the profile can be mined; undefined until the chain has given the same answer twice.
+     */
+    usability: (chainId: number, profile: ProfileConfig): Usability | undefined =>
+      polls.get(chainId)?.known.standings.get(profileKey(profile))?.settled,
+    funding: (chainId: number, question: FundingQuestion): FundingLevel =>
+      polls.get(chainId)?.known.fundings.get(fundingKey(question)) ?? 'Unknown',
+    code: (chainId: number, address: Address): CodeLevel =>
+      polls.get(chainId)?.known.codes.get(codeKey(address)) ?? 'Unknown',
+    /** Resolves when no question is being asked; may be called twice. */
+    async stop(): Promise<void> {
       isStopped = true;
       for (const poll of polls.values()) poll.cancel?.();
       await Promise.all([...polls.values()].map(({ running }) => running ?? Promise.resolve()));

@@ -8,14 +8,7 @@ import type { Timers } from '../../adapters/timers.js';
 /**
  * Whether the data fees of chains can be read, as far as this process can tell: the rpc role follows them by itself.
  */
-export type DataFeeFacts = {
-  /** Replaces what is known about how to read the chain's data fee. */
-  setChain(chain: FollowedChain): void;
-  removeChain(chainId: number): void;
-  level(chainId: number): DataFeeLevel;
-  /** Resolves when nothing is read; may be called twice. */
-  stop(): Promise<void>;
-};
+export type DataFeeFacts = ReturnType<typeof createDataFeeFacts>;
 
 /** `none`: the chain's kind of data fee is not read from the chain. */
 export type DataFeeLevel = 'none' | 'unknown' | 'usable' | DataFeeFault;
@@ -30,7 +23,7 @@ export type DataFeeFactsDeps = Pick<Ambient, 'clock' | 'log'> & {
 /** A condition needs no fresh figures. */
 const refreshMs = 30_000;
 
-export function createDataFeeFacts(deps: DataFeeFactsDeps): DataFeeFacts {
+export function createDataFeeFacts(deps: DataFeeFactsDeps) {
   const asked = new Map<number, FollowedChain>();
   const dataFees = createDataFees({
     ...deps,
@@ -41,16 +34,18 @@ export function createDataFeeFacts(deps: DataFeeFactsDeps): DataFeeFacts {
   });
 
   return {
-    setChain({ chainId, rpc, dataFee }) {
+    /** Replaces what is known about how to read the chain's data fee. */
+    setChain({ chainId, rpc, dataFee }: FollowedChain): void {
       asked.set(chainId, { chainId, rpc, ...(dataFee === undefined ? {} : { dataFee }) });
       if (isFollowed(asked.get(chainId))) dataFees.start();
     },
-    removeChain: (chainId) => void asked.delete(chainId),
-    level(chainId) {
+    removeChain: (chainId: number): void => void asked.delete(chainId),
+    level(chainId: number): DataFeeLevel {
       if (!isFollowed(asked.get(chainId))) return 'none';
       return dataFees.fault(chainId) ?? (dataFees.get(chainId) === undefined ? 'unknown' : 'usable');
     },
-    stop: () => dataFees.stop(),
+    /** Resolves when nothing is read; may be called twice. */
+    stop: (): Promise<void> => dataFees.stop(),
   };
 }
 

@@ -12,17 +12,7 @@ import type { UsageFacts } from './usage-facts.js';
  * What Paymasters show of their platform: the chain, its profile, the usage store. A Chain shows a change at once, in
  * one write. Ten thousand Paymasters show a trouble once it has lasted for a minute, and its end after half a minute.
  */
-export type PlatformView = {
-  /** Facts of the profile's contract; unknown until the chain was asked. */
-  profile(chainId: number, profile: ProfileConfig): ProfileFacts;
-  /** Names of fee tokens that have no usable price; '' when all have. */
-  unpriced(chainId: number): string;
-  /** Why nothing can be signed on the chain at all. */
-  blocker(chainId: number): Finding | undefined;
-  /** Reads what is known of a chain now. */
-  look(chainId: number): void;
-  stop(): void;
-};
+export type PlatformView = ReturnType<typeof createPlatformView>;
 
 export type PlatformViewDeps = {
   readonly facts: Pick<ChainFacts, 'profile' | 'reachability'>;
@@ -46,7 +36,7 @@ type Watched = {
   cancel: (() => void) | undefined;
 };
 
-export function createPlatformView(deps: PlatformViewDeps): PlatformView {
+export function createPlatformView(deps: PlatformViewDeps) {
   const chains = new Map<number, Watched>();
   let isStopped = false;
 
@@ -103,8 +93,10 @@ export function createPlatformView(deps: PlatformViewDeps): PlatformView {
   }
 
   return {
+    /** Reads what is known of a chain now. */
     look,
-    profile(chainId, profile) {
+    /** Facts of the profile's contract; unknown until the chain was asked. */
+    profile(chainId: number, profile: ProfileConfig): ProfileFacts {
       const chain = watched(chainId);
       const key = profileKey(profile);
       const known = chain.profiles.get(key);
@@ -113,8 +105,10 @@ export function createPlatformView(deps: PlatformViewDeps): PlatformView {
       else if (isOpen(known.steady.shown)) known.steady = { shown: seen };
       return chain.profiles.get(key)?.steady.shown ?? unknownProfile;
     },
-    unpriced: (chainId) => chains.get(chainId)?.unpriced.shown ?? '',
-    blocker(chainId) {
+    /** Names of fee tokens that have no usable price; '' when all have. */
+    unpriced: (chainId: number): string => chains.get(chainId)?.unpriced.shown ?? '',
+    /** Why nothing can be signed on the chain at all. */
+    blocker(chainId: number): Finding | undefined {
       switch (chains.get(chainId)?.blocker.shown) {
         case 'ChainNotReady':
           return finding(
@@ -132,7 +126,7 @@ export function createPlatformView(deps: PlatformViewDeps): PlatformView {
           return undefined;
       }
     },
-    stop() {
+    stop(): void {
       isStopped = true;
       for (const { cancel } of chains.values()) cancel?.();
     },

@@ -11,15 +11,7 @@ import type { Timers } from '../../adapters/timers.js';
 /**
  * Whether fee tokens have prices, as far as this process can tell: the rpc role quotes by its own reads of the sources.
  */
-export type PriceFacts = {
-  /** Replaces the tokens that are checked on a chain; new tokens are asked about at once. */
-  setChain(chain: PricedChain): void;
-  removeChain(chainId: number): void;
-  /** The last answer; undefined until the token was asked about. */
-  answer(token: FeeTokenSpec): PriceAnswer | undefined;
-  /** Resolves when no read is running; may be called twice. */
-  stop(): Promise<void>;
-};
+export type PriceFacts = ReturnType<typeof createPriceFacts>;
 
 export type PricedChain = Pick<ChainConfig, 'chainId' | 'rpc' | 'feeTokens'>;
 
@@ -35,7 +27,7 @@ export type PriceFactsDeps = Pick<Ambient, 'clock' | 'log'> & {
 /** Conditions need no fresh figures, so the sources get a third of the requests that quotes would cause. */
 const refreshMs = 30_000;
 
-export function createPriceFacts(deps: PriceFactsDeps): PriceFacts {
+export function createPriceFacts(deps: PriceFactsDeps) {
   const { headersDirectory, onChange, ...ambient } = deps;
   const asked = new Map<number, PricedChain>();
   const prices = createPrices({
@@ -49,15 +41,18 @@ export function createPriceFacts(deps: PriceFactsDeps): PriceFacts {
   });
 
   return {
-    setChain({ chainId, rpc, feeTokens }) {
+    /** Replaces the tokens that are checked on a chain; new tokens are asked about at once. */
+    setChain({ chainId, rpc, feeTokens }: PricedChain): void {
       asked.set(chainId, { chainId, rpc, feeTokens });
       prices.start();
       for (const token of feeTokens)
         // It never rejects, and `stop` waits for it.
         if (prices.last(token) === undefined) void prices.get(token);
     },
-    removeChain: (chainId) => void asked.delete(chainId),
-    answer: (token) => prices.last(token),
-    stop: () => prices.stop(),
+    removeChain: (chainId: number): void => void asked.delete(chainId),
+    /** The last answer; undefined until the token was asked about. */
+    answer: (token: FeeTokenSpec): PriceAnswer | undefined => prices.last(token),
+    /** Resolves when no read is running; may be called twice. */
+    stop: (): Promise<void> => prices.stop(),
   };
 }

@@ -31,22 +31,7 @@ import {
 } from './facts.js';
 
 /** Questions to one chain. Each answer is a documented reason; `Unknown` when the chain does not answer now. */
-export type Probe = {
-  reachability(): Promise<Reachability>;
-  /** The newest block; undefined when the chain does not answer now. */
-  head(): Promise<Block | undefined>;
-  /** How far that block is ahead of our clock. */
-  clock(head: Pick<Block, 'timestamp'>): ClockLevel;
-  /** All answers from one block, by default the latest. */
-  profile(profile: ProfileConfig, block?: BlockTag): Promise<ProfileFacts>;
-  /** Of each profile only what decides whether it can be used, all from that block; one request if all is well. */
-  acceptances(profiles: readonly ProfileConfig[], block: BlockTag): Promise<readonly Acceptance[]>;
-  /** Base fee of that block and the suggested priority fee, in wei per gas. */
-  fee(head: Pick<Block, 'baseFeePerGas'>): Promise<bigint>;
-  /** Wei; undefined when the chain does not answer now. */
-  deposit(question: FundingQuestion): Promise<bigint | undefined>;
-  code(address: Address): Promise<CodeLevel>;
-};
+export type Probe = ReturnType<typeof createProbe>;
 
 export type ProbeDeps = {
   readonly chain: Chain;
@@ -56,18 +41,21 @@ export type ProbeDeps = {
   readonly clock: Clock;
 };
 
-export function createProbe({ chain, config, layouts, signers, clock }: ProbeDeps): Probe {
+export function createProbe({ chain, config, layouts, signers, clock }: ProbeDeps) {
   return {
-    async reachability() {
+    async reachability(): Promise<Reachability> {
       const chainId = await unlessUnavailable(chain.chainId());
       if (chainId === undefined) return 'Unreachable';
       return chainId === config.chainId ? 'Reachable' : 'WrongChain';
     },
 
-    head: () => unlessUnavailable(chain.block('latest')),
-    clock: ({ timestamp }) => clockSkew(timestamp, clock.now()),
+    /** The newest block; undefined when the chain does not answer now. */
+    head: (): Promise<Block | undefined> => unlessUnavailable(chain.block('latest')),
+    /** How far that block is ahead of our clock. */
+    clock: ({ timestamp }: Pick<Block, 'timestamp'>): ClockLevel => clockSkew(timestamp, clock.now()),
 
-    async profile(profile, block = 'latest') {
+    /** All answers from one block, by default the latest. */
+    async profile(profile: ProfileConfig, block: BlockTag = 'latest'): Promise<ProfileFacts> {
       const [acceptance] = await readAcceptances({ chain, layouts, signers }, [profile], block);
       if (acceptance?.code !== 'CodePresent') return { ...unknownProfile, ...acceptance };
       const contracts = contractsOf(config.chainId, profile, layouts[profile.layout]);
@@ -83,13 +71,17 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
       };
     },
 
-    acceptances: (profiles, block) => readAcceptances({ chain, layouts, signers }, profiles, block),
+    /** Of each profile only what decides whether it can be used, all from that block; one request if all is well. */
+    acceptances: (profiles: readonly ProfileConfig[], block: BlockTag): Promise<readonly Acceptance[]> =>
+      readAcceptances({ chain, layouts, signers }, profiles, block),
 
-    async fee({ baseFeePerGas }) {
+    /** Base fee of that block and the suggested priority fee, in wei per gas. */
+    async fee({ baseFeePerGas }: Pick<Block, 'baseFeePerGas'>): Promise<bigint> {
       return baseFeePerGas + ((await unlessUnavailable(chain.priorityFee())) ?? 0n);
     },
 
-    async deposit({ profile, wallet }) {
+    /** Wei; undefined when the chain does not answer now. */
+    async deposit({ profile, wallet }: FundingQuestion): Promise<bigint | undefined> {
       const ownBalance = layouts[profile.layout].sponsorship.fundingBalanceCall;
       const request =
         ownBalance === undefined || wallet === undefined
@@ -99,7 +91,7 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
       return typeof answer === 'string' && wordPattern.test(answer) ? BigInt(answer) : undefined;
     },
 
-    code: (address) => readCode(chain, [address], 'latest'),
+    code: (address: Address): Promise<CodeLevel> => readCode(chain, [address], 'latest'),
   };
 
   /**

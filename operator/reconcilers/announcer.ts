@@ -6,11 +6,7 @@ import type { Timers } from '../../adapters/timers.js';
 import { transitionsOf, type Transition } from './transitions.js';
 
 /** Sends events for conditions that changed. A status shows a change at once; an event may wait. */
-export type Announcer = {
-  announce(object: AnyResource, before: readonly Condition[], after: readonly Condition[]): void;
-  /** Drops waiting events: this operator may have lost leadership. May be called twice. */
-  stop(): void;
-};
+export type Announcer = ReturnType<typeof createAnnouncer>;
 
 /** `kubectl apply` of a large folder takes seconds; a person who waits for an answer reads the status. */
 export const graceMs = 5_000;
@@ -23,7 +19,7 @@ export function createAnnouncer(deps: {
   readonly events: EventRecorder;
   readonly cache: Pick<Cache, 'get'>;
   readonly timers: Timers;
-}): Announcer {
+}) {
   const { events, cache, timers } = deps;
   /** Cancel functions by uid and condition. */
   const waiting = new Map<string, () => void>();
@@ -46,7 +42,7 @@ export function createAnnouncer(deps: {
   }
 
   return {
-    announce(object, before, after) {
+    announce(object: AnyResource, before: readonly Condition[], after: readonly Condition[]): void {
       for (const transition of transitionsOf(object, before, after)) {
         const id = `${object.metadata.uid} ${transition.type}`;
         if (transition.mayArrive) {
@@ -60,7 +56,8 @@ export function createAnnouncer(deps: {
         if (!isUnheard || transition.type === 'Ready') events.record(transition.event);
       }
     },
-    stop() {
+    /** Drops waiting events: this operator may have lost leadership. May be called twice. */
+    stop(): void {
       for (const cancel of waiting.values()) cancel();
       waiting.clear();
     },

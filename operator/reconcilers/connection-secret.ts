@@ -10,18 +10,16 @@ import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { ConnectionSecrets, MasterKeys } from '../../core/secrets.js';
 
 /** Writes the Secret that `writeConnectionSecretToRef` names; undefined when there is none to write. */
-export type ConnectionSecretWriter = {
-  write(paymaster: Paymaster, compiled: CompiledPaymaster): Promise<Finding | undefined>;
-};
+export type ConnectionSecretWriter = ReturnType<typeof createConnectionSecretWriter>;
 
 export function createConnectionSecretWriter(deps: {
   readonly secrets: ConnectionSecrets;
   readonly masterKeys: MasterKeys;
   readonly rpcUrlOf: (config: PaymasterConfig, apiKey: string) => string;
   readonly log: Logger;
-}): ConnectionSecretWriter {
+}) {
   return {
-    async write(paymaster, compiled) {
+    async write(paymaster: Paymaster, compiled: CompiledPaymaster): Promise<Finding | undefined> {
       const { metadata, spec } = paymaster;
       if (spec.writeConnectionSecretToRef === undefined) return undefined;
       const name = spec.writeConnectionSecretToRef.name;

@@ -8,19 +8,16 @@ import { inOrder } from './chain.js';
  * The chains compiled from their present resources, so that no paymaster has to wait for a ChainConfig to be stored
  * first.
  */
-export type OfferedChains = {
-  get(chainId: number): ChainConfig | undefined;
-  ids(): readonly number[];
-};
+export type OfferedChains = ReturnType<typeof createOfferedChains>;
 
 /** Compiles each version of a Chain once, however many paymasters name it. */
 export function createOfferedChains(deps: {
   readonly cache: Pick<Cache, 'all' | 'chainsWith'>;
   readonly layouts: LayoutFacts;
-}): OfferedChains {
+}) {
   const compiled = new WeakMap<Chain, ChainConfig>();
   return {
-    get(chainId) {
+    get(chainId: number): ChainConfig | undefined {
       const [chain] = inOrder(deps.cache.chainsWith(chainId));
       if (chain === undefined) return undefined;
       const known = compiled.get(chain);
@@ -35,6 +32,7 @@ export function createOfferedChains(deps: {
       compiled.set(chain, config);
       return config;
     },
-    ids: () => [...new Set(deps.cache.all('Chain').map(({ spec }) => spec.chainId))].sort((a, b) => a - b),
+    ids: (): readonly number[] =>
+      [...new Set(deps.cache.all('Chain').map(({ spec }) => spec.chainId))].sort((a, b) => a - b),
   };
 }

@@ -14,11 +14,7 @@ export const done: Result = {};
  */
 export type Reconcile = (key: string) => Promise<Result>;
 
-export type Controller = {
-  start(): void;
-  /** Stops taking keys and resolves when the present work is done; may be called twice. */
-  stop(): Promise<void>;
-};
+export type Controller = ReturnType<typeof createController>;
 
 export type ControllerDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly queue: WorkQueue;
@@ -32,7 +28,7 @@ export type ControllerDeps = Pick<Ambient, 'clock' | 'log'> & {
  * Works off a queue. There are three outcomes: done, also when only another input would help, which a condition then
  * reports; a planned visit; a thrown error, retried with growing waits. An error fails one key and never the process.
  */
-export function createController(deps: ControllerDeps): Controller {
+export function createController(deps: ControllerDeps) {
   const { queue, metrics, clock } = deps;
   let running: Promise<unknown> | undefined;
   const outages = createOutageLog({
@@ -45,10 +41,11 @@ export function createController(deps: ControllerDeps): Controller {
     },
   });
   return {
-    start() {
+    start(): void {
       running ??= Promise.all(Array.from({ length: deps.workers }, work));
     },
-    async stop() {
+    /** Stops taking keys and resolves when the present work is done; may be called twice. */
+    async stop(): Promise<void> {
       const drained = queue.stop();
       // Not started: nobody will work off the keys in the queue.
       if (running !== undefined) await Promise.all([drained, running]);

@@ -1,14 +1,7 @@
 import type { Clock } from '../../core/units/time.js';
 
 /** How long a key waits before it is tried again; a port of client-go's default limiter. */
-export type RateLimiter = {
-  /** Milliseconds to wait; counts a failure of the key. */
-  when(key: string): number;
-  /** Failures of the key since it was last forgotten. */
-  retries(key: string): number;
-  /** The key succeeded, or will not be tried again. */
-  forget(key: string): void;
-};
+export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
 export type RateLimits = {
   readonly firstMs: number;
@@ -24,18 +17,21 @@ const clientGoLimits: RateLimits = { firstMs: 5, longestMs: 1_000_000, perSecond
  * The longer of two waits. Per key: doubling from 5 ms to 1000 s, so that a key that always fails grows quiet. Over all
  * keys: a bucket of 10 per second with a burst of 100, so that an outage that fails every key does not become a storm.
  */
-export function createRateLimiter(clock: Clock, limits: RateLimits = clientGoLimits): RateLimiter {
+export function createRateLimiter(clock: Clock, limits: RateLimits = clientGoLimits) {
   const failures = new Map<string, number>();
   const bucket = createBucket(clock, limits);
   return {
-    when(key) {
+    /** Milliseconds to wait; counts a failure of the key. */
+    when(key: string): number {
       const count = failures.get(key) ?? 0;
       failures.set(key, count + 1);
       // 2 ** 1024 is Infinity, which Math.min brings back to the bound: no overflow however often a key fails.
       return Math.max(Math.min(limits.firstMs * 2 ** count, limits.longestMs), bucket.reserve());
     },
-    retries: (key) => failures.get(key) ?? 0,
-    forget: (key) => void failures.delete(key),
+    /** Failures of the key since it was last forgotten. */
+    retries: (key: string): number => failures.get(key) ?? 0,
+    /** The key succeeded, or will not be tried again. */
+    forget: (key: string): void => void failures.delete(key),
   };
 }
 

@@ -27,12 +27,7 @@ export type Principal = {
  * object, so a removed, expired or rotated credential stops working at once on every replica. Remembered entries only
  * say where to look.
  */
-export type Authenticator = {
-  /** The organisation that an authToken belongs to; undefined when it is unknown or expired. */
-  principal(authToken: string): Promise<Principal | undefined>;
-  /** The caller's paymaster that an apiKey belongs to; undefined for any other key, also one of another organisation. */
-  paymaster(principal: Principal, apiKey: string): Promise<Paymaster | undefined>;
-};
+export type Authenticator = ReturnType<typeof createAuthenticator>;
 
 export type AuthenticatorDeps = {
   readonly resources: Pick<ResourceStore, 'get' | 'list'>;
@@ -41,14 +36,15 @@ export type AuthenticatorDeps = {
   readonly clock: Clock;
 };
 
-export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
+export function createAuthenticator(deps: AuthenticatorDeps) {
   const { resources, configs, masterKeys, clock } = deps;
   const tokenHints = new LRUCache<string, string>({ max: 10_000 });
   // An unknown token costs a list of all organisations, and anybody may send one: such requests share one list at a time.
   const listOrganisations = shareCalls(() => resources.list('Organisation'));
 
   return {
-    async principal(authToken) {
+    /** The organisation that an authToken belongs to; undefined when it is unknown or expired. */
+    async principal(authToken: string): Promise<Principal | undefined> {
       const sha256 = hashCredential(authToken);
       const hint = tokenHints.get(sha256);
       const hinted = hint === undefined ? undefined : await resources.get('Organisation', { name: hint });
@@ -63,7 +59,8 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       return undefined;
     },
 
-    async paymaster({ namespace, tenant }, apiKey) {
+    /** The caller's paymaster that an apiKey belongs to; undefined for any other key, also one of another organisation. */
+    async paymaster({ namespace, tenant }: Principal, apiKey: string): Promise<Paymaster | undefined> {
       const sha256 = hashCredential(apiKey);
       const accepts = async (paymaster: Paymaster): Promise<boolean> => {
         const generation = await keyGenerationInForce(configs, tenant, paymaster);

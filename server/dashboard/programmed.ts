@@ -9,12 +9,7 @@ import type { ResourceStore } from '../../core/resources/resource-store.js';
  * Waits until a written change is served, so that a sponsorship request made after the answer sees the change.
  * Answers false when the time is over, or at once when the operator has refused the resource. A write never fails because of this.
  */
-export type ProgrammedWait = {
-  /** True once the operator says `Programmed` for this generation of the object, or a later one. */
-  written<K extends Kind>(kind: K, object: Resources[K]): Promise<boolean>;
-  /** True once the served snapshot of the paymaster no longer lists the contract. */
-  contractDeleted(paymasterId: string, address: string): Promise<boolean>;
-};
+export type ProgrammedWait = ReturnType<typeof createProgrammedWait>;
 
 export type ProgrammedDeps = {
   readonly resources: Pick<ResourceStore, 'get'>;
@@ -23,15 +18,17 @@ export type ProgrammedDeps = {
   readonly timeoutMs: number;
 };
 
-export function createProgrammedWait({ resources, configs, timeoutMs }: ProgrammedDeps): ProgrammedWait {
+export function createProgrammedWait({ resources, configs, timeoutMs }: ProgrammedDeps) {
   return {
-    written: (kind, object) =>
+    /** True once the operator says `Programmed` for this generation of the object, or a later one. */
+    written: <K extends Kind>(kind: K, object: Resources[K]): Promise<boolean> =>
       poll(timeoutMs, async () => {
         const present = await resources.get(kind, keyOf(object));
         return present ? verdict(present, object.metadata.generation) : false;
       }),
 
-    contractDeleted: (paymasterId, address) =>
+    /** True once the served snapshot of the paymaster no longer lists the contract. */
+    contractDeleted: (paymasterId: string, address: string): Promise<boolean> =>
       poll(timeoutMs, async () => {
         const stored = await configs.getPaymaster(paymasterId);
         const served = stored?.config.contracts.some(

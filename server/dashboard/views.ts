@@ -13,13 +13,7 @@ import type { SmartContract } from '../../core/resources/smart-contract.js';
 
 export type PaymasterRecord = { readonly name: string; readonly chainId: number; readonly apiKey: string };
 
-export type ContractRecord = {
-  readonly name: string;
-  readonly address: string;
-  readonly abi: string;
-  readonly whitelistedMethods: readonly string[];
-  readonly methods: readonly string[];
-};
+export type ContractRecord = ReturnType<typeof renderContract>;
 
 export type PolicyRecord = {
   readonly _id: string;
@@ -37,7 +31,7 @@ export function renderPaymaster({ spec }: Paymaster, apiKey: string): PaymasterR
   return { name: spec.name, chainId: spec.chainId, apiKey };
 }
 
-export function renderContract(contract: SmartContract): ContractRecord {
+export function renderContract(contract: SmartContract) {
   const { name, address, abi, whitelistedMethods = [] } = contract.spec;
   return { name, address, abi, whitelistedMethods, methods: methodsOfContract(contract) };
 }

@@ -3,12 +3,7 @@ import type { DecidedCall, DecidedPolicy } from '../../core/ledger/record.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 
 /** What the records of a config's signatures have in common, made once for the config. */
-export type DecisionContexts = {
-  /** Every limit of the paymaster counts an operation that is sponsored. */
-  counted(paymaster: ServedPaymaster): readonly DecidedPolicy[];
-  /** As `packContext`. */
-  text(paymaster: ServedPaymaster, context: DecisionContext): string;
-};
+export type DecisionContexts = ReturnType<typeof createDecisionContexts>;
 
 type Known = { readonly counted: readonly DecidedPolicy[]; readonly contexts: KnownContext[] };
 type KnownContext = { readonly context: DecisionContext; readonly text: string };
@@ -16,7 +11,7 @@ type KnownContext = { readonly context: DecisionContext; readonly text: string }
 /** A paymaster has a few: its modes, methods, phases and contracts, and the methods of these. */
 const mostContexts = 32;
 
-export function createDecisionContexts(): DecisionContexts {
+export function createDecisionContexts() {
   const known = new WeakMap<ServedPaymaster, Known>();
 
   function knownOf(paymaster: ServedPaymaster): Known {
@@ -29,8 +24,10 @@ export function createDecisionContexts(): DecisionContexts {
   }
 
   return {
-    counted: (paymaster) => knownOf(paymaster).counted,
-    text: (paymaster, context) => {
+    /** Every limit of the paymaster counts an operation that is sponsored. */
+    counted: (paymaster: ServedPaymaster): readonly DecidedPolicy[] => knownOf(paymaster).counted,
+    /** As `packContext`. */
+    text: (paymaster: ServedPaymaster, context: DecisionContext): string => {
       const { contexts } = knownOf(paymaster);
       for (const one of contexts) if (isSame(one.context, context)) return one.text;
       const text = packContext(context);

@@ -17,23 +17,7 @@ import type { Promised } from './reservation.js';
 import type { Case, Subject } from './step.js';
 
 /** Makes one record of every verdict. */
-export type DecisionRecords = {
-  /**
-   * For the reservation, which adds it in the step that takes the amounts. `userOpHash`: where it does not depend on the
-   * signature; elsewhere the settlement tells it.
-   */
-  promised(
-    on: Case,
-    subject: Subject,
-    verdict: 'sponsored' | 'committed',
-    promised: Promised,
-    userOpHash?: Hex,
-  ): PromisedRecord;
-  /** The step that `record` was for has reserved. Nothing waits for it. */
-  reserved<C extends Case>(mode: RecordedMode<C>, on: C, record: PromisedRecord, asked: Asked): void;
-  /** Nothing waits for it. */
-  refused<C extends Case>(mode: RecordedMode<C>, on: C, refusal: Refusal, asked?: Asked): void;
-};
+export type DecisionRecords = ReturnType<typeof createDecisionRecords>;
 
 export type PromisedRecord = StepRecord & { readonly at: EpochMs };
 
@@ -47,12 +31,22 @@ export function createDecisionRecords(deps: {
   readonly refusals: RefusalRecords;
   /** Absent: nobody can decide again what was decided. */
   readonly inputs?: InputsRecords | undefined;
-}): DecisionRecords {
+}) {
   const { ids, refusals, inputs } = deps;
   const contexts = createDecisionContexts();
 
   return {
-    promised({ paymaster, profile, request }, { mode, token, calls }, verdict, { promise }, userOpHash) {
+    /**
+     * For the reservation, which adds it in the step that takes the amounts. `userOpHash`: where it does not depend on the
+     * signature; elsewhere the settlement tells it.
+     */
+    promised(
+      { paymaster, profile, request }: Case,
+      { mode, token, calls }: Subject,
+      verdict: 'sponsored' | 'committed',
+      { promise }: Promised,
+      userOpHash?: Hex,
+    ): PromisedRecord {
       const { id, at } = ids.next();
       const { op } = request;
       // Made for every signature: spreading parts into it takes ten times as long.
@@ -86,14 +80,16 @@ export function createDecisionRecords(deps: {
       return { id, at, context: contexts.text(paymaster, decision), text: packOwn(decision) };
     },
 
-    reserved(mode, on, { id, at }, asked) {
+    /** The step that `record` was for has reserved. Nothing waits for it. */
+    reserved<C extends Case>(mode: RecordedMode<C>, on: C, { id, at }: PromisedRecord, asked: Asked): void {
       if (inputs === undefined) return;
       const { tenant: organisation, paymasterId, chainId } = on.paymaster;
       const body = formatInputs(inputsOf(mode, on, pass, asked));
       inputs.add({ id, at, organisation, paymasterId, chainId }, orderIn(on, asked), body);
     },
 
-    refused(mode, on, refusal, asked = {}) {
+    /** Nothing waits for it. */
+    refused<C extends Case>(mode: RecordedMode<C>, on: C, refusal: Refusal, asked: Asked = {}): void {
       const { reason, detail, policyId } = refusal;
       const { promised } = asked;
       const { tenant: organisation, paymasterId, chainId } = on.paymaster;

@@ -51,21 +51,7 @@ export type FollowerDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly pollMs?: number;
 };
 
-export type Follower = {
-  /** Starts to follow every served chain, now and later. */
-  start(): void;
-  /** Lets the current rounds finish, and resolves when nothing runs. May be called twice. */
-  stop(): Promise<void>;
-  readonly heads: Heads;
-  /** True when each served chain has had a successful round, or has failed so often that the others should not wait for it. */
-  ready(): boolean;
-  /**
-   * Reads the balance of an account that the usage store does not know yet, so that a new funding wallet is usable at
-   * once. A second call within two seconds gets the same answer. Each `organisation` may cause a few reads a second.
-   * Throws UNAVAILABLE when the chain cannot be read, or after too many reads.
-   */
-  ensureAccount(chainId: number, account: AccountId, organisation: string): Promise<void>;
-};
+export type Follower = ReturnType<typeof createFollower>;
 
 const pausesMs = { withoutConfirmations: 500, withConfirmations: 2_000 } as const;
 const longestPauseMs = 30_000;
@@ -86,7 +72,7 @@ type Followed = {
  * Follows all served chains of this process, each in its own loop, so that a dead chain does not hold up the others. Of
  * the replicas that share a usage store, the one with the lease follows a chain; the others only read its head.
  */
-export function createFollower(deps: FollowerDeps): Follower {
+export function createFollower(deps: FollowerDeps) {
   const { usage, chains, clock, lease = soleFollower, recovery = neverLost } = deps;
   const followed = new Map<number, Followed>();
   /** Loops of chains that are no longer served, until they have ended. */
@@ -216,26 +202,34 @@ export function createFollower(deps: FollowerDeps): Follower {
   }
 
   return {
-    start() {
+    /** Starts to follow every served chain, now and later. */
+    start(): void {
       if (stopped || supervisor !== undefined) return;
       supervise();
       supervisor = setInterval(supervise, superviseMs);
       supervisor.unref();
     },
-    async stop() {
+    /** Lets the current rounds finish, and resolves when nothing runs. May be called twice. */
+    async stop(): Promise<void> {
       stopped = true;
       clearInterval(supervisor);
       const running = [...followed.values()];
       for (const { cancel } of running) cancel.abort();
       await Promise.all([...ending, ...running.map(({ loop }) => loop)]);
     },
-    heads: { get: (chainId) => followed.get(chainId)?.follower.head },
-    ready: () =>
+    heads: { get: (chainId: number) => followed.get(chainId)?.follower.head },
+    /** True when each served chain has had a successful round, or has failed so often that the others should not wait for it. */
+    ready: (): boolean =>
       deps.chainConfigs().every(({ chainId }) => {
         const state = followed.get(chainId);
         return state !== undefined && (state.succeeded || state.failures >= patientFailures);
       }),
-    async ensureAccount(chainId, account, organisation) {
+    /**
+     * Reads the balance of an account that the usage store does not know yet, so that a new funding wallet is usable at
+     * once. A second call within two seconds gets the same answer. Each `organisation` may cause a few reads a second.
+     * Throws UNAVAILABLE when the chain cannot be read, or after too many reads.
+     */
+    async ensureAccount(chainId: number, account: AccountId, organisation: string): Promise<void> {
       const state = followed.get(chainId);
       if (state === undefined) throw new DomainError('UNAVAILABLE', `chain ${chainId} is not followed`);
       const name = `${chainId}/${accountName(account)}`;

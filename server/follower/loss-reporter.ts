@@ -16,12 +16,7 @@ export type LossReporterDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly chain: (chainId: number) => ServedChain | undefined;
 };
 
-export type LossReporter = {
-  /** Called after each round of a chain that this replica follows. Checks losses from time to time, and at once after a loss; never throws. */
-  followed(chainId: number, round: { readonly unpaid: number }): void;
-  /** Resolves when no report is in progress; nothing is reported afterwards. May be called twice. */
-  stop(): Promise<void>;
-};
+export type LossReporter = ReturnType<typeof createLossReporter>;
 
 /** A raised budget, and the end of a day, are noticed after this time. */
 const lookEveryMs = 5_000;
@@ -40,7 +35,7 @@ type Told = {
  * Reports to the operator which token modes have stopped, by the same counters that refuse requests. Runs apart from the
  * follower's rounds: when the control plane is away, the follower must still settle.
  */
-export function createLossReporter({ usage, reports, chain, clock, log }: LossReporterDeps): LossReporter {
+export function createLossReporter({ usage, reports, chain, clock, log }: LossReporterDeps) {
   const chains = new Map<number, Told>();
   let isStopped = false;
 
@@ -83,7 +78,8 @@ export function createLossReporter({ usage, reports, chain, clock, log }: LossRe
   }
 
   return {
-    followed(chainId, { unpaid }) {
+    /** Called after each round of a chain that this replica follows. Checks losses from time to time, and at once after a loss; never throws. */
+    followed(chainId: number, { unpaid }: { readonly unpaid: number }): void {
       const told = toldOf(chainId);
       const now = clock.now();
       if (isStopped || told.flight !== undefined) return;
@@ -91,7 +87,8 @@ export function createLossReporter({ usage, reports, chain, clock, log }: LossRe
       told.lookedAt = now;
       told.flight = look(chainId, told).finally(() => (told.flight = undefined));
     },
-    async stop() {
+    /** Resolves when no report is in progress; nothing is reported afterwards. May be called twice. */
+    async stop(): Promise<void> {
       isStopped = true;
       for (const { flight } of chains.values()) await flight;
     },

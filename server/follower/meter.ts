@@ -25,21 +25,14 @@ export type FollowerInstruments = Pick<
   | 'paymasterSpent'
 >;
 
-export type FollowerMeter = {
-  round(chainId: number, round: Round, head: Head | undefined): Promise<void>;
-  /** Commits that ended without a finalize. */
-  unfinished(chainId: number, commits: number): void;
-  /** For a chain that another replica follows: this replica has read its head. */
-  observed(chainId: number, head: Head | undefined): void;
-  failure(chainId: number, head: Head | undefined): void;
-};
+export type FollowerMeter = ReturnType<typeof createFollowerMeter>;
 
 /** Metrics of the follower's work. Deposits are shown as lowest value and sum per chain, never by address. */
 export function createFollowerMeter(
   instruments: FollowerInstruments,
   usage: Pick<UsageStore, 'accounts' | 'liveCount'>,
   clock: Clock,
-): FollowerMeter {
+) {
   /** When settlement had last caught up with the nodes, by chain. */
   const caughtUp = new Map<number, EpochMs>();
   const observe = (chainId: number, head: Head | undefined, keepsUp: boolean): void => {
@@ -53,10 +46,12 @@ export function createFollowerMeter(
   };
   const spentBy = createPaymasterLabels((paymaster) => instruments.paymasterSpent.with({ paymaster }));
   return {
-    unfinished: (chainId, commits) =>
+    /** Commits that ended without a finalize. */
+    unfinished: (chainId: number, commits: number): void =>
       instruments.settlements.with({ chain: String(chainId), outcome: 'unfinished' }).inc(commits),
-    observed: (chainId, head) => observe(chainId, head, true),
-    async round(chainId, round, head) {
+    /** For a chain that another replica follows: this replica has read its head. */
+    observed: (chainId: number, head: Head | undefined): void => observe(chainId, head, true),
+    async round(chainId: number, round: Round, head: Head | undefined): Promise<void> {
       const { cursor, settled, released, forfeited, unpaid, unattributed, restored, waitsAt, isComplete } =
         round;
       const chain = String(chainId);
@@ -88,7 +83,7 @@ export function createFollowerMeter(
         instruments.reservedDeposit.with({ chain, account }).set(sum(group.map(reservedOf)));
       }
     },
-    failure(chainId, head) {
+    failure(chainId: number, head: Head | undefined): void {
       observe(chainId, head, false);
       instruments.followerFailures.with({ chain: String(chainId) }).inc();
     },

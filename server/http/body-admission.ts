@@ -18,18 +18,13 @@ export type AdmittedBody = {
  * Bounds the memory that callers can make a process hold. Bytes count from their arrival to the answer, so neither
  * unfinished bodies nor requests that wait for a webhook can grow without bound, and a single caller cannot take it all.
  */
-export type BodyAdmission = {
-  readonly limits: BodyLimits;
-  /** Bytes held now. */
-  readonly heldBytes: number;
-  admit(key: string, client: string): AdmittedBody;
-};
+export type BodyAdmission = ReturnType<typeof createBodyAdmission>;
 
 /** What a chunk costs besides its bytes: otherwise a body sent byte by byte would cost a hundred times the counted amount. */
 const chunkOverhead = 256;
 const shares = 10;
 
-export function createBodyAdmission(limits: BodyLimits): BodyAdmission {
+export function createBodyAdmission(limits: BodyLimits) {
   const byKey = new Map<string, number>();
   const byClient = new Map<string, number>();
   const share = limits.totalBytes / shares;
@@ -37,10 +32,11 @@ export function createBodyAdmission(limits: BodyLimits): BodyAdmission {
 
   return {
     limits,
+    /** Bytes held now. */
     get heldBytes() {
       return total;
     },
-    admit(key, client) {
+    admit(key: string, client: string): AdmittedBody {
       let held = 0;
       let isReleased = false;
       return {

@@ -3,18 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { pause } from '../../adapters/pause.js';
 
 /** A listening socket with limits, which can be drained. */
-export type HttpServer = {
-  /** Port 0 takes a free one. Rejects when the port is taken. */
-  listen(port: number, host: string): Promise<{ readonly port: number }>;
-  /**
-   * Takes no new connections, lets requests in flight finish, closes connections as they become idle, and closes
-   * all that are left after `deadlineMs`. Safe to call twice.
-   *
-   * Before that, for at most `goodbyeMs`, every answer says that its connection closes, so that clients with kept
-   * connections leave by themselves. Closing an idle connection instead may lose a request that is on its way. Default 0.
-   */
-  stop(deadlineMs: number, goodbyeMs?: number): Promise<void>;
-};
+export type HttpServer = ReturnType<typeof createHttpServer>;
 
 /** A client that sends its request more slowly than this holds a socket for nothing. */
 const headersTimeoutMs = 10_000;
@@ -37,7 +26,7 @@ export const connectionLimits = { connections: 20_000, perAddress: 4_000 } as co
 export function createHttpServer(
   listener: RequestListener,
   { connections: maxConnections, perAddress }: ConnectionLimits = connectionLimits,
-): HttpServer {
+) {
   let isStopping = false;
   const server = createServer(
     {
@@ -85,7 +74,8 @@ export function createHttpServer(
   }
 
   return {
-    listen(port, host) {
+    /** Port 0 takes a free one. Rejects when the port is taken. */
+    listen(port: number, host: string): Promise<{ readonly port: number }> {
       return new Promise((resolve, reject) => {
         server.once('error', reject);
         server.listen(port, host, () => {
@@ -94,7 +84,14 @@ export function createHttpServer(
         });
       });
     },
-    stop(deadlineMs, goodbyeMs = 0) {
+    /**
+     * Takes no new connections, lets requests in flight finish, closes connections as they become idle, and closes
+     * all that are left after `deadlineMs`. Safe to call twice.
+     *
+     * Before that, for at most `goodbyeMs`, every answer says that its connection closes, so that clients with kept
+     * connections leave by themselves. Closing an idle connection instead may lose a request that is on its way. Default 0.
+     */
+    stop(deadlineMs: number, goodbyeMs = 0): Promise<void> {
       stopped ??= drain(deadlineMs, goodbyeMs);
       return stopped;
     },

@@ -6,21 +6,19 @@ import type { Clock } from '../../core/units/time.js';
  * least recently used one is forgotten. A bucket that was not used for a while is full again anyway, so memory is
  * bounded, and a caller gains at most one burst.
  */
-export type RateLimiter = {
-  /** 0 when the request may pass (it is then counted), else the seconds until a request may pass. */
-  take(name: string, limit: RateLimit): number;
-};
+export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
 type Bucket = { tokens: number; at: number };
 
 const maxBuckets = 50_000;
 
-export function createRateLimiter({ clock }: { readonly clock: Clock }): RateLimiter {
+export function createRateLimiter({ clock }: { readonly clock: Clock }) {
   // A Map keeps insertion order; re-inserting on use makes its first key the least recently used one.
   const buckets = new Map<string, Bucket>();
 
   return {
-    take(name, { requests, perSeconds }) {
+    /** 0 when the request may pass (it is then counted), else the seconds until a request may pass. */
+    take(name: string, { requests, perSeconds }: RateLimit): number {
       const now = clock.now();
       const bucket = buckets.get(name) ?? { tokens: requests, at: now };
       const perMs = requests / (perSeconds * 1000);

@@ -7,12 +7,7 @@ import type { Offers } from './offers.js';
 import type { RecordIds } from './record-ids.js';
 
 /** Records the balance and the promises of every account of a chain, once a minute. */
-export type FundsSamples = {
-  /** Called after each round of a chain that this replica follows. Never throws. */
-  followed(chainId: number): void;
-  /** Resolves when no sample is being taken. */
-  stop(): Promise<void>;
-};
+export type FundsSamples = ReturnType<typeof createFundsSamples>;
 
 const minuteMs = 60_000;
 
@@ -22,7 +17,7 @@ export function createFundsSamples(
     readonly offers: Pick<Offers, 'add'>;
     readonly ids: RecordIds;
   },
-): FundsSamples {
+) {
   const { usage, offers, ids, clock, log } = deps;
   const minutes = new Map<number, number>();
   const running = new Set<Promise<void>>();
@@ -49,14 +44,16 @@ export function createFundsSamples(
   }
 
   return {
-    followed(chainId) {
+    /** Called after each round of a chain that this replica follows. Never throws. */
+    followed(chainId: number): void {
       const minute = Math.floor(clock.now() / minuteMs);
       if (minutes.get(chainId) === minute) return;
       minutes.set(chainId, minute);
       const taking: Promise<void> = sample(chainId).finally(() => running.delete(taking));
       running.add(taking);
     },
-    async stop() {
+    /** Resolves when no sample is being taken. */
+    async stop(): Promise<void> {
       await Promise.all(running);
     },
   };

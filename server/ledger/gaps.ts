@@ -9,11 +9,7 @@ export type Missed = Pick<Gap, 'organisation' | 'paymasterId' | 'chainId' | 'rea
 };
 
 /** Counts records that could not be kept, and records once a minute how many they were. */
-export type Gaps = {
-  count(missed: Missed): void;
-  start(): void;
-  stop(): void;
-};
+export type Gaps = ReturnType<typeof createGaps>;
 
 const everyMs = 60_000;
 /** Paymasters and reasons that are counted apart; more of them are counted by their metric alone. */
@@ -24,7 +20,7 @@ export function createGaps(deps: {
   readonly ids: RecordIds;
   /** Called for every record that is not kept. */
   readonly dropped: (cause: Missed['cause']) => void;
-}): Gaps {
+}) {
   const { offers, ids, dropped } = deps;
   const tallies = new Map<string, Missed & { count: number }>();
   let timer: NodeJS.Timeout | undefined;
@@ -37,17 +33,17 @@ export function createGaps(deps: {
   }
 
   return {
-    count(missed) {
+    count(missed: Missed): void {
       dropped(missed.cause);
       const name = `${missed.paymasterId} ${missed.cause} ${missed.reason}`;
       const tally = tallies.get(name);
       if (tally !== undefined) tally.count += 1;
       else if (tallies.size < mostTallies) tallies.set(name, { ...missed, count: 1 });
     },
-    start() {
+    start(): void {
       timer ??= setInterval(record, everyMs).unref();
     },
-    stop() {
+    stop(): void {
       clearInterval(timer);
       record();
     },

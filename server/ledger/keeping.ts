@@ -5,11 +5,7 @@ import { createPump } from './pump.js';
 import { createPumpMeter } from './pump-meter.js';
 
 /** Keeps a ledger: moves records to it, and removes those whose time is over. */
-export type LedgerKeeping = {
-  start(): void;
-  /** Moves what waits already. The feed and the ledger belong to the caller. May be called twice. */
-  stop(): Promise<void>;
-};
+export type LedgerKeeping = ReturnType<typeof createLedgerKeeping>;
 
 const pruneEveryMs = 3_600_000;
 const firstPruneMs = 60_000;
@@ -20,7 +16,7 @@ export function createLedgerKeeping(
     readonly feed: Pick<LedgerFeed, 'read' | 'acknowledge' | 'state'>;
     readonly ledger: Pick<Ledger, 'append' | 'prune'>;
   },
-): LedgerKeeping {
+) {
   const { feed, ledger, clock, log, metrics } = deps;
   const meter = createPumpMeter(metrics);
   const pump = createPump({ feed, ledger, log, meter, random: Math.random });
@@ -53,7 +49,7 @@ export function createLedgerKeeping(
   };
 
   return {
-    start() {
+    start(): void {
       pump.start();
       showNow();
       timers.push(
@@ -62,7 +58,8 @@ export function createLedgerKeeping(
         setInterval(pruneNow, pruneEveryMs).unref(),
       );
     },
-    async stop() {
+    /** Moves what waits already. The feed and the ledger belong to the caller. May be called twice. */
+    async stop(): Promise<void> {
       isStopped = true;
       for (const timer of timers.splice(0)) clearTimeout(timer);
       await pump.stop();

@@ -6,13 +6,7 @@ import type { Logger } from '../../core/log.js';
  * here; texts are offered in batches every 250 ms, or as soon as a chain has 500. While the feed does not take them
  * they wait, at most 16 MiB of them.
  */
-export type Offers = {
-  /** False: there is no room, and the text is not kept. Never waits, never throws. */
-  add(chainId: number, text: string): boolean;
-  start(): void;
-  /** Offers what waits once more. May be called twice. */
-  stop(): Promise<void>;
-};
+export type Offers = ReturnType<typeof createOffers>;
 
 const everyMs = 250;
 const batchSize = 500;
@@ -25,7 +19,7 @@ export function createOffers(deps: {
   readonly log: Logger;
   /** Of the feed's room that these texts may use. */
   readonly share?: number;
-}): Offers {
+}) {
   const { feed, log, share } = deps;
   const chains = new Map<number, Waiting>();
   let characters = 0;
@@ -59,7 +53,8 @@ export function createOffers(deps: {
   }
 
   return {
-    add(chainId, text) {
+    /** False: there is no room, and the text is not kept. Never waits, never throws. */
+    add(chainId: number, text: string): boolean {
       if (isStopped || characters + text.length > mostCharacters) return false;
       let waiting = chains.get(chainId);
       if (waiting === undefined) {
@@ -71,10 +66,11 @@ export function createOffers(deps: {
       if (waiting.texts.length === batchSize) offer(chainId, waiting);
       return true;
     },
-    start() {
+    start(): void {
       timer ??= setInterval(offerAll, everyMs).unref();
     },
-    async stop() {
+    /** Offers what waits once more. May be called twice. */
+    async stop(): Promise<void> {
       isStopped = true;
       clearInterval(timer);
       for (const waiting of chains.values()) await waiting.offering;

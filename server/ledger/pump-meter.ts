@@ -4,13 +4,7 @@ import type { LedgerRecord } from '../../core/ledger/record.js';
 import type { Metrics } from '../../core/metrics.js';
 
 /** Metrics of a process that moves records to the ledger. */
-export type PumpMeter = {
-  stored(records: readonly StoredRecord[]): void;
-  /** A record stays in the feed. */
-  left(): void;
-  failed(): void;
-  state(state: FeedState): void;
-};
+export type PumpMeter = ReturnType<typeof createPumpMeter>;
 
 const kinds = [
   'decision',
@@ -22,7 +16,7 @@ const kinds = [
 ] as const satisfies readonly LedgerRecord['kind'][];
 const causes = ['rate', 'space', 'signed'] as const;
 
-export function createPumpMeter(metrics: Metrics): PumpMeter {
+export function createPumpMeter(metrics: Metrics) {
   const stored = metrics.counter<'kind'>({
     name: 'paymaster_ledger_stored_total',
     help: 'Records that were moved to the ledger, by kind. A record that is moved twice counts twice and is stored once.',
@@ -56,7 +50,7 @@ export function createPumpMeter(metrics: Metrics): PumpMeter {
   const ofKind = new Map(kinds.map((kind) => [kind, stored.with({ kind })]));
   const ofCause = new Map(causes.map((cause) => [cause, missing.with({ cause })]));
   return {
-    stored(records) {
+    stored(records: readonly StoredRecord[]): void {
       const counts = new Map<LedgerRecord['kind'], number>();
       for (const record of records) {
         const kind = typeof record === 'string' ? record : record.kind;
@@ -65,9 +59,10 @@ export function createPumpMeter(metrics: Metrics): PumpMeter {
       }
       for (const [kind, count] of counts) ofKind.get(kind)?.inc(count);
     },
-    left: () => left.inc(),
-    failed: () => failures.inc(),
-    state(state) {
+    /** A record stays in the feed. */
+    left: (): void => left.inc(),
+    failed: (): void => failures.inc(),
+    state(state: FeedState): void {
       length.set(state.length);
       bytes.set(state.bytes);
       lag.set(state.lagMs / 1000);

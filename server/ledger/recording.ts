@@ -10,16 +10,7 @@ import { createRecordIds, type RecordIds } from './record-ids.js';
 import { createRefusalRecords, type RefusalRecords } from './refusal-records.js';
 
 /** What a process of the rpc role needs to make records for the ledger. */
-export type Recording = {
-  readonly ids: RecordIds;
-  readonly refusals: RefusalRecords;
-  readonly funds: FundsSamples;
-  /** Undefined: inputs are not recorded. */
-  readonly inputs: InputsRecords | undefined;
-  start(): void;
-  /** Offers what still waits. Call it when no request is running. May be called twice. */
-  stop(): Promise<void>;
-};
+export type Recording = ReturnType<typeof createRecording>;
 
 export function createRecording(
   deps: Pick<Ambient, 'clock' | 'log'> & {
@@ -30,7 +21,7 @@ export function createRecording(
     /** Absent: the default. */
     readonly refusalsPerSecond?: number;
   },
-): Recording {
+) {
   const { feed, usage, clock, log, instruments, recordsInputs, refusalsPerSecond } = deps;
   // The store's time, which replicas share: ids order what different replicas record about one reservation.
   const ids = createRecordIds(usage);
@@ -54,13 +45,15 @@ export function createRecording(
       ...(refusalsPerSecond === undefined ? {} : { perSecond: refusalsPerSecond }),
     }),
     funds,
+    /** Undefined: inputs are not recorded. */
     inputs,
-    start() {
+    start(): void {
       offers.start();
       inputOffers?.start();
       gaps.start();
     },
-    async stop() {
+    /** Offers what still waits. Call it when no request is running. May be called twice. */
+    async stop(): Promise<void> {
       await funds.stop();
       gaps.stop();
       await Promise.all([offers.stop(), inputOffers?.stop()]);

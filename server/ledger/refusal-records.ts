@@ -8,10 +8,7 @@ import type { Offers } from './offers.js';
 export type RefusedPaymaster = Pick<Decision, 'organisation' | 'paymasterId' | 'chainId'>;
 
 /** Records of refusals: at a bounded rate, since a caller without any deposit can cause as many as he likes. */
-export type RefusalRecords = {
-  /** Makes the record only if it is kept, and answers it; the others of this paymaster and reason are counted. */
-  add(of: RefusedPaymaster, reason: string, make: () => Decision): Decision | undefined;
-};
+export type RefusalRecords = ReturnType<typeof createRefusalRecords>;
 
 /** Of each paymaster and reason, in each process. */
 export const usualRefusalsPerSecond = 20;
@@ -24,12 +21,13 @@ export function createRefusalRecords(deps: {
   readonly clock: Clock;
   /** Of a paymaster and reason; ten times as many at once. */
   readonly perSecond?: number;
-}): RefusalRecords {
+}) {
   const { offers, gaps, clock, perSecond = usualRefusalsPerSecond } = deps;
   const limiter = createRateLimiter({ clock });
   const rate = { requests: perSecond * burstSeconds, perSeconds: burstSeconds };
   return {
-    add(of, reason, make) {
+    /** Makes the record only if it is kept, and answers it; the others of this paymaster and reason are counted. */
+    add(of: RefusedPaymaster, reason: string, make: () => Decision): Decision | undefined {
       const { organisation, paymasterId, chainId } = of;
       const missed = { organisation, paymasterId, chainId, reason };
       if (limiter.take(`${paymasterId} ${reason}`, rate) > 0) {

@@ -17,13 +17,7 @@ export type OpsDeps = {
   readonly maxLagSeconds?: number;
 };
 
-export type Ops = {
-  /** Answers `/healthz`, `/readyz` and `/metrics`; false when the request is for another path. Never throws. */
-  handle(request: IncomingMessage, response: ServerResponse): boolean;
-  /** Runs the checks that `/readyz` shows. Never throws. */
-  check(): Promise<readonly CheckReport[]>;
-  stop(): void;
-};
+export type Ops = ReturnType<typeof createOps>;
 
 /**
  * - `/healthz`: is the process itself alive? An answer proves that the event loop runs; it fails only when the loop is
@@ -31,7 +25,7 @@ export type Ops = {
  * - `/readyz`: should this replica get traffic? 200 or 503, with every check, and what to do about each failing check.
  * - `/metrics`: Prometheus text.
  */
-export function createOps(deps: OpsDeps): Ops {
+export function createOps(deps: OpsDeps) {
   const lag = deps.lag ?? createEventLoopLag();
   const maxLagSeconds = deps.maxLagSeconds ?? 5;
   // So that the metric exists before the first probe.
@@ -66,7 +60,8 @@ export function createOps(deps: OpsDeps): Ops {
   };
 
   return {
-    handle(request, response) {
+    /** Answers `/healthz`, `/readyz` and `/metrics`; false when the request is for another path. Never throws. */
+    handle(request: IncomingMessage, response: ServerResponse): boolean {
       const path = pathOf(request.url);
       const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
       if (route === undefined) return false;
@@ -78,8 +73,9 @@ export function createOps(deps: OpsDeps): Ops {
       answer(route, request, response, deps.log);
       return true;
     },
+    /** Runs the checks that `/readyz` shows. Never throws. */
     check: checkAll,
-    stop: () => lag.stop(),
+    stop: (): void => lag.stop(),
   };
 }
 

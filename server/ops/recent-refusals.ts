@@ -13,22 +13,19 @@ export type RecentRefusal = {
 };
 
 /** The newest refusals of this process, so that somebody who tries things out sees why a request was refused. */
-export type RecentRefusals = {
-  note(refusal: RecentRefusal): void;
-  /** Newest first. */
-  list(): readonly RecentRefusal[];
-};
+export type RecentRefusals = ReturnType<typeof createRecentRefusals>;
 
 const kept = 20;
 const longestDetail = 300;
 
-export function createRecentRefusals(): RecentRefusals {
+export function createRecentRefusals() {
   const ring: RecentRefusal[] = [];
   return {
-    note(refusal) {
+    note(refusal: RecentRefusal): void {
       ring.push({ ...refusal, detail: refusal.detail?.slice(0, longestDetail) });
       if (ring.length > kept) ring.shift();
     },
-    list: () => ring.toReversed(),
+    /** Newest first. */
+    list: (): readonly RecentRefusal[] => ring.toReversed(),
   };
 }

@@ -14,16 +14,7 @@ import type { Clock, EpochMs } from '../../core/units/time.js';
 export const standsMs = 300_000;
 const reportEveryMs = 15_000;
 
-export type ServingNotes = {
-  /** The same port; also notes refusals by limits that all users share. */
-  ofUsage(usage: Pick<UsageStore, 'reserve' | 'peek'>): Pick<UsageStore, 'reserve' | 'peek'>;
-  /** The same port; also notes a failing host if the policy refuses operations because of it. */
-  ofWebhooks(webhooks: Pick<WebhookCaller, 'call'>): Pick<WebhookCaller, 'call'>;
-  /** Reports new notes; never rejects. */
-  report(): Promise<void>;
-  start(): void;
-  stop(): Promise<void>;
-};
+export type ServingNotes = ReturnType<typeof createServingNotes>;
 
 /**
  * Notes problems that keep a paymaster from sponsoring, and reports them to the operator from time to time. It does not note refusals
@@ -33,7 +24,7 @@ export function createServingNotes(deps: {
   readonly reports: Pick<ServingReports, 'merge'>;
   readonly clock: Clock;
   readonly log: Logger;
-}): ServingNotes {
+}) {
   const { reports, clock, log } = deps;
   let fresh = new Map<string, ServingReport>();
   const told = new Map<string, ServingReport>();
@@ -75,7 +66,8 @@ export function createServingNotes(deps: {
   }
 
   return {
-    ofUsage: (usage) => ({
+    /** The same port; also notes refusals by limits that all users share. */
+    ofUsage: (usage: Pick<UsageStore, 'reserve' | 'peek'>): Pick<UsageStore, 'reserve' | 'peek'> => ({
       async reserve(request) {
         const result = await usage.reserve(request);
         noteLimit(request, result);
@@ -87,7 +79,8 @@ export function createServingNotes(deps: {
         return peeked;
       },
     }),
-    ofWebhooks: (webhooks) => ({
+    /** The same port; also notes a failing host if the policy refuses operations because of it. */
+    ofWebhooks: (webhooks: Pick<WebhookCaller, 'call'>): Pick<WebhookCaller, 'call'> => ({
       async call(request) {
         const outcomes = await webhooks.call(request);
         for (const [index, { verdict }] of outcomes.entries()) {
@@ -98,13 +91,14 @@ export function createServingNotes(deps: {
         return outcomes;
       },
     }),
+    /** Reports new notes; never rejects. */
     report,
-    start() {
+    start(): void {
       timer ??= setInterval(() => {
         reporting = reporting.then(report);
       }, reportEveryMs).unref();
     },
-    async stop() {
+    async stop(): Promise<void> {
       clearInterval(timer);
       await reporting;
     },

@@ -25,16 +25,7 @@ export type StartedReplay = {
 };
 
 /** Replays of an installation: one at a time for each organisation, each in a thread of the process that started it. */
-export type Replays = {
-  /** Throws REPLAY_RUNNING, which names the running one, and UNAVAILABLE when too many others run in this process. */
-  start(ask: ReplayAsk): Promise<StartedReplay>;
-  /** The latest one of the organisation, if it has this id. */
-  find(organisation: string, id: string): Promise<ReplayStatus | undefined>;
-  /** Resolves when it has ended; undefined: there is no such replay. */
-  cancel(organisation: string, id: string): Promise<ReplayStatus | undefined>;
-  /** Cancels those of this process. May be called twice. */
-  stop(): Promise<void>;
-};
+export type Replays = ReturnType<typeof createReplays>;
 
 /** Each takes a processor. */
 const mostRunning = 2;
@@ -58,7 +49,7 @@ export function createReplays(
     readonly ledger: Pick<Ledger, 'decisions' | 'inputs' | 'usage'>;
     readonly register: ReplayRegister;
   },
-): Replays {
+) {
   const { ledger, register, clock, log } = deps;
   /** Organisations whose replay runs in this process, or is being started. */
   const busy = new Set<string>();
@@ -177,7 +168,8 @@ export function createReplays(
   }
 
   return {
-    async start(ask) {
+    /** Throws REPLAY_RUNNING, which names the running one, and UNAVAILABLE when too many others run in this process. */
+    async start(ask: ReplayAsk): Promise<StartedReplay> {
       const { organisation } = ask;
       admit(organisation);
       const thread = startReplayThread();
@@ -191,12 +183,14 @@ export function createReplays(
       }
     },
 
-    async find(organisation, id) {
+    /** The latest one of the organisation, if it has this id. */
+    async find(organisation: string, id: string): Promise<ReplayStatus | undefined> {
       const found = await registered(organisation, id);
       return found && statusOf(found);
     },
 
-    async cancel(organisation, id) {
+    /** Resolves when it has ended; undefined: there is no such replay. */
+    async cancel(organisation: string, id: string): Promise<ReplayStatus | undefined> {
       const job = jobs.get(organisation);
       if (job?.status.id === id) {
         job.cancel.abort();
@@ -213,7 +207,8 @@ export function createReplays(
       }
     },
 
-    async stop() {
+    /** Cancels those of this process. May be called twice. */
+    async stop(): Promise<void> {
       stopping.abort();
       for (const { cancel } of jobs.values()) cancel.abort();
       await Promise.all(running);

@@ -21,12 +21,7 @@ export type CallAnswer = {
 };
 
 /** Runs calls and measures them: every call is counted once, by method and outcome, and timed. */
-export type CallRunner = {
-  run(call: RpcCall, context: RpcContext): Promise<CallAnswer>;
-  /** Answers a call that never reached a method, or a value that is not a call: then only `id` is known. */
-  fail(call: Pick<RpcCall, 'id'> & Partial<RpcCall>, error: unknown, requestId: string): CallAnswer;
-  reject(call: BadCall, requestId: string): CallAnswer;
-};
+export type CallRunner = ReturnType<typeof createCallRunner>;
 
 export type CallRunnerDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly methods: RpcMethods;
@@ -41,7 +36,7 @@ export type CallRunnerDeps = Pick<Ambient, 'clock' | 'log'> & {
 /** Label for every method that is not served: a caller must not be able to create new series. */
 const unknownMethod = 'unknown';
 
-export function createCallRunner(deps: CallRunnerDeps): CallRunner {
+export function createCallRunner(deps: CallRunnerDeps) {
   const { methods, instruments, log, clock, recentRefusals } = deps;
   const served = new Map<string, { readonly method: RpcMethod; readonly meter: Meter }>();
   for (const [name, method] of Object.entries(methods))
@@ -101,7 +96,7 @@ export function createCallRunner(deps: CallRunnerDeps): CallRunner {
   }
 
   return {
-    async run(call, context) {
+    async run(call: RpcCall, context: RpcContext): Promise<CallAnswer> {
       const { requestId } = context;
       const entry = served.get(call.method);
       if (entry === undefined) {
@@ -151,7 +146,8 @@ export function createCallRunner(deps: CallRunnerDeps): CallRunner {
       }
     },
 
-    fail(call, error, requestId) {
+    /** Answers a call that never reached a method, or a value that is not a call: then only `id` is known. */
+    fail(call: Pick<RpcCall, 'id'> & Partial<RpcCall>, error: unknown, requestId: string): CallAnswer {
       const entry = call.method === undefined ? undefined : served.get(call.method);
       const meter = entry?.meter ?? strangers;
       const method = entry === undefined ? unknownMethod : (call.method ?? unknownMethod);
@@ -159,7 +155,7 @@ export function createCallRunner(deps: CallRunnerDeps): CallRunner {
       return answerError(call.id, error, { requestId, meter, method, withOk });
     },
 
-    reject({ id, error }, requestId) {
+    reject({ id, error }: BadCall, requestId: string): CallAnswer {
       return answerError(id, error, { requestId, meter: strangers, method: unknownMethod, withOk: false });
     },
   };

@@ -21,38 +21,7 @@ import { createSharing } from './sharing.js';
  *   a change of a chain replaces one object, however many paymasters use it.
  * - A config that does not compile replaces nothing: the last good record keeps serving, and the log says why.
  */
-export type ConfigView = {
-  /** The paymaster that accepts this key now, if the watch has delivered the paymaster. */
-  find(sha256: string): ServedPaymaster | undefined;
-  /**
-   * Asks the store for a key that `find` does not know (e.g. of a new paymaster), for the client at this address.
-   * Throws RATE_LIMITED, UNAVAILABLE.
-   */
-  load(sha256: string, client: string): Promise<ServedPaymaster | undefined>;
-  /** Reads one paymaster and its chain again without the watch, for a replica that has fallen behind. */
-  refresh(paymasterId: string): Promise<ServedPaymaster | undefined>;
-  /**
-   * False when either was replaced or removed since it was looked up. For callers that waited in between: once a change
-   * has been answered, nothing may be signed on a decision from an older record.
-   */
-  isCurrent(paymaster: ServedPaymaster, chain: ServedChain): boolean;
-  chain(chainId: number): ServedChain | undefined;
-  chains(): Iterable<ServedChain>;
-  /** Balances inside contracts that the platform lets organisations draw on. */
-  defaultFundingAccounts(chainId: number): readonly AccountId[];
-  /** Namespace of a served paymaster. */
-  organisationOf(paymasterId: string): string | undefined;
-  /** Under which the ledger keeps records of a served paymaster. */
-  tenantOf(paymasterId: string): Tenant | undefined;
-  /** Milliseconds since the store last confirmed that this view is current. */
-  staleness(): number;
-  /** Whether that was too long ago: the served configs may have been revoked since. */
-  isStale(): boolean;
-  readonly synced: boolean;
-  /** Starts to watch; resolves when the initial state has been delivered. */
-  start(): Promise<void>;
-  stop(): void;
-};
+export type ConfigView = ReturnType<typeof createConfigView>;
 
 /** The generation of a config that this replica has seen (created, changed or deleted), for the usage store's fence. */
 export type SeenConfig = {
@@ -75,7 +44,7 @@ export type ConfigViewDeps = Pick<Ambient, 'clock' | 'log'> & {
 
 const defaultMaxStalenessMs = 6 * 3_600_000;
 
-export function createConfigView(deps: ConfigViewDeps): ConfigView {
+export function createConfigView(deps: ConfigViewDeps) {
   const {
     configs,
     signers,
@@ -209,15 +178,21 @@ export function createConfigView(deps: ConfigViewDeps): ConfigView {
   }
 
   return {
-    find: (sha256) => ifAccepted(byKey.get(sha256), sha256),
+    /** The paymaster that accepts this key now, if the watch has delivered the paymaster. */
+    find: (sha256: string): ServedPaymaster | undefined => ifAccepted(byKey.get(sha256), sha256),
 
-    async load(sha256, client) {
+    /**
+     * Asks the store for a key that `find` does not know (e.g. of a new paymaster), for the client at this address.
+     * Throws RATE_LIMITED, UNAVAILABLE.
+     */
+    async load(sha256: string, client: string): Promise<ServedPaymaster | undefined> {
       const found = await lookup.find(sha256, client, compile);
       // The watch may have been faster. Then its record counts: the look-up returned nothing, or may have read an older one.
       return ifAccepted(byKey.get(sha256) ?? found, sha256);
     },
 
-    async refresh(paymasterId) {
+    /** Reads one paymaster and its chain again without the watch, for a replica that has fallen behind. */
+    async refresh(paymasterId: string): Promise<ServedPaymaster | undefined> {
       const stored = await configs.getPaymaster(paymasterId);
       if (stored === undefined) return undefined;
       await refreshChain(stored.config.chainId);
@@ -229,34 +204,44 @@ export function createConfigView(deps: ConfigViewDeps): ConfigView {
       return compiled;
     },
 
-    isCurrent(paymaster, chain) {
+    /**
+     * False when either was replaced or removed since it was looked up. For callers that waited in between: once a change
+     * has been answered, nothing may be signed on a decision from an older record.
+     */
+    isCurrent(paymaster: ServedPaymaster, chain: ServedChain): boolean {
       const { paymasterId, configGeneration, chainId } = paymaster;
       if (replaced.has(paymaster) || chains.get(chainId) !== chain) return false;
       const listed = byId.get(paymasterId);
       // A record that a look-up read before the watch is not listed, but it is current.
       return listed === undefined || listed === paymaster || listed.configGeneration <= configGeneration;
     },
-    chain: (chainId) => chains.get(chainId),
-    chains: () => chains.values(),
-    organisationOf: (paymasterId) => byId.get(paymasterId)?.namespace,
-    tenantOf: (paymasterId) => byId.get(paymasterId)?.tenant,
-    defaultFundingAccounts(chainId) {
+    chain: (chainId: number): ServedChain | undefined => chains.get(chainId),
+    chains: (): Iterable<ServedChain> => chains.values(),
+    /** Namespace of a served paymaster. */
+    organisationOf: (paymasterId: string): string | undefined => byId.get(paymasterId)?.namespace,
+    /** Under which the ledger keeps records of a served paymaster. */
+    tenantOf: (paymasterId: string): Tenant | undefined => byId.get(paymasterId)?.tenant,
+    /** Balances inside contracts that the platform lets organisations draw on. */
+    defaultFundingAccounts(chainId: number): readonly AccountId[] {
       const chain = chains.get(chainId);
       return chain === undefined ? [] : defaultFundingAccounts(chain);
     },
+    /** Milliseconds since the store last confirmed that this view is current. */
     staleness,
-    isStale: () => staleness() > maxStalenessMs,
+    /** Whether that was too long ago: the served configs may have been revoked since. */
+    isStale: (): boolean => staleness() > maxStalenessMs,
     get synced() {
       return synced;
     },
 
-    async start() {
+    /** Starts to watch; resolves when the initial state has been delivered. */
+    async start(): Promise<void> {
       if (watch !== undefined) throw new DomainError('INTERNAL', 'the config view is started already');
       watch = configs.watch(apply);
       await watch.synced;
       synced = true;
     },
-    stop() {
+    stop(): void {
       watch?.stop();
       synced = false;
     },

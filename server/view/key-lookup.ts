@@ -17,15 +17,7 @@ import type { ServedPaymaster } from './served-paymaster.js';
  * - A key that was not found is not looked up again for ten seconds. A key that was found is remembered for the same time,
  *   because the watch delivers its paymaster before that.
  */
-export type KeyLookup = {
-  find(
-    sha256: string,
-    client: string,
-    compile: (config: PaymasterConfig) => ServedPaymaster | undefined,
-  ): Promise<ServedPaymaster | undefined>;
-  /** Discards looked-up results for this paymaster, since a watch event about it is newer. */
-  noteChange(paymasterId: string): void;
-};
+export type KeyLookup = ReturnType<typeof createKeyLookup>;
 
 const lookupsPerSecond = 20;
 const lookupsOfClient: RateLimit = { requests: 4, perSeconds: 1 };
@@ -40,7 +32,7 @@ type Found = { readonly until: number; readonly paymaster: ServedPaymaster };
 export function createKeyLookup(deps: {
   readonly configs: Pick<ConfigStore, 'findByKey'>;
   readonly clock: Clock;
-}): KeyLookup {
+}) {
   const { configs, clock } = deps;
   const unknownUntil = new Map<string, number>();
   // Has at most 200 entries (20 a second for ten seconds), so a watch event may search all of them.
@@ -105,7 +97,11 @@ export function createKeyLookup(deps: {
   }
 
   return {
-    async find(sha256, client, compile) {
+    async find(
+      sha256: string,
+      client: string,
+      compile: (config: PaymasterConfig) => ServedPaymaster | undefined,
+    ): Promise<ServedPaymaster | undefined> {
       const now = clock.now();
       if (now < (unknownUntil.get(sha256) ?? 0)) return undefined;
       const known = found.get(sha256);
@@ -117,7 +113,8 @@ export function createKeyLookup(deps: {
       inFlight.set(sha256, lookup);
       return wait(client, lookup);
     },
-    noteChange(paymasterId) {
+    /** Discards looked-up results for this paymaster, since a watch event about it is newer. */
+    noteChange(paymasterId: string): void {
       if (inFlight.size > 0) changed.add(paymasterId);
       for (const [sha256, { paymaster }] of found)
         if (paymaster.paymasterId === paymasterId) found.delete(sha256);

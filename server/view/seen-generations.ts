@@ -11,12 +11,7 @@ export type SeenGeneration = Fence & { readonly chainId: number };
  * - Written in the background, together with all that were seen in the meantime; kept and retried while the store does not answer.
  * - The newest generation of an id counts.
  */
-export type SeenGenerations = {
-  note(seen: SeenGeneration): void;
-  /** Resolves when all noted generations are written, or an attempt has failed. For tests and for stopping. */
-  flush(): Promise<void>;
-  stop(): void;
-};
+export type SeenGenerations = ReturnType<typeof createSeenGenerations>;
 
 /** Most fences in one call, so that a call takes only milliseconds. */
 const perCall = 1_000;
@@ -27,7 +22,7 @@ export type SeenGenerationsDeps = {
   readonly log: Logger;
 };
 
-export function createSeenGenerations({ usage, log }: SeenGenerationsDeps): SeenGenerations {
+export function createSeenGenerations({ usage, log }: SeenGenerationsDeps) {
   const waiting = new Map<number, Map<string, number>>();
   let timer: NodeJS.Timeout | undefined;
   let flight: Promise<void> | undefined;
@@ -69,15 +64,16 @@ export function createSeenGenerations({ usage, log }: SeenGenerationsDeps): Seen
   }
 
   return {
-    note({ chainId, id, generation }) {
+    note({ chainId, id, generation }: SeenGeneration): void {
       const generations = waiting.get(chainId) ?? new Map<string, number>();
       waiting.set(chainId, generations);
       if ((generations.get(id) ?? -1) >= generation) return;
       generations.set(id, generation);
       schedule(0);
     },
+    /** Resolves when all noted generations are written, or an attempt has failed. For tests and for stopping. */
     flush,
-    stop() {
+    stop(): void {
       isStopped = true;
       clearTimeout(timer);
       timer = undefined;

@@ -7,20 +7,16 @@ type Tokens = PaymasterConfig['tokens'];
  * paymasters, and many paymasters register the same contracts and methods. Forgetting a value costs memory, never
  * correctness, so the tables are simply emptied when they grow.
  */
-export type Sharing = {
-  text<T extends string>(text: T): T;
-  /** One list of tokens per namespace, as long as it does not change. */
-  tokens(namespace: string, tokens: Tokens): Tokens;
-};
+export type Sharing = ReturnType<typeof createSharing>;
 
 const maxShared = 10_000;
 
-export function createSharing(): Sharing {
+export function createSharing() {
   const texts = new Map<string, string>();
   const byNamespace = new Map<string, Tokens>();
 
   return {
-    text<T extends string>(text: T) {
+    text<T extends string>(text: T): T {
       const known = texts.get(text);
       // Equal texts have the same type.
       if (known !== undefined) return known as T;
@@ -28,7 +24,8 @@ export function createSharing(): Sharing {
       texts.set(text, text);
       return text;
     },
-    tokens(namespace, tokens) {
+    /** One list of tokens per namespace, as long as it does not change. */
+    tokens(namespace: string, tokens: Tokens): Tokens {
       const known = byNamespace.get(namespace);
       if (known !== undefined && isEqual(known, tokens)) return known;
       if (byNamespace.size >= maxShared) byNamespace.clear();

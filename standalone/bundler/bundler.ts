@@ -21,22 +21,14 @@ export type BundlerOptions = {
   readonly onRestart: () => void;
 };
 
-export type Bundler = {
-  /**
-   * Where it takes operations (JSON-RPC), once it listens; the URL stays the same for its life. Rejects with PortInUse when no port of
-   * the choice is free, and with UNAVAILABLE when alto does not start for another reason.
-   */
-  readonly url: Promise<string>;
-  /** Ends it, also while it starts. May be called twice. */
-  stop(): Promise<void>;
-};
+export type Bundler = ReturnType<typeof startBundler>;
 
 const startTimeoutMs = 120_000;
 const stopGraceMs = 5_000;
 const restartMs = { first: 500, longest: 30_000 } as const;
 
 /** Starts the bundler of a dev chain, and starts it again whenever it ends by itself. It ends with this process. */
-export function startBundler(options: BundlerOptions): Bundler {
+export function startBundler(options: BundlerOptions) {
   const { log, timers } = options;
   let running: ChildProcess | undefined;
   let ended: Promise<void> = Promise.resolve();
@@ -86,8 +78,13 @@ export function startBundler(options: BundlerOptions): Bundler {
   // The caller that awaits it gets the error; a stop before that is not an error.
   url.catch(() => {});
   return {
+    /**
+     * Where it takes operations (JSON-RPC), once it listens; the URL stays the same for its life. Rejects with PortInUse when no port of
+     * the choice is free, and with UNAVAILABLE when alto does not start for another reason.
+     */
     url,
-    async stop() {
+    /** Ends it, also while it starts. May be called twice. */
+    async stop(): Promise<void> {
       isStopping = true;
       cancelRestart?.();
       running?.kill('SIGTERM');

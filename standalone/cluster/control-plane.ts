@@ -15,24 +15,7 @@ export const serviceAccountUser = (namespace: string, name: string): string =>
   `system:serviceaccount:${namespace}:${name}`;
 
 /** A real kube-apiserver on a real etcd, on free loopback ports, with one bearer token per user. */
-export type ControlPlane = {
-  readonly url: string;
-  /** URL of etcd's client API, without TLS. */
-  readonly etcdUrl: string;
-  readonly assets: string;
-  readonly directory: string;
-  readonly apiServer: ManagedProcess;
-  readonly etcd: ManagedProcess;
-  /** PEM of the server's own certificate. */
-  ca(): string;
-  /** Bearer token of `admin` (system:masters) or of a user given to `startControlPlane`. */
-  token(user: string): string;
-  kubeconfig(user: string): string;
-  transport(user?: string): KubeTransport;
-  kubectl(args: readonly string[], options?: { readonly input?: string; readonly user?: string }): string;
-  auditLog(): string;
-  stop(): Promise<void>;
-};
+export type ControlPlane = Awaited<ReturnType<typeof startControlPlane>>;
 
 export type ControlPlaneOptions = {
   /** More users (name → groups), e.g. a service account that a role is bound to. */
@@ -48,7 +31,7 @@ function findAssets(): string {
   }).trim();
 }
 
-export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
+export async function startControlPlane(options: ControlPlaneOptions = {}) {
   const assets = findAssets();
   const directory = mkdtempSync(join(tmpdir(), 'paymaster-envtest-'));
   const users = { admin: ['system:masters'], ...options.users };
@@ -145,24 +128,30 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   };
   return {
     url,
+    /** URL of etcd's client API, without TLS. */
     etcdUrl: etcd.url,
     assets,
     directory,
     apiServer,
     etcd: etcd.process,
+    /** PEM of the server's own certificate. */
     ca,
-    token: (user) => tokens.get(user) ?? '',
+    /** Bearer token of `admin` (system:masters) or of a user given to `startControlPlane`. */
+    token: (user: string): string => tokens.get(user) ?? '',
     kubeconfig,
     transport,
-    kubectl: (args, { input, user = 'admin' } = {}) =>
+    kubectl: (
+      args: readonly string[],
+      { input, user = 'admin' }: { readonly input?: string; readonly user?: string } = {},
+    ): string =>
       execFileSync(join(assets, 'kubectl'), [`--kubeconfig=${kubeconfig(user)}`, ...args], {
         encoding: 'utf8',
         stdio: 'pipe',
         timeout: 240_000,
         ...(input === undefined ? {} : { input }),
       }),
-    auditLog: () => readFileSync(join(directory, 'audit.log'), 'utf8'),
-    async stop() {
+    auditLog: (): string => readFileSync(join(directory, 'audit.log'), 'utf8'),
+    async stop(): Promise<void> {
       for (const each of [apiServer, etcd.process]) {
         each.signal('SIGCONT');
         each.signal('SIGKILL');

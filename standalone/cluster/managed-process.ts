@@ -4,18 +4,7 @@ import { pause } from '../../adapters/pause.js';
 import { namesUsedPort, PortInUse } from '../port-choice.js';
 
 /** A program that can be stopped, killed and run again. It ends with this process. */
-export type ManagedProcess = {
-  readonly pid: number;
-  readonly logFile: string;
-  readonly signal: (name: NodeJS.Signals) => void;
-  readonly isRunning: () => boolean;
-  /** Starts it again with the same arguments after it has ended; resolves when it is ready. */
-  readonly restart: () => Promise<void>;
-  /** Exit code or signal of the current run. */
-  readonly ended: () => Promise<number | NodeJS.Signals>;
-  /** Sends SIGTERM, and SIGKILL after ten seconds; does nothing if it has ended. */
-  readonly stop: () => Promise<void>;
-};
+export type ManagedProcess = Awaited<ReturnType<typeof startProcess>>;
 
 export type Program = {
   readonly command: string;
@@ -37,7 +26,7 @@ const longestStartMs = 180_000;
  * Starts a program and waits until it is ready. If it ends before, throws the end of its log: a PortInUse where the log says that
  * another program has its port.
  */
-export async function startProcess(program: Program): Promise<ManagedProcess> {
+export async function startProcess(program: Program) {
   let child: ChildProcess;
   let end: Promise<number | NodeJS.Signals>;
   const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
@@ -81,11 +70,14 @@ export async function startProcess(program: Program): Promise<ManagedProcess> {
       return child.pid ?? -1;
     },
     logFile: program.logFile,
-    signal: (name) => void child.kill(name),
-    isRunning: () => !hasEnded(),
+    signal: (name: NodeJS.Signals): void => void child.kill(name),
+    isRunning: (): boolean => !hasEnded(),
+    /** Starts it again with the same arguments after it has ended; resolves when it is ready. */
     restart: launch,
-    ended: () => end,
-    async stop() {
+    /** Exit code or signal of the current run. */
+    ended: (): Promise<number | NodeJS.Signals> => end,
+    /** Sends SIGTERM, and SIGKILL after ten seconds; does nothing if it has ended. */
+    async stop(): Promise<void> {
       process.off('exit', killWithParent);
       if (hasEnded()) return;
       child.kill('SIGCONT');

@@ -10,11 +10,7 @@ import { hexQuantity, type Hex } from '../../core/units/hex.js';
 export type Call = { readonly to: Address; readonly data: Hex; readonly value?: bigint };
 
 /** Sends transactions with one key, one after the other; each is mined before the next is sent. */
-export type Transactor = {
-  readonly address: Address;
-  /** Resolves with the transaction's hash once it is mined and successful; otherwise throws a DomainError UNAVAILABLE that names `what`. */
-  send(what: string, call: Call): Promise<string>;
-};
+export type Transactor = ReturnType<typeof createTransactor>;
 
 export const deterministicDeployer = parseAddress('0x4e59b44847b379578588920cA78FbF26c0B4956C');
 export const zeroSalt: Hex = `0x${'00'.repeat(32)}`;
@@ -24,14 +20,15 @@ const pollMs = 5;
 /** Transactions above this are refused since Osaka (EIP-7825). */
 const maxGas = 16_777_216n;
 
-export function createTransactor(chain: Chain, privateKey: string): Transactor {
+export function createTransactor(chain: Chain, privateKey: string) {
   const wallet = new Wallet(privateKey);
   const address = parseAddress(wallet.address);
   let last: Promise<unknown> = Promise.resolve();
 
   return {
     address,
-    send(what, call) {
+    /** Resolves with the transaction's hash once it is mined and successful; otherwise throws a DomainError UNAVAILABLE that names `what`. */
+    send(what: string, call: Call): Promise<string> {
       // Concurrent calls queue up too: each transaction needs the nonce after the previous one.
       const sent = last.then(() => sendOne(what, call));
       last = sent.catch(() => {});
