@@ -109,7 +109,7 @@ const settlementSchema = record({
   takenBack: { ...schemas.count, description: 'Settlements before this one that a reorganisation removed.' },
 });
 
-const members: Readonly<Record<string, JsonSchema>> = {
+export const members: Readonly<Record<string, JsonSchema>> = {
   id: schemas.uuid,
   at: schemas.time,
   verdict: { enum: ['sponsored', 'refused', 'committed'] },

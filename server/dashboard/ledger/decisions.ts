@@ -8,6 +8,7 @@ import { formatCursor, parseCursor } from './cursor.js';
 import {
   decisionExample,
   decisionSchema,
+  members,
   renderDecision,
   renderTrace,
   tracedDecisionSchema,
@@ -110,27 +111,8 @@ export const decisionEndpoint = endpoint({
   },
 });
 
-const columns = [
-  'id',
-  'at',
-  'verdict',
-  'reason',
-  'detail',
-  'method',
-  'requestId',
-  'callerRequestId',
-  'paymasterId',
-  'chainId',
-  'mode',
-  'sender',
-  'nonce',
-  'userOpHash',
-  'calls',
-  'maxCostWei',
-  'maxCost',
-  'validUntil',
-  'token',
-] as const;
+const leftOut = ['entryPoint', 'contract', 'fundingAddress', 'policies', 'settlement'];
+const columns = Object.keys(members).filter((name) => !leftOut.includes(name));
 const settlementColumns = [
   'outcome',
   'transactionHash',

@@ -16,18 +16,31 @@ import * as schemas from './schemas.js';
 
 const dayMs = 86_400_000;
 
-const columns = [
-  'account',
-  'kind',
-  'contract',
-  'balanceWei',
-  'balance',
-  'promisedWei',
-  'promised',
-  'burnWeiPerHour',
-  'burnPerHour',
-  'hoursLeft',
-] as const;
+const members = {
+  account: {
+    ...schemas.address,
+    description:
+      'The contract for its EntryPoint deposit, else the wallet whose balance in the contract pays.',
+  },
+  kind: { enum: ['deposit', 'wallet'] },
+  contract: schemas.address,
+  chainId: { type: 'integer' },
+  balanceWei: { ...schemas.weiOrNull, description: 'Null until it was read.' },
+  balance: schemas.coinsOrNull,
+  promisedWei: { ...schemas.wei, description: 'Of all paymasters that the account pays for.' },
+  promised: schemas.coins,
+  burnWeiPerHour: {
+    ...schemas.wei,
+    description: 'Mean of the last 24 hours, of all paymasters of the account.',
+  },
+  burnPerHour: schemas.coins,
+  hoursLeft: {
+    type: ['number', 'null'],
+    minimum: 0,
+    description: 'Null when nothing was spent, or the balance is not known.',
+  },
+};
+const columns = Object.keys(members).filter((name) => name !== 'chainId');
 
 export const fundsEndpoint = endpoint({
   operationId: 'getFunds',
@@ -35,32 +48,7 @@ export const fundsEndpoint = endpoint({
   path: '/funds',
   parameters: { paymasterId: uuid('The paymaster; required.') },
   schema: record({
-    accounts: arrayOf(
-      record({
-        account: {
-          ...schemas.address,
-          description:
-            'The contract for its EntryPoint deposit, else the wallet whose balance in the contract pays.',
-        },
-        kind: { enum: ['deposit', 'wallet'] },
-        contract: schemas.address,
-        chainId: { type: 'integer' },
-        balanceWei: { ...schemas.weiOrNull, description: 'Null until it was read.' },
-        balance: schemas.coinsOrNull,
-        promisedWei: { ...schemas.wei, description: 'Of all paymasters that the account pays for.' },
-        promised: schemas.coins,
-        burnWeiPerHour: {
-          ...schemas.wei,
-          description: 'Mean of the last 24 hours, of all paymasters of the account.',
-        },
-        burnPerHour: schemas.coins,
-        hoursLeft: {
-          type: ['number', 'null'],
-          minimum: 0,
-          description: 'Null when nothing was spent, or the balance is not known.',
-        },
-      }),
-    ),
+    accounts: arrayOf(record(members)),
   }),
   example: {
     accounts: [
@@ -110,10 +98,7 @@ export const fundsEndpoint = endpoint({
         hoursLeft: balance === undefined || burn === 0n ? null : Number((balance * 10n) / burn) / 10,
       };
     });
-    return {
-      data: { accounts: rendered },
-      table: tableOf(columns, rendered),
-    };
+    return { data: { accounts: rendered }, table: tableOf(columns, rendered) };
   },
 });
 

@@ -15,17 +15,18 @@ const figure: JsonSchema = {
   anyOf: [{ type: 'integer', minimum: 0 }, schemas.weiOrNull],
 };
 
-const columns = [
-  'policy',
-  'name',
-  'scope',
-  'unit',
-  'threshold',
-  'used',
-  'reserved',
-  'remaining',
-  'resetsAt',
-] as const;
+/** What a limit is in both forms: the columns of the table. */
+const figures = {
+  policy: { ...schemas.uuid, description: '`_id` of the policy.' },
+  name: schemas.text,
+  scope: { enum: ['PAYMASTER', 'SMART_ACCOUNT'] },
+  unit: { enum: ['COUNT', 'NATIVE_ASSET'] },
+  threshold: figure,
+  used: { ...figure, description: 'Spent by operations that were mined.' },
+  reserved: { ...figure, description: 'Promised to operations that may still be mined.' },
+  remaining: figure,
+  resetsAt: schemas.time,
+};
 
 export const limitsEndpoint = endpoint({
   operationId: 'getLimits',
@@ -38,15 +39,7 @@ export const limitsEndpoint = endpoint({
   schema: record({
     limits: arrayOf(
       record({
-        policy: { ...schemas.uuid, description: '`_id` of the policy.' },
-        name: schemas.text,
-        scope: { enum: ['PAYMASTER', 'SMART_ACCOUNT'] },
-        unit: { enum: ['COUNT', 'NATIVE_ASSET'] },
-        threshold: figure,
-        used: { ...figure, description: 'Spent by operations that were mined.' },
-        reserved: { ...figure, description: 'Promised to operations that may still be mined.' },
-        remaining: figure,
-        resetsAt: schemas.time,
+        ...figures,
         rendered: {
           description: 'The same in coins; null for counts.',
           anyOf: [
@@ -104,10 +97,7 @@ export const limitsEndpoint = endpoint({
         rendered: unit === 'COUNT' ? null : each(amounts, (amount) => formatDecimal(wei(amount), 18)),
       };
     });
-    return {
-      data: { limits },
-      table: tableOf(columns, limits),
-    };
+    return { data: { limits }, table: tableOf(Object.keys(figures), limits) };
   },
 });
 

@@ -17,23 +17,33 @@ const sendersDays = 31;
 const dayMs = 86_400_000;
 const groups = Object.keys(usageGroups) as UsageGroup[];
 
-const columns = [
-  'from',
-  'to',
-  'group',
-  'sponsored',
-  'refused',
-  'mined',
-  'reverted',
-  'expired',
-  'promisedWei',
-  'promised',
-  'spentWei',
-  'spent',
-  'senders',
-  'tokens',
-  'method',
-] as const;
+const members = {
+  from: schemas.time,
+  to: schemas.time,
+  group: { type: ['string', 'null'], description: 'Value of groupBy; null without one.' },
+  sponsored: schemas.count,
+  refused: schemas.count,
+  mined: { ...schemas.count, description: 'Reverted ones included: they were paid for.' },
+  reverted: schemas.count,
+  expired: { ...schemas.count, description: 'Signed, and never mined with our data.' },
+  promisedWei: schemas.wei,
+  promised: schemas.coins,
+  spentWei: schemas.wei,
+  spent: schemas.coins,
+  senders: { type: ['integer', 'null'], minimum: 0 },
+  tokens: arrayOf(
+    record({
+      address: schemas.address,
+      amount: { ...schemas.wei, description: 'In the smallest unit of the token.' },
+      decimals: { type: ['integer', 'null'] },
+      rendered: { type: ['string', 'null'] },
+    }),
+  ),
+  method: {
+    ...schemas.textOrNull,
+    description: 'With groupBy=method: its name by the ABI of the registered contract.',
+  },
+};
 
 export const usageEndpoint = endpoint({
   operationId: 'getUsage',
@@ -61,35 +71,7 @@ export const usageEndpoint = endpoint({
       type: 'boolean',
       description: 'False: an operation may count in several rows, so they do not add up.',
     },
-    rows: arrayOf(
-      record({
-        from: schemas.time,
-        to: schemas.time,
-        group: { type: ['string', 'null'], description: 'Value of groupBy; null without one.' },
-        sponsored: schemas.count,
-        refused: schemas.count,
-        mined: { ...schemas.count, description: 'Reverted ones included: they were paid for.' },
-        reverted: schemas.count,
-        expired: { ...schemas.count, description: 'Signed, and never mined with our data.' },
-        promisedWei: schemas.wei,
-        promised: schemas.coins,
-        spentWei: schemas.wei,
-        spent: schemas.coins,
-        senders: { type: ['integer', 'null'], minimum: 0 },
-        method: {
-          ...schemas.textOrNull,
-          description: 'With groupBy=method: its name by the ABI of the registered contract.',
-        },
-        tokens: arrayOf(
-          record({
-            address: schemas.address,
-            amount: { ...schemas.wei, description: 'In the smallest unit of the token.' },
-            decimals: { type: ['integer', 'null'] },
-            rendered: { type: ['string', 'null'] },
-          }),
-        ),
-      }),
-    ),
+    rows: arrayOf(record(members)),
   }),
   example: {
     from: '2026-01-01T00:00:00.000Z',
@@ -158,7 +140,7 @@ export const usageEndpoint = endpoint({
         additive: groupBy === undefined || usageGroups[groupBy].additive,
         rows: rendered,
       },
-      table: tableOf(columns, rendered),
+      table: tableOf(Object.keys(members), rendered),
     };
   },
 });
