@@ -13,7 +13,7 @@ import { createKubeTokenLossReports } from '../adapters/kube/token-loss-reports.
 import { createKubeTransport } from '../adapters/kube/transport.js';
 import { createMetrics } from '../adapters/metrics/prometheus.js';
 import type { Running } from '../adapters/process/run-process.js';
-import { createStops } from '../adapters/process/stops.js';
+import { startAll, type Stops } from '../adapters/process/stops.js';
 import { createKubeConnectionSecrets } from '../adapters/secrets/kube-secrets.js';
 import { readMountedKeys } from '../adapters/secrets/master-keys.js';
 import { keepFresh } from '../adapters/signer/keep-fresh.js';
@@ -33,20 +33,10 @@ const fieldManager = 'paymaster-operator';
  * writes nothing before this process leads.
  */
 export async function startOperatorProcess(config: OperatorConfig, log: Logger): Promise<Running> {
-  const stops = createStops();
-  try {
-    return { ...(await startParts(config, log, stops.add)), stop: stops.run };
-  } catch (error) {
-    await stops.run();
-    throw error;
-  }
+  return startAll((onStop) => startParts(config, log, onStop));
 }
 
-async function startParts(
-  config: OperatorConfig,
-  log: Logger,
-  onStop: (stop: () => Promise<void> | void) => void,
-): Promise<Pick<Running, 'failed'>> {
+async function startParts(config: OperatorConfig, log: Logger, onStop: Stops['add']) {
   const { namespace, podName } = config;
   const clock = systemClock;
   const metrics = createMetrics();

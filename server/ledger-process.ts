@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createMetrics } from '../adapters/metrics/prometheus.js';
 import type { Running } from '../adapters/process/run-process.js';
-import { createStops } from '../adapters/process/stops.js';
+import { startAll, type Stops } from '../adapters/process/stops.js';
 import type { Logger } from '../core/log.js';
 import { systemClock } from '../core/units/time.js';
 import { createHttpServer } from './http/http-server.js';
@@ -24,21 +24,10 @@ const drainMs = 1_000;
  * may run; each takes what no other works on. `failed` never resolves: outages of both sides pass.
  */
 export async function startLedgerProcess(config: LedgerConfig, log: Logger): Promise<RunningLedgerProcess> {
-  const stops = createStops();
-  try {
-    const port = await startParts(config, log, stops.add);
-    return { port, failed: new Promise(() => {}), stop: stops.run };
-  } catch (error) {
-    await stops.run();
-    throw error;
-  }
+  return startAll((onStop) => startParts(config, log, onStop));
 }
 
-async function startParts(
-  config: LedgerConfig,
-  log: Logger,
-  onStop: (stop: () => Promise<void> | void) => void,
-): Promise<number> {
+async function startParts(config: LedgerConfig, log: Logger, onStop: Stops['add']) {
   const clock = systemClock;
   const metrics = createMetrics();
   const { usage, feed } = createUsageStore(config.usage, {
@@ -81,5 +70,5 @@ async function startParts(
   keeping.start();
   onStop(() => keeping.stop());
   log.info('ledger is kept', { port });
-  return port;
+  return { port, failed: new Promise<never>(() => {}) };
 }

@@ -10,7 +10,7 @@ import { createKubeTokenLossReports } from '../adapters/kube/token-loss-reports.
 import { createKubeTransport, type KubeTransport } from '../adapters/kube/transport.js';
 import { createMetrics } from '../adapters/metrics/prometheus.js';
 import type { Running } from '../adapters/process/run-process.js';
-import { createStops } from '../adapters/process/stops.js';
+import { startAll, type Stops } from '../adapters/process/stops.js';
 import { createAnnouncedKeys } from '../adapters/secrets/announced-keys.js';
 import { readMountedKeys, readMountedWebhookKeys } from '../adapters/secrets/master-keys.js';
 import { keepFresh } from '../adapters/signer/keep-fresh.js';
@@ -37,26 +37,17 @@ export async function startServerProcess(
   log: Logger,
   signal: AbortSignal,
 ): Promise<Running> {
-  const stops = createStops();
-  // A signal must also abort a start that waits for the API server.
-  const onAbort = (): void =>
-    void stops.run().catch((error: unknown) => log.warn('stopping failed', { error }));
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    await startParts(config, log, stops.add);
+  return startAll(async (onStop, stop) => {
+    // A signal must also abort a start that waits for the API server.
+    const onAbort = (): void => void stop().catch((error: unknown) => log.warn('stopping failed', { error }));
+    signal.addEventListener('abort', onAbort, { once: true });
+    await startParts(config, log, onStop);
     signal.removeEventListener('abort', onAbort);
-    return { failed: new Promise(() => {}), stop: stops.run };
-  } catch (error) {
-    await stops.run();
-    throw error;
-  }
+    return { failed: new Promise<never>(() => {}) };
+  });
 }
 
-async function startParts(
-  config: ServerConfig,
-  log: Logger,
-  onStop: (stop: () => Promise<void> | void) => void,
-): Promise<void> {
+async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add']): Promise<void> {
   const clock = systemClock;
   const metrics = createMetrics();
   const ambient = { clock, log, metrics };

@@ -1,8 +1,9 @@
+import type { Running } from '../adapters/process/run-process.js';
 import { aborted, createStopSignal } from '../adapters/process/stop-signal.js';
 import { parseStandaloneConfig, type StandaloneConfig } from './config.js';
 import { createConsole } from './console.js';
 import { findRoot } from './root.js';
-import { startStandalone, type Standalone } from './standalone.js';
+import { startStandalone } from './standalone.js';
 import { StartError } from './start-error.js';
 import { messageOf } from '../core/errors.js';
 
@@ -27,7 +28,7 @@ async function main(): Promise<number> {
   }
 
   const stopping = createStopSignal();
-  let running: Standalone;
+  let running: Running;
   try {
     running = await startStandalone(config, console, stopping);
   } catch (error) {

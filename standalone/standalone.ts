@@ -3,6 +3,8 @@ import { createLogger } from '../adapters/log/pino-logger.js';
 import { formatManifestProblem } from '../adapters/manifests/manifest-problem.js';
 import { createManifestSource, type ManifestSource } from '../adapters/manifests/manifest-source.js';
 import { createMetrics } from '../adapters/metrics/prometheus.js';
+import type { Running } from '../adapters/process/run-process.js';
+import { startAll, type Stops } from '../adapters/process/stops.js';
 import { createFileConnectionSecrets } from '../adapters/secrets/file-secrets.js';
 import { keepFresh } from '../adapters/signer/keep-fresh.js';
 import { loadSigners } from '../adapters/signer/signers.js';
@@ -45,12 +47,6 @@ import { readStatus } from './status/status.js';
 /** Short, because somebody who puts a key into the directory waits for it to be loaded. */
 const signerReloadMs = 5_000;
 
-export type Standalone = {
-  /** Resolves when an essential part has ended by itself, with what happened. */
-  readonly failed: Promise<string>;
-  stop(): Promise<void>;
-};
-
 /**
  * Starts the dev chain, stores, operator and server in this process, applies the manifests and prints what to do next.
  * If a step fails, stops everything that was started before. An aborted `signal` ends the start in the same way.
@@ -59,26 +55,18 @@ export async function startStandalone(
   config: StandaloneConfig,
   console: Console,
   signal: AbortSignal,
-): Promise<Standalone> {
-  const stops: (() => Promise<void> | void)[] = [];
-  const stop = async (): Promise<void> => {
-    for (const each of stops.splice(0).reverse()) await each();
-  };
-  try {
-    const { failed } = await startParts(config, console, signal, (part) => stops.push(part));
-    return { failed, stop };
-  } catch (error) {
-    await stop();
+): Promise<Running> {
+  return startAll((onStop) => startParts(config, console, signal, onStop)).catch((error: unknown) => {
     throw explained(error, config);
-  }
+  });
 }
 
 async function startParts(
   config: StandaloneConfig,
   console: Console,
   signal: AbortSignal,
-  onStop: (stop: () => Promise<void> | void) => void,
-): Promise<{ readonly failed: Promise<string> }> {
+  onStop: Stops['add'],
+): Promise<Pick<Running, 'failed'>> {
   console.line('Paymaster Operator, standalone');
   await refuseBusyPort(config);
   refuseMissingManifests(config);
@@ -267,11 +255,7 @@ async function warnOfOtherChain(
   );
 }
 
-function openLog(
-  config: StandaloneConfig,
-  { logFile }: DataDirectory,
-  onStop: (stop: () => void) => void,
-): Logger {
+function openLog(config: StandaloneConfig, { logFile }: DataDirectory, onStop: Stops['add']): Logger {
   if (config.logTo === 'stdout') return createLogger({ level: config.logLevel });
   const destination = openLogFile(logFile);
   onStop(() => destination.close());

@@ -26,3 +26,19 @@ export function createStops(): Stops {
     run: () => (running ??= runAll()),
   };
 }
+
+/**
+ * Starts the parts of a process: `start` says of each how it is stopped. If it throws, those that it has started are
+ * stopped first; else the caller stops all of them with `stop`.
+ */
+export async function startAll<T extends object>(
+  start: (onStop: Stops['add'], stop: Stops['run']) => Promise<T>,
+): Promise<T & { readonly stop: Stops['run'] }> {
+  const { add, run } = createStops();
+  try {
+    return { ...(await start(add, run)), stop: run };
+  } catch (error) {
+    await run();
+    throw error;
+  }
+}

@@ -19,47 +19,25 @@ const readsAtOnce = 16;
 /**
  * What the chain says about mined operations besides their events. For most operations nothing is read: a sponsorship with a single
  * possible promise came from that promise. The bytes are read when several promises, or none, are possible. The contract's events
- * are read when a token payment is possible, or the bytes say nothing. Throws UNAVAILABLE.
+ * are read when a token payment is possible, or the bytes say nothing. `asProof`: the bytes of every operation are read, for cases
+ * in which a single promise proves nothing. Throws UNAVAILABLE.
  */
 export async function readEvidence(
   source: Source,
   mined: readonly MinedOperation[],
   reservations: readonly Reservation[],
-  isOurs: (contract: AddressKey) => boolean,
-): Promise<(operation: MinedOperation) => Evidence> {
-  return readAll(source, mined, reservations, isOurs, mayBeSeveral);
-}
-
-/** Like {@link readEvidence}, but reads the bytes of every operation, for cases in which a single promise proves nothing. Throws UNAVAILABLE. */
-export async function readProofs(
-  source: Source,
-  mined: readonly MinedOperation[],
-  reservations: readonly Reservation[],
-  isOurs: (contract: AddressKey) => boolean,
-): Promise<(operation: MinedOperation) => Evidence> {
-  return readAll(source, mined, reservations, isOurs, () => true);
-}
-
-function mayBeSeveral(candidates: readonly Candidate[]): boolean {
-  return candidates.length !== 1;
-}
-
-async function readAll(
-  source: Source,
-  mined: readonly MinedOperation[],
-  reservations: readonly Reservation[],
-  isOurs: (contract: AddressKey) => boolean,
-  needsBytes: (candidates: readonly Candidate[]) => boolean,
+  { ours, asProof = false }: { readonly ours: ReadonlySet<AddressKey>; readonly asProof?: boolean },
 ): Promise<(operation: MinedOperation) => Evidence> {
   const promised = byOperation(reservations);
   const found = new Map<MinedOperation, Evidence>();
   for (let at = 0; at < mined.length; at += readsAtOnce)
     await Promise.all(
       mined.slice(at, at + readsAtOnce).map(async (operation) => {
-        if (!isOurs(operation.paymaster)) return;
+        if (!ours.has(operation.paymaster)) return;
         const of = promised.get(operationId(operation)) ?? [];
         const candidates = candidatesOf(operation, of);
-        found.set(operation, await readOne(source, operation, candidates, needsBytes(candidates)));
+        const needsBytes = asProof || candidates.length !== 1;
+        found.set(operation, await readOne(source, operation, candidates, needsBytes));
       }),
     );
   return (operation) => found.get(operation) ?? nothingAsked;
@@ -83,10 +61,7 @@ async function readOne(
     isCharged === false
       ? isPaidInAdvance(operation, candidates, needsBytes ? bytes : await readBytes(source, operation))
       : isCharged;
-  return {
-    bytes,
-    ...given({ payer, tokenPaid, charge }),
-  };
+  return { bytes, ...given({ payer, tokenPaid, charge }) };
 }
 
 /**

@@ -11,7 +11,7 @@ import { neverLost, type UsageRecovery } from '../../core/usage/epoch.js';
 import type { AccountId, UsageStore } from '../../core/usage/usage-store.js';
 import type { FundsSamples } from '../ledger/funds.js';
 import { accountName } from './balances.js';
-import { ChainFollower } from './chain-follower.js';
+import { ChainFollower, type ChainFollowerDeps } from './chain-follower.js';
 import type { LossReporter } from './loss-reporter.js';
 import { createFollowerMeter, type FollowerInstruments } from './meter.js';
 import { ReadAllowance } from './read-allowance.js';
@@ -19,20 +19,7 @@ import type { FollowerLedger } from './records.js';
 import type { Round } from './round.js';
 
 export type FollowerDeps = Pick<Ambient, 'clock' | 'log'> & {
-  readonly usage: Pick<
-    UsageStore,
-    | 'now'
-    | 'dropCommits'
-    | 'reservations'
-    | 'liveCount'
-    | 'cursor'
-    | 'advance'
-    | 'takenSteps'
-    | 'addBalance'
-    | 'accounts'
-    | 'forgetAccounts'
-    | 'setSuspended'
-  >;
+  readonly usage: ChainFollowerDeps['usage'] & Pick<UsageStore, 'dropCommits' | 'liveCount'>;
   /** Decides which replica follows a chain. Default: this one, alone. */
   readonly lease?: FollowerLease;
   /** What to do when the usage store has lost its data. Default: nothing, since it has no way to recover. */

@@ -3,7 +3,7 @@ import type { AddressKey } from '../../core/units/address.js';
 import type { EpochSeconds } from '../../core/units/time.js';
 import type { AccountId, Reservation, UsageStore } from '../../core/usage/usage-store.js';
 import { charges } from './balances.js';
-import { readEvidence, readProofs } from './evidence.js';
+import { readEvidence } from './evidence.js';
 import type { History } from './history.js';
 import { nothingLate, settleLate, type LateSettlement } from './late.js';
 import { operationId, type MinedOperation } from './mined.js';
@@ -27,9 +27,8 @@ export async function settleMined(
 ): Promise<Settlement> {
   if (mined.length === 0) return nothingSettled;
   const reservations = await promisesFor(usage, source, mined);
-  const isOurs = (contract: AddressKey): boolean => ours.has(contract);
-  const evidenceOf = await readEvidence(source, mined, reservations, isOurs);
-  return settle(mined, reservations, evidenceOf, isOurs);
+  const evidenceOf = await readEvidence(source, mined, reservations, { ours });
+  return settle(mined, reservations, evidenceOf, (contract) => ours.has(contract));
 }
 
 /**
@@ -47,7 +46,7 @@ export async function settleAgain(
   if (mined.length === 0) return nothingLate;
   const promised = await promisesFor(usage, source, mined);
   const spent = only ?? promised;
-  const evidenceOf = await readProofs(source, mined, spent, (contract) => ours.has(contract));
+  const evidenceOf = await readEvidence(source, mined, spent, { ours, asProof: true });
   return settleLate(mined, spent, promised, evidenceOf, (operation) =>
     history.hasSettled(operationId(operation)),
   );

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KubeTransport } from '../../adapters/kube/transport.js';
 import { readMasterKeys } from '../../adapters/secrets/master-keys.js';
-import { createStops } from '../../adapters/process/stops.js';
+import { startAll, type Stops } from '../../adapters/process/stops.js';
 import { createKubeConfigStore } from '../../adapters/configs/kubernetes/configs.js';
 import { createKubeResourceStore } from '../../adapters/resources/kubernetes/resources.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
@@ -30,20 +30,7 @@ import { startRedisProcess, type RedisProcess } from './redis.js';
  * A whole installation as processes of this machine: a real API server with the objects that the chart renders, Redis, a
  * dev chain, and the components that were started, each with its own rights.
  */
-export type Cluster = {
-  readonly plane: ControlPlane;
-  /** Access as administrator. */
-  readonly transport: KubeTransport;
-  readonly resources: ResourceStore;
-  readonly configs: ConfigStore;
-  readonly masterKeys: MasterKeys;
-  readonly redis: RedisProcess;
-  readonly chainRpcUrl: string;
-  readonly directory: string;
-  start(component: ComponentName, options?: ComponentOptions): Promise<Component>;
-  /** Stops everything in reverse order, and removes the files of the control plane. May be called twice. */
-  stop(): Promise<void>;
-};
+export type Cluster = Awaited<ReturnType<typeof startCluster>>;
 
 export type ClusterOptions = {
   readonly console: Console;
@@ -54,18 +41,15 @@ export type ClusterOptions = {
 
 const components = ['operator', 'dashboard', 'rpc'] as const;
 
-/** Starts the stores and the chain, and installs the chart's objects; the caller starts the components. */
-export async function startCluster(options: ClusterOptions): Promise<Cluster> {
-  const stops = createStops();
-  try {
-    return await startParts(options, stops);
-  } catch (error) {
-    await stops.run();
-    throw error;
-  }
+/**
+ * Starts the stores and the chain, and installs the chart's objects; the caller starts the components. `stop` stops
+ * everything in reverse order, and removes the files of the control plane. It may be called twice.
+ */
+export async function startCluster(options: ClusterOptions) {
+  return startAll((onStop) => startParts(options, onStop));
 }
 
-async function startParts(options: ClusterOptions, stops: ReturnType<typeof createStops>): Promise<Cluster> {
+async function startParts(options: ClusterOptions, onStop: Stops['add']) {
   const { console } = options;
   const apiDone = console.step('Starting etcd and kube-apiserver');
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${systemNamespace}`];
@@ -75,9 +59,9 @@ async function startParts(options: ClusterOptions, stops: ReturnType<typeof crea
     ),
     ...(options.apiServerFlags === undefined ? {} : { apiServerFlags: options.apiServerFlags }),
   });
-  stops.add(() => plane.stop());
+  onStop(() => plane.stop());
   const transport = plane.transport();
-  stops.add(() => transport.stop());
+  onStop(() => transport.stop());
   apiDone(plane.url);
 
   const installDone = console.step('Installing CRDs, roles and policies of the chart');
@@ -89,7 +73,7 @@ async function startParts(options: ClusterOptions, stops: ReturnType<typeof crea
   const mounts = makeMounts(directory);
   const redisDone = console.step('Starting Redis');
   const redis = await startRedisProcess(directory);
-  stops.add(() => redis.process.stop());
+  onStop(() => redis.process.stop());
   redisDone(redis.url);
   const chain = await startDevChain({
     config: { chainPort: { kind: 'any' } },
@@ -101,7 +85,7 @@ async function startParts(options: ClusterOptions, stops: ReturnType<typeof crea
     log: silentLogger,
     console,
   });
-  stops.add(() => chain.stop());
+  onStop(() => chain.stop());
 
   const common = {
     transport,
@@ -115,9 +99,9 @@ async function startParts(options: ClusterOptions, stops: ReturnType<typeof crea
     statusManager: 'paymaster-operator',
     now: () => systemClock.now(),
   });
-  stops.add(() => resources.stop());
+  onStop(() => resources.stop());
   const configs = createKubeConfigStore({ ...common, namespace: systemNamespace });
-  stops.add(() => configs.stop());
+  onStop(() => configs.stop());
   const deps: ComponentDeps = {
     plane,
     transport,
@@ -133,6 +117,7 @@ async function startParts(options: ClusterOptions, stops: ReturnType<typeof crea
   };
   return {
     plane,
+    /** Access as administrator. */
     transport,
     resources,
     configs,
@@ -140,12 +125,11 @@ async function startParts(options: ClusterOptions, stops: ReturnType<typeof crea
     redis,
     chainRpcUrl: chain.url,
     directory,
-    async start(component, startOptions) {
+    async start(component: ComponentName, startOptions?: ComponentOptions): Promise<Component> {
       const started = await startComponent(deps, component, startOptions);
-      stops.add(() => started.stop());
+      onStop(() => started.stop());
       return started;
     },
-    stop: () => stops.run(),
   };
 }
 
