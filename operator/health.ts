@@ -1,4 +1,5 @@
 import { createServer, type ServerResponse } from 'node:http';
+import { listen } from '../adapters/listen.js';
 import type { PrometheusMetrics } from '../adapters/metrics/prometheus.js';
 import type { Logger } from '../core/log.js';
 
@@ -41,14 +42,8 @@ export function createHealth(deps: {
   }
 
   return {
-    listen: (port: number, host: string): Promise<{ readonly port: number }> =>
-      new Promise((resolve, reject) => {
-        server.once('error', reject);
-        server.listen(port, host, () => {
-          const address = server.address();
-          resolve({ port: typeof address === 'object' && address !== null ? address.port : port });
-        });
-      }),
+    /** Resolves with the port. */
+    listen: (port: number, host: string): Promise<number> => listen(server, port, host),
     stop: (): Promise<void> =>
       new Promise((resolve) => {
         server.close(() => resolve());

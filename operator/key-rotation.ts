@@ -11,6 +11,7 @@ import {
 import { finding, type Finding } from '../core/meta/conditions.js';
 import type { MasterKeys } from '../core/secrets.js';
 import type { EpochMs } from '../core/units/time.js';
+import { createRepetition } from './runtime/repeat.js';
 import type { Timers } from '../adapters/timers.js';
 
 /** Master keys that may change while the operator runs. */
@@ -58,9 +59,11 @@ export function createKeyRotation(
   let waitingSince: EpochMs | undefined;
   let failure: string | undefined;
   let hasStarted = false;
-  let isStopped = false;
-  let cancel: (() => void) | undefined;
-  let looking: Promise<void> = Promise.resolve();
+  let first: Promise<void> | undefined;
+  const repetition = createRepetition(timers, async () => {
+    await look();
+    return everyMs;
+  });
 
   function show(next: Finding): void {
     if (next.reason === state.reason && next.message === state.message) return;
@@ -161,13 +164,6 @@ export function createKeyRotation(
     });
   }
 
-  function schedule(): void {
-    if (isStopped) return;
-    cancel = timers.after(everyMs, () => {
-      looking = look().finally(schedule);
-    });
-  }
-
   return {
     /** Each read throws UNAVAILABLE while the keys in force are not mounted here and never were. */
     keys: {
@@ -187,15 +183,14 @@ export function createKeyRotation(
     finding: (): Finding => state,
     /** Begins to read; resolves after the first read, whatever its result. */
     async start(): Promise<void> {
-      looking = look();
-      await looking;
+      first = look();
+      await first;
       hasStarted = true;
-      schedule();
+      repetition.start(everyMs);
     },
     async stop(): Promise<void> {
-      isStopped = true;
-      cancel?.();
-      await looking;
+      await repetition.stop();
+      await first;
     },
   };
 }

@@ -116,7 +116,7 @@ async function startParts(config: OperatorConfig, log: Logger, onStop: Stops['ad
   onStop(() => operator.stop());
   const health = createHealth({ isReady: operator.ready, metrics, log });
   onStop(() => health.stop());
-  const { port } = await health.listen(config.port, config.host);
+  const port = await health.listen(config.port, config.host);
   log.info('operator started', { port, namespace });
   operator.start().catch((error: unknown) => lost.resolve(`the operator could not start: ${String(error)}`));
   return { failed: lost.promise };

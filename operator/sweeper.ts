@@ -1,5 +1,6 @@
 import type { Logger } from '../core/log.js';
 import type { Keys } from './reconcilers/mapping.js';
+import { createRepetition } from './runtime/repeat.js';
 import type { Timers } from '../adapters/timers.js';
 
 /** How often the operator looks for compiled objects and grants whose source was deleted while no operator ran. */
@@ -14,37 +15,16 @@ export function createSweeper(deps: {
   readonly handle: (keys: Keys) => void;
   readonly timers: Timers;
   readonly log: Logger;
-}): { start(): void; stop(): Promise<void> } {
+}) {
   const { sweeps, handle, timers, log } = deps;
-  let isStopped = false;
-  let cancel: (() => void) | undefined;
-  let running: Promise<void> = Promise.resolve();
-
-  function again(ms: number): void {
-    cancel = timers.after(ms, () => {
-      running = once().then((isComplete) => {
-        if (!isStopped) again(isComplete ? sweepMs : sweepAgainMs);
-      });
-    });
-  }
-
-  /** Returns whether nothing failed; never rejects. */
-  async function once(): Promise<boolean> {
-    let isComplete = true;
+  const repetition = createRepetition(timers, async () => {
+    let nextMs = sweepMs;
     for (const each of sweeps)
       await each().then(handle, (error: unknown) => {
-        isComplete = false;
+        nextMs = sweepAgainMs;
         log.warn('sweep failed', { error });
       });
-    return isComplete;
-  }
-
-  return {
-    start: () => again(0),
-    stop: () => {
-      isStopped = true;
-      cancel?.();
-      return running;
-    },
-  };
+    return nextMs;
+  });
+  return { start: () => repetition.start(0), stop: () => repetition.stop() };
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../../core/log.js';
+import { createRepetition } from '../runtime/repeat.js';
 import type { Timers } from '../../adapters/timers.js';
 
 /** Reports of the servers, by what they are about, read again and again. */
@@ -34,18 +35,11 @@ export function createPolled<K, V>(
 ): Polled<K, V> {
   let known: ReadonlyMap<K, V> = new Map();
   let isKnown = false;
-  let isStarted = false;
-  let isStopped = false;
   let hasFailed = false;
-  let cancel: (() => void) | undefined;
-  let running: Promise<void> = Promise.resolve();
-
-  function schedule(ms: number): void {
-    if (isStopped) return;
-    cancel = timers.after(ms, () => {
-      running = look().finally(() => schedule(pollMs));
-    });
-  }
+  const repetition = createRepetition(timers, async () => {
+    await look();
+    return pollMs;
+  });
 
   async function look(): Promise<void> {
     const before = known;
@@ -60,21 +54,13 @@ export function createPolled<K, V>(
     }
     const keys = [...new Set([...before.keys(), ...known.keys()])];
     const changed = keys.filter((key) => !isDeepStrictEqual(before.get(key), known.get(key)));
-    if (!isStopped && changed.length > 0) onChange(changed);
+    if (!repetition.isStopped() && changed.length > 0) onChange(changed);
   }
 
   return {
-    start() {
-      if (isStarted) return;
-      isStarted = true;
-      schedule(0);
-    },
+    start: () => repetition.start(0),
     of: (key) => known.get(key),
     isKnown: () => isKnown,
-    async stop() {
-      isStopped = true;
-      cancel?.();
-      await running;
-    },
+    stop: () => repetition.stop(),
   };
 }

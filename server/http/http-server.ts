@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { listen } from '../../adapters/listen.js';
 import { pause } from '../../adapters/pause.js';
 
 /** A listening socket with limits, which can be drained. */
@@ -75,14 +76,8 @@ export function createHttpServer(
 
   return {
     /** Port 0 takes a free one. Rejects when the port is taken. */
-    listen(port: number, host: string): Promise<{ readonly port: number }> {
-      return new Promise((resolve, reject) => {
-        server.once('error', reject);
-        server.listen(port, host, () => {
-          server.off('error', reject);
-          resolve({ port: portOf(server.address()) });
-        });
-      });
+    async listen(port: number, host: string): Promise<{ readonly port: number }> {
+      return { port: await listen(server, port, host) };
     },
     /**
      * Takes no new connections, lets requests in flight finish, closes connections as they become idle, and closes
@@ -127,9 +122,4 @@ function endUnfinished(request: IncomingMessage): void {
     if (!request.complete) request.socket.destroy();
   }, unfinishedMs);
   request.once('close', () => clearTimeout(timer));
-}
-
-function portOf(address: AddressInfo | string | null): number {
-  if (address === null || typeof address === 'string') throw new Error('the server has no port');
-  return address.port;
 }

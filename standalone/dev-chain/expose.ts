@@ -1,10 +1,11 @@
 import { connect, createServer } from 'node:net';
+import { listen } from '../../adapters/listen.js';
 
 /** A listener that passes connections to `host` and `port` (0: a free one) on to the loopback port of a dev chain. */
 export type Exposed = { readonly port: number; stop(): Promise<void> };
 
 /** Makes a dev chain reachable, since anvil listens on loopback only. Anybody who reaches the address may do anything with the chain. */
-export function exposeChain(
+export async function exposeChain(
   url: string,
   at: { readonly host: string; readonly port: number },
 ): Promise<Exposed> {
@@ -18,18 +19,12 @@ export function exposeChain(
     open.add(socket.once('close', () => open.delete(socket)));
   });
   const open = new Set<{ destroy(): unknown }>();
-  return new Promise((resolve, reject) => {
-    forwarder.once('error', reject);
-    forwarder.listen(at.port, at.host, () => {
-      const address = forwarder.address();
-      resolve({
-        port: typeof address === 'object' && address !== null ? address.port : at.port,
-        stop: () =>
-          new Promise((done) => {
-            forwarder.close(() => done());
-            for (const socket of open) socket.destroy();
-          }),
-      });
-    });
-  });
+  return {
+    port: await listen(forwarder, at.port, at.host),
+    stop: () =>
+      new Promise((done) => {
+        forwarder.close(() => done());
+        for (const socket of open) socket.destroy();
+      }),
+  };
 }

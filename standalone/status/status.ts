@@ -7,6 +7,7 @@ import type { Ledger } from '../../core/ledger/ledger.js';
 import type { UsageRow } from '../../core/ledger/query.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import { formatInstant, type Clock, type EpochMs } from '../../core/units/time.js';
+import { given } from '../../core/units/given.js';
 import { formatDecimal } from '../../core/units/wei.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { RecentRefusals } from '../../server/ops/recent-refusals.js';
@@ -15,38 +16,9 @@ import type { ResourceState } from '../resource-state.js';
 import { readLimitUse } from './limit-use.js';
 
 /** The state of a running instance, for its owner. Amounts are text for people; times are RFC 3339. */
-export type Status = {
-  readonly time: string;
-  readonly resources: readonly ResourceState[];
-  readonly limits: readonly LimitStatus[];
-  readonly deposits: readonly DepositStatus[];
-  /** Newest first. */
-  readonly refusals: readonly {
-    readonly at: string;
-    readonly paymaster: string;
-    readonly method: string;
-    readonly reason: string;
-    readonly detail?: string;
-  }[];
-  /** Of the last 24 hours, by organisation; empty without a ledger. */
-  readonly spent: readonly SpentStatus[];
-  /** Of all organisations, newest first; empty without a ledger. */
-  readonly decisions: readonly DecisionStatus[];
-  /** What could not be read, and why. */
-  readonly missing: readonly string[];
-};
+export type Status = Awaited<ReturnType<typeof readStatus>>;
 
-export type LimitStatus = {
-  /** `namespace/name` of the Paymaster. */
-  readonly paymaster: string;
-  readonly name: string;
-  readonly threshold: string;
-  /** Absent for limits per user, and when the usage store does not answer. */
-  readonly used?: string;
-  readonly percent?: number;
-  readonly resetsAt?: string;
-  readonly perUser: boolean;
-};
+export type LimitStatus = Status['limits'][number];
 
 export type DepositStatus = {
   readonly chainId: number;
@@ -58,25 +30,9 @@ export type DepositStatus = {
   readonly symbol: string;
 };
 
-export type SpentStatus = {
-  readonly organisation: string;
-  readonly sponsored: number;
-  readonly refused: number;
-  readonly mined: number;
-  /** In coins: the exact cost of mined operations. */
-  readonly spent: string;
-};
+export type SpentStatus = Status['spent'][number];
 
-export type DecisionStatus = {
-  readonly at: string;
-  readonly id: string;
-  readonly paymaster: string;
-  readonly sender: string;
-  readonly verdict: string;
-  readonly reason?: string;
-  /** In coins; absent until it was mined. */
-  readonly cost?: string;
-};
+export type DecisionStatus = Status['decisions'][number];
 
 export type StatusDeps = {
   readonly ledger: Pick<Ledger, 'usage' | 'decisions'> | undefined;
@@ -90,24 +46,27 @@ export type StatusDeps = {
 /** Most paymasters whose limits are read, since each costs a read of the usage store. */
 const mostPaymasters = 200;
 
-export async function readStatus(deps: StatusDeps): Promise<Status> {
+export async function readStatus(deps: StatusDeps) {
   const missing: string[] = [];
   const configs = (await deps.configs.listPaymasters()).map(({ config }) => config);
   const limited = configs.filter(({ limits }) => limits.length > 0);
   if (limited.length > mostPaymasters)
     missing.push(`limits of ${limited.length - mostPaymasters} more paymasters are left out`);
-  const limits: LimitStatus[] = [];
+  const limits: Awaited<ReturnType<typeof limitsOf>> = [];
   for (const config of limited.slice(0, mostPaymasters))
     limits.push(...(await limitsOf(deps, config, missing)));
   const names = new Map(configs.map((config) => [config.paymasterId, nameOf(config)]));
   const { spent, decisions } = await fromLedger(deps, names, missing);
   return {
+    /** Of the last 24 hours, by organisation; empty without a ledger. */
     spent,
+    /** Of all organisations, newest first; empty without a ledger. */
     decisions,
     time: formatInstant(deps.clock.now()),
     resources: await readStates(deps.resources),
     limits,
     deposits: await depositsOf(deps, missing),
+    /** Newest first. */
     refusals: deps.refusals.list().map(({ at, paymasterId, method, reason, detail }) => ({
       at: formatInstant(at),
       paymaster: names.get(paymasterId) ?? paymasterId,
@@ -115,6 +74,7 @@ export async function readStatus(deps: StatusDeps): Promise<Status> {
       reason,
       ...(detail === undefined ? {} : { detail }),
     })),
+    /** What could not be read, and why. */
     missing,
   };
 }
@@ -128,7 +88,7 @@ async function fromLedger(
   { ledger, resources, clock }: StatusDeps,
   names: ReadonlyMap<string, string>,
   missing: string[],
-): Promise<Pick<Status, 'spent' | 'decisions'>> {
+) {
   if (ledger === undefined) return { spent: [], decisions: [] };
   const tenants = (await resources.list('Organisation')).map(tenantOfOrganisation);
   if (tenants.length > mostOrganisations)
@@ -161,6 +121,7 @@ async function fromLedger(
       sponsored: sum(rows, 'sponsored'),
       refused: sum(rows, 'refused'),
       mined: sum(rows, 'mined'),
+      /** In coins: the exact cost of mined operations. */
       spent: formatDecimal(
         rows.reduce((total, { spentWei }) => total + spentWei, 0n),
         18,
@@ -176,36 +137,31 @@ async function fromLedger(
         paymaster: names.get(decision.paymasterId) ?? decision.paymasterId,
         sender: decision.sender,
         verdict: settlement?.outcome ?? decision.verdict,
-        ...(decision.reason === undefined ? {} : { reason: decision.reason }),
-        ...(settlement?.mined === undefined
-          ? {}
-          : { cost: formatDecimal(settlement.mined.actualGasCostWei, 18) }),
+        ...given({ reason: decision.reason }),
+        // In coins; absent until it was mined.
+        ...(settlement?.mined && { cost: formatDecimal(settlement.mined.actualGasCostWei, 18) }),
       })),
   };
 }
 
-async function limitsOf(
-  { usage, clock }: StatusDeps,
-  config: PaymasterConfig,
-  missing: string[],
-): Promise<readonly LimitStatus[]> {
+async function limitsOf({ usage, clock }: StatusDeps, config: PaymasterConfig, missing: string[]) {
   const uses = await orMissing(missing, `use of the limits of ${nameOf(config)}`, () =>
     readLimitUse(usage, config, clock),
   );
   return config.limits.map(({ name, scope, threshold, thresholdType: unit }, index) => {
     const use = uses?.[index];
     return {
+      /** `namespace/name` of the Paymaster. */
       paymaster: nameOf(config),
       name,
       threshold: unit === 'COUNT' ? `${threshold} operations` : `${threshold} ether`,
       perUser: scope === 'SMART_ACCOUNT',
-      ...(use === undefined
-        ? {}
-        : {
-            used: amount({ unit }, use.used),
-            percent: use.threshold === 0 ? 100 : Math.floor((100 * use.used) / use.threshold),
-            resetsAt: formatInstant(use.resetsAt),
-          }),
+      // Absent for limits per user, and when the usage store does not answer.
+      ...(use && {
+        used: amount({ unit }, use.used),
+        percent: use.threshold === 0 ? 100 : Math.floor((100 * use.used) / use.threshold),
+        resetsAt: formatInstant(use.resetsAt),
+      }),
     };
   });
 }
