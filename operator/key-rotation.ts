@@ -25,8 +25,6 @@ export type KeySource = {
   readonly settleMs?: number;
 };
 
-export type KeyRotation = ReturnType<typeof createKeyRotation>;
-
 const everyMs = 10_000;
 const defaultSettleMs = 120_000;
 

@@ -1,5 +1,4 @@
 import { given } from '../core/units/given.js';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Ambient } from '../core/ambient.js';
 import { createDataFees, type KeptDataFees } from '../adapters/data-fee/data-fees.js';
 import { createAccountValidator } from '../adapters/estimator/account-validator.js';
@@ -22,7 +21,6 @@ import type { GasEstimator } from '../core/userop/estimator.js';
 import type { TokenPaymentChecker } from '../core/paymaster/token-payment-checker.js';
 import type { Instruments } from './ops/instruments.js';
 import type { RecentRefusals } from './ops/recent-refusals.js';
-import type { ReadinessCheck } from './ops/readiness.js';
 import { withOrder } from './ledger/ordered-usage.js';
 import { createRecording, type Recording } from './ledger/recording.js';
 import { createFollower, type Follower } from './follower/follower.js';
@@ -33,7 +31,7 @@ import { createRateLimiter } from './http/rate-limit.js';
 import { createRequestIds } from './http/request-id.js';
 import { createWebhookDelivery } from './rpc/webhook-delivery.js';
 import { createBodyAdmission } from './http/body-admission.js';
-import { createRpcRouter, type RequestBodies, type RpcRouter } from './rpc/router.js';
+import { createRpcRouter, type RequestBodies } from './rpc/router.js';
 import { createDecisionRecords } from './decision/decision-record.js';
 import { formatInputs } from './decision/inputs-text.js';
 import type { FollowerLedger } from './follower/records.js';
@@ -104,8 +102,6 @@ export type DataPlaneDeps = Ambient & {
 };
 
 /** The rpc role: keeps the served configs current, and answers JSON-RPC. */
-export type DataPlane = ReturnType<typeof createDataPlane>;
-
 export function createDataPlane(deps: DataPlaneDeps) {
   const { chains, clock, log, instruments } = deps;
   const seen = createSeenGenerations({ usage: deps.usage, log });

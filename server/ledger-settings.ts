@@ -2,6 +2,7 @@ import { parsePostgresUrl, type PostgresAddress } from '../adapters/ledger/postg
 import { DomainError } from '../core/errors.js';
 import { defaultRetention, type Retention } from '../core/ledger/ledger.js';
 import type { Settings } from '../core/settings.js';
+import { given } from '../core/units/given.js';
 import { usualRefusalsPerSecond } from './ledger/refusal-records.js';
 
 /** Records that wait for the ledger, as every process that makes or moves them sees it. */
@@ -13,14 +14,7 @@ export type LedgerRoom = {
 };
 
 /** Where the ledger is, and how long it keeps what. */
-export type LedgerStoreSettings =
-  | { readonly kind: 'sqlite'; readonly directory: string; readonly retention: Retention }
-  | {
-      readonly kind: 'postgres';
-      readonly address: PostgresAddress;
-      readonly passwordFile?: string;
-      readonly retention: Retention;
-    };
+export type LedgerStoreSettings = ReturnType<typeof readLedgerStore>;
 
 const prefix = 'PAYMASTER_LEDGER';
 const mebibyte = 1_048_576;
@@ -48,12 +42,9 @@ export function readRefusalsPerSecond(settings: Settings): number {
 
 export function readRoom(settings: Settings): LedgerRoom {
   const budget = settings.optional(`${prefix}_BUDGET_MIB`);
+  const mebibytes = settings.integer(`${prefix}_BUDGET_MIB`, { min: 1, max: 1_048_576 }, 0);
   return {
-    ...(budget === undefined
-      ? {}
-      : {
-          budgetBytes: settings.integer(`${prefix}_BUDGET_MIB`, { min: 1, max: 1_048_576 }, 0) * mebibyte,
-        }),
+    ...given({ budgetBytes: budget === undefined ? undefined : mebibytes * mebibyte }),
     onFull: settings.oneOf(`${prefix}_ON_FULL`, ['Stop', 'Sign'], 'Stop'),
   };
 }
@@ -62,7 +53,7 @@ export function readRoom(settings: Settings): LedgerRoom {
  * `postgresql://…`, or `file:/DIRECTORY`. Not quoted in messages: an address may hold a password. A password and
  * certificates may also be files, which are read again for each connection.
  */
-export function readLedgerStore(settings: Settings): LedgerStoreSettings {
+export function readLedgerStore(settings: Settings) {
   const name = `${prefix}_URL`;
   const url = settings.text(
     name,
@@ -72,12 +63,12 @@ export function readLedgerStore(settings: Settings): LedgerStoreSettings {
   if (/^postgres(ql)?:/.test(url)) {
     const passwordFile = settings.optional(`${prefix}_PASSWORD_FILE`);
     const address = readAddress(settings, name, url);
-    return { kind: 'postgres', address, ...(passwordFile !== undefined && { passwordFile }), retention };
+    return { kind: 'postgres' as const, address, ...given({ passwordFile }), retention };
   }
   const directory = url.slice('file:'.length).replace(/^\/\/\//, '/');
   if (url !== '' && !(url.startsWith('file:') && directory.startsWith('/')))
     settings.mistake(name, 'file: and an absolute path, or an address that begins with postgresql://');
-  return { kind: 'sqlite', directory, retention };
+  return { kind: 'sqlite' as const, directory, retention };
 }
 
 /** Undefined: the dashboard role has no ledger to ask. */
@@ -93,14 +84,11 @@ export function readAskedLedger(settings: Settings): LedgerStoreSettings | undef
 }
 
 function readAddress(settings: Settings, name: string, url: string): PostgresAddress {
-  const files = { caFile: 'CA_FILE', certFile: 'CERT_FILE', keyFile: 'KEY_FILE' } as const;
-  const given = Object.entries(files).flatMap(([member, variable]) => {
-    const file = settings.optional(`${prefix}_${variable}`);
-    return file === undefined ? [] : [[member, file] as const];
-  });
+  const file = (name: string): string | undefined => settings.optional(`${prefix}_${name}`);
+  const files = given({ caFile: file('CA_FILE'), certFile: file('CERT_FILE'), keyFile: file('KEY_FILE') });
   try {
     const address = parsePostgresUrl(name, url);
-    const tls = { ...address.tls, ...Object.fromEntries(given) };
+    const tls = { ...address.tls, ...files };
     if ((tls.certFile === undefined) !== (tls.keyFile === undefined))
       settings.mistake(`${prefix}_CERT_FILE and ${prefix}_KEY_FILE`, 'given together');
     return { ...address, tls };

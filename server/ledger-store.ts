@@ -10,18 +10,10 @@ import type { LedgerStoreSettings } from './ledger-settings.js';
  */
 export async function openLedger(settings: LedgerStoreSettings): Promise<Ledger> {
   switch (settings.kind) {
-    case 'sqlite': {
-      const { directory, retention } = settings;
-      return createSqliteLedger({ directory, durability: 'process', retention });
-    }
-    case 'postgres': {
-      const { address, passwordFile, retention } = settings;
-      return createPostgresLedger({
-        address,
-        retention,
-        ...(passwordFile !== undefined && { passwordFile }),
-      });
-    }
+    case 'sqlite':
+      return createSqliteLedger({ ...settings, durability: 'process' });
+    case 'postgres':
+      return createPostgresLedger(settings);
     default:
       return unreachable(settings);
   }

@@ -88,13 +88,7 @@ async function main(): Promise<string> {
     throw new RangeError(
       `PAYMASTER_USAGE_STORE_URL is the embedded store ${usage.path}, which belongs to the process that has it open: pause the Paymaster or stop that process instead`,
     );
-  const { replicaAcks, ...rest } = usage;
-  const store = createRedisUsageStore({
-    ...rest,
-    ...(replicaAcks === undefined ? {} : { replicaAcks }),
-    identity: 'usage-command',
-    log: silentLogger,
-  });
+  const store = createRedisUsageStore({ ...usage, identity: 'usage-command', log: silentLogger });
   const deadline = setTimeout(() => void store.stop(), patienceMs);
   try {
     // If the store cannot be opened, the command's call reports the error.

@@ -6,6 +6,7 @@ import type { FollowerLease } from '../core/policy/follower-lease.js';
 import type { EpochMirror, UsageRecovery } from '../core/usage/epoch.js';
 import type { FundingMessages } from '../core/usage/funding-messages.js';
 import type { UsageReading, UsageStore } from '../core/usage/usage-store.js';
+import { given } from '../core/units/given.js';
 import type { UsageSettings } from './usage-settings.js';
 
 /** A usage store, with the parts that the follower needs; an embedded store has one follower. */
@@ -34,37 +35,16 @@ export function createUsageStore(settings: UsageSettings, deps: UsageStoreDeps):
   switch (settings.kind) {
     case 'embedded': {
       const usage = createSqliteUsageStore({ ...deps, path: settings.path, durability: 'process' });
-      return {
-        usage,
-        reading: usage,
-        feed: usage.feed,
-        messages: usage.messages,
-        recovery: usage.recovery,
-      };
+      const { feed, messages, recovery } = usage;
+      return { usage, reading: usage, feed, messages, recovery };
     }
     case 'redis': {
-      const { url, keyPrefix, durability, credentials, tls, replicaAcks } = settings;
-      const usage = createRedisUsageStore({
-        url,
-        keyPrefix,
-        durability,
-        credentials,
-        tls,
-        ...(replicaAcks === undefined ? {} : { replicaAcks }),
-        identity: deps.identity,
-        ...(deps.ledger === undefined ? {} : { ledger: deps.ledger }),
-        ...(deps.epochMirror === undefined ? {} : { epochMirror: deps.epochMirror }),
-        log: deps.log,
-        metrics: deps.metrics,
-      });
-      return {
-        usage,
-        reading: usage.reading,
-        feed: usage.feed,
-        messages: usage,
-        lease: usage.lease,
-        recovery: usage.recovery,
-      };
+      // Not the clock: Redis gives the time.
+      const { identity, ledger, epochMirror, log, metrics } = deps;
+      const optional = given({ ledger, epochMirror });
+      const usage = createRedisUsageStore({ ...settings, ...optional, identity, log, metrics });
+      const { reading, feed, lease, recovery } = usage;
+      return { usage, reading, feed, messages: usage, lease, recovery };
     }
   }
 }

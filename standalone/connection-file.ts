@@ -4,8 +4,6 @@ import type { Console } from './console.js';
 import { writePrivateFile, type DataDirectory } from './data-directory.js';
 
 /** Keeps connection.json current while the instance runs: keys are rotated, and refused resources are corrected. */
-export type ConnectionFile = ReturnType<typeof createConnectionFile>;
-
 export function createConnectionFile(deps: {
   readonly describe: () => Promise<Connection>;
   readonly directory: Pick<DataDirectory, 'connectionFile'>;

@@ -9,7 +9,7 @@ export function createConsole(write: (text: string) => void, now: () => number) 
       write(`  ${title} … `);
       return (result) => write(`${result} (${((now() - started) / 1000).toFixed(1)} s)\n`);
     },
-    line: (text = ''): void => write(`${text}\n`),
+    line: (text?: string): void => write(`${text ?? ''}\n`),
     warn: (text: string): void => write(`warning: ${text}\n`),
   };
 }

@@ -1,7 +1,6 @@
 import type { Ambient } from '../core/ambient.js';
 import { createSqliteLedger } from '../adapters/ledger/sqlite/ledger.js';
 import type { LedgerFeed } from '../core/ledger/feed.js';
-import type { Ledger } from '../core/ledger/ledger.js';
 import { createLedgerKeeping } from '../server/ledger/keeping.js';
 import type { StandaloneConfig } from './config.js';
 

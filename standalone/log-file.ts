@@ -1,9 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 
-/** The file to which JSON lines are appended; a new one gets mode 0600. */
-export type LogFile = ReturnType<typeof openLogFile>;
-
 /**
+ * The file to which JSON lines are appended; a new one gets mode 0600.
  * Writes synchronously, so that the last lines before a crash are kept. It does not use a stream: a stream fails on a full
  * disk and ends the process, which only wanted to log that. `append` is the system's; tests pass their own.
  */

@@ -3,12 +3,13 @@ import {
   type CompiledContract,
   type ReadMethods,
 } from '../../core/config/compile-contracts.js';
-import { compilePolicies, type CompiledPolicy } from '../../core/config/compile-policies.js';
+import { compilePolicies } from '../../core/config/compile-policies.js';
 import type { CompiledPaymaster } from '../../core/config/compile.js';
 import { tenantOf } from '../../core/config/tenant.js';
 import { summarise } from '../../core/config/summary.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import { finding, type Finding } from '../../core/meta/conditions.js';
+import { given } from '../../core/units/given.js';
 import { parseKey } from '../../core/meta/meta.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Cache } from '../cache.js';
@@ -59,7 +60,8 @@ export async function writePolicies({ statuses }: Deps, compiled: CompiledPaymas
     compiled.policies.map((policy) => async () => {
       const own = childFindings(policy.accepted, withoutContracts(compiled));
       const findings = [...own, summarise(own, pausedHold(policy.object.spec.active))];
-      await statuses.write('PaymasterPolicy', policy.object, findings, policyStatus(policy));
+      const status = { policyId: policy.policyId, ...given({ cycle: policy.cycle }) };
+      await statuses.write('PaymasterPolicy', policy.object, findings, status);
     }),
   );
 }
@@ -99,8 +101,7 @@ export async function writeOrphans(deps: Deps, key: string): Promise<void> {
     ),
     ...policies.map((policy) => () => {
       // No cycle starts before there is a paymaster whose usage it could count.
-      const cycle = policy.object.status?.cycle;
-      const status = { policyId: policy.policyId, ...(cycle === undefined ? {} : { cycle }) };
+      const status = { policyId: policy.policyId, ...given({ cycle: policy.object.status?.cycle }) };
       return deps.statuses.write('PaymasterPolicy', policy.object, findingsOf(policy.accepted), status);
     }),
   ]);
@@ -133,16 +134,6 @@ function pausedHold(active: boolean | undefined): Finding | undefined {
   return active === false ? finding('Ready', 'Paused', 'Paused: active is false.') : undefined;
 }
 
-function contractStatus({ methods, selectors }: CompiledContract): {
-  methods: readonly string[];
-  selectors: readonly string[];
-} {
+function contractStatus({ methods, selectors }: CompiledContract) {
   return { methods, selectors };
-}
-
-function policyStatus({ policyId, cycle }: CompiledPolicy): {
-  policyId: string;
-  cycle?: NonNullable<CompiledPolicy['cycle']>;
-} {
-  return { policyId, ...(cycle === undefined ? {} : { cycle }) };
 }

@@ -55,12 +55,7 @@ export async function validate(
   };
 }
 
-function parseCommand(args: readonly string[]): {
-  readonly paths: readonly string[];
-  readonly context: readonly string[];
-  readonly isJson: boolean;
-  readonly isDev: boolean;
-} {
+function parseCommand(args: readonly string[]) {
   try {
     const { values, positionals } = parseArgs({
       args: [...args],

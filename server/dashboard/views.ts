@@ -5,29 +5,12 @@ import { dataOf, policyKindOf } from '../../core/policy/derived.js';
 import { readMethods } from '../../core/resources/abi.js';
 import { createdByAnnotation, type ObjectMeta } from '../../core/meta/meta.js';
 import type { PaymasterPolicy } from '../../core/resources/paymaster-policy.js';
-import type { PolicyType } from '../../core/policy/kinds.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { SmartContract } from '../../core/resources/smart-contract.js';
 
 /** Resource → record of the service document. Amounts become JSON numbers here and nowhere else. */
 
-export type PaymasterRecord = { readonly name: string; readonly chainId: number; readonly apiKey: string };
-
-export type ContractRecord = ReturnType<typeof renderContract>;
-
-export type PolicyRecord = {
-  readonly _id: string;
-  readonly name: string;
-  readonly policyType: PolicyType | 'SMART_CONTRACT';
-  readonly organisationId: string;
-  readonly paymasterId: string;
-  readonly createdBy: string;
-  readonly chainId: number;
-  readonly active: boolean;
-  readonly policyData: Readonly<Record<string, unknown>>;
-};
-
-export function renderPaymaster({ spec }: Paymaster, apiKey: string): PaymasterRecord {
+export function renderPaymaster({ spec }: Paymaster, apiKey: string) {
   return { name: spec.name, chainId: spec.chainId, apiKey };
 }
 
@@ -36,7 +19,7 @@ export function renderContract(contract: SmartContract) {
   return { name, address, abi, whitelistedMethods, methods: methodsOfContract(contract) };
 }
 
-export function renderPolicy(tenant: Tenant, policy: PaymasterPolicy, paymaster: Paymaster): PolicyRecord {
+export function renderPolicy(tenant: Tenant, policy: PaymasterPolicy, paymaster: Paymaster) {
   return {
     _id: policyIdOf(tenant, policy.metadata.name),
     name: policy.spec.name,
@@ -47,11 +30,7 @@ export function renderPolicy(tenant: Tenant, policy: PaymasterPolicy, paymaster:
 }
 
 /** A registered contract as the policy list shows it: the list also returns "whitelisted contracts". */
-export function renderContractPolicy(
-  tenant: Tenant,
-  contract: SmartContract,
-  paymaster: Paymaster,
-): PolicyRecord {
+export function renderContractPolicy(tenant: Tenant, contract: SmartContract, paymaster: Paymaster) {
   const { address, whitelistedMethods, methods } = renderContract(contract);
   return {
     _id: contractIdOf(tenant, contract.metadata.name),
@@ -95,11 +74,7 @@ function policyData({ metadata, spec, status }: PaymasterPolicy): Readonly<Recor
   return kind?.record.render({ metadata, spec: data, ...(status && { status }) }) ?? {};
 }
 
-function commonFields(
-  tenant: Tenant,
-  object: PaymasterPolicy | SmartContract,
-  paymaster: Paymaster,
-): Pick<PolicyRecord, 'organisationId' | 'paymasterId' | 'createdBy' | 'chainId' | 'active'> {
+function commonFields(tenant: Tenant, object: PaymasterPolicy | SmartContract, paymaster: Paymaster) {
   return {
     organisationId: organisationIdOf(tenant),
     paymasterId: paymasterIdOf(tenant, paymaster.metadata.name),

@@ -2,15 +2,13 @@ import { isListed, packContext, type DecisionContext } from '../../core/ledger/p
 import type { DecidedCall, DecidedPolicy } from '../../core/ledger/record.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 
-/** What the records of a config's signatures have in common, made once for the config. */
-export type DecisionContexts = ReturnType<typeof createDecisionContexts>;
-
 type Known = { readonly counted: readonly DecidedPolicy[]; readonly contexts: KnownContext[] };
 type KnownContext = { readonly context: DecisionContext; readonly text: string };
 
 /** A paymaster has a few: its modes, methods, phases and contracts, and the methods of these. */
 const mostContexts = 32;
 
+/** What the records of a config's signatures have in common, made once for the config. */
 export function createDecisionContexts() {
   const known = new WeakMap<ServedPaymaster, Known>();
 

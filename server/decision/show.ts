@@ -81,10 +81,7 @@ function showDataFee({ chain, dataReading, now }: Case): object {
  * ERC20 what unsecured payments may lose. `taken` is held by other operations and, where losses count, includes those of the day.
  * `needed` is absent while the operation's limits are not known. Empty when the usage store did not answer.
  */
-export function showUsage({ usage, op }: Case): {
-  readonly deposits: readonly object[];
-  readonly bounds: readonly object[];
-} {
+export function showUsage({ usage, op }: Case) {
   if (usage === undefined) return { deposits: [], bounds: [] };
   const { peeked, request } = usage;
   const { accounts, holds } = request;

@@ -2,7 +2,6 @@ import type { Ambient } from '../../core/ambient.js';
 import { pause } from '../../adapters/pause.js';
 import type { Chain } from '../../core/chain/chain.js';
 import type { Chains } from '../../core/chain/chains.js';
-import type { Heads } from '../../core/chain/heads.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
@@ -13,7 +12,8 @@ import type { FundsSamples } from '../ledger/funds.js';
 import { accountName } from './balances.js';
 import { ChainFollower, type ChainFollowerDeps } from './chain-follower.js';
 import type { LossReporter } from './loss-reporter.js';
-import { createFollowerMeter, type FollowerInstruments } from './meter.js';
+import type { Instruments } from '../ops/instruments.js';
+import { createFollowerMeter } from './meter.js';
 import { ReadAllowance } from './read-allowance.js';
 import type { FollowerLedger } from './records.js';
 import type { Round } from './round.js';
@@ -33,7 +33,7 @@ export type FollowerDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly chainConfigs: () => readonly ChainConfig[];
   /** The platform's wallets on a chain, which are followed even without live promises. */
   readonly platformAccounts: (chainId: number) => readonly AccountId[];
-  readonly instruments: FollowerInstruments;
+  readonly instruments: Instruments;
   /** Pause between rounds. Default 500 for a chain without confirmations, 2000 for others. */
   readonly pollMs?: number;
 };

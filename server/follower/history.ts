@@ -35,11 +35,7 @@ export class History {
   }
 
   /** Records a step that the store has taken. A gap before it means that another follower was at work. */
-  add(
-    expected: Cursor | undefined,
-    step: { readonly cursor: Cursor; readonly ended: readonly Ended[]; readonly undo: readonly Charge[] },
-  ): void {
-    const { cursor, ended, undo } = step;
+  add(expected: Cursor | undefined, { cursor, ended, undo }: Step): void {
     if (this.#steps.at(-1)?.cursor.blockHash !== expected?.blockHash) this.clear();
     if (this.#steps.length === 0 && expected !== undefined)
       this.#steps.push({ cursor: expected, ended: [], undo: [] });

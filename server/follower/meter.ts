@@ -8,28 +8,9 @@ import type { Round } from './round.js';
 /** Accounts in use are read every minute, so an account whose balance is older than this is not in use. */
 const inUseMs = 300_000;
 
-export type FollowerInstruments = Pick<
-  Instruments,
-  | 'lowestDeposit'
-  | 'totalDeposit'
-  | 'reservedDeposit'
-  | 'reservations'
-  | 'settlements'
-  | 'unpaidOperations'
-  | 'unattributedOperations'
-  | 'restoredReservations'
-  | 'followerBlock'
-  | 'followerLag'
-  | 'headAge'
-  | 'followerFailures'
-  | 'paymasterSpent'
->;
-
-export type FollowerMeter = ReturnType<typeof createFollowerMeter>;
-
 /** Metrics of the follower's work. Deposits are shown as lowest value and sum per chain, never by address. */
 export function createFollowerMeter(
-  instruments: FollowerInstruments,
+  instruments: Instruments,
   usage: Pick<UsageStore, 'accounts' | 'liveCount'>,
   clock: Clock,
 ) {

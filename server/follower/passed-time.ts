@@ -13,19 +13,15 @@ const pendingMarginSeconds = 30;
  * The time before which all mined operations are known: the time of the settled block, `target`. If that block is the head and the
  * chain is idle (a dev chain), it is the pending block's time, since no block can be mined with an earlier one. Throws UNAVAILABLE.
  */
-export async function passedTime({
-  source: { chain, chainId },
-  head,
-  target,
-  usage,
-  now,
-}: {
+export async function passedTime(of: {
   readonly source: Pick<Source, 'chain' | 'chainId'>;
   readonly head: Block;
   readonly target: Block;
   readonly usage: Pick<UsageStore, 'reservations'>;
   readonly now: EpochMs;
 }): Promise<EpochSeconds> {
+  const { source, head, target, usage, now } = of;
+  const { chain, chainId } = source;
   const settledTime = target.timestamp as EpochSeconds;
   if (target.hash !== head.hash) return settledTime;
   const clockTime = toSeconds(now);

@@ -4,13 +4,11 @@ import type { Ledger } from '../../core/ledger/ledger.js';
 import { createPump } from './pump.js';
 import { createPumpMeter } from './pump-meter.js';
 
-/** Keeps a ledger: moves records to it, and removes those whose time is over. */
-export type LedgerKeeping = ReturnType<typeof createLedgerKeeping>;
-
 const pruneEveryMs = 3_600_000;
 const firstPruneMs = 60_000;
 const stateEveryMs = 5_000;
 
+/** Keeps a ledger: moves records to it, and removes those whose time is over. */
 export function createLedgerKeeping(
   deps: Ambient & {
     readonly feed: Pick<LedgerFeed, 'read' | 'acknowledge' | 'state'>;

@@ -2,12 +2,12 @@ import type { Ambient } from '../../core/ambient.js';
 import type { LedgerFeed } from '../../core/ledger/feed.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { Instruments } from '../ops/instruments.js';
-import { createFundsSamples, type FundsSamples } from './funds.js';
+import { createFundsSamples } from './funds.js';
 import { createGaps } from './gaps.js';
-import { createInputsRecords, type InputsRecords } from './inputs-records.js';
+import { createInputsRecords } from './inputs-records.js';
 import { createOffers } from './offers.js';
-import { createRecordIds, type RecordIds } from './record-ids.js';
-import { createRefusalRecords, type RefusalRecords } from './refusal-records.js';
+import { createRecordIds } from './record-ids.js';
+import { createRefusalRecords } from './refusal-records.js';
 
 /** What a process of the rpc role needs to make records for the ledger. */
 export type Recording = ReturnType<typeof createRecording>;

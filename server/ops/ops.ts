@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '../../core/log.js';
 import { createEventLoopLag, type EventLoopLag } from './event-loop-lag.js';
 import type { Instruments } from './instruments.js';
-import { createReadiness, isReadyFor, type CheckReport, type ReadinessCheck } from './readiness.js';
+import { createReadiness, isReadyFor, type ReadinessCheck } from './readiness.js';
 
 export type OpsDeps = {
   readonly checks: readonly ReadinessCheck[];

@@ -1,3 +1,4 @@
+import { given } from '../../core/units/given.js';
 import { pass, type Verdict } from '../../core/refusal.js';
 import type { AddressKey } from '../../core/units/address.js';
 import { tokenMode, type TokenModeDeps } from '../decision/in-tokens.js';
@@ -21,26 +22,9 @@ export function createDeciders(deps: SponsoredDeps & TokenModeDeps & TwoPhaseDep
 
 type ReplayedRequest = FinalizeRequest & { readonly feeToken: AddressKey | undefined };
 
-function requestOf({
-  op,
-  calculateGasLimits,
-  expirySeconds,
-  method,
-  phase,
-  committed,
-  feeToken,
-}: DecidedInputs['request']): ReplayedRequest {
-  return {
-    op,
-    calculateGasLimits,
-    expirySeconds,
-    webhookData: {},
-    requestId: '',
-    method,
-    ...(phase === undefined ? {} : { phase }),
-    committed: committed ?? '0x',
-    feeToken,
-  };
+function requestOf(recorded: DecidedInputs['request']): ReplayedRequest {
+  const { phase, committed = '0x', feeToken, ...request } = recorded;
+  return { ...request, ...given({ phase }), committed, feeToken, webhookData: {}, requestId: '' };
 }
 
 function decider<Request extends SponsorRequest, C extends Case, Terms extends Window>(

@@ -4,6 +4,7 @@ import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import type { DecisionInputs } from '../../core/ledger/record.js';
 import { silentLogger } from '../../core/log.js';
 import type { RecoverAddress, Signer } from '../../core/paymaster/signer.js';
+import type { Refusal } from '../../core/refusal.js';
 import { limitShares } from '../../core/policy/spending-limit/shares.js';
 import { parseAddress, zeroAddress } from '../../core/units/address.js';
 import { gwei, gweiToWei } from '../../core/units/wei.js';
@@ -203,15 +204,7 @@ function idOf({ chainId, paymasterId, entryPoint, sender, nonce }: ReservationKe
   return `${chainId} ${paymasterId} ${entryPoint} ${sender} ${nonce}`;
 }
 
-function refusalOf({
-  reason,
-  detail,
-  policyId,
-}: {
-  readonly reason: string;
-  readonly detail: string;
-  readonly policyId?: string;
-}) {
+function refusalOf({ reason, detail, policyId }: Refusal) {
   return { reason, detail, ...(policyId === undefined ? {} : { policyId }) };
 }
 

@@ -2,27 +2,19 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { DomainError } from '../../core/errors.js';
 import type { DecisionInputs } from '../../core/ledger/record.js';
+import type { EpochMs } from '../../core/units/time.js';
 import type { PastPromise } from './history.js';
-import type { ProposalReading } from './proposal.js';
+import type { Proposed, ProposedTexts } from './proposal-reader.js';
 import type { ReplayConfig } from './replayer.js';
-import type { Findings } from './result.js';
 import type { Answer, Answers, Request } from './thread-messages.js';
 
 /** A replay in a thread of its own. Ask one thing at a time: first for what is proposed, then `begin`, then the rest. */
-export type ReplayThread = ProposalReading & {
-  begin(config: ReplayConfig): Promise<void>;
-  past(promises: readonly PastPromise[]): Promise<void>;
-  /** Answers how many operations were decided so far. */
-  take(records: readonly DecisionInputs[]): Promise<number>;
-  result(): Promise<Findings>;
-  /** May be called at any time; what is being asked rejects. */
-  stop(): Promise<void>;
-};
+export type ReplayThread = ReturnType<typeof startReplayThread>;
 
 /** Live reservations and counts by sender grow with the range; a replay that needs more fails, and nothing else does. */
 const memoryMb = 512;
 
-export function startReplayThread(): ReplayThread {
+export function startReplayThread() {
   const worker = new Worker(new URL('./thread-main.js', import.meta.url), {
     resourceLimits: { maxOldGenerationSizeMb: memoryMb },
   });
@@ -39,13 +31,8 @@ export function startReplayThread(): ReplayThread {
     const answer = await Promise.race([
       answered,
       ended.then((error) => {
-        throw new DomainError(
-          'INTERNAL',
-          'the replay needed too much memory, or failed: choose a shorter range',
-          {
-            cause: error,
-          },
-        );
+        const message = 'the replay needed too much memory, or failed: choose a shorter range';
+        throw new DomainError('INTERNAL', message, { cause: error });
       }),
     ]);
     const [reply] = answer;
@@ -56,12 +43,14 @@ export function startReplayThread(): ReplayThread {
   }
 
   return {
-    read: (namespace, resources) => ask({ ask: 'read', namespace, resources }),
-    validate: (present, now) => ask({ ask: 'validate', present, now }),
-    begin: (config) => ask({ ask: 'begin', config }),
-    past: (promises) => ask({ ask: 'past', promises }),
-    take: (records) => ask({ ask: 'take', records }),
+    read: (namespace: string, resources: ProposedTexts) => ask({ ask: 'read', namespace, resources }),
+    validate: (present: readonly Proposed[], now: EpochMs) => ask({ ask: 'validate', present, now }),
+    begin: (config: ReplayConfig) => ask({ ask: 'begin', config }),
+    past: (promises: readonly PastPromise[]) => ask({ ask: 'past', promises }),
+    /** Answers how many operations were decided so far. */
+    take: (records: readonly DecisionInputs[]) => ask({ ask: 'take', records }),
     result: () => ask({ ask: 'result' }),
+    /** May be called at any time; what is being asked rejects. */
     stop: async () => void (await worker.terminate()),
   };
 }

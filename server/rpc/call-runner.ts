@@ -7,18 +7,13 @@ import { createPaymasterLabels } from '../ops/paymaster-labels.js';
 import type { RecentRefusals } from '../ops/recent-refusals.js';
 import { renderFailure, renderResult, type BadCall, type RpcCall } from './envelope.js';
 import { renderError, renderRefusal } from './errors.js';
+import type { HttpAnswer } from './http-answer.js';
 import type { RpcContext, RpcMethod } from './method.js';
 import type { RpcMethods } from './methods.js';
 import { createRequestLog } from './request-log.js';
 
 /** The answer to one call: `body` is a whole JSON-RPC answer, `status` is the HTTP status if the call is not part of a batch. */
-export type CallAnswer = {
-  readonly body: string;
-  readonly status: number;
-  readonly refusal?: RefusalReason | undefined;
-  readonly isOpen?: boolean | undefined;
-  readonly retryAfterSeconds?: number | undefined;
-};
+export type CallAnswer = Omit<HttpAnswer, 'close'>;
 
 /** Runs calls and measures them: every call is counted once, by method and outcome, and timed. */
 export type CallRunner = ReturnType<typeof createCallRunner>;

@@ -7,18 +7,6 @@ import type { Clock } from '../../core/units/time.js';
 import { createRateLimiter } from '../http/rate-limit.js';
 import type { ServedPaymaster } from './served-paymaster.js';
 
-/**
- * Looks up keys that the watch has not delivered, without letting strangers cause load with wrong keys:
- *
- * - One look-up per key at a time, for all callers together.
- * - At most 20 look-ups per second in this process, 4 of them for one client. Beyond that it is not known whether the key exists, so
- *   the answer is RATE_LIMITED. The answer is the same when 100 requests, or 10 of one client, already wait for a look-up.
- * - A look-up that takes longer than 3 seconds is UNAVAILABLE.
- * - A key that was not found is not looked up again for ten seconds. A key that was found is remembered for the same time,
- *   because the watch delivers its paymaster before that.
- */
-export type KeyLookup = ReturnType<typeof createKeyLookup>;
-
 const lookupsPerSecond = 20;
 const lookupsOfClient: RateLimit = { requests: 4, perSeconds: 1 };
 const maxWaiting = 100;
@@ -29,6 +17,16 @@ const maxRemembered = 10_000;
 
 type Found = { readonly until: number; readonly paymaster: ServedPaymaster };
 
+/**
+ * Looks up keys that the watch has not delivered, without letting strangers cause load with wrong keys:
+ *
+ * - One look-up per key at a time, for all callers together.
+ * - At most 20 look-ups per second in this process, 4 of them for one client. Beyond that it is not known whether the key exists, so
+ *   the answer is RATE_LIMITED. The answer is the same when 100 requests, or 10 of one client, already wait for a look-up.
+ * - A look-up that takes longer than 3 seconds is UNAVAILABLE.
+ * - A key that was not found is not looked up again for ten seconds. A key that was found is remembered for the same time,
+ *   because the watch delivers its paymaster before that.
+ */
 export function createKeyLookup(deps: {
   readonly configs: Pick<ConfigStore, 'findByKey'>;
   readonly clock: Clock;

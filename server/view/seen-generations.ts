@@ -4,15 +4,6 @@ import type { Fence, UsageStore } from '../../core/usage/usage-store.js';
 /** The generation of a paymaster's or a chain's config that this replica has seen; a deleted config has the next generation. */
 export type SeenGeneration = Fence & { readonly chainId: number };
 
-/**
- * Reports to the usage store which generations of configs exist, so that the store refuses a replica that is cut off from the
- * configs. A suspended or deleted paymaster reserves nothing, so its requests would not raise the fence.
- *
- * - Written in the background, together with all that were seen in the meantime; kept and retried while the store does not answer.
- * - The newest generation of an id counts.
- */
-export type SeenGenerations = ReturnType<typeof createSeenGenerations>;
-
 /** Most fences in one call, so that a call takes only milliseconds. */
 const perCall = 1_000;
 const retryMs = 1_000;
@@ -22,6 +13,13 @@ export type SeenGenerationsDeps = {
   readonly log: Logger;
 };
 
+/**
+ * Reports to the usage store which generations of configs exist, so that the store refuses a replica that is cut off from the
+ * configs. A suspended or deleted paymaster reserves nothing, so its requests would not raise the fence.
+ *
+ * - Written in the background, together with all that were seen in the meantime; kept and retried while the store does not answer.
+ * - The newest generation of an id counts.
+ */
 export function createSeenGenerations({ usage, log }: SeenGenerationsDeps) {
   const waiting = new Map<number, Map<string, number>>();
   let timer: NodeJS.Timeout | undefined;

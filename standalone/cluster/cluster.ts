@@ -1,16 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { KubeTransport } from '../../adapters/kube/transport.js';
 import { readMasterKeys } from '../../adapters/secrets/master-keys.js';
 import { startAll, type Stops } from '../../adapters/process/stops.js';
 import { createKubeConfigStore } from '../../adapters/configs/kubernetes/configs.js';
 import { createKubeResourceStore } from '../../adapters/resources/kubernetes/resources.js';
-import type { ConfigStore } from '../../core/config/config-store.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
-import type { ResourceStore } from '../../core/resources/resource-store.js';
-import type { MasterKeys } from '../../core/secrets.js';
 import { systemClock } from '../../core/units/time.js';
 import type { Console } from '../console.js';
 import { startDevChain } from '../dev-chain.js';
@@ -23,8 +19,8 @@ import {
   type ComponentName,
   type ComponentOptions,
 } from './component.js';
-import { serviceAccountUser, startControlPlane, type ControlPlane } from './control-plane.js';
-import { startRedisProcess, type RedisProcess } from './redis.js';
+import { serviceAccountUser, startControlPlane } from './control-plane.js';
+import { startRedisProcess } from './redis.js';
 
 /**
  * A whole installation as processes of this machine: a real API server with the objects that the chart renders, Redis, a

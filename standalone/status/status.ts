@@ -12,7 +12,6 @@ import { formatDecimal } from '../../core/units/wei.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { RecentRefusals } from '../../server/ops/recent-refusals.js';
 import { readStates } from '../readiness.js';
-import type { ResourceState } from '../resource-state.js';
 import { readLimitUse } from './limit-use.js';
 
 /** The state of a running instance, for its owner. Amounts are text for people; times are RFC 3339. */
