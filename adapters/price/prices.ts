@@ -4,7 +4,7 @@ import type { Chain } from '../../core/chain/chain.js';
 import type { Chains } from '../../core/chain/chains.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { DomainError } from '../../core/errors.js';
-import { formatRefusal, refused, type PriceAnswer, type Prices } from '../../core/pricing/price-source.js';
+import { faulty, formatRefusal, type PriceAnswer, type Prices } from '../../core/pricing/price-source.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { createFeeds } from './chainlink/feeds.js';
@@ -175,15 +175,9 @@ class WarmPrices implements KeptPrices {
     return entry;
   }
 
-  #refresh(entry: PriceEntry): Promise<PriceAnswer> {
+  async #refresh(entry: PriceEntry): Promise<PriceAnswer> {
     if (this.#stopped !== undefined && entry.flight === undefined)
-      return Promise.resolve(
-        refused({
-          source: 'prices',
-          reason: 'UNREACHABLE',
-          detail: 'are not asked, the service is stopping',
-        }),
-      );
+      return faulty('prices', 'UNREACHABLE', 'are not asked, the service is stopping');
     entry.flight ??= this.#read(entry).finally(() => {
       entry.flight = undefined;
     });
@@ -218,7 +212,7 @@ class WarmPrices implements KeptPrices {
     } catch (error) {
       // Sources answer every expected fault. Any other error is a bug, and a bug must not give gas away.
       this.#deps.log.error('price source failed', { symbol: token.symbol, error });
-      return refused({ source: 'price source', reason: 'MALFORMED', detail: 'failed unexpectedly' });
+      return faulty('price source', 'MALFORMED', 'failed unexpectedly');
     }
   }
 

@@ -1,4 +1,4 @@
-import { refused, type PriceSource } from '../../core/pricing/price-source.js';
+import { faulty, type PriceSource } from '../../core/pricing/price-source.js';
 import type { PriceSpec } from '../../core/pricing/fee-token-spec.js';
 import { openChainlink } from './chainlink/source.js';
 import { openCombine } from './combine/source.js';
@@ -34,14 +34,7 @@ export function openSource(spec: PriceSpec, deps: SourceDeps): PriceSource {
 
 /** A replica of an older build may get a kind that it does not know. */
 const unknownSource: PriceSource = {
-  read: () =>
-    Promise.resolve(
-      refused({
-        source: 'price source',
-        reason: 'MALFORMED',
-        detail: 'is of a kind that this build does not know',
-      }),
-    ),
+  read: async () => faulty('price source', 'MALFORMED', 'is of a kind that this build does not know'),
 };
 
 /** The member of `spec.price` that is set, for metrics. */

@@ -1,7 +1,7 @@
 import { AbiCoder, decodeBytes32String } from 'ethers/abi';
 import { CallReverted, type Chain } from '../../core/chain/chain.js';
 import { isDomainError } from '../../core/errors.js';
-import { refused, type PricedToken, type RefusedPrice } from '../../core/pricing/price-source.js';
+import { faulty, refused, type PricedToken, type RefusedPrice } from '../../core/pricing/price-source.js';
 import { plusMs, type Clock, type EpochMs } from '../../core/units/time.js';
 import type { Hex } from '../../core/units/hex.js';
 import { decimalsCall, decodeDecimals } from './decimals.js';
@@ -42,10 +42,10 @@ export function createTokenFacts({ chain, clock }: Deps): TokenFacts {
         return mismatch;
       } catch (error) {
         if (error instanceof CallReverted)
-          return refused({ source, reason: 'REVERTED', detail: 'does not tell its decimals and symbol' });
+          return faulty(source, 'REVERTED', 'does not tell its decimals and symbol');
         if (!isDomainError(error)) throw error;
         if (until !== undefined) return undefined;
-        return refused({ source, reason: 'UNREACHABLE', detail: `could not be asked: ${error.message}` });
+        return faulty(source, 'UNREACHABLE', `could not be asked: ${error.message}`);
       }
     },
     prune(kept) {
@@ -61,12 +61,11 @@ async function compare(chain: Chain, token: PricedToken, source: string): Promis
   ]);
   const decimals = decodeDecimals(decimalsResult, maxDecimals);
   if (decimals === undefined)
-    return refused({ source, reason: 'MALFORMED', detail: 'is not a token: it does not answer decimals()' });
+    return faulty(source, 'MALFORMED', 'is not a token: it does not answer decimals()');
   if (decimals !== token.decimals)
     return refused({ source, reason: 'DECIMALS_MISMATCH', declared: token.decimals, found: decimals });
   const symbol = decodeSymbol(symbolResult);
-  if (symbol === undefined)
-    return refused({ source, reason: 'MALFORMED', detail: 'is not a token: it does not answer symbol()' });
+  if (symbol === undefined) return faulty(source, 'MALFORMED', 'is not a token: it does not answer symbol()');
   if (symbol !== token.symbol)
     return refused({ source, reason: 'SYMBOL_MISMATCH', declared: token.symbol, found: symbol });
   return undefined;

@@ -1,5 +1,6 @@
 import { Pool, type buildConnector } from 'undici';
 import { FairSlots } from '../fair-slots.js';
+import { readBody } from '../read-body.js';
 import { withinDeadline } from '../within-deadline.js';
 import type { WebhookRequest } from '../../core/policy/webhook/webhook-caller.js';
 import type { RenderedWebhook } from '../../core/policy/webhook/webhook-request.js';
@@ -110,10 +111,6 @@ export class WebhookHosts {
   }
 }
 
-class BodyTooLarge extends Error {
-  readonly code = 'BODY_TOO_LARGE';
-}
-
 /**
  * Waiting calls need no second bound: the requests of a paymaster are bounded, and so are the webhooks of a request.
  */
@@ -122,15 +119,3 @@ function fairSlots(slots: number, perKey: number, maxWaitMs: number): FairSlots 
 }
 
 type Host = { readonly pool: Pool; readonly slots: FairSlots; users: number };
-
-async function readBody(body: AsyncIterable<Buffer>, limit: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    // Leaving the loop destroys the body and with it the connection.
-    if (size > limit) throw new BodyTooLarge();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}

@@ -1,5 +1,5 @@
 import { plusMs, type EpochMs } from '../units/time.js';
-import { refused, type RefusedPrice } from './price-source.js';
+import { faulty, refused, type RefusedPrice } from './price-source.js';
 
 /** If a source's clock is further ahead of ours than this, its price is refused, because we cannot know its age. */
 const toleratedAheadMs = 120_000;
@@ -13,11 +13,11 @@ export function judgeAge(
 ): RefusedPrice | undefined {
   const ageMs = now - observedAt;
   if (ageMs < -toleratedAheadMs)
-    return refused({
+    return faulty(
       source,
-      reason: 'OUT_OF_RANGE',
-      detail: `was updated ${Math.ceil(-ageMs / 1000)} s in the future, at most ${toleratedAheadMs / 1000} s are tolerated`,
-    });
+      'OUT_OF_RANGE',
+      `was updated ${Math.ceil(-ageMs / 1000)} s in the future, at most ${toleratedAheadMs / 1000} s are tolerated`,
+    );
   // A price of exactly the greatest age is stale: `staleAt` is the first moment at which it is refused.
   if (now < staleAtOf(observedAt, maxAgeSeconds)) return undefined;
   return refused({ source, reason: 'STALE', ageSeconds: Math.floor(ageMs / 1000), maxAgeSeconds });

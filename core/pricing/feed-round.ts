@@ -1,7 +1,7 @@
 import { toMs, type EpochMs, type EpochSeconds } from '../units/time.js';
 import type { Hex } from '../units/hex.js';
 import { judgeAge } from './age.js';
-import { refused, type RefusedPrice } from './price-source.js';
+import { faulty, type RefusedPrice } from './price-source.js';
 
 /** The answer of `latestRoundData()` of an aggregator feed. */
 export type FeedRound = {
@@ -37,22 +37,12 @@ export function judgeRound(
   now: EpochMs,
 ): RefusedPrice | undefined {
   const { roundId, answer, updatedAt, answeredInRound } = round;
-  if (updatedAt === 0n)
-    return refused({ source, reason: 'INCOMPLETE', detail: `has no answer yet in round ${roundId}` });
+  if (updatedAt === 0n) return faulty(source, 'INCOMPLETE', `has no answer yet in round ${roundId}`);
   if (answeredInRound < roundId)
-    return refused({
-      source,
-      reason: 'INCOMPLETE',
-      detail: `repeats the answer of round ${answeredInRound} in round ${roundId}`,
-    });
+    return faulty(source, 'INCOMPLETE', `repeats the answer of round ${answeredInRound} in round ${roundId}`);
   if (answer <= 0n)
-    return refused({
-      source,
-      reason: 'OUT_OF_RANGE',
-      detail: `answers ${answer}, which is not a price above zero`,
-    });
-  if (updatedAt > latestSeconds)
-    return refused({ source, reason: 'MALFORMED', detail: `says it was updated at ${updatedAt}` });
+    return faulty(source, 'OUT_OF_RANGE', `answers ${answer}, which is not a price above zero`);
+  if (updatedAt > latestSeconds) return faulty(source, 'MALFORMED', `says it was updated at ${updatedAt}`);
   return judgeAge(source, updatedAtOf(round), maxAgeSeconds, now);
 }
 

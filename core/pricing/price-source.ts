@@ -40,11 +40,9 @@ export type PriceRefusal = { readonly source: string } & (
    * `MALFORMED`: the answer is not what we asked for. `OUT_OF_RANGE`: zero, negative, or too small or too large to
    * count. `INCOMPLETE`: a round of a feed that does not have an answer yet.
    */
-  | {
-      readonly reason: 'UNREACHABLE' | 'REVERTED' | 'MALFORMED' | 'OUT_OF_RANGE' | 'INCOMPLETE';
-      readonly detail: string;
-    }
+  | { readonly reason: DetailedFault; readonly detail: string }
 );
+type DetailedFault = 'UNREACHABLE' | 'REVERTED' | 'MALFORMED' | 'OUT_OF_RANGE' | 'INCOMPLETE';
 export type PriceFault = PriceRefusal['reason'];
 
 export type PriceAnswer = { readonly ok: true; readonly price: Price } | RefusedPrice;
@@ -75,6 +73,11 @@ export function priced(price: Price): PriceAnswer {
 
 export function refused(refusal: PriceRefusal): RefusedPrice {
   return { ok: false, refusal };
+}
+
+/** A refusal that says in words what is wrong with the answer of `source`: the rest of a sentence that it begins. */
+export function faulty(source: string, reason: DetailedFault, detail: string): RefusedPrice {
+  return refused({ source, reason, detail });
 }
 
 /** The price; otherwise throws DomainError FEE_TOKEN_UNSUPPORTED, which says which source refused it and why. */

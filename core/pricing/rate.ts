@@ -1,18 +1,16 @@
-import { unreachable } from '../errors.js';
 import type { EpochMs } from '../units/time.js';
 import { ratioUp, scaleUp, type Decimal } from './decimal.js';
-import { priced, refused, type Price, type PriceAnswer } from './price-source.js';
+import { faulty, priced, type PriceAnswer } from './price-source.js';
 
 /**
- * What a source quotes, in one of three directions:
- * - `direct`: whole tokens per native coin;
- * - `inverse`: native coins per whole token;
- * - `ratio`: both in a third currency, usually US dollars.
+ * What a source quotes: with `token` two prices in a third currency, usually US dollars; otherwise `native` is whole
+ * tokens per native coin, or native coins per whole token where it is `inverse`.
  */
-export type Quoted =
-  | { readonly direction: 'direct'; readonly tokensPerNative: Decimal }
-  | { readonly direction: 'inverse'; readonly nativePerToken: Decimal }
-  | { readonly direction: 'ratio'; readonly native: Decimal; readonly token: Decimal };
+export type Quoted = {
+  readonly native: Decimal;
+  readonly token?: Decimal | undefined;
+  readonly inverse?: boolean;
+};
 
 export type Observation = {
   readonly source: string;
@@ -31,50 +29,27 @@ export function priceOf(
   { source, quoted, usd, observedAt, staleAt }: Observation,
   tokenDecimals: number,
 ): PriceAnswer {
-  for (const figure of figuresOf(quoted, usd))
-    if (figure.value <= 0n)
+  for (const figure of [quoted.native, quoted.token, usd])
+    if (figure !== undefined && figure.value <= 0n)
       return outOfRange(source, `answers ${figure.value}, which is not a price above zero`);
   const rate = rateOf(quoted, tokenDecimals);
   if (rate > maxRate) return outOfRange(source, `answers a rate of more than ${maxRate} token base units`);
-  const price: Price = {
+  return priced({
     rate,
     observedAt,
     source,
     ...(usd === undefined ? {} : { usdPerNative: scaleUp(usd, 18) }),
     ...(staleAt === undefined ? {} : { staleAt }),
-  };
-  return priced(price);
+  });
 }
 
-function rateOf(quoted: Quoted, tokenDecimals: number): bigint {
-  switch (quoted.direction) {
-    case 'direct':
-      return scaleUp(quoted.tokensPerNative, tokenDecimals);
-    case 'inverse':
-      return ratioUp(one, quoted.nativePerToken, tokenDecimals);
-    case 'ratio':
-      return ratioUp(quoted.native, quoted.token, tokenDecimals);
-    default:
-      return unreachable(quoted);
-  }
-}
-
-function figuresOf(quoted: Quoted, usd: Decimal | undefined): readonly Decimal[] {
-  const dollars = usd === undefined ? [] : [usd];
-  switch (quoted.direction) {
-    case 'direct':
-      return [quoted.tokensPerNative, ...dollars];
-    case 'inverse':
-      return [quoted.nativePerToken, ...dollars];
-    case 'ratio':
-      return [quoted.native, quoted.token, ...dollars];
-    default:
-      return unreachable(quoted);
-  }
+function rateOf({ native, token, inverse = false }: Quoted, tokenDecimals: number): bigint {
+  if (token !== undefined) return ratioUp(native, token, tokenDecimals);
+  return inverse ? ratioUp(one, native, tokenDecimals) : scaleUp(native, tokenDecimals);
 }
 
 const one: Decimal = { value: 1n, decimals: 0 };
 
 function outOfRange(source: string, detail: string): PriceAnswer {
-  return refused({ source, reason: 'OUT_OF_RANGE', detail });
+  return faulty(source, 'OUT_OF_RANGE', detail);
 }

@@ -2,7 +2,7 @@ import { AbiCoder } from 'ethers/abi';
 import { CallReverted, type Chain } from '../../../core/chain/chain.js';
 import { isDomainError } from '../../../core/errors.js';
 import { decodeRound, latestRoundDataCall, type FeedRound } from '../../../core/pricing/feed-round.js';
-import { refused, type RefusedPrice } from '../../../core/pricing/price-source.js';
+import { faulty, type RefusedPrice } from '../../../core/pricing/price-source.js';
 import type { Hex } from '../../../core/units/hex.js';
 import { shareInFlight } from '../../share-in-flight.js';
 import { decimalsCall, decodeDecimals } from '../decimals.js';
@@ -46,13 +46,9 @@ export function createFeeds({ chain }: FeedsDeps): Feeds {
           return await readFeed(key, source, chain(chainId), feed);
         } catch (error) {
           if (error instanceof CallReverted)
-            return refused({
-              source,
-              reason: 'REVERTED',
-              detail: 'reverted: it is paused, or no price feed',
-            });
+            return faulty(source, 'REVERTED', 'reverted: it is paused, or no price feed');
           if (!isDomainError(error)) throw error;
-          return refused({ source, reason: 'UNREACHABLE', detail: `could not be read: ${error.message}` });
+          return faulty(source, 'UNREACHABLE', `could not be read: ${error.message}`);
         }
       },
     ),
@@ -72,15 +68,15 @@ export function createFeeds({ chain }: FeedsDeps): Feeds {
     const round = decodeRound(roundResult);
     const decimals = decodeDecimals(decimalsResult, maxDecimals);
     if (round === undefined || decimals === undefined)
-      return refused({ source, reason: 'MALFORMED', detail: 'does not answer as a price feed' });
+      return faulty(source, 'MALFORMED', 'does not answer as a price feed');
     const before = known.get(key)?.decimals;
     known.set(key, { decimals, currency });
     if (before !== undefined && before !== decimals)
-      return refused({
+      return faulty(
         source,
-        reason: 'MALFORMED',
-        detail: `changed its decimals from ${before} to ${decimals}; the next read is judged by the new ones`,
-      });
+        'MALFORMED',
+        `changed its decimals from ${before} to ${decimals}; the next read is judged by the new ones`,
+      );
     return { ok: true, round, decimals, currency };
   }
 }

@@ -1,8 +1,8 @@
 import type { Decimal } from '../../../core/pricing/decimal.js';
 import { judgeRound, updatedAtOf } from '../../../core/pricing/feed-round.js';
 import { staleAtOf } from '../../../core/pricing/age.js';
-import { refused, type PriceSource, type RefusedPrice } from '../../../core/pricing/price-source.js';
-import { priceOf, type Quoted } from '../../../core/pricing/rate.js';
+import { faulty, type PriceSource, type RefusedPrice } from '../../../core/pricing/price-source.js';
+import { priceOf } from '../../../core/pricing/rate.js';
 import type { PriceSpec } from '../../../core/pricing/fee-token-spec.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { defaultMaxAgeSeconds, type SourceDeps } from '../source-deps.js';
@@ -29,16 +29,16 @@ export function openChainlink(
       if (!native.ok) return native;
       if (token !== undefined && !token.ok) return token;
       if (token !== undefined && isMixed(native, token))
-        return refused({
+        return faulty(
           source,
-          reason: 'MALFORMED',
-          detail: `are in different currencies: ${native.currency} and ${token.currency}`,
-        });
+          'MALFORMED',
+          `are in different currencies: ${native.currency} and ${token.currency}`,
+        );
       const isInDollars = !inverse && native.currency === 'USD';
       return priceOf(
         {
           source,
-          quoted: quotedBy(native.price, token?.price, inverse),
+          quoted: { native: native.price, token: token?.price, inverse },
           ...(isInDollars ? { usd: native.price } : {}),
           observedAt: earlier(native.observedAt, token?.observedAt),
           staleAt: earlier(native.staleAt, token?.staleAt),
@@ -81,13 +81,6 @@ type FeedAnswer = {
 /** If both feeds name a currency, it must be the same: ETH / USD over DAI / ETH is a number, but not a price. */
 function isMixed(native: FeedAnswer, token: FeedAnswer): boolean {
   return native.currency !== undefined && token.currency !== undefined && native.currency !== token.currency;
-}
-
-function quotedBy(native: Decimal, token: Decimal | undefined, inverse: boolean): Quoted {
-  if (token !== undefined) return { direction: 'ratio', native, token };
-  return inverse
-    ? { direction: 'inverse', nativePerToken: native }
-    : { direction: 'direct', tokensPerNative: native };
 }
 
 function earlier(one: EpochMs, other: EpochMs | undefined): EpochMs {

@@ -1,8 +1,9 @@
 import { Agent } from 'undici';
 import type { Ambient } from '../../../core/ambient.js';
 import { parseDocument, type JsonDocument } from '../../../core/pricing/json-document.js';
-import { refused, type PriceFault, type RefusedPrice } from '../../../core/pricing/price-source.js';
+import { faulty, type RefusedPrice } from '../../../core/pricing/price-source.js';
 import type { EpochMs } from '../../../core/units/time.js';
+import { BodyTooLarge, readBody } from '../../read-body.js';
 import { shareInFlight } from '../../share-in-flight.js';
 import { createHeaderFiles, HeadersUnusable } from './headers-file.js';
 import { basicAuth } from '../../basic-auth.js';
@@ -48,8 +49,8 @@ export function createDocuments(deps: DocumentsDeps): Documents {
       (url, headersFile) => `${headersFile ?? ''} ${url}`,
       async (_key, url: string, headersFile: string | undefined) => {
         // Only the host is shown: path and query often hold a key.
-        const refuse = (reason: TextFault, detail: string) =>
-          refused({ source: sourceName(url), reason, detail });
+        const refuse = (reason: 'UNREACHABLE' | 'MALFORMED', detail: string) =>
+          faulty(sourceName(url), reason, detail);
         if (stopped !== undefined) return refuse('UNREACHABLE', 'was not asked, the service is stopping');
         if (!URL.canParse(url)) return refuse('UNREACHABLE', 'was not asked, its url is not valid');
         const askedAt = clock.now();
@@ -94,7 +95,7 @@ export function createDocuments(deps: DocumentsDeps): Documents {
       },
       signal,
     });
-    if (statusCode === 200) return { status: statusCode, body: await readBody(body) };
+    if (statusCode === 200) return { status: statusCode, body: await readBody(body, maxBodyBytes) };
     // A short rest is read to its end, so that the connection can be used again.
     await body.dump({ limit: maxBodyBytes, signal });
     return { status: statusCode, body: '' };
@@ -104,22 +105,6 @@ export function createDocuments(deps: DocumentsDeps): Documents {
 /** `http api.example.com`: the name of a document for people. */
 export function sourceName(url: string): string {
   return `http ${URL.canParse(url) ? new URL(url).host : '(bad url)'}`;
-}
-
-type TextFault = Extract<PriceFault, 'UNREACHABLE' | 'MALFORMED'>;
-
-class BodyTooLarge extends Error {}
-
-async function readBody(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    // Leaving the loop destroys the body and with it the connection.
-    if (size > maxBodyBytes) throw new BodyTooLarge();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function describeStatus(status: number): string {

@@ -1,8 +1,8 @@
 import { judgeAge, staleAtOf } from '../../../core/pricing/age.js';
 import type { Decimal } from '../../../core/pricing/decimal.js';
 import { parsePath, readNumber, readTime, type DocumentPath } from '../../../core/pricing/json-document.js';
-import { refused, type PricedToken, type PriceSource } from '../../../core/pricing/price-source.js';
-import { priceOf, type Quoted } from '../../../core/pricing/rate.js';
+import { faulty, type PricedToken, type PriceSource } from '../../../core/pricing/price-source.js';
+import { priceOf } from '../../../core/pricing/rate.js';
 import type { PriceSpec } from '../../../core/pricing/fee-token-spec.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { defaultMaxAgeSeconds, type SourceDeps } from '../source-deps.js';
@@ -29,14 +29,14 @@ export function openHttp(
       if (!reading.ok) return reading;
 
       const figures = readFigures(reading, paths, token);
-      if (typeof figures === 'string') return refused({ source, reason: 'MALFORMED', detail: figures });
+      if (typeof figures === 'string') return faulty(source, 'MALFORMED', figures);
       const { price, tokenPrice, usd, observedAt } = figures;
       const tooOld = judgeAge(source, observedAt, maxAgeSeconds, clock.now());
       if (tooOld !== undefined) return tooOld;
       return priceOf(
         {
           source,
-          quoted: quotedBy(price, tokenPrice, inverse),
+          quoted: { native: price, token: tokenPrice, inverse },
           ...(usd === undefined ? {} : { usd }),
           observedAt,
           staleAt: staleAtOf(observedAt, maxAgeSeconds),
@@ -77,13 +77,6 @@ function readFigures(
   const observedAt = paths.time === undefined ? askedAt : readTime(document, fillPath(paths.time, token));
   if (typeof observedAt === 'string') return observedAt;
   return { price, tokenPrice, usd, observedAt };
-}
-
-function quotedBy(price: Decimal, token: Decimal | undefined, inverse: boolean): Quoted {
-  if (token !== undefined) return { direction: 'ratio', native: price, token };
-  return inverse
-    ? { direction: 'inverse', nativePerToken: price }
-    : { direction: 'direct', tokensPerNative: price };
 }
 
 function optionalPath(path: string | undefined): DocumentPath | undefined {

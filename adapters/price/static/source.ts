@@ -1,6 +1,6 @@
 import { parseNumberText } from '../../../core/pricing/decimal.js';
 import { priceOf } from '../../../core/pricing/rate.js';
-import { refused, type PriceSource } from '../../../core/pricing/price-source.js';
+import { faulty, type PriceSource } from '../../../core/pricing/price-source.js';
 import type { PriceSpec } from '../../../core/pricing/fee-token-spec.js';
 import type { SourceDeps } from '../source-deps.js';
 
@@ -12,22 +12,16 @@ export function openStatic(
   const rate = parseNumberText(spec.rate);
   const usd = spec.usdPerNative === undefined ? undefined : parseNumberText(spec.usdPerNative);
   return {
-    read: () => {
-      if (rate === undefined)
-        return Promise.resolve(
-          refused({ source: 'static', reason: 'MALFORMED', detail: 'has no decimal rate' }),
-        );
+    read: async () => {
+      if (rate === undefined) return faulty('static', 'MALFORMED', 'has no decimal rate');
+      const observation = {
+        source: 'static',
+        quoted: { native: rate },
+        ...(usd === undefined ? {} : { usd }),
+        observedAt: clock.now(),
+      };
       // The rate is in base units already, so no decimals of the token are applied.
-      const answer = priceOf(
-        {
-          source: 'static',
-          quoted: { direction: 'direct', tokensPerNative: rate },
-          ...(usd === undefined ? {} : { usd }),
-          observedAt: clock.now(),
-        },
-        0,
-      );
-      return Promise.resolve(answer);
+      return priceOf(observation, 0);
     },
   };
 }

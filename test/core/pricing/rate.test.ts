@@ -17,37 +17,37 @@ describe('the rate of a token', () => {
     const native = { value: 312_345_000_000n, decimals: 8 };
     const token = { value: 99_980_000n, decimals: 8 };
     // 3123.45 / 0.9998 = 3124.07481496…
-    expect(rate(rateOf({ direction: 'ratio', native, token }, 6))).toBe(3_124_074_815n);
+    expect(rate(rateOf({ native, token }, 6))).toBe(3_124_074_815n);
   });
 
   test.each([
     {
       name: 'tokens per native coin',
-      quoted: { direction: 'direct', tokensPerNative: dollars(300_025n) },
+      quoted: { native: dollars(300_025n) },
       places: 6,
       want: 3_000_250_000n,
     },
     {
       name: 'fewer decimals than the source',
-      quoted: { direction: 'direct', tokensPerNative: dollars(300_025n) },
+      quoted: { native: dollars(300_025n) },
       places: 0,
       want: 3_001n,
     },
     {
       name: 'native coins per token',
-      quoted: { direction: 'inverse', nativePerToken: { value: 32n, decimals: 5 } },
+      quoted: { inverse: true, native: { value: 32n, decimals: 5 } },
       places: 6,
       want: 3_125_000_000n,
     },
     {
       name: 'an inverse that does not divide',
-      quoted: { direction: 'inverse', nativePerToken: { value: 3n, decimals: 0 } },
+      quoted: { inverse: true, native: { value: 3n, decimals: 0 } },
       places: 6,
       want: 333_334n,
     },
     {
       name: 'a token worth more than the chain has',
-      quoted: { direction: 'inverse', nativePerToken: { value: 10n ** 30n, decimals: 0 } },
+      quoted: { inverse: true, native: { value: 10n ** 30n, decimals: 0 } },
       places: 0,
       want: 1n,
     },
@@ -85,20 +85,20 @@ describe('the rate of a token', () => {
   });
 
   test.each([
-    { name: 'zero', quoted: { direction: 'direct', tokensPerNative: dollars(0n) } },
-    { name: 'a negative figure', quoted: { direction: 'direct', tokensPerNative: dollars(-1n) } },
+    { name: 'zero', quoted: { native: dollars(0n) } },
+    { name: 'a negative figure', quoted: { native: dollars(-1n) } },
     {
       name: 'a token that costs nothing',
-      quoted: { direction: 'ratio', native: dollars(1n), token: dollars(0n) },
+      quoted: { native: dollars(1n), token: dollars(0n) },
     },
     {
       name: 'two negative figures, whose quotient is positive',
-      quoted: { direction: 'ratio', native: dollars(-1n), token: dollars(-1n) },
+      quoted: { native: dollars(-1n), token: dollars(-1n) },
     },
-    { name: 'an inverse of zero', quoted: { direction: 'inverse', nativePerToken: dollars(0n) } },
+    { name: 'an inverse of zero', quoted: { inverse: true, native: dollars(0n) } },
     {
       name: 'a huge rate',
-      quoted: { direction: 'direct', tokensPerNative: { value: maxRate + 1n, decimals: 6 } },
+      quoted: { native: { value: maxRate + 1n, decimals: 6 } },
     },
   ] as const)('is refused for $name', ({ quoted }) => {
     expect(rate(rateOf(quoted, 6))).toBe('OUT_OF_RANGE');
@@ -106,15 +106,14 @@ describe('the rate of a token', () => {
 
   test('may be as large as contracts can multiply, and not one unit larger', () => {
     const direct = (value: bigint): Quoted => ({
-      direction: 'direct',
-      tokensPerNative: { value, decimals: 0 },
+      native: { value, decimals: 0 },
     });
     expect(rate(rateOf(direct(maxRate), 0))).toBe(maxRate);
     expect(rate(rateOf(direct(maxRate + 1n), 0))).toBe('OUT_OF_RANGE');
   });
 
   test('comes with dollars of 18 decimals where the source knows them', () => {
-    const quoted: Quoted = { direction: 'direct', tokensPerNative: dollars(300_000n) };
+    const quoted: Quoted = { native: dollars(300_000n) };
     const answer = priceOf({ source: 'test', quoted, usd: dollars(300_025n), observedAt: at }, 6);
     expect(answer).toMatchObject({ price: { usdPerNative: 3_000_250_000_000_000_000_000n } });
     expect(priceOf({ source: 'test', quoted, usd: dollars(0n), observedAt: at }, 6)).toMatchObject({
