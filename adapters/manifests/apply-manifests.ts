@@ -2,6 +2,7 @@ import { isDomainError, messageOf } from '../../core/errors.js';
 import { canonicalJson } from '../../core/config/config-hash.js';
 import { type Kind, kinds } from '../../core/resources/kinds.js';
 import { formatKey, keyOf } from '../../core/meta/meta.js';
+import { given } from '../../core/units/given.js';
 import type { ApplyRequest, ResourceStore } from '../../core/resources/resource-store.js';
 import type { ManifestFile } from './manifest-files.js';
 import type { ManifestProblem } from './manifest-problem.js';
@@ -87,14 +88,7 @@ async function applyOne(
 function requestOf<K extends Kind>(kind: K, object: ManifestObject): ApplyRequest<K> {
   const { key, labels, annotations } = object;
   const spec = object.spec as ApplyRequest<K>['spec'];
-  return {
-    manager: manifestManager,
-    kind,
-    key,
-    spec,
-    ...(labels && { labels }),
-    ...(annotations && { annotations }),
-  };
+  return { manager: manifestManager, kind, key, spec, ...given({ labels, annotations }) };
 }
 
 function duplicate(object: ManifestObject, twins: readonly ManifestObject[]): ManifestProblem {

@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ParsedManifest, parseManifest } from './parse-manifest.js';
 import { messageOf } from '../../core/errors.js';
+import { hasCode } from '../process/has-code.js';
 
 /** A file as it was last read. */
 export type ManifestFile = ParsedManifest & {
@@ -56,7 +57,7 @@ async function readManifestFile(
     return { name, signature, text, ...parseManifest(name, text) };
   } catch (error) {
     // Deleted between the listing and the reading: treated as if it had not been listed.
-    if (isNotFound(error)) return undefined;
+    if (hasCode(error, 'ENOENT')) return undefined;
     return unreadable(name, 'a file that can be read', messageOf(error));
   }
 }
@@ -77,8 +78,4 @@ function unreadable(name: string, expected: string, value: string): ManifestFile
     problems: [{ file: name, line: 1, column: 1, field: 'file', expected, value }],
     isComplete: false,
   };
-}
-
-function isNotFound(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';
 }

@@ -1,6 +1,6 @@
 import { type Document, isScalar, LineCounter, parseAllDocuments, visit, YAMLParseError } from 'yaml';
 import { type Problem, quote, messageOf } from '../../core/errors.js';
-import { isTree, type Tree } from '../../core/meta/field-tree.js';
+import { isTextMap, isTree, type Tree } from '../../core/meta/field-tree.js';
 import { isKind, type Kind, kinds } from '../../core/resources/kinds.js';
 import { apiVersion, type ObjectKey } from '../../core/meta/meta.js';
 import { validateMetadata, validateName } from '../../core/resources/validate.js';
@@ -146,37 +146,22 @@ function identify(value: unknown): { readonly identity?: Identity; readonly prob
 
 function frameProblems(value: Tree, metadata: Tree): Problem[] {
   const problems: Problem[] = [];
-  const expect = (isRight: boolean, field: string, expected: string, got: unknown) => {
+  const { name, namespace } = metadata;
+  const expect = (isRight: boolean, field: string, expected: string, got?: unknown) => {
     if (!isRight) problems.push({ field, expected, ...(got !== undefined && { value: quote(got) }) });
   };
   expect(value['apiVersion'] === apiVersion, 'apiVersion', `"${apiVersion}"`, value['apiVersion']);
   expect(isKind(value['kind']), 'kind', `one of ${kinds.join(', ')}`, value['kind']);
-  expect(
-    typeof metadata['name'] === 'string',
-    'metadata.name',
-    'set: the name of the object',
-    metadata['name'],
-  );
-  expect(
-    metadata['namespace'] === undefined || typeof metadata['namespace'] === 'string',
-    'metadata.namespace',
-    'text',
-    metadata['namespace'],
-  );
+  expect(typeof name === 'string', 'metadata.name', 'set: the name of the object', name);
+  expect(namespace === undefined || typeof namespace === 'string', 'metadata.namespace', 'text', namespace);
   expect(isTree(value['spec']), 'spec', 'an object: what is wanted', value['spec']);
   for (const field of Object.keys(value))
-    expect(
-      frameFields.has(field),
-      field,
-      `left out: a manifest has ${[...frameFields].join(', ')}`,
-      undefined,
-    );
+    expect(frameFields.has(field), field, `left out: a manifest has ${[...frameFields].join(', ')}`);
   for (const field of Object.keys(metadata))
     expect(
       metadataFields.has(field),
       `metadata.${field}`,
       `left out: the metadata of a manifest has ${[...metadataFields].join(', ')}`,
-      undefined,
     );
   return problems;
 }
@@ -196,8 +181,4 @@ function toPlain(document: Document): { readonly value?: unknown; readonly failu
   } catch (error) {
     return { failure: { field: 'document', expected: `plain YAML (${messageOf(error)})` } };
   }
-}
-
-function isTextMap(value: unknown): value is Record<string, string> {
-  return isTree(value) && Object.values(value).every((item) => typeof item === 'string');
 }

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { invalidInput } from '../../core/errors.js';
+import { readText } from '../read-text.js';
 import type { RedisAddress } from './address.js';
 
 /** Files of a TLS client; the system's authorities are trusted unless `caFile` names others. */
@@ -148,12 +147,7 @@ function tlsOptions(files: RedisTls = {}): ConnectionOptions {
 
 /** {name: content}, without the line break that editors add; nothing when no file is named. */
 function read<K extends string>(name: K, field: string, path: string | undefined): { [P in K]?: string } {
-  if (path === undefined) return {};
   const result: { [P in K]?: string } = {};
-  try {
-    result[name] = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
-  } catch {
-    throw invalidInput({ field, expected: 'a file that can be read', value: JSON.stringify(path) });
-  }
+  if (path !== undefined) result[name] = readText(field, path);
   return result;
 }

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { DomainError, quote } from '../../core/errors.js';
 import type { ConnectionSecrets } from '../../core/secrets.js';
+import { hasCode } from '../process/has-code.js';
 
 type Stored = { readonly owner: string; readonly data: Readonly<Record<string, string>> };
 
@@ -54,7 +55,7 @@ async function readSecret(path: string): Promise<Stored | 'none' | 'foreign'> {
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    if (isCode(error, 'ENOENT')) return 'none';
+    if (hasCode(error, 'ENOENT')) return 'none';
     throw error;
   }
   try {
@@ -77,7 +78,7 @@ async function create(path: string, secret: Stored): Promise<boolean> {
     await link(draft, path);
     return true;
   } catch (error) {
-    if (isCode(error, 'EEXIST')) return false;
+    if (hasCode(error, 'EEXIST')) return false;
     throw error;
   } finally {
     await unlink(draft);
@@ -99,8 +100,4 @@ async function writeDraft(path: string, secret: Stored): Promise<string> {
     await file.close();
   }
   return draft;
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && error.code === code;
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { invalidInput } from '../../core/errors.js';
 import { keysOfFiles, type MountedKeys } from '../../core/master-keys.js';
 import type { MasterKeys } from '../../core/secrets.js';
-import { isMissingFile } from '../process/is-missing-file.js';
+import { hasCode } from '../process/has-code.js';
 
 /**
  * Reads `master.key` and `webhook-master.key` and, while one is being rotated, `master-previous.key` and
@@ -33,7 +33,7 @@ async function presentVersion(directory: string): Promise<string> {
   try {
     return await realpath(join(directory, '..data'));
   } catch (error) {
-    if (isMissingFile(error)) return directory;
+    if (hasCode(error, 'ENOENT')) return directory;
     throw error;
   }
 }
@@ -57,7 +57,7 @@ async function readOptionalKey(path: string): Promise<Uint8Array | undefined> {
   try {
     text = (await readFile(path, 'utf8')).trim();
   } catch (error) {
-    if (isMissingFile(error)) return undefined;
+    if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
   }
   if (!/^[0-9a-fA-F]{64}$/.test(text)) throw invalidInput({ field: path, expected: '64 hex digits' });

@@ -2,6 +2,7 @@ import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { join } from 'node:path';
 import { DomainError } from '../../core/errors.js';
 import { isSameEpoch, raised, type EpochMirror, type UsageEpoch } from '../../core/usage/epoch.js';
+import { hasCode } from '../process/has-code.js';
 import { formatEpoch, parseEpoch } from './epoch-text.js';
 
 /**
@@ -82,8 +83,4 @@ function guarded<T>(directory: string, act: () => T): T {
       cause,
     });
   }
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && error.code === code;
 }

@@ -7,7 +7,7 @@ import {
   type SnapshotEntry,
   type SnapshotState,
 } from './snapshot-lines.js';
-import { isMissingFile } from '../../process/is-missing-file.js';
+import { hasCode } from '../../process/has-code.js';
 import type { ConfigEvent } from '../../../core/config/config-store.js';
 
 /**
@@ -37,7 +37,7 @@ export function createSnapshotFile(directory: string): SnapshotFile {
     try {
       return await readSnapshot(await readFile(path, 'utf8'));
     } catch (error) {
-      if (isMissingFile(error)) return undefined;
+      if (hasCode(error, 'ENOENT')) return undefined;
       throw error;
     }
   }

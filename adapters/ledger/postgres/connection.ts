@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { checkServerIdentity, type ConnectionOptions } from 'node:tls';
 import pg from 'pg';
-import { DomainError, invalidInput, isDomainError, messageOf } from '../../../core/errors.js';
+import { DomainError, isDomainError, messageOf } from '../../../core/errors.js';
+import { readText } from '../../read-text.js';
 import { formatPostgresAddress, type PostgresAddress } from './options.js';
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -180,13 +180,4 @@ function tlsOptions({ host, tls }: PostgresAddress): ConnectionOptions | false {
       tls.mode === 'verify-full' ? checkServerIdentity(host, certificate) : undefined,
     ...(isIP(host) === 0 ? { servername: host } : {}),
   };
-}
-
-/** Without the line break that editors add. */
-function readText(field: string, path: string): string {
-  try {
-    return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
-  } catch {
-    throw invalidInput({ field, expected: 'a file that can be read', value: JSON.stringify(path) });
-  }
 }
