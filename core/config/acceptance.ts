@@ -3,7 +3,7 @@ import { parseInstant } from '../units/time.js';
 import { layouts } from '../paymaster/layouts.js';
 import type { ProfileConfig } from './chain-config.js';
 import { judgeAddresses, judgeChecksum, worstOf } from './checksum.js';
-import { quotaOf } from './platform.js';
+import { quotaExceeded, quotaOf } from './platform.js';
 import type { Paymaster, PaymasterSpec } from '../resources/paymaster.js';
 import { conflicts, countBefore, rank } from './ranking.js';
 import type { PaymasterSources } from './sources.js';
@@ -38,11 +38,7 @@ export function refusalOf(sources: PaymasterSources): Finding | undefined {
     quota !== undefined &&
     countBefore(sources.siblings, self, isProgrammed) >= quota.count
   )
-    return finding(
-      'Accepted',
-      'QuotaExceeded',
-      `Only ${quota.count} paymasters are allowed by ${quota.where}: delete one, or ask the platform for more.`,
-    );
+    return quotaExceeded(quota, 'paymasters');
   const chains = organisation.spec.chains;
   if (chains !== undefined && !chains.includes(chainId))
     return finding(

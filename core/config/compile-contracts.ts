@@ -5,7 +5,7 @@ import { formatProblem } from '../errors.js';
 import { isAddressText, parseAddress } from '../units/address.js';
 import { judgeChecksum } from './checksum.js';
 import { maxContracts, type PaymasterConfig } from './paymaster-config.js';
-import type { Quota } from './platform.js';
+import { quotaExceeded, type Quota } from './platform.js';
 import { compareAge, conflicts, rank } from './ranking.js';
 import { tooManyContracts, youngerThan } from './too-many.js';
 
@@ -62,7 +62,9 @@ export function compileContracts(
       own.problem ??
       conflict(sameAddress.get(object), `address ${object.spec.address}`) ??
       conflict(sameName.get(object), `name "${object.spec.name}"`) ??
-      (context.quota !== undefined && overQuota.has(object) ? quotaExceeded(context.quota) : undefined);
+      (context.quota !== undefined && overQuota.has(object)
+        ? quotaExceeded(context.quota, 'contracts per paymaster')
+        : undefined);
     return compileContract(object, own, problem);
   });
 }
@@ -116,14 +118,6 @@ function conflict(holder: SmartContract | undefined, what: string): Finding | un
     'Accepted',
     'NameConflict',
     `SmartContract ${holder.metadata.name} has the ${what}: change or delete one.`,
-  );
-}
-
-function quotaExceeded({ count, where }: Quota): Finding {
-  return finding(
-    'Accepted',
-    'QuotaExceeded',
-    `Only ${count} contracts per paymaster are allowed by ${where}: delete one, or ask the platform for more.`,
   );
 }
 

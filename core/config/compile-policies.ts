@@ -9,7 +9,7 @@ import type { EpochMs } from '../units/time.js';
 import { policyIdOf } from './ids.js';
 import { knownCycles, knownKeys, lastingCycle, type RememberedCycle } from './memory.js';
 import type { PaymasterConfig } from './paymaster-config.js';
-import type { Quota } from './platform.js';
+import { quotaExceeded, type Quota } from './platform.js';
 import { compareAge, conflicts, rank } from './ranking.js';
 import type { Tenant } from './tenant.js';
 import { tooManyPolicies, youngerThan } from './too-many.js';
@@ -62,7 +62,7 @@ export function compilePolicies(
     const holder = sameName.get(object);
     if (holder !== undefined) return keepLast(object, nameConflict(object, holder), context);
     if (context.quota !== undefined && overQuota.has(object))
-      return keepLast(object, quotaExceeded(context.quota), context);
+      return keepLast(object, quotaExceeded(context.quota, 'policies per paymaster'), context);
     const problem = problemOf(object, { webhookUrls: context.webhookRules });
     if (problem !== undefined) return keepLast(object, finding('Accepted', 'Invalid', problem), context);
     return compilePolicy(object, context);
@@ -167,14 +167,6 @@ function problemOf({ spec }: PaymasterPolicy, rules: PolicyRules): string | unde
 function nameConflict(object: PaymasterPolicy, holder: PaymasterPolicy): Finding {
   const message = `PaymasterPolicy ${holder.metadata.name} has the name "${object.spec.name}": rename or delete one.`;
   return finding('Accepted', 'NameConflict', message);
-}
-
-function quotaExceeded({ count, where }: Quota): Finding {
-  return finding(
-    'Accepted',
-    'QuotaExceeded',
-    `Only ${count} policies per paymaster are allowed by ${where}: delete one, or ask the platform for more.`,
-  );
 }
 
 function idOf({ metadata }: PaymasterPolicy, tenant: Tenant): string {

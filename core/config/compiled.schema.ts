@@ -1,7 +1,7 @@
 import { maxConfigBytes } from './paymaster-config.js';
 import type { KindDefinition } from '../schema/crd.js';
 import { list, object, text } from '../schema/structural.js';
-import { ageColumn, categories } from '../meta/schema-parts.js';
+import { ageColumn, categories, column } from '../meta/schema-parts.js';
 
 /** What the operator writes for the servers: a compiled snapshot as JSON text, identified by its hash. */
 export type CompiledChainSpec = { readonly hash: string; readonly config: string };
@@ -17,10 +17,7 @@ const sha256 = (description: string) =>
 const hash = sha256('SHA-256 of the content; an object with an equal hash is not written again.');
 const config = text('The snapshot as JSON text.', { minLength: 2, maxLength: maxConfigBytes });
 
-const columns = [
-  { name: 'Hash', type: 'string', jsonPath: '.spec.hash', description: 'Hash of the content.' },
-  ageColumn,
-] as const;
+const columns = [column('Hash', 'string', '.spec.hash', 'Hash of the content.'), ageColumn] as const;
 
 const paymasterConfigDefinition: KindDefinition = {
   kind: 'PaymasterConfig',

@@ -1,7 +1,8 @@
 import type { Address } from '../units/address.js';
 import type { PaymasterMemory } from './memory.js';
 import type { EpochMs } from '../units/time.js';
-import type { ContractAction, RateLimits, SponsorInfo } from '../resources/paymaster.js';
+import type { RateLimits, SponsorInfo } from '../resources/paymaster.js';
+import type { RegisteredContracts } from '../policy/rules/allow-list/compile.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
 import type { Tenant } from './tenant.js';
 import type { PolicyParts } from '../policy/derived.js';
@@ -36,15 +37,6 @@ export type PaymasterConfig = {
   readonly tokens: readonly { readonly sha256: string; readonly validUntil?: EpochMs }[];
   /** The proven funding wallet = on-chain paymasterId. Absent: the profile's default, if that serves this namespace. */
   readonly fundingAddress?: Address;
-  readonly defaultContractAction: ContractAction;
-  /** True when any active SmartContract exists, accepted or not: then every call must match. */
-  readonly contractsRegistered: boolean;
-  /** Accepted, active contracts. */
-  readonly contracts: readonly {
-    readonly name: string;
-    readonly address: Address;
-    readonly selectors: readonly string[];
-  }[];
   /**
    * Names of active policies that were never accepted. While there are any, every request is refused with
    * POLICY_INVALID.
@@ -60,7 +52,8 @@ export type PaymasterConfig = {
   readonly sponsor?: SponsorInfo;
   /** Nothing is signed for an operation that its account has not signed. */
   readonly requireAccountSignature?: boolean;
-} & PolicyParts;
+} & RegisteredContracts &
+  PolicyParts;
 
 export const maxConfigBytes = 512 * 1024;
 export const maxContracts = 1000;

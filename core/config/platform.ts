@@ -1,3 +1,4 @@
+import { finding, type Finding } from '../meta/conditions.js';
 import type { Organisation } from '../resources/organisation.js';
 import type { ContractAction } from '../resources/paymaster.js';
 
@@ -27,6 +28,12 @@ export function quotaOf(
     return { count: own, where: `spec.quotas.${name} of Organisation ${organisation.metadata.name}` };
   const count = platform.quotas[name];
   return count === undefined ? undefined : { count, where: `the platform's default for quotas.${name}` };
+}
+
+/** For what comes after the quota is used up; `what` is a plural, e.g. paymasters. */
+export function quotaExceeded({ count, where }: Quota, what: string): Finding {
+  const message = `Only ${count} ${what} are allowed by ${where}: delete one, or ask the platform for more.`;
+  return finding('Accepted', 'QuotaExceeded', message);
 }
 
 /** Each quota of the Organisation, else the platform's; absent: no quota. */

@@ -2,14 +2,7 @@ import type { AddressKey } from '../units/address.js';
 import type { UsageRow } from './query.js';
 
 /** The sums of a row of usage. Money is wei; amounts of tokens are in the token's smallest unit. */
-export type Amounts = {
-  readonly sponsored: number;
-  readonly refused: number;
-  readonly mined: number;
-  readonly reverted: number;
-  readonly expired: number;
-  readonly promisedWei: bigint;
-  readonly spentWei: bigint;
+export type Amounts = Omit<UsageRow, 'from' | 'to' | 'group' | 'senders' | 'tokens'> & {
   /** By address. */
   readonly tokens: ReadonlyMap<AddressKey, TokenSum>;
 };
@@ -72,7 +65,7 @@ export function isNothing(amounts: Amounts): boolean {
 }
 
 /** As a row of usage shows them: by address, without those of which nothing is left. */
-export function shownTokens({ tokens }: Amounts): UsageRow['tokens'] {
+function shownTokens({ tokens }: Amounts): UsageRow['tokens'] {
   // A long answer has thousands of rows, most of them without tokens.
   if (tokens.size === 0) return [];
   return [...tokens]

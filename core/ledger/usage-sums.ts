@@ -1,5 +1,5 @@
 import type { EpochMs } from '../units/time.js';
-import { addAmounts, isNothing, shownTokens, type Amounts } from './amounts.js';
+import { addAmounts, isNothing, shownAmounts, type Amounts } from './amounts.js';
 import type { UsageQuery, UsageRow } from './query.js';
 import { rowRange, type Range } from './steps.js';
 
@@ -46,18 +46,10 @@ export function createUsageSums(query: UsageQuery): UsageSums {
         .filter(([, { amounts }]) => !isNothing(amounts))
         .slice(0, most)
         .map(([, { range, group, amounts }]) => ({
-          from: range.from,
-          to: range.to,
+          ...range,
           group,
-          sponsored: amounts.sponsored,
-          refused: amounts.refused,
-          mined: amounts.mined,
-          reverted: amounts.reverted,
-          expired: amounts.expired,
-          promisedWei: amounts.promisedWei,
-          spentWei: amounts.spentWei,
+          ...shownAmounts(amounts),
           senders: undefined,
-          tokens: shownTokens(amounts),
         })),
   };
 }

@@ -208,16 +208,12 @@ export const conditionReasons = {
     Unknown: unknown('No server has reported losses of token payments yet.'),
   },
   DataFeeUsable: {
-    Usable: { status: 'True', text: 'The chain says what it charges for posted data.' },
-    Unreachable: {
-      status: 'False',
-      text: 'The chain does not answer: the last figure counts for 15 minutes.',
-    },
-    Unsupported: {
-      status: 'False',
-      text: 'The chain does not charge as dataFee.kind says: nothing is estimated, and no cap follows the fee.',
-    },
-    Unknown: { status: 'Unknown', text: 'The chain was not asked yet.' },
+    Usable: yes('The chain says what it charges for posted data.'),
+    Unreachable: no('The chain does not answer: the last figure counts for 15 minutes.'),
+    Unsupported: no(
+      'The chain does not charge as dataFee.kind says: nothing is estimated, and no cap follows the fee.',
+    ),
+    Unknown: unknown('The chain was not asked yet.'),
   },
   PriceUsable: {
     Usable: yes('The source gives a price, and the token on chain is as described.'),

@@ -11,6 +11,11 @@ export function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Labels and annotations have this shape. */
+export function isTextMap(value: unknown): value is Record<string, string> {
+  return isTree(value) && Object.values(value).every((item) => typeof item === 'string');
+}
+
 /** Every leaf below `value` with its path; members that are `undefined` count as absent, as in JSON. */
 export function leavesOf(value: Tree, prefix: FieldPath = []): { path: FieldPath; value: unknown }[] {
   return Object.entries(value)

@@ -1,3 +1,5 @@
+import type { PrinterColumn } from '../schema/crd.js';
+import { given } from '../units/given.js';
 import type { CycleUnit } from '../units/time.js';
 import { maxMessageLength } from './conditions.js';
 import type { Condition } from './meta.js';
@@ -134,25 +136,19 @@ export const conditions: SchemaOf<readonly Condition[]> = keyedList(
 );
 
 /** A column of kinds that belong to a Paymaster. */
-export const paymasterColumn = {
-  name: 'Paymaster',
-  type: 'string',
-  jsonPath: '.spec.paymasterRef.name',
-  description: 'Its Paymaster.',
-} as const;
-export const activeColumn = {
-  name: 'Active',
-  type: 'boolean',
-  jsonPath: '.spec.active',
-  description: 'False is paused.',
-} as const;
-
-export const ageColumn = {
-  name: 'Age',
-  type: 'date',
-  jsonPath: '.metadata.creationTimestamp',
-  description: 'Time since it was created.',
-} as const;
+/** A column of `kubectl get`. Priority 1: shown with `-o wide`. */
+export function column(
+  name: string,
+  type: PrinterColumn['type'],
+  jsonPath: string,
+  description: string,
+  priority?: 1,
+): PrinterColumn {
+  return { name, type, jsonPath, description, ...given({ priority }) };
+}
+export const paymasterColumn = column('Paymaster', 'string', '.spec.paymasterRef.name', 'Its Paymaster.');
+export const activeColumn = column('Active', 'boolean', '.spec.active', 'False is paused.');
+export const ageColumn = column('Age', 'date', '.metadata.creationTimestamp', 'Time since it was created.');
 
 /** `kubectl get paymaster-operator` lists every kind. */
 export const categories = ['paymaster-operator'] as const;

@@ -3,7 +3,7 @@ import { dataFeeKindNames, type DataFeeSpec } from '../chain/data-fee/spec.js';
 import type { ChainSpec, ChainStatus } from './chain.js';
 import { foundStatus, userKind } from './user-kind.js';
 import { profile } from './profile.schema.js';
-import { address, chainId, conditions, httpUrl, mountedFile } from '../meta/schema-parts.js';
+import { address, chainId, column, conditions, httpUrl, mountedFile } from '../meta/schema-parts.js';
 import { coins, expirySeconds, gasCaps, rateLimits, version } from './schema-parts.js';
 
 const dataFee = object<DataFeeSpec>(
@@ -142,14 +142,8 @@ export const chainDefinition = userKind('Chain', {
   spec,
   status,
   printerColumns: [
-    { name: 'Chain', type: 'integer', jsonPath: '.spec.chainId', description: 'Chain id, e.g. 8453.' },
-    {
-      name: 'Versions',
-      type: 'string',
-      jsonPath: '.spec.profiles[*].version',
-      description: 'Profiles that are offered.',
-      priority: 1,
-    },
+    column('Chain', 'integer', '.spec.chainId', 'Chain id, e.g. 8453.'),
+    column('Versions', 'string', '.spec.profiles[*].version', 'Profiles that are offered.', 1),
   ],
   selectableFields: ['spec.chainId'],
 });

@@ -11,7 +11,7 @@ import {
 import type { FeeTokenSpec, PriceSpec } from '../pricing/fee-token-spec.js';
 import type { FeeTokenStatus } from './fee-token.js';
 import { foundStatus, userKind } from './user-kind.js';
-import { address, chainId, httpUrl, mountedFile } from '../meta/schema-parts.js';
+import { address, chainId, column, httpUrl, mountedFile } from '../meta/schema-parts.js';
 
 const maxAgeSeconds = (description: string) => integer(description, { minimum: 1, maximum: 604_800 });
 
@@ -185,16 +185,10 @@ export const feeTokenDefinition = userKind('FeeToken', {
   spec,
   status: foundStatus<FeeTokenStatus>({}),
   printerColumns: [
-    { name: 'Chain', type: 'integer', jsonPath: '.spec.chainId', description: 'Chain id, e.g. 8453.' },
-    { name: 'Symbol', type: 'string', jsonPath: '.spec.symbol', description: 'Symbol of the token.' },
-    { name: 'Address', type: 'string', jsonPath: '.spec.address', description: 'Address.', priority: 1 },
-    {
-      name: 'Premium',
-      type: 'string',
-      jsonPath: '.spec.premiumPercentage',
-      description: 'Percent.',
-      priority: 1,
-    },
+    column('Chain', 'integer', '.spec.chainId', 'Chain id, e.g. 8453.'),
+    column('Symbol', 'string', '.spec.symbol', 'Symbol of the token.'),
+    column('Address', 'string', '.spec.address', 'Address.', 1),
+    column('Premium', 'string', '.spec.premiumPercentage', 'Percent.', 1),
   ],
   selectableFields: ['spec.address', 'spec.chainId'],
 });

@@ -1,3 +1,4 @@
+import type { KindDefinition } from '../schema/crd.js';
 import type { Chain } from './chain.js';
 import type { FeeToken } from './fee-token.js';
 import type { Organisation } from './organisation.js';
@@ -17,35 +18,15 @@ export type Resources = {
 export type Kind = keyof Resources;
 export type AnyResource = Resources[Kind];
 
-export type KindNames = {
-  readonly plural: string;
-  readonly singular: string;
-  readonly shortNames: readonly string[];
-  readonly scope: 'Cluster' | 'Namespaced';
-};
+export type KindNames = Pick<KindDefinition, 'plural' | 'shortNames' | 'scope'>;
 
 export const kindNames = {
-  Chain: { plural: 'chains', singular: 'chain', shortNames: ['pmchain'], scope: 'Cluster' },
-  FeeToken: { plural: 'feetokens', singular: 'feetoken', shortNames: ['pmtoken'], scope: 'Cluster' },
-  Organisation: {
-    plural: 'organisations',
-    singular: 'organisation',
-    shortNames: ['pmorg'],
-    scope: 'Cluster',
-  },
-  Paymaster: { plural: 'paymasters', singular: 'paymaster', shortNames: ['pm'], scope: 'Namespaced' },
-  SmartContract: {
-    plural: 'smartcontracts',
-    singular: 'smartcontract',
-    shortNames: ['pmsc'],
-    scope: 'Namespaced',
-  },
-  PaymasterPolicy: {
-    plural: 'paymasterpolicies',
-    singular: 'paymasterpolicy',
-    shortNames: ['pmpol'],
-    scope: 'Namespaced',
-  },
+  Chain: { plural: 'chains', shortNames: ['pmchain'], scope: 'Cluster' },
+  FeeToken: { plural: 'feetokens', shortNames: ['pmtoken'], scope: 'Cluster' },
+  Organisation: { plural: 'organisations', shortNames: ['pmorg'], scope: 'Cluster' },
+  Paymaster: { plural: 'paymasters', shortNames: ['pm'], scope: 'Namespaced' },
+  SmartContract: { plural: 'smartcontracts', shortNames: ['pmsc'], scope: 'Namespaced' },
+  PaymasterPolicy: { plural: 'paymasterpolicies', shortNames: ['pmpol'], scope: 'Namespaced' },
 } as const satisfies Record<Kind, KindNames>;
 
 export const kinds = Object.keys(kindNames) as readonly Kind[];

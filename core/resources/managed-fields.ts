@@ -1,4 +1,13 @@
-import { getAt, isAtOrBelow, isTree, pathKey, pathOfKey, setAt, type Tree } from '../meta/field-tree.js';
+import {
+  getAt,
+  isAtOrBelow,
+  isTextMap,
+  isTree,
+  pathKey,
+  pathOfKey,
+  setAt,
+  type Tree,
+} from '../meta/field-tree.js';
 import type { AnyResource, Kind, Resources } from './kinds.js';
 import type { ManagedFields } from '../meta/meta.js';
 import type { DeepPartial } from './resource-store.js';
@@ -63,8 +72,4 @@ function copyLeaf(object: AnyResource, key: string, into: Tree): Tree {
   if (value === undefined) return into;
   // Others may have filled an owned empty object since then: only its presence is ours.
   return setAt(into, path, isTree(value) ? {} : value);
-}
-
-function isTextMap(value: unknown): value is Record<string, string> {
-  return isTree(value) && Object.values(value).every((item) => typeof item === 'string');
 }

@@ -1,7 +1,7 @@
 import { integer, list, object, text } from '../schema/structural.js';
 import { foundStatus, userKind } from './user-kind.js';
 import type { OrganisationSpec, OrganisationStatus, OrganisationToken } from './organisation.js';
-import { address, chainId, displayName, instant, namespaceName } from '../meta/schema-parts.js';
+import { address, chainId, column, displayName, instant, namespaceName } from '../meta/schema-parts.js';
 import { contractAction } from './schema-parts.js';
 
 const token = object<OrganisationToken>('A token of the dashboard API.', {
@@ -85,8 +85,6 @@ export const organisationDefinition = userKind('Organisation', {
   description: 'Makes a namespace an organisation: who may manage it, on which chains, how much.',
   spec,
   status: foundStatus<OrganisationStatus>({}),
-  printerColumns: [
-    { name: 'Namespace', type: 'string', jsonPath: '.spec.namespace', description: 'Its namespace.' },
-  ],
+  printerColumns: [column('Namespace', 'string', '.spec.namespace', 'Its namespace.')],
   selectableFields: ['spec.namespace'],
 });

@@ -1,6 +1,6 @@
 import { memberRules, memberSchemas, policyColumns, policyTypes } from '../policy/derived.js';
 import { cycleStatus } from '../policy/spending-limit/schema.js';
-import { activeColumn, displayName, paymasterColumn, paymasterRef } from '../meta/schema-parts.js';
+import { activeColumn, column, displayName, paymasterColumn, paymasterRef } from '../meta/schema-parts.js';
 import { boolean, choice, immutable, object, text } from '../schema/structural.js';
 import { foundStatus, userKind } from './user-kind.js';
 import type { PaymasterPolicySpec, PaymasterPolicyStatus } from './paymaster-policy.js';
@@ -38,8 +38,8 @@ export const paymasterPolicyDefinition = userKind('PaymasterPolicy', {
   status,
   printerColumns: [
     paymasterColumn,
-    { name: 'Type', type: 'string', jsonPath: '.spec.policyType', description: 'Kind of policy.' },
-    { name: 'Name', type: 'string', jsonPath: '.spec.name', description: 'Name of the policy.' },
+    column('Type', 'string', '.spec.policyType', 'Kind of policy.'),
+    column('Name', 'string', '.spec.name', 'Name of the policy.'),
     activeColumn,
     ...policyColumns,
   ],

@@ -1,7 +1,7 @@
 import { boolean, choice, immutable, integer, list, object, text } from '../schema/structural.js';
 import { foundStatus, userKind } from './user-kind.js';
 import type { PaymasterSpec, PaymasterStatus, SponsorInfo } from './paymaster.js';
-import { address, chainId, displayName, instant, objectName } from '../meta/schema-parts.js';
+import { address, chainId, column, displayName, instant, objectName } from '../meta/schema-parts.js';
 import { contractAction, expirySeconds, gasCaps, rateLimits, version } from './schema-parts.js';
 
 const another = 'delete this Paymaster and create another';
@@ -142,30 +142,13 @@ export const paymasterDefinition = userKind('Paymaster', {
   spec,
   status,
   printerColumns: [
-    { name: 'Chain', type: 'integer', jsonPath: '.spec.chainId', description: 'Chain id, e.g. 8453.' },
-    { name: 'Name', type: 'string', jsonPath: '.spec.name', description: 'Name of the DApp.' },
-    { name: 'Version', type: 'string', jsonPath: '.spec.version', description: 'Profile of the chain.' },
-    {
-      name: 'Funded',
-      type: 'string',
-      jsonPath: '.status.conditions[?(@.type=="Funded")].reason',
-      description: 'State of the deposit.',
-    },
-    { name: 'Address', type: 'string', jsonPath: '.status.address', description: 'Contract.', priority: 1 },
-    {
-      name: 'Contracts',
-      type: 'integer',
-      jsonPath: '.status.contracts',
-      description: 'Registered contracts.',
-      priority: 1,
-    },
-    {
-      name: 'Policies',
-      type: 'integer',
-      jsonPath: '.status.policies',
-      description: 'Policies.',
-      priority: 1,
-    },
+    column('Chain', 'integer', '.spec.chainId', 'Chain id, e.g. 8453.'),
+    column('Name', 'string', '.spec.name', 'Name of the DApp.'),
+    column('Version', 'string', '.spec.version', 'Profile of the chain.'),
+    column('Funded', 'string', '.status.conditions[?(@.type=="Funded")].reason', 'State of the deposit.'),
+    column('Address', 'string', '.status.address', 'Contract.', 1),
+    column('Contracts', 'integer', '.status.contracts', 'Registered contracts.', 1),
+    column('Policies', 'integer', '.status.policies', 'Policies.', 1),
   ],
   selectableFields: ['spec.name', 'spec.chainId'],
 });

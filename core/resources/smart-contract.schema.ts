@@ -3,7 +3,14 @@ import { maxSignatureLength } from './abi-signature.js';
 import { maxFunctions, maxNameLength } from './abi.js';
 import { foundStatus, userKind } from './user-kind.js';
 import type { SmartContractSpec, SmartContractStatus } from './smart-contract.js';
-import { address, activeColumn, displayName, paymasterRef, paymasterColumn } from '../meta/schema-parts.js';
+import {
+  address,
+  activeColumn,
+  column,
+  displayName,
+  paymasterRef,
+  paymasterColumn,
+} from '../meta/schema-parts.js';
 
 /** Longest ABI text. The API server limits objects to 1.5 MiB, and a list of contracts should stay readable. */
 export const maxAbiLength = 196_608;
@@ -67,8 +74,8 @@ export const smartContractDefinition = userKind('SmartContract', {
   status,
   printerColumns: [
     paymasterColumn,
-    { name: 'Name', type: 'string', jsonPath: '.spec.name', description: 'Name of the contract.' },
-    { name: 'Address', type: 'string', jsonPath: '.spec.address', description: 'Address of the contract.' },
+    column('Name', 'string', '.spec.name', 'Name of the contract.'),
+    column('Address', 'string', '.spec.address', 'Address of the contract.'),
     { ...activeColumn, priority: 1 },
   ],
   selectableFields: ['spec.name', 'spec.address', 'spec.paymasterRef.name'],

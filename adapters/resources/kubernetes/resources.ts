@@ -43,27 +43,10 @@ export function createKubeResourceStore(
     checkNamespace(kind, key);
     const resourceVersion = request.create === true ? '1' : request.version;
     const uid = request.version === undefined ? undefined : await uidAt(kind, key, request.version);
-    const body = {
-      apiVersion,
-      kind,
-      metadata: {
-        name: key.name,
-        ...given({ namespace: key.namespace, resourceVersion, uid, labels, annotations }),
-      },
-      spec: request.spec,
-    };
+    const optional = given({ namespace: key.namespace, resourceVersion, uid, labels, annotations });
+    const fields = { metadata: { name: key.name, ...optional }, spec: request.spec };
     try {
-      return (await transport.request({
-        method: 'PATCH',
-        path: objectPath(kind, key),
-        query: {
-          fieldManager: request.manager,
-          force: String(request.force === true),
-          fieldValidation: 'Strict',
-        },
-        body,
-        contentType: 'application/apply-patch+yaml',
-      })) as Resources[K];
+      return (await patch(kind, objectPath(kind, key), request, fields)) as Resources[K];
     } catch (error) {
       const mapped = toDomainError(error, describe(kind, key));
       if (request.create !== true || mapped.code !== 'WRITE_CONFLICT') throw mapped;
@@ -75,6 +58,21 @@ export function createKubeResourceStore(
    * Apply is an upsert, even with a resourceVersion. Without the uid, a change to an object that was just deleted would
    * create it again.
    */
+  function patch(
+    kind: Kind,
+    path: string,
+    { manager, force = false }: Pick<ApplyRequest<Kind>, 'manager' | 'force'>,
+    fields: object,
+  ): Promise<unknown> {
+    return transport.request({
+      method: 'PATCH',
+      path,
+      query: { fieldManager: manager, force: String(force), fieldValidation: 'Strict' },
+      body: { apiVersion, kind, ...fields },
+      contentType: 'application/apply-patch+yaml',
+    });
+  }
+
   async function uidAt(kind: Kind, key: ObjectKey, resourceVersion: string): Promise<string> {
     const what = describe(kind, key);
     const current = (await mapErrors(what, () =>
@@ -116,24 +114,12 @@ export function createKubeResourceStore(
       status: NonNullable<Resources[K]['status']>,
       options: { readonly version?: string } = {},
     ) {
-      const body = {
-        apiVersion,
-        kind,
-        metadata: {
-          name: key.name,
-          ...given({ namespace: key.namespace, resourceVersion: options.version }),
-        },
-        status,
-      };
+      const optional = given({ namespace: key.namespace, resourceVersion: options.version });
+      const fields = { metadata: { name: key.name, ...optional }, status };
       // Forced: status has one author, and fields that an older release wrote must not stop a newer one.
+      const author = { manager: deps.statusManager, force: true };
       const written = await mapErrors(describe(kind, key), () =>
-        transport.request({
-          method: 'PATCH',
-          path: `${objectPath(kind, key)}/status`,
-          query: { fieldManager: deps.statusManager, force: 'true', fieldValidation: 'Strict' },
-          body,
-          contentType: 'application/apply-patch+yaml',
-        }),
+        patch(kind, `${objectPath(kind, key)}/status`, author, fields),
       );
       return written as Resources[K];
     },

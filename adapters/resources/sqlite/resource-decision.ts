@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { fieldOwned, invalidInput, type Problem } from '../../../core/errors.js';
-import { isSameJson, isTree, type Tree } from '../../../core/meta/field-tree.js';
+import { isSameJson, isTextMap, isTree, type Tree } from '../../../core/meta/field-tree.js';
 import type { Kind } from '../../../core/resources/kinds.js';
 import { apiVersion, formatKey, type ManagedFields, type ObjectKey } from '../../../core/meta/meta.js';
 import type { ApplyRequest } from '../../../core/resources/resource-store.js';
@@ -94,8 +94,4 @@ export function throwIfAny(problems: readonly Problem[]): void {
 /** JSON without members that are `undefined`: what a store over a wire would receive. */
 export function plain(value: object): Tree {
   return JSON.parse(JSON.stringify(value)) as Tree;
-}
-
-function isTextMap(value: unknown): value is Record<string, string> {
-  return isTree(value) && Object.values(value).every((item) => typeof item === 'string');
 }

@@ -1,6 +1,7 @@
 import { quote } from '../../errors.js';
 import { cycleUnits, maxCycleValue, parseInstant, type EpochMs } from '../../units/time.js';
 import { parseDecimal, parseEther } from '../../units/wei.js';
+import { column } from '../../meta/schema-parts.js';
 import type { PolicyIdentity, PolicyKind } from '../kind.js';
 import { decideCycle } from './cycle.js';
 import { limitRecord, type LimitBody } from './record.js';
@@ -13,15 +14,7 @@ export const spendingLimit = {
   member: 'spendingLimit',
   schema: spendingLimitSchema,
   most: { count: 20, name: 'spending limits' },
-  columns: [
-    {
-      name: 'Threshold',
-      type: 'string',
-      jsonPath: '.spec.spendingLimit.threshold',
-      description: 'Limit per cycle.',
-      priority: 1,
-    },
-  ],
+  columns: [column('Threshold', 'string', '.spec.spendingLimit.threshold', 'Limit per cycle.', 1)],
   problem,
   compile({ spec, cycle: recorded, policyId, name }, { served, now, lastingCycle }) {
     const cycle = decideCycle(spec, recorded, served, now, lastingCycle);

@@ -14,26 +14,21 @@ export type SpendingLimitSpec = {
   readonly startTime?: string;
 };
 
+type LimitTerms = Pick<SpendingLimitSpec, 'scope' | 'threshold' | 'thresholdType'>;
+
 /** The cycle in force, with the fields for which it was started, so that a change differs from a re-apply. */
-export type CycleStatus = {
+export type CycleStatus = LimitTerms & {
   /** RFC 3339 with milliseconds. */
   readonly startTime: string;
   readonly durationMs: number;
-  readonly scope: LimitScope;
-  readonly threshold: string;
-  readonly thresholdType: ThresholdType;
   /** `spec.spendingLimit.startTime` at that time, if any. */
   readonly specStartTime?: string;
 };
 
 /** What is served for a limit. */
-export type LimitConfig = {
+export type LimitConfig = LimitTerms & {
   readonly policyId: string;
   readonly name: string;
-  readonly scope: LimitScope;
-  readonly thresholdType: ThresholdType;
-  /** Exact decimal text as in the resource: a count, or ether. */
-  readonly threshold: string;
   readonly startMs: EpochMs;
   readonly durationMs: number;
 };

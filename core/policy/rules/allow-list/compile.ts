@@ -44,6 +44,7 @@ export type RegisteredContracts = {
   readonly defaultContractAction: 'Allow' | 'Deny';
   /** True when any active contract is registered, accepted or not: then every call must match. */
   readonly contractsRegistered: boolean;
+  /** Accepted, active contracts. */
   readonly contracts: readonly {
     readonly name: string;
     readonly address: Address;

@@ -16,7 +16,7 @@ export function decideFees(
 ): Verdict {
   const baseFees = 3n * (network?.baseFeePerGas ?? 0n);
   const feeCap = capOf(guard.maxFeePerGas, larger(baseFees, platformCaps.maxFeePerGas));
-  if (op.maxFeePerGas > feeCap) return above('FEE_TOO_HIGH', 'maxFeePerGas', op.maxFeePerGas, feeCap, 'wei');
+  if (op.maxFeePerGas > feeCap) return feeAbove('FEE_TOO_HIGH', 'maxFeePerGas', op.maxFeePerGas, feeCap);
   if (op.maxPriorityFeePerGas > op.maxFeePerGas)
     return refuse(
       'PRIORITY_FEE_TOO_HIGH',
@@ -25,7 +25,7 @@ export function decideFees(
   const tips = 3n * (network?.priorityFeePerGas ?? 0n);
   const tipCap = capOf(guard.maxPriorityFeePerGas, larger(tips, platformCaps.maxPriorityFeePerGas));
   if (op.maxPriorityFeePerGas > tipCap)
-    return above('PRIORITY_FEE_TOO_HIGH', 'maxPriorityFeePerGas', op.maxPriorityFeePerGas, tipCap, 'wei');
+    return feeAbove('PRIORITY_FEE_TOO_HIGH', 'maxPriorityFeePerGas', op.maxPriorityFeePerGas, tipCap);
   return pass;
 }
 
@@ -47,26 +47,14 @@ export function decideGasLimits(
 ): Verdict {
   const { callGasLimit, verificationGasLimit, preVerificationGas, initCode } = limits;
   if (callGasLimit > guard.maxCallGasLimit)
-    return above('GAS_LIMIT_TOO_HIGH', 'callGasLimit', callGasLimit, guard.maxCallGasLimit, 'gas');
+    return gasAbove('callGasLimit', callGasLimit, guard.maxCallGasLimit);
   if (verificationGasLimit > guard.maxVerificationGasLimit)
-    return above(
-      'GAS_LIMIT_TOO_HIGH',
-      'verificationGasLimit',
-      verificationGasLimit,
-      guard.maxVerificationGasLimit,
-      'gas',
-    );
+    return gasAbove('verificationGasLimit', verificationGasLimit, guard.maxVerificationGasLimit);
   if (initCode !== '0x' && verificationGasLimit > guard.maxDeploymentGas)
-    return above(
-      'GAS_LIMIT_TOO_HIGH',
-      'verificationGasLimit with initCode',
-      verificationGasLimit,
-      guard.maxDeploymentGas,
-      'gas',
-    );
+    return gasAbove('verificationGasLimit with initCode', verificationGasLimit, guard.maxDeploymentGas);
   const preVerificationCap = preVerificationCapFor(guard, preVerificationGas, bounds);
   if (preVerificationGas > preVerificationCap)
-    return above('GAS_LIMIT_TOO_HIGH', 'preVerificationGas', preVerificationGas, preVerificationCap, 'gas');
+    return gasAbove('preVerificationGas', preVerificationGas, preVerificationCap);
   if (verificationGasLimit < bounds.minVerificationGasLimit)
     return refuse(
       'GAS_LIMIT_TOO_LOW',
@@ -97,14 +85,12 @@ function preVerificationCapFor(
   return capOf(cap, larger(platformCaps.maxPreVerificationGas, 2n * bounds.ownPreVerificationGas()));
 }
 
-function above(
-  reason: RefusalReason,
-  field: string,
-  value: bigint,
-  cap: bigint,
-  unit: 'wei' | 'gas',
-): Verdict {
-  return refuse(reason, `${field} is ${value} ${unit}, the cap is ${cap}`);
+function feeAbove(reason: RefusalReason, field: string, fee: bigint, cap: bigint): Verdict {
+  return refuse(reason, `${field} is ${fee} wei, the cap is ${cap}`);
+}
+
+function gasAbove(field: string, gas: bigint, cap: bigint): Verdict {
+  return refuse('GAS_LIMIT_TOO_HIGH', `${field} is ${gas} gas, the cap is ${cap}`);
 }
 
 function larger(a: bigint, b: bigint): bigint {
