@@ -3,6 +3,7 @@ import { AbiCoder, Interface } from 'ethers/abi';
 import { keccak256 } from 'ethers/crypto';
 import { CallReverted, type Chain, type StateOverride } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
+import { failedOpErrors, outOfGas } from '../../core/entry-point/errors.js';
 import type { EntryPointRules } from '../../core/entry-point/rules.js';
 import { entryPointRules } from '../../core/entry-point/table.js';
 import { zeroAddress, type Address } from '../../core/units/address.js';
@@ -48,16 +49,9 @@ export class PaymasterFailed extends DomainError {}
 export type Simulator = (simulation: Simulation) => Promise<SimulationResult>;
 
 /** How an EntryPoint is asked to simulate, and what it answers. */
-type Speech = EntryPointRules & { readonly methods: Interface; readonly failures: Interface };
+type Speech = EntryPointRules & { readonly methods: Interface };
 
-function speechOf(version: EntryPointVersion): Speech {
-  const rules = entryPointRules[version];
-  return {
-    ...rules,
-    methods: new Interface(rules.simulation.abi),
-    failures: new Interface(rules.errors.abi),
-  };
-}
+const failures = new Interface(failedOpErrors);
 
 /** JSON-RPC: invalid request, unknown method, invalid parameters. */
 const invalidParameters: ReadonlySet<number> = new Set([-32600, -32601, -32602]);
@@ -75,7 +69,8 @@ export function createSimulator(
   version: EntryPointVersion,
   clock: Clock,
 ): Simulator {
-  const speech = speechOf(version);
+  const rules = entryPointRules[version];
+  const speech: Speech = { ...rules, methods: new Interface(rules.simulation.abi) };
   let hasBlockOverrides: boolean | undefined;
 
   return async (simulation) => {
@@ -200,7 +195,7 @@ function decodeReturn(result: unknown, { methods, simulation }: Speech): Simulat
 }
 
 function decodeRevert({ data, message }: CallReverted, speech: Speech): SimulationResult {
-  const { methods, failures, simulation, errors } = speech;
+  const { methods, simulation } = speech;
   const answer = methods.getError('ExecutionResult');
   if (answer !== null && data.startsWith(answer.selector))
     return toResult(methods.decodeErrorResult(answer, data));
@@ -208,7 +203,7 @@ function decodeRevert({ data, message }: CallReverted, speech: Speech): Simulati
   // Error(string) and Panic are not the EntryPoint's verdict on the operation.
   if (failure?.name.startsWith('FailedOp') === true) {
     const { reason, inner } = failure.args.toObject();
-    if (String(reason).startsWith(errors.outOfGas)) throw new GasCapped(printable(String(reason)));
+    if (String(reason).startsWith(outOfGas)) throw new GasCapped(printable(String(reason)));
     const text = printable(String(reason));
     const Failure = text.startsWith('AA3') ? PaymasterFailed : DomainError;
     if (!isHexBytes(inner) || inner === '0x') throw estimationFailed(text, undefined, Failure);

@@ -29,7 +29,6 @@ export type EntryPointRules = {
   /** Whether the account receives the whole operation when its callData begins with `executeUserOp`. */
   readonly passesWholeOperation: boolean;
   readonly simulation: SimulationRules;
-  readonly errors: EntryPointErrors;
 };
 
 /** The form of an operation: for the contract, and as wallets and bundlers exchange it. */
@@ -68,11 +67,4 @@ export type SimulationRules = {
   /** `simulateHandleOp` and, if it answers by a revert, the error `ExecutionResult`. */
   readonly abi: readonly string[];
   readonly answersBy: 'return' | 'revert';
-};
-
-export type EntryPointErrors = {
-  /** ABI of the errors with which it refuses an operation; each has a `reason`, and perhaps `inner`. */
-  readonly abi: readonly string[];
-  /** The beginning of the reason when the call had too little gas for the limits of the operation. */
-  readonly outOfGas: string;
 };

@@ -1,5 +1,4 @@
 import { parseAddress } from '../units/address.js';
-import { failedOpErrors } from './errors.js';
 import { plainHasher } from './hashers.js';
 import type { EntryPointRules } from './rules.js';
 import { operationWordsUnpacked, unpacked } from './unpacked.js';
@@ -25,5 +24,4 @@ export const entryPoint06 = {
     ],
     answersBy: 'revert',
   },
-  errors: failedOpErrors,
 } as const satisfies EntryPointRules;

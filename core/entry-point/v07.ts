@@ -1,5 +1,4 @@
 import { parseAddress } from '../units/address.js';
-import { failedOpErrors } from './errors.js';
 import { plainHasher } from './hashers.js';
 import { operationWordsPacked, packed, requiredGasPacked, simulateHandleOpPacked } from './packed.js';
 import type { EntryPointRules } from './rules.js';
@@ -21,5 +20,4 @@ export const entryPoint07 = {
     abi: [simulateHandleOpPacked],
     answersBy: 'return',
   },
-  errors: failedOpErrors,
 } as const satisfies EntryPointRules;

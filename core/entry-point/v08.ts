@@ -1,5 +1,4 @@
 import { parseAddress } from '../units/address.js';
-import { failedOpErrors } from './errors.js';
 import { typedDataHasher } from './hashers.js';
 import { fineAboveThreshold, packed, requiredGasPacked, simulateHandleOpPacked } from './packed.js';
 import type { EntryPointRules } from './rules.js';
@@ -20,5 +19,4 @@ export const entryPoint08 = {
     abi: [simulateHandleOpPacked],
     answersBy: 'return',
   },
-  errors: failedOpErrors,
 } as const satisfies EntryPointRules;

@@ -1,5 +1,4 @@
 import { parseAddress } from '../units/address.js';
-import { failedOpErrors } from './errors.js';
 import { typedDataHasher } from './hashers.js';
 import { fineAboveThreshold, packed, requiredGasPacked, simulateHandleOpPacked } from './packed.js';
 import { hashedPaymasterAndData } from './paymaster-signature.js';
@@ -23,5 +22,4 @@ export const entryPoint09 = {
     abi: [simulateHandleOpPacked],
     answersBy: 'return',
   },
-  errors: failedOpErrors,
 } as const satisfies EntryPointRules;
