@@ -25,6 +25,11 @@ export class KubeApiError extends Error {
   }
 }
 
+/** No answer that can be used: nothing was sent, nothing came back, or something else than JSON. */
+export function noAnswer(reason: string, message: string, cause?: unknown): KubeApiError {
+  return new KubeApiError({ status: 0, reason, message, cause });
+}
+
 /** The requested resourceVersion is compacted away: list again. */
 export function isExpired(error: unknown): boolean {
   return (

@@ -12,6 +12,12 @@ export type ConfigMap = {
 };
 
 /** One ConfigMap of a namespace, accessed by name so that RBAC can grant it alone. */
+/** Where the ConfigMaps of this installation are. */
+export type ConfigMapPlace = {
+  readonly transport: Pick<KubeTransport, 'request'>;
+  readonly namespace: string;
+};
+
 export type NamedConfigMap = {
   /** Undefined when the ConfigMap does not exist. Throws UNAVAILABLE. */
   read(): Promise<ConfigMap | undefined>;
@@ -31,11 +37,7 @@ type Entries = Readonly<Record<string, string>>;
 
 const mostAttempts = 5;
 
-export function createNamedConfigMap(deps: {
-  readonly transport: Pick<KubeTransport, 'request'>;
-  readonly namespace: string;
-  readonly name: string;
-}): NamedConfigMap {
+export function createNamedConfigMap(deps: ConfigMapPlace & { readonly name: string }): NamedConfigMap {
   const { transport, namespace, name } = deps;
   const collection = `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps`;
   const path = `${collection}/${name}`;

@@ -8,8 +8,7 @@ import {
   type UsageEpoch,
 } from '../../core/usage/epoch.js';
 import { formatEpoch, parseEpoch } from '../usage/epoch-text.js';
-import { createNamedConfigMap, type ConfigMap } from './config-map.js';
-import type { KubeTransport } from './transport.js';
+import { createNamedConfigMap, type ConfigMap, type ConfigMapPlace } from './config-map.js';
 
 export const epochConfigMap = 'paymaster-usage-epochs';
 
@@ -19,10 +18,7 @@ export const epochConfigMap = 'paymaster-usage-epochs';
  * that it was written to. A ConfigMap that is restored from a backup gets another uid, and its copies are then
  * `isMoved`.
  */
-export function createKubeEpochMirror(deps: {
-  readonly transport: Pick<KubeTransport, 'request'>;
-  readonly namespace: string;
-}): EpochMirror & EpochCopies {
+export function createKubeEpochMirror(deps: ConfigMapPlace): EpochMirror & EpochCopies {
   const map = createNamedConfigMap({ ...deps, name: epochConfigMap });
 
   /**

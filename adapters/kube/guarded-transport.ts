@@ -1,4 +1,4 @@
-import { KubeApiError } from './api-error.js';
+import { noAnswer } from './api-error.js';
 import type { KubeTransport } from './transport.js';
 
 /**
@@ -10,11 +10,7 @@ export function guardWrites(transport: KubeTransport, mayWrite: () => boolean): 
     ...transport,
     async request(call) {
       if (call.method === 'GET' || mayWrite()) return transport.request(call);
-      throw new KubeApiError({
-        status: 0,
-        reason: 'NotLeading',
-        message: `${call.method} ${call.path}: this process does not lead`,
-      });
+      throw noAnswer('NotLeading', `${call.method} ${call.path}: this process does not lead`);
     },
   };
 }

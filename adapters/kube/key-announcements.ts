@@ -1,7 +1,6 @@
 import { invalidInput } from '../../core/errors.js';
 import type { KeyAnnouncement, KeyAnnouncements } from '../../core/master-keys.js';
-import { createNamedConfigMap, type ConfigMap } from './config-map.js';
-import type { KubeTransport } from './transport.js';
+import { createNamedConfigMap, type ConfigMap, type ConfigMapPlace } from './config-map.js';
 
 const masterKeyConfigMap = 'paymaster-master-keys';
 
@@ -10,10 +9,7 @@ const masterKeyConfigMap = 'paymaster-master-keys';
  * spaces, the key in force first. The operator writes it with the version that it has read; the servers may only read
  * it.
  */
-export function createKubeKeyAnnouncements(deps: {
-  readonly transport: Pick<KubeTransport, 'request'>;
-  readonly namespace: string;
-}): KeyAnnouncements {
+export function createKubeKeyAnnouncements(deps: ConfigMapPlace): KeyAnnouncements {
   const map = createNamedConfigMap({ ...deps, name: masterKeyConfigMap });
   let present: ConfigMap | undefined;
   return {

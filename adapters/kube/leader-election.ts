@@ -161,7 +161,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
     return monotonic() - observedAt > duration;
   }
 
-  function nextSpec(previous: Lease): LeaseSpec {
+  function nextSpec(previous: Lease): Required<LeaseSpec> {
     const now = microTime(options.clock.now());
     const transitions = previous.spec?.leaseTransitions ?? 0;
     const common = {
@@ -211,16 +211,9 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
         // Not with the signal that ends the loop: it is aborted already.
         const current = await read(2_000);
         if (current === undefined || !isOurs(current)) return;
-        const now = microTime(options.clock.now());
-        const transitions = current.spec?.leaseTransitions ?? 0;
-        const spec = {
-          holderIdentity: '',
-          leaseDurationSeconds: 1,
-          acquireTime: now,
-          renewTime: now,
-          leaseTransitions: transitions,
-        };
-        await put(current, spec, 2_000);
+        const spec = nextSpec(current);
+        const released = { holderIdentity: '', leaseDurationSeconds: 1, acquireTime: spec.renewTime };
+        await put(current, { ...spec, ...released }, 2_000);
         return;
       } catch (error) {
         if (!isStatus(error, 409)) {

@@ -6,17 +6,12 @@ import {
   type ServingReports,
 } from '../../core/policy/serving-reports.js';
 import type { Clock } from '../../core/units/time.js';
-import { createNamedConfigMap } from './config-map.js';
-import type { KubeTransport } from './transport.js';
+import { createNamedConfigMap, type ConfigMapPlace } from './config-map.js';
 
 export const servingConfigMap = 'paymaster-serving';
 
 /** Reports of all servers in one ConfigMap of the system namespace, by policyId. */
-export function createKubeServingReports(deps: {
-  readonly transport: Pick<KubeTransport, 'request'>;
-  readonly namespace: string;
-  readonly clock: Clock;
-}): ServingReports {
+export function createKubeServingReports(deps: ConfigMapPlace & { readonly clock: Clock }): ServingReports {
   const map = createNamedConfigMap({ ...deps, name: servingConfigMap });
   return {
     all: async () => mergeEntries(entriesOf((await map.read())?.data), new Map(), deps.clock.now()),

@@ -5,8 +5,7 @@ import {
   type TokenLossReport,
   type TokenLossReports,
 } from '../../core/policy/token-loss-reports.js';
-import { createNamedConfigMap } from './config-map.js';
-import type { KubeTransport } from './transport.js';
+import { createNamedConfigMap, type ConfigMapPlace } from './config-map.js';
 
 export const tokenLossConfigMap = 'paymaster-token-losses';
 
@@ -15,11 +14,9 @@ export const tokenLossConfigMap = 'paymaster-token-losses';
  * epochs of the usage store; the operator may only read it. So neither of them needs access to the other, or to what it
  * reads.
  */
-export function createKubeTokenLossReports(deps: {
-  readonly transport: Pick<KubeTransport, 'request'>;
-  readonly namespace: string;
-  readonly log: Logger;
-}): TokenLossReports {
+export function createKubeTokenLossReports(
+  deps: ConfigMapPlace & { readonly log: Logger },
+): TokenLossReports {
   const map = createNamedConfigMap({ ...deps, name: tokenLossConfigMap });
   return {
     async all() {

@@ -2,8 +2,9 @@ import { given } from '../../core/units/given.js';
 import { createHash } from 'node:crypto';
 import { Agent, request, type Dispatcher } from 'undici';
 import type { Ambient } from '../../core/ambient.js';
-import { KubeApiError, errorOfStatus } from './api-error.js';
+import { errorOfStatus, noAnswer, type KubeApiError } from './api-error.js';
 import { messageOf } from '../../core/errors.js';
+import { parseJson } from '../../core/schema/json-value.js';
 
 /** Where the API server is and how to authenticate; read again when files change. */
 export type KubeCredentials = {
@@ -107,12 +108,7 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
     try {
       return await deps.credentials.load(fresh);
     } catch (error) {
-      throw new KubeApiError({
-        status: 0,
-        reason: 'Credentials',
-        message: 'credentials could not be read',
-        cause: error,
-      });
+      throw noAnswer('Credentials', 'credentials could not be read', error);
     }
   }
 
@@ -160,7 +156,7 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
     async request(call) {
       const response = await send(call, 'unary');
       const body = await readBody(call, response);
-      if (response.statusCode < 300) return parseJson(call, body);
+      if (response.statusCode < 300) return requireJson(call, body);
       throw errorOfStatus(response.statusCode, tolerantJson(body), headerOf(response, 'retry-after'));
     },
 
@@ -204,35 +200,20 @@ function urlOf(server: string, call: KubeRequest): string {
 }
 
 function unreachableServer(call: KubeRequest, cause: unknown): KubeApiError {
-  const detail = messageOf(cause);
-  return new KubeApiError({
-    status: 0,
-    reason: 'Unreachable',
-    message: `${call.method} ${call.path}: ${detail}`,
-    cause,
-  });
+  return noAnswer('Unreachable', `${call.method} ${call.path}: ${messageOf(cause)}`, cause);
 }
 
-function parseJson(call: KubeRequest, body: string): unknown {
+function requireJson(call: KubeRequest, body: string): unknown {
   try {
     return JSON.parse(body);
   } catch (error) {
-    throw new KubeApiError({
-      status: 0,
-      reason: 'NotJson',
-      message: `${call.method} ${call.path}: the answer is no JSON`,
-      cause: error,
-    });
+    throw noAnswer('NotJson', `${call.method} ${call.path}: the answer is no JSON`, error);
   }
 }
 
 /** An error body may come from a proxy and contain anything; only its status counts. */
 function tolerantJson(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return { message: body.slice(0, 200) };
-  }
+  return parseJson(body) ?? { message: body.slice(0, 200) };
 }
 
 function headerOf(response: Dispatcher.ResponseData, name: string): string | undefined {

@@ -2,6 +2,7 @@ import { errorOfStatus } from './api-error.js';
 import { CorruptStreamError, LineSplitter } from './line-splitter.js';
 import { parseWatchEvent, type KubeWatchEvent } from './objects.js';
 import { messageOf } from '../../core/errors.js';
+import { fieldOf } from '../../core/schema/json-value.js';
 
 /** Any event except the server's report that the watch has failed. */
 export type KubeChange = Exclude<KubeWatchEvent, { type: 'ERROR' }>;
@@ -53,8 +54,7 @@ function parseLine(line: Buffer): KubeWatchEvent {
 }
 
 function statusCodeOf(status: unknown): number {
-  const code =
-    typeof status === 'object' && status !== null ? (status as { code?: unknown }).code : undefined;
+  const code = fieldOf(status, 'code');
   return typeof code === 'number' ? code : 500;
 }
 

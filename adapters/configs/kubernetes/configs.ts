@@ -110,8 +110,7 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
         newest.set(name, configGeneration);
         return { changed: true, hash, configGeneration };
       } catch (error) {
-        const isRace = error instanceof DomainError && raceCodes.has(error.code);
-        if (!isRace || attempt === attempts) throw error;
+        if (!isRace(error) || attempt === attempts) throw error;
       }
     }
   }
@@ -130,8 +129,7 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
         await put(kind, name, tombstone, [], { revision: revisionOf(object, config) }, 1);
         return;
       } catch (error) {
-        const isRace = error instanceof DomainError && raceCodes.has(error.code);
-        if (!isRace || attempt === 5) throw error;
+        if (!isRace(error) || attempt === 5) throw error;
       }
     }
   }
@@ -155,7 +153,7 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
         if (deletedAt === undefined || deletedAt >= before) continue;
         await take(kind, object).catch((error: unknown) => {
           // Meanwhile somebody else created it again or deleted it.
-          if (!(error instanceof DomainError && raceCodes.has(error.code))) throw error;
+          if (!isRace(error)) throw error;
         });
       }
   }
@@ -237,3 +235,7 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
 
 const strict = { fieldManager: 'paymaster-operator', fieldValidation: 'Strict' };
 const raceCodes: ReadonlySet<string> = new Set(['WRITE_CONFLICT', 'ALREADY_EXISTS', 'NOT_FOUND']);
+
+function isRace(error: unknown): boolean {
+  return error instanceof DomainError && raceCodes.has(error.code);
+}

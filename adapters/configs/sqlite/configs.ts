@@ -4,7 +4,6 @@ import type {
   ConfigEvent,
   ConfigStore,
   ConfigWatch,
-  Deletion,
   PutResult,
   StoredConfig,
 } from '../../../core/config/config-store.js';
@@ -44,7 +43,7 @@ export function createSqliteConfigStore(deps: { readonly db: Database; readonly 
   ): PutResult {
     const { text, hash } = contentOf(config);
     checkSize(`the compiled config of ${subject} ${id}`, text);
-    return db.transaction(() => {
+    const result = db.transaction(() => {
       const stored = rows.get(subject, id);
       if (stored?.hash === hash) return { changed: false, hash, configGeneration: stored.generation };
       // From the clock: a file that was lost or restored starts above the generations that usage stores have seen.
@@ -52,24 +51,27 @@ export function createSqliteConfigStore(deps: { readonly db: Database; readonly 
       rows.put(subject, { id, hash, generation, content: text }, keyHashes);
       return { changed: true, hash, configGeneration: generation };
     });
+    const row = { id, hash, generation: result.configGeneration, content: text, isDeleted: false };
+    if (result.changed) publish(subject, id, putEvent(subject, row));
+    return result;
   }
 
-  /** Replaces a config by a tombstone; undefined when there was no live config. */
+  /** Replaces a live config by a tombstone. */
   function remove<C extends PaymasterConfig | ChainConfig>(
     subject: Subject,
     id: string,
     bury: (config: C, deletedAt: EpochMs) => C,
-  ): Deletion | undefined {
-    return db.transaction(() => {
+  ): void {
+    const buried = db.transaction(() => {
       const stored = rows.get(subject, id);
       if (stored === undefined || stored.isDeleted) return undefined;
       const now = clock.now();
-      const tombstone = bury(parse<C>(stored), now);
-      const { text, hash } = contentOf(tombstone);
-      const generation = Math.max(stored.generation + 1, now);
-      rows.bury(subject, { id, hash, generation, content: text }, now);
-      return { chainId: tombstone.chainId, configGeneration: generation };
+      const { text, hash } = contentOf(bury(parse<C>(stored), now));
+      const row = { id, hash, generation: Math.max(stored.generation + 1, now), content: text };
+      rows.bury(subject, row, now);
+      return { ...row, isDeleted: true };
     });
+    if (buried) publish(subject, id, deleteEvent(subject, buried));
   }
 
   function getLive<C>(subject: Subject, id: string): StoredConfig<C> | undefined {
@@ -106,38 +108,13 @@ export function createSqliteConfigStore(deps: { readonly db: Database; readonly 
     listChains: async () => list<ChainConfig>('chain'),
 
     putPaymaster: async (config) => {
-      const { paymasterId, keys } = config;
       checkContracts(config);
-      const keyHashes = keys.map((key) => key.sha256);
-      const result = put('paymaster', paymasterId, config, keyHashes);
-      if (result.changed)
-        publish('paymaster', paymasterId, {
-          type: 'put-paymaster',
-          config: { ...structuredClone(config), configGeneration: result.configGeneration },
-        });
-      return result;
+      const keyHashes = config.keys.map((key) => key.sha256);
+      return put('paymaster', config.paymasterId, config, keyHashes);
     },
-
-    putChain: async (config) => {
-      const id = String(config.chainId);
-      const result = put('chain', id, config, []);
-      if (result.changed)
-        publish('chain', id, {
-          type: 'put-chain',
-          config: { ...structuredClone(config), configGeneration: result.configGeneration },
-        });
-      return result;
-    },
-
-    deletePaymaster: async (paymasterId) => {
-      const deletion = remove<PaymasterConfig>('paymaster', paymasterId, buryPaymaster);
-      if (deletion) publish('paymaster', paymasterId, { type: 'delete-paymaster', paymasterId, deletion });
-    },
-
-    deleteChain: async (chainId) => {
-      const deletion = remove<ChainConfig>('chain', String(chainId), buryChain);
-      if (deletion) publish('chain', String(chainId), { type: 'delete-chain', chainId, deletion });
-    },
+    putChain: async (config) => put('chain', String(config.chainId), config, []),
+    deletePaymaster: async (paymasterId) => remove('paymaster', paymasterId, buryPaymaster),
+    deleteChain: async (chainId) => remove('chain', String(chainId), buryChain),
 
     purge: async (before) => db.transaction(() => rows.purge(before)),
 
