@@ -27,6 +27,15 @@ type Known = { -readonly [K in keyof KnownEpoch]: KnownEpoch[K] } & {
   longUsedAt: EpochMs | undefined;
 };
 
+type Deps = {
+  readonly store: KeptEpochs;
+  readonly mirror: EpochMirror;
+  /** The store's time as far as this process knows it. */
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+};
+
 /**
  * Detects that a store has lost data of a chain: the epoch's id and a sequence are kept both in the store and in a copy
  * outside of it (the mirror).
@@ -45,10 +54,7 @@ type Known = { -readonly [K in keyof KnownEpoch]: KnownEpoch[K] } & {
  * expired.
  */
 export class UsageEpochs implements UsageRecovery {
-  readonly #store: KeptEpochs;
-  readonly #mirror: EpochMirror;
-  readonly #clock: Clock;
-  readonly #log: Logger;
+  readonly #deps: Deps;
   readonly #lost: { with(labels: { readonly chain: string }): { set(value: number): void } };
   readonly #asked = new Map<number, Promise<KnownEpoch>>();
   readonly #known = new Map<number, Known>();
@@ -58,18 +64,8 @@ export class UsageEpochs implements UsageRecovery {
   #isStopped = false;
   #raising: Promise<void> = Promise.resolve();
 
-  constructor(deps: {
-    readonly store: KeptEpochs;
-    readonly mirror: EpochMirror;
-    /** The store's time as far as this process knows it. */
-    readonly clock: Clock;
-    readonly log: Logger;
-    readonly metrics: Metrics;
-  }) {
-    this.#store = deps.store;
-    this.#mirror = deps.mirror;
-    this.#clock = deps.clock;
-    this.#log = deps.log;
+  constructor(deps: Deps) {
+    this.#deps = deps;
     this.#lost = deps.metrics.gauge({
       name: 'paymaster_usage_store_lost',
       help: '1 while the usage data of a chain are lost, so that nothing is signed for it',
@@ -86,7 +82,7 @@ export class UsageEpochs implements UsageRecovery {
   async of(chainId: number): Promise<KnownEpoch> {
     const known = this.#known.get(chainId);
     if (known !== undefined) return known;
-    this.#store.assertUsable();
+    this.#deps.store.assertUsable();
     const asked = this.#asked.get(chainId);
     if (asked !== undefined) return asked;
     const found = this.#establish(chainId);
@@ -127,7 +123,7 @@ export class UsageEpochs implements UsageRecovery {
    * every process notices, even one that has seen less. Always throws UNAVAILABLE.
    */
   async behind(chainId: number, seen: KnownEpoch): Promise<never> {
-    await this.#store.begin(chainId, seen.text, false);
+    await this.#deps.store.begin(chainId, seen.text, false);
     await this.mismatch(chainId, seen);
     throw lost(chainId);
   }
@@ -137,7 +133,7 @@ export class UsageEpochs implements UsageRecovery {
     const known = this.#known.get(chainId);
     if (known === undefined || expiryMs > known.longestExpiryMs) return false;
     if (expiryMs <= shorter(known.longestExpiryMs)) return true;
-    const now = this.#clock.now();
+    const now = this.#deps.clock.now();
     if (now > fallsAt(known)) return false;
     known.longUsedAt = now;
     return true;
@@ -147,12 +143,12 @@ export class UsageEpochs implements UsageRecovery {
   async note(chainId: number, expiryMs: number): Promise<KnownEpoch> {
     const { text } = await this.of(chainId);
     for (let attempt = 0; attempt < mostAttempts && !this.isNoted(chainId, expiryMs); attempt++) {
-      const mirrored = await this.#mirror.get(chainId);
+      const mirrored = await this.#deps.mirror.get(chainId);
       if (mirrored !== undefined) {
         const longestExpiryMs = Math.max(mirrored.longestExpiryMs, stepsOf(expiryMs));
-        await this.#store.noteExpiry(chainId, text, longestExpiryMs);
-        const next = { ...mirrored, longestExpiryMs, longestAt: this.#clock.now() };
-        if (!(await this.#mirror.put(chainId, next, mirrored))) continue;
+        await this.#deps.store.noteExpiry(chainId, text, longestExpiryMs);
+        const next = { ...mirrored, longestExpiryMs, longestAt: this.#deps.clock.now() };
+        if (!(await this.#deps.mirror.put(chainId, next, mirrored))) continue;
       }
       this.#forget(chainId, text);
       await this.of(chainId);
@@ -166,10 +162,10 @@ export class UsageEpochs implements UsageRecovery {
   }
 
   async recover(chainId: number, acceptedLoss?: string): Promise<'intact' | 'waiting' | 'recovered'> {
-    const copy = await this.#mirror.get(chainId);
-    const found = await this.#store.read(chainId);
+    const copy = await this.#deps.mirror.get(chainId);
+    const found = await this.#deps.store.read(chainId);
     if (copy === undefined || this.#isIntact(chainId, copy, found)) {
-      if (copy?.lostAt !== undefined) await this.#mirror.put(chainId, foundAgain(copy), copy);
+      if (copy?.lostAt !== undefined) await this.#deps.mirror.put(chainId, foundAgain(copy), copy);
       return 'intact';
     }
     const mirrored = await this.#raisedToSeen(chainId, copy);
@@ -179,8 +175,8 @@ export class UsageEpochs implements UsageRecovery {
       // If it were written here as it is, a restored copy would look like any other. That its data are lost must stay
       // visible.
       const sequence = mirrored.isMoved === true ? unreachable : mirrored.sequence;
-      await this.#mirror.put(chainId, { ...mirrored, sequence, lostAt: found.now }, mirrored);
-      this.#log.error('usage data are lost: nothing is signed until every promise has expired', {
+      await this.#deps.mirror.put(chainId, { ...mirrored, sequence, lostAt: found.now }, mirrored);
+      this.#deps.log.error('usage data are lost: nothing is signed until every promise has expired', {
         chainId,
         waitSeconds: Math.ceil(waitMs / 1000),
       });
@@ -189,16 +185,18 @@ export class UsageEpochs implements UsageRecovery {
     const leftMs = mirrored.lostAt + waitMs - found.now;
     const isAccepted = acceptedLoss !== undefined && acceptedLoss === lossIdOf(mirrored);
     if (leftMs > 0 && !isAccepted) return 'waiting';
-    const begun = await this.#store.begin(chainId, found.kept, false);
+    const begun = await this.#deps.store.begin(chainId, found.kept, false);
     const { longestExpiryMs } = mirrored;
-    await this.#store.noteExpiry(chainId, begun.kept, longestExpiryMs);
+    await this.#deps.store.noteExpiry(chainId, begun.kept, longestExpiryMs);
     const next = { ...parseKept(begun), longestExpiryMs, longestAt: begun.now };
-    if (!(await this.#mirror.put(chainId, next, mirrored))) return 'waiting';
+    if (!(await this.#deps.mirror.put(chainId, next, mirrored))) return 'waiting';
     this.#asked.delete(chainId);
     this.#seen.delete(chainId);
-    this.#log.warn('a new epoch of usage has begun; limits refuse until their windows turn', { chainId });
+    this.#deps.log.warn('a new epoch of usage has begun; limits refuse until their windows turn', {
+      chainId,
+    });
     if (leftMs > 0)
-      this.#log.error(
+      this.#deps.log.error(
         'loss of usage data accepted: promises made before it may still be mined, and count nowhere',
         {
           chainId,
@@ -219,7 +217,7 @@ export class UsageEpochs implements UsageRecovery {
 
   /** Raises the copies to the sequences that this process has seen, and reduces a longest expiry that is no longer needed. */
   async raise(): Promise<void> {
-    const now = this.#clock.now();
+    const now = this.#deps.clock.now();
     const marks = new Map<number, EpochMark>();
     for (const [chainId, known] of this.#known) {
       const { id, sequence, longUsedAt } = known;
@@ -228,7 +226,7 @@ export class UsageEpochs implements UsageRecovery {
       marks.set(chainId, { id, sequence, ...(longUsedAt === undefined ? {} : { longestAt: longUsedAt }) });
     }
     if (marks.size === 0) return;
-    const copies = await this.#mirror.raise(marks);
+    const copies = await this.#deps.mirror.raise(marks);
     for (const [chainId, mark] of marks) await this.#follow(chainId, mark, copies.get(chainId), now);
   }
 
@@ -246,13 +244,13 @@ export class UsageEpochs implements UsageRecovery {
     known.longestExpiryMs = copy.longestExpiryMs;
     known.longestAt = copy.longestAt ?? now;
     if (copy.longestAt === undefined) {
-      await this.#mirror.put(chainId, { ...copy, longestAt: now }, copy);
+      await this.#deps.mirror.put(chainId, { ...copy, longestAt: now }, copy);
     } else if (mayFall(known, now)) {
       const longestExpiryMs = shorter(copy.longestExpiryMs);
-      if (!(await this.#mirror.put(chainId, { ...copy, longestExpiryMs, longestAt: now }, copy))) return;
+      if (!(await this.#deps.mirror.put(chainId, { ...copy, longestExpiryMs, longestAt: now }, copy))) return;
       known.longestExpiryMs = longestExpiryMs;
       known.longestAt = now;
-      await this.#store.noteExpiry(chainId, known.text, longestExpiryMs);
+      await this.#deps.store.noteExpiry(chainId, known.text, longestExpiryMs);
     }
   }
 
@@ -261,7 +259,7 @@ export class UsageEpochs implements UsageRecovery {
    * another server, has noted a loss. If the note stayed, the next loss would pass without any wait.
    */
   async #clearLoss(chainId: number, copy: UsageEpoch): Promise<void> {
-    if (copy.lostAt !== undefined) await this.#mirror.put(chainId, foundAgain(copy), copy);
+    if (copy.lostAt !== undefined) await this.#deps.mirror.put(chainId, foundAgain(copy), copy);
   }
 
   async #raiseQuietly(): Promise<void> {
@@ -270,7 +268,7 @@ export class UsageEpochs implements UsageRecovery {
       try {
         await this.raise();
       } catch (error) {
-        this.#log.warn('mirroring the sequence of the usage store failed', { error });
+        this.#deps.log.warn('mirroring the sequence of the usage store failed', { error });
       }
     });
     return this.#raising;
@@ -278,14 +276,14 @@ export class UsageEpochs implements UsageRecovery {
 
   async #establish(chainId: number): Promise<KnownEpoch> {
     // The copy first: meanwhile the store can only have moved forward.
-    const mirrored = await this.#mirror.get(chainId);
-    let found = await this.#store.read(chainId);
+    const mirrored = await this.#deps.mirror.get(chainId);
+    let found = await this.#deps.store.read(chainId);
     if (mirrored === undefined) {
-      if (found.kept === '') found = await this.#store.begin(chainId, '', true);
+      if (found.kept === '') found = await this.#deps.store.begin(chainId, '', true);
       const longestExpiryMs = Math.max(expiryStepMs, found.longestExpiryMs);
       const epoch = { ...parseKept(found), longestExpiryMs, longestAt: found.now };
       // Two replicas may do this at once. One of them writes the copy, and both must see the same one.
-      if (!(await this.#mirror.put(chainId, epoch, undefined))) return this.#establish(chainId);
+      if (!(await this.#deps.mirror.put(chainId, epoch, undefined))) return this.#establish(chainId);
       return this.#found(chainId, epoch, found);
     }
     if (this.#isIntact(chainId, mirrored, found)) {
@@ -305,7 +303,9 @@ export class UsageEpochs implements UsageRecovery {
   async #raisedToSeen(chainId: number, copy: UsageEpoch): Promise<UsageEpoch> {
     const seen = this.#seen.get(chainId);
     if (seen === undefined || seen.id !== copy.id || seen.sequence <= copy.sequence) return copy;
-    const copies = await this.#mirror.raise(new Map([[chainId, { id: seen.id, sequence: seen.sequence }]]));
+    const copies = await this.#deps.mirror.raise(
+      new Map([[chainId, { id: seen.id, sequence: seen.sequence }]]),
+    );
     return copies.get(chainId) ?? copy;
   }
 

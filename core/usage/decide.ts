@@ -258,7 +258,8 @@ function listedTwice(what: string): DomainError {
   return new DomainError('INTERNAL', `a reservation names ${what} twice`);
 }
 
-function depositUnknown(share: AccountId, why: string): DomainError {
+/** Nothing is promised from an account whose balance is not known well enough. */
+export function depositUnknown(share: AccountId, why: string): DomainError {
   const account = share.fundingAddress === undefined ? 'deposit' : `balance of ${share.fundingAddress}`;
   return new DomainError('UNAVAILABLE', `the ${account} in contract ${share.contract} ${why}`, {
     reason: 'DEPOSIT_UNKNOWN',

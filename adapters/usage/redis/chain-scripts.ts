@@ -15,6 +15,16 @@ import { ownWritesMs, replies, type Script } from './script.js';
 const keepEveryMs = ownWritesMs / 24;
 const reliedOnMs = ownWritesMs / 2;
 
+type Deps = {
+  readonly link: RedisLink;
+  readonly chain: ChainKeys;
+  readonly chainId: number;
+  readonly epochs: UsageEpochs;
+  readonly imposedNow: () => EpochMs | 0;
+  /** Called with the store's time. */
+  readonly noteTime: (now: EpochMs) => void;
+};
+
 /**
  * Calls on one chain. Each is fenced by the epoch and by the sequence, which rises with every write:
  * - A store whose sequence is below the highest that this process has seen has lost writes.
@@ -25,36 +35,18 @@ const reliedOnMs = ownWritesMs / 2;
  * Both cases throw USAGE_STORE_LOST, and end the epoch for every process.
  */
 export class ChainScripts {
-  readonly #link: RedisLink;
-  readonly #chain: ChainKeys;
-  readonly #chainId: number;
-  readonly #epochs: UsageEpochs;
-  readonly #imposedNow: () => EpochMs | 0;
-  readonly #noteTime: (now: EpochMs) => void;
+  readonly #deps: Deps;
   #kept = { epoch: '', text: '' };
   #own = { epoch: '', writes: 0, keptAt: -Infinity };
 
-  constructor(deps: {
-    readonly link: RedisLink;
-    readonly chain: ChainKeys;
-    readonly chainId: number;
-    readonly epochs: UsageEpochs;
-    readonly imposedNow: () => EpochMs | 0;
-    /** Called with the store's time. */
-    readonly noteTime: (now: EpochMs) => void;
-  }) {
-    this.#link = deps.link;
-    this.#chain = deps.chain;
-    this.#chainId = deps.chainId;
-    this.#epochs = deps.epochs;
-    this.#imposedNow = deps.imposedNow;
-    this.#noteTime = deps.noteTime;
+  constructor(deps: Deps) {
+    this.#deps = deps;
   }
 
   /** Runs a script that writes; `keys` and `args` follow those of the head. Replies [code, now, sequence, …]. */
   run(script: Script, keys: readonly string[], args: ScriptCall['args']): Promise<readonly unknown[]> {
     const build = (_: KnownEpoch, head: HeadArgs): ScriptCall => ({
-      keys: [...this.#chain.head, ...keys],
+      keys: [...this.#deps.chain.head, ...keys],
       args: [...head, ...args],
     });
     return this.call(script, build, true);
@@ -69,42 +61,43 @@ export class ChainScripts {
     build: (epoch: KnownEpoch, head: HeadArgs) => ScriptCall,
     isWrite: boolean,
   ): Promise<readonly unknown[]> {
-    let epoch = this.#epochs.known(this.#chainId) ?? (await this.#epochs.of(this.#chainId));
+    const { link, chainId, epochs } = this.#deps;
+    let epoch = epochs.known(chainId) ?? (await epochs.of(chainId));
     for (;;) {
       const { keys, args } = build(epoch, this.#head(epoch));
-      const reply = listOf(await this.#link.run(script, keys, args, isWrite));
+      const reply = listOf(await link.run(script, keys, args, isWrite));
       const [code, now, sequence, writes] = reply;
       if (typeof now !== 'number') throw unknownReply();
-      this.#noteTime(now as EpochMs);
-      if (code === replies.behind) return this.#epochs.behind(this.#chainId, epoch);
+      this.#deps.noteTime(now as EpochMs);
+      if (code === replies.behind) return epochs.behind(chainId, epoch);
       if (code !== replies.epochLost) {
         if (isWrite && code === replies.done && typeof writes === 'number' && writes > 0) {
           // A sequence that was only read may not have reached a replica yet. No promise depends on it, so a failover
           // without it loses nothing. Our own write is confirmed by now, and with it everything before it.
-          this.#epochs.seen(this.#chainId, Number(sequence));
+          epochs.seen(chainId, Number(sequence));
           this.#wrote(epoch, writes, args[4] === 1);
         }
         return reply;
       }
       // Throws if the epoch is still the same, or if there is none.
-      epoch = await this.#epochs.mismatch(this.#chainId, epoch);
+      epoch = await epochs.mismatch(chainId, epoch);
     }
   }
 
   /** Values of the given keys of the chain. */
   async read(keys: readonly string[]): Promise<readonly unknown[]> {
-    let epoch = this.#epochs.known(this.#chainId) ?? (await this.#epochs.of(this.#chainId));
+    const { link, chain, chainId, epochs } = this.#deps;
+    let epoch = epochs.known(chainId) ?? (await epochs.of(chainId));
     for (;;) {
       // Read before the call: values that this process sees during the call may be newer than its answer.
       const [, text, seen, own] = this.#head(epoch);
-      const values = listOf(await this.#link.read('mget', [...this.#chain.head, ...keys]));
+      const values = listOf(await link.read('mget', [...chain.head, ...keys]));
       const [kept, , sequence, lastOwn] = values;
       if (kept === text) {
-        if (Number(sequence ?? 0) < seen || Number(lastOwn ?? 0) < own)
-          return this.#epochs.behind(this.#chainId, epoch);
-        return values.slice(this.#chain.head.length);
+        if (Number(sequence ?? 0) < seen || Number(lastOwn ?? 0) < own) return epochs.behind(chainId, epoch);
+        return values.slice(chain.head.length);
       }
-      epoch = await this.#epochs.mismatch(this.#chainId, epoch);
+      epoch = await epochs.mismatch(chainId, epoch);
     }
   }
 
@@ -114,7 +107,7 @@ export class ChainScripts {
     const { writes, keptAt } = this.#own;
     const age = performance.now() - keptAt;
     return [
-      this.#imposedNow(),
+      this.#deps.imposedNow(),
       this.#kept.text,
       sequence,
       age < reliedOnMs ? writes : 0,

@@ -1,8 +1,7 @@
 import { textsOf } from '../../redis/reply.js';
-import type { RedisLink } from '../../redis/link.js';
-import type { ChainScripts } from './chain-scripts.js';
+import type { StepDeps } from './advance.js';
 import { addAmounts, closeCommits, declaresNames } from './commit-lua.js';
-import { kinds, type ChainKeys } from './keys.js';
+import { kinds } from './keys.js';
 import { readRecords } from './listing.js';
 import { keysOf, splitMember } from './record.js';
 import { closeChain, openChain, replies, script } from './script.js';
@@ -80,11 +79,7 @@ return {${replies.done}, now, sequence, own, dropped, unfinished}
 
 /** Frees what commits hold that are over by `now`, and answers how many of them were never finalized. */
 export async function dropCommits(
-  {
-    link,
-    chain,
-    scripts,
-  }: { readonly link: RedisLink; readonly chain: ChainKeys; readonly scripts: ChainScripts },
+  { link, chain, scripts }: Pick<StepDeps, 'link' | 'chain' | 'scripts'>,
   now: number,
 ): Promise<number> {
   // Also checks that the data are those of the epoch, so that an empty store is not mistaken for one without commits.

@@ -40,15 +40,7 @@ import {
  */
 export function encodeRecord(
   { promise, limits, holds, accounts, phase, record }: ReserveRequest,
-  {
-    counters,
-    held,
-    named,
-  }: {
-    readonly counters: readonly string[];
-    readonly held: readonly string[];
-    readonly named: readonly string[];
-  },
+  { limits: counters, holds: held, accounts: named }: Names,
 ): string {
   // Built by hand because it is written for every sponsorship.
   const { validUntil, contract, mode, fundingAddress = '', digest, token, prefundWei } = promise;
@@ -176,12 +168,14 @@ export function keysOf(text: string, member: string): readonly string[] {
   ];
 }
 
-/** Names of the keys in which a record holds an amount, by kind. */
-export function namesOf(text: string): {
+type Names = {
   readonly limits: readonly string[];
   readonly holds: readonly string[];
   readonly accounts: readonly string[];
-} {
+};
+
+/** Names of the keys in which a record holds an amount, by kind. */
+export function namesOf(text: string): Names {
   // The first format has no holds.
   const [, , , , limits, needs, , holds = []] = listOf(JSON.parse(text));
   const firsts = (list: unknown) => pairs(list).map(([name]) => name);

@@ -1,6 +1,7 @@
 import { DomainError } from '../../../core/errors.js';
 import { ledgerFull } from '../../../core/ledger/full.js';
 import { numberOf } from '../../../core/ledger/record-lines.js';
+import { depositUnknown } from '../../../core/usage/decide.js';
 import { gwei } from '../../../core/units/wei.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type {
@@ -41,20 +42,17 @@ export type RequestPart = {
 /** Room for records of the ledger on a chain. `signs`: without room a promise is made all the same, and counted. */
 export type LedgerRoom = { readonly bytes: number; readonly signs: boolean };
 
+type CallTerms = {
+  readonly chain: ChainKeys;
+  readonly head: HeadArgs;
+  readonly lost: readonly number[];
+  readonly room: LedgerRoom;
+};
+
 /** One call for several requests; see reserve-script.ts. Windows that began before `since` have lost their usage. */
 export function reserveCall(
   parts: readonly Omit<RequestPart, 'request'>[],
-  {
-    chain,
-    head,
-    lost,
-    room,
-  }: {
-    readonly chain: ChainKeys;
-    readonly head: HeadArgs;
-    readonly lost: readonly number[];
-    readonly room: LedgerRoom;
-  },
+  { chain, head, lost, room }: CallTerms,
 ): ScriptCall {
   const keys: string[] = [...chain.head, chain.expiries];
   for (const { operation } of parts) keys.push(chain.prefix + operation);
@@ -157,7 +155,7 @@ export function requestPart(request: ReserveRequest, isReal: boolean): RequestPa
     operation: kinds.operation + operationName(key),
     keys,
     terms: `${from},${until},${request.depositMaxAgeMs},${JSON.stringify(key.paymasterId)},${counts},"${promise.validUntil}",${phaseTerm}${terms}`,
-    record: isReal ? encodeRecord(request, { counters, held, named }) : '',
+    record: isReal ? encodeRecord(request, { limits: counters, holds: held, accounts: named }) : '',
     added: isReal ? request.record : undefined,
   };
 }
@@ -277,11 +275,3 @@ function reservedWith({ limits }: ReserveRequest, verdict: readonly unknown[]): 
 }
 
 const reserved: ReserveResult = Object.freeze({ outcome: 'reserved' });
-
-function depositUnknown(share: AccountId, why: string): DomainError {
-  const account = share.fundingAddress === undefined ? 'deposit' : `balance of ${share.fundingAddress}`;
-  return new DomainError('UNAVAILABLE', `the ${account} in contract ${share.contract} ${why}`, {
-    reason: 'DEPOSIT_UNKNOWN',
-    retryAfterSeconds: 1,
-  });
-}
