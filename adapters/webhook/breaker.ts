@@ -15,21 +15,19 @@ export type BreakerLimits = {
  */
 export class Breaker {
   readonly #clock: Clock;
-  readonly #failures: number;
-  readonly #openMs: number;
+  readonly #limits: BreakerLimits;
   #failed = 0;
   #openUntil = 0;
   #isProbing = false;
 
-  constructor(clock: Clock, options: BreakerLimits) {
+  constructor(clock: Clock, limits: BreakerLimits) {
     this.#clock = clock;
-    this.#failures = options.failures;
-    this.#openMs = options.openMs;
+    this.#limits = limits;
   }
 
   /** True when a call may be made now; each true must be followed by one `record`. */
   tryEnter(): boolean {
-    if (this.#failed < this.#failures) return true;
+    if (this.#failed < this.#limits.failures) return true;
     if (this.#isProbing || this.#clock.now() < this.#openUntil) return false;
     this.#isProbing = true;
     return true;
@@ -44,10 +42,10 @@ export class Breaker {
       return;
     }
     this.#failed += 1;
-    if (this.#failed >= this.#failures) this.#openUntil = this.#clock.now() + this.#openMs;
+    if (this.#failed >= this.#limits.failures) this.#openUntil = this.#clock.now() + this.#limits.openMs;
   }
 
   get isOpen(): boolean {
-    return this.#failed >= this.#failures;
+    return this.#failed >= this.#limits.failures;
   }
 }

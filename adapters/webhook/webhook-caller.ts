@@ -12,11 +12,7 @@ import type {
   WebhookOutcome,
   WebhookRequest,
 } from '../../core/policy/webhook/webhook-caller.js';
-import {
-  encodeBody,
-  renderWebhook,
-  type RenderedWebhook,
-} from '../../core/policy/webhook/webhook-request.js';
+import { encodeBody, renderWebhook } from '../../core/policy/webhook/webhook-request.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import { toSeconds, type Clock } from '../../core/units/time.js';
 import { SlotsBusy } from '../fair-slots.js';
@@ -26,13 +22,7 @@ import { createGuardedConnector, createResolver, type ResolveHost } from './ssrf
 import { OwnStalls, startBudget, type Abandoned, type Stalls } from './own-stalls.js';
 import { WebhookEndpoints, keysOf, type Endpoint } from './webhook-endpoints.js';
 import { createWebhookInstruments, type WebhookInstruments } from './webhook-instruments.js';
-import {
-  WebhookHosts,
-  type HostAnswer,
-  type HostCaller,
-  type HostLimits,
-  type SendToHost,
-} from './webhook-hosts.js';
+import { WebhookHosts, type HostCaller, type HostLimits, type SendToHost } from './webhook-hosts.js';
 
 export type WebhookCallerDeps = WebhookUrlRules & {
   /** Master keys from which the signing key of each policy is derived; read for each call. */
@@ -168,7 +158,7 @@ class UndiciWebhookCaller implements WebhookCaller {
   async #callOne(webhook: WebhookConfig, round: Round): Promise<Outcome> {
     const endpoint = this.#endpoints.of(webhook);
     const startedAt = performance.now();
-    const outcome = await this.#guarded(endpoint, webhook, round);
+    const outcome = await this.#guarded({ ...round, endpoint, webhook });
     this.#instruments.calls.with({ outcome: outcome.verdict }).inc();
     this.#instruments.duration.with({}).observe((performance.now() - startedAt) / 1000);
     if (outcome.verdict === 'failed' || outcome.verdict === 'blocked') {
@@ -178,29 +168,24 @@ class UndiciWebhookCaller implements WebhookCaller {
     return outcome;
   }
 
-  async #guarded(endpoint: Endpoint, webhook: WebhookConfig, round: Round): Promise<Outcome> {
+  async #guarded(call: Call): Promise<Outcome> {
+    const { endpoint } = call;
     if (endpoint.fault !== undefined) return blocked(endpoint.fault);
     try {
-      return await this.#hosts.inTurn(endpoint.origin, round, (send) =>
-        this.#unlessOpen(endpoint, webhook, round, send),
-      );
+      return await this.#hosts.inTurn(endpoint.origin, call, (send) => this.#unlessOpen(call, send));
     } catch (error) {
       if (!(error instanceof SlotsBusy)) throw error;
       return busyOutcome(`too many calls to ${endpoint.host}, or of this organisation, wait`);
     }
   }
 
-  async #unlessOpen(
-    endpoint: Endpoint,
-    webhook: WebhookConfig,
-    round: Round,
-    send: SendToHost,
-  ): Promise<Outcome> {
+  async #unlessOpen(call: Call, send: SendToHost): Promise<Outcome> {
+    const { endpoint, webhook } = call;
     if (!endpoint.breaker.tryEnter()) {
       return failed(`${endpoint.host} was not called, it did not answer lately; it is tried again shortly`);
     }
     const wasOpen = endpoint.breaker.isOpen;
-    const { outcome, didAnswer } = await this.#withinBudget(endpoint, webhook, round, send);
+    const { outcome, didAnswer } = await this.#withinBudget(call, send);
     endpoint.breaker.record(didAnswer);
     if (endpoint.breaker.isOpen !== wasOpen) {
       const { policyId } = webhook;
@@ -211,24 +196,13 @@ class UndiciWebhookCaller implements WebhookCaller {
     return outcome;
   }
 
-  async #withinBudget(
-    endpoint: Endpoint,
-    webhook: WebhookConfig,
-    round: Round,
-    send: SendToHost,
-  ): Promise<Attempt> {
+  async #withinBudget(call: Call, send: SendToHost): Promise<Attempt> {
     const controller = new AbortController();
     // One listener per attempt and wait; the default warning is about leaks.
     setMaxListeners(0, controller.signal);
-    const end = startBudget(this.#stalls, this.#timeOf(webhook), (why) => controller.abort(why));
+    const end = startBudget(this.#stalls, this.#timeOf(call.webhook), (why) => controller.abort(why));
     try {
-      return await this.#attempts(
-        endpoint,
-        webhook,
-        round,
-        (request) => send(request, controller.signal),
-        controller.signal,
-      );
+      return await this.#attempts(call, send, controller.signal);
     } finally {
       end();
     }
@@ -238,23 +212,10 @@ class UndiciWebhookCaller implements WebhookCaller {
     return timeoutMs ?? this.#budgetMs;
   }
 
-  async #attempts(
-    endpoint: Endpoint,
-    webhook: WebhookConfig,
-    { data, body, requestId, isTest }: Round,
-    send: (request: RenderedWebhook) => Promise<HostAnswer>,
-    signal: AbortSignal,
-  ): Promise<Attempt> {
+  async #attempts(call: Call, send: SendToHost, signal: AbortSignal): Promise<Attempt> {
+    const { endpoint, webhook } = call;
     const now = this.#deps.clock.now();
-    const rendered = renderWebhook({
-      webhook,
-      data,
-      body,
-      requestId,
-      isTest,
-      ...keysOf(endpoint, webhook, now),
-      now: toSeconds(now),
-    });
+    const rendered = renderWebhook({ ...call, ...keysOf(endpoint, webhook, now), now: toSeconds(now) });
     if (rendered.path.length > maxTargetLength) {
       const size = rendered.path.length;
       const detail = `was not called, the webhook data make a query of ${size} characters, at most ${maxTargetLength} fit`;
@@ -264,12 +225,12 @@ class UndiciWebhookCaller implements WebhookCaller {
 
     const attempt = async (): Promise<Attempt> => {
       try {
-        const answer = await send(rendered);
+        const answer = await send(rendered, signal);
         const { status } = answer;
         const outcome = readAnswer(status, answer.body);
         return { outcome: named(endpoint, outcome), didAnswer: true, isRetryable: status >= 500 };
       } catch (error) {
-        return this.#readError(endpoint, webhook, error, signal);
+        return this.#readError(call, error, signal);
       }
     };
     const first = await attempt();
@@ -280,7 +241,7 @@ class UndiciWebhookCaller implements WebhookCaller {
     return attempt();
   }
 
-  #readError(endpoint: Endpoint, webhook: WebhookConfig, error: unknown, signal: AbortSignal): Attempt {
+  #readError({ endpoint, webhook }: Call, error: unknown, signal: AbortSignal): Attempt {
     const { host } = endpoint;
     if (signal.aborted) {
       const why: Abandoned = signal.reason;
@@ -312,6 +273,8 @@ type Round = HostCaller & {
   readonly requestId: string;
   readonly isTest: boolean;
 };
+
+type Call = Round & { readonly endpoint: Endpoint; readonly webhook: WebhookConfig };
 
 /** `busy`: we could not call the host. */
 type Outcome = WebhookOutcome | { readonly verdict: 'busy'; readonly detail: string };
