@@ -2,7 +2,8 @@ import { isDomainError } from '../../core/errors.js';
 import { refuse } from '../../core/refusal.js';
 import { toSeconds } from '../../core/units/time.js';
 import { decideValidation, type AccountValidator } from '../../core/userop/account-validation.js';
-import { estimationFailed, GasCapped, OverridesUnsupported, PaymasterFailed } from './simulate-handle-op.js';
+import { simulationError } from './eth-call-gas.js';
+import { estimationFailed, PaymasterFailed } from './simulate-handle-op.js';
 import { createSimulators, type SimulatorsDeps } from './simulators.js';
 
 /** Validates by the simulation of the whole operation, in the paymaster's turn at the chain. */
@@ -19,18 +20,11 @@ export function createAccountValidator(deps: SimulatorsDeps): AccountValidator {
           const next = { number: headBlock + 1, timestamp: toSeconds(deps.clock.now()) };
           return decideValidation(accountValidationData, next, entryPointVersion);
         } catch (error) {
-          if (error instanceof OverridesUnsupported)
-            throw estimationFailed(
-              'the chain node knows no state overrides, so the signature of the account cannot be checked',
-            );
-          if (error instanceof GasCapped)
-            throw estimationFailed('the chain node gives eth_call too little gas for this operation');
-          // It says nothing about the account.
-          if (error instanceof PaymasterFailed) throw error;
-          // The EntryPoint refuses the operation, e.g. because the account reverts for a wrong signature.
-          if (isDomainError(error, 'ESTIMATION_FAILED'))
+          // The EntryPoint refuses the operation, e.g. because the account reverts for a wrong signature. What it says of
+          // the paymaster says nothing about the account.
+          if (isDomainError(error, 'ESTIMATION_FAILED') && !(error instanceof PaymasterFailed))
             return refuse('ACCOUNT_VALIDATION_FAILED', error.message);
-          throw error;
+          throw simulationError(error, 'the signature of the account cannot be checked');
         }
       }),
   };

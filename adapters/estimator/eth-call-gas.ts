@@ -1,7 +1,7 @@
 import { DomainError } from '../../core/errors.js';
 import { plusMs, type Clock, type EpochMs } from '../../core/units/time.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
-import { estimationFailed, GasCapped } from './simulate-handle-op.js';
+import { estimationFailed, GasCapped, OverridesUnsupported } from './simulate-handle-op.js';
 
 export type MeasuringLimits = Pick<
   FinalUserOperation,
@@ -84,4 +84,11 @@ export function createEthCallGas(clock: Clock): EthCallGas {
 
 export function tooLittleGas(): DomainError {
   return estimationFailed('the chain node gives eth_call too little gas for this operation');
+}
+
+/** What a simulation's error means for a check; `so` says what cannot be done at a node without state overrides. */
+export function simulationError(error: unknown, so: string): unknown {
+  if (error instanceof OverridesUnsupported)
+    return estimationFailed(`the chain node knows no state overrides, so ${so}`);
+  return error instanceof GasCapped ? tooLittleGas() : error;
 }

@@ -18,7 +18,8 @@ import type {
   TokenPaymentRequest,
 } from '../../core/paymaster/token-payment-checker.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
-import { estimationFailed, GasCapped, OverridesUnsupported, type Simulator } from './simulate-handle-op.js';
+import { simulationError } from './eth-call-gas.js';
+import { estimationFailed, type Simulator } from './simulate-handle-op.js';
 import { createSimulators, type SimulatorsDeps } from './simulators.js';
 
 /**
@@ -37,13 +38,7 @@ export function createTokenPaymentChecker(deps: SimulatorsDeps): TokenPaymentChe
         try {
           return decidePayment(await observe(chain, simulate, request, known), request);
         } catch (error) {
-          if (error instanceof OverridesUnsupported)
-            throw estimationFailed(
-              'the chain node knows no state overrides, so payments cannot be simulated',
-            );
-          if (error instanceof GasCapped)
-            throw estimationFailed('the chain node gives eth_call too little gas for this operation');
-          throw error;
+          throw simulationError(error, 'payments cannot be simulated');
         }
       });
     },
