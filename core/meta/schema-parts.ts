@@ -135,7 +135,6 @@ export const conditions: SchemaOf<readonly Condition[]> = keyedList(
   { maxItems: 16 },
 );
 
-/** A column of kinds that belong to a Paymaster. */
 /** A column of `kubectl get`. Priority 1: shown with `-o wide`. */
 export function column(
   name: string,
@@ -146,6 +145,8 @@ export function column(
 ): PrinterColumn {
   return { name, type, jsonPath, description, ...given({ priority }) };
 }
+
+/** A column of kinds that belong to a Paymaster. */
 export const paymasterColumn = column('Paymaster', 'string', '.spec.paymasterRef.name', 'Its Paymaster.');
 export const activeColumn = column('Active', 'boolean', '.spec.active', 'False is paused.');
 export const ageColumn = column('Age', 'date', '.metadata.creationTimestamp', 'Time since it was created.');

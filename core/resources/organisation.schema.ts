@@ -1,6 +1,7 @@
 import { integer, list, object, text } from '../schema/structural.js';
 import { foundStatus, userKind } from './user-kind.js';
 import type { OrganisationSpec, OrganisationStatus, OrganisationToken } from './organisation.js';
+import { neverFalls } from '../meta/generation-rules.js';
 import { address, chainId, column, displayName, instant, namespaceName } from '../meta/schema-parts.js';
 import { contractAction } from './schema-parts.js';
 
@@ -74,11 +75,7 @@ const spec = object<OrganisationSpec>(
       ),
     },
   },
-  {
-    rule: '!has(oldSelf.tenantGeneration) || (has(self.tenantGeneration) && self.tenantGeneration >= oldSelf.tenantGeneration)',
-    message: 'must be the same or higher than before: a lower one would bring a former tenant back',
-    fieldPath: '.tenantGeneration',
-  },
+  neverFalls('tenantGeneration', 'a former tenant'),
 );
 
 export const organisationDefinition = userKind('Organisation', {

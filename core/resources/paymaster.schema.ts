@@ -1,6 +1,7 @@
 import { boolean, choice, immutable, integer, list, object, text } from '../schema/structural.js';
 import { foundStatus, userKind } from './user-kind.js';
 import type { PaymasterSpec, PaymasterStatus, SponsorInfo } from './paymaster.js';
+import { hasPreviousKey, neverFalls } from '../meta/generation-rules.js';
 import { address, chainId, column, displayName, instant, objectName } from '../meta/schema-parts.js';
 import { contractAction, expirySeconds, gasCaps, rateLimits, version } from './schema-parts.js';
 
@@ -107,16 +108,8 @@ const spec = object<PaymasterSpec>(
       ),
     },
   },
-  {
-    rule: '!has(oldSelf.keyGeneration) || (has(self.keyGeneration) && self.keyGeneration >= oldSelf.keyGeneration)',
-    message: 'must be the same or higher than before: a lower one would bring a rotated apiKey back',
-    fieldPath: '.keyGeneration',
-  },
-  {
-    rule: '!has(self.previousKeyUntil) || (has(self.keyGeneration) && self.keyGeneration > 1)',
-    message: 'must be left out until keyGeneration is at least 2: before that there is no previous key',
-    fieldPath: '.previousKeyUntil',
-  },
+  neverFalls('keyGeneration', 'a rotated apiKey'),
+  hasPreviousKey,
 );
 
 const status = foundStatus<PaymasterStatus>({

@@ -1,3 +1,4 @@
+import { hasPreviousKey, neverFalls } from '../../meta/generation-rules.js';
 import { httpUrl, instant } from '../../meta/schema-parts.js';
 import { choice, integer, number, object } from '../../schema/structural.js';
 import type { WebhookSpec } from './spec.js';
@@ -34,14 +35,6 @@ export const webhookSchema = object<WebhookSpec>(
       ),
     },
   },
-  {
-    rule: '!has(oldSelf.keyGeneration) || (has(self.keyGeneration) && self.keyGeneration >= oldSelf.keyGeneration)',
-    message: 'must be the same or higher than before: a lower one would bring a rotated key back',
-    fieldPath: '.keyGeneration',
-  },
-  {
-    rule: '!has(self.previousKeyUntil) || (has(self.keyGeneration) && self.keyGeneration > 1)',
-    message: 'must be left out until keyGeneration is at least 2: before that there is no previous key',
-    fieldPath: '.previousKeyUntil',
-  },
+  neverFalls('keyGeneration', 'a rotated key'),
+  hasPreviousKey,
 );
