@@ -1,4 +1,4 @@
-import { hexToBytes, type Hex } from '../units/hex.js';
+import { bytesToHex, hexToBytes, type Hex } from '../units/hex.js';
 
 /** r 32 ++ s 32 ++ v 1. */
 export const signatureSize = 65;
@@ -7,6 +7,12 @@ export const signatureSize = 65;
 export function assertSignature(signature: Uint8Array): void {
   if (signature.length !== signatureSize)
     throw new RangeError(`expected a signature of ${signatureSize} bytes, got ${signature.length}`);
+}
+
+/** Data that end with the signature. */
+export function signed(unsigned: Uint8Array, signature: Uint8Array): Hex {
+  assertSignature(signature);
+  return bytesToHex(Buffer.concat([unsigned, signature]));
 }
 
 // r is the x coordinate of the curve's generator, so recovery succeeds for every digest; s is below half the order.

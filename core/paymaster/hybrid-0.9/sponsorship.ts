@@ -9,7 +9,7 @@ import { writeHex, writeUint48, zeroed } from '../../units/words.js';
 import { getBalanceCall, verifyingSignerCall } from '../abi.js';
 import type { DecodedSponsorship, DepositNeed, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
 import { readAddress, readBytes, readExactly, readPaymasterGas, readUint48 } from '../reader.js';
-import { assertSignature, signatureSize } from '../signature.js';
+import { signatureSize, signed } from '../signature.js';
 import { decodesTail } from '../tail.js';
 import { getHashCall, hashOf, modes, postOpFineGas } from './format.js';
 
@@ -37,10 +37,7 @@ export const sponsorship: SponsorshipCodec = {
   need,
   hash: (op, terms) => hashOf(op, unsigned(terms), terms.chainId),
   toSign: personalDigest,
-  encode: (_op, terms, signature) => {
-    assertSignature(signature);
-    return bytesToHex(Buffer.concat([unsigned(terms), signature]));
-  },
+  encode: (_op, terms, signature) => signed(unsigned(terms), signature),
   decode: decodesTail(decode),
   recognise: (op, paymasterAndData, chainId) => {
     const data = readBytes(paymasterAndData);

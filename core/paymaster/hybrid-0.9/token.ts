@@ -9,7 +9,7 @@ import { writeHex, writeUint256, writeUint48, zeroed } from '../../units/words.j
 import { tokenAccountCall, verifyingSignerCall } from '../abi.js';
 import type { DecodedTokenPayment, DepositNeed, TokenCodec, TokenTerms } from '../layout.js';
 import { readAddress, readBytes, readExactly, readPaymasterGas, readUint256, readUint48 } from '../reader.js';
-import { assertSignature, signatureSize } from '../signature.js';
+import { signatureSize, signed } from '../signature.js';
 import { decodesTail } from '../tail.js';
 import { chargeReader, paidGasInTokens } from '../token-charge.js';
 import { assertTokenTerms, markupField, readMarkupField, tokensFor } from '../token-price.js';
@@ -42,10 +42,7 @@ export const token: TokenCodec = {
   namesTreasury: false,
   hash: (op, terms) => hashOf(op, unsigned(terms), terms.chainId),
   toSign: personalDigest,
-  encode: (_op, terms, signature) => {
-    assertSignature(signature);
-    return bytesToHex(Buffer.concat([unsigned(terms), signature]));
-  },
+  encode: (_op, terms, signature) => signed(unsigned(terms), signature),
   decode: decodesTail(decode),
   recognise: (op, paymasterAndData, chainId) => {
     const data = readBytes(paymasterAndData);

@@ -6,7 +6,7 @@ import type { DecodedSponsorship, SponsorshipCodec, SponsorshipTerms } from '../
 import type { PaymasterGas } from '../../entry-point/user-operation.js';
 import { maxCost } from '../../entry-point/gas.js';
 import { readAddress, readBytes, readExactly, readUint48 } from '../reader.js';
-import { assertSignature, signatureSize } from '../signature.js';
+import { signatureSize, signed } from '../signature.js';
 import { writeUint48, zeroed } from '../../units/words.js';
 import { formatOf, hashOf, type Format } from './format.js';
 
@@ -37,10 +37,7 @@ export function sponsorshipCodec(version: EntryPointVersion, gas: PaymasterGas):
     need: (op) => ({ entryPoint: maxCost(op, version, gas), funding: undefined }),
     hash: (op, terms) => hashOf(format, op, unsigned(format, terms, gas), terms.chainId),
     toSign: personalDigest,
-    encode: (_op, terms, signature) => {
-      assertSignature(signature);
-      return bytesToHex(Buffer.concat([unsigned(format, terms, gas), signature]));
-    },
+    encode: (_op, terms, signature) => signed(unsigned(format, terms, gas), signature),
     decode: (paymasterAndData) => decode(format, paymasterAndData),
     recognise: (op, paymasterAndData, chainId) => {
       const data = readBytes(paymasterAndData);

@@ -8,7 +8,7 @@ import type { FinalUserOperation, PaymasterGas } from '../../entry-point/user-op
 import { encodeCall, signersCall } from '../abi.js';
 import type { DecodedTokenPayment, TokenCodec, TokenOptions, TokenTerms } from '../layout.js';
 import { readAddress, readBytes, readUint128, readUint256, readUint48 } from '../reader.js';
-import { assertSignature, signatureSize } from '../signature.js';
+import { signatureSize, signed } from '../signature.js';
 import { chargeReader } from '../token-charge.js';
 import { assertTokenTerms, markupUnit, rateWithMarkup, tokensFor } from '../token-price.js';
 import { writeHex, writeUint128, writeUint256, writeUint48, zeroed } from '../../units/words.js';
@@ -71,10 +71,7 @@ export function tokenCodec(version: EntryPointVersion, figures: TokenFigures): T
     namesTreasury: true,
     hash: (op, terms) => hashOf(format, op, unsignedOf(op, terms), terms.chainId),
     toSign: personalDigest,
-    encode: (op, terms, signature) => {
-      assertSignature(signature);
-      return bytesToHex(Buffer.concat([unsignedOf(op, terms), signature]));
-    },
+    encode: (op, terms, signature) => signed(unsignedOf(op, terms), signature),
     encodeStub: (op, terms, signature) => {
       const data = unsignedOf(op, terms);
       if (terms.options.takesPreFund === true) data.fill(1, assumedGasAt(format), assumedGasAt(format) + 16);
