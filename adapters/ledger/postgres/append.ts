@@ -55,21 +55,10 @@ type EntryOf<R extends LedgerRecord> = LedgerEntry & { readonly record: R };
 async function storePromises(session: Session, entries: readonly LedgerEntry[], tally: Tally): Promise<void> {
   const decisions = entries.filter(isDecision);
   const endings = entries.filter(isEnding);
-  const newDecisions = await insertNew(
-    session,
-    'decisions',
-    decisionColumns,
-    decisions.map(decisionRow),
-    'id',
-  );
-  const newEndings = await insertNew(
-    session,
-    'settlements',
-    settlementColumns,
-    endings.map(settlementRow),
-    'id',
-  );
-  const added = { decisions: idsOf(newDecisions), endings: idsOf(newEndings) };
+  const added = {
+    decisions: await insertedIds(session, 'decisions', decisionColumns, decisions.map(decisionRow)),
+    endings: await insertedIds(session, 'settlements', settlementColumns, endings.map(settlementRow)),
+  };
   const reservations = new Set<RecordId>();
   for (const { record, reservation } of firstOfEachId(decisions)) {
     if (!added.decisions.has(record.id)) continue;
@@ -85,7 +74,7 @@ async function storePromises(session: Session, entries: readonly LedgerEntry[], 
 }
 
 async function storeGaps(session: Session, gaps: readonly Gap[], tally: Tally): Promise<void> {
-  const stored = idsOf(await insertNew(session, 'gaps', gapColumns, gaps.map(gapRow), 'id'));
+  const stored = await insertedIds(session, 'gaps', gapColumns, gaps.map(gapRow));
   for (const gap of new Map(gaps.map((each) => [each.id, each])).values())
     if (stored.has(gap.id)) tally.addGap(gap);
 }
@@ -131,6 +120,12 @@ function firstOfEachId<R extends LedgerRecord>(entries: readonly EntryOf<R>[]): 
   return byId.values();
 }
 
-function idsOf(rows: readonly Readonly<Record<string, unknown>>[]): ReadonlySet<RecordId> {
-  return new Set(rows.map(({ id }) => String(id)));
+async function insertedIds(
+  session: Session,
+  table: string,
+  columns: Readonly<Record<string, string>>,
+  rows: readonly object[],
+): Promise<ReadonlySet<RecordId>> {
+  const added = await insertNew(session, table, columns, rows, 'id');
+  return new Set(added.map(({ id }) => String(id)));
 }
