@@ -11,3 +11,14 @@ export function withinDeadline<T>(signal: AbortSignal, work: Promise<T>): Promis
     work.then(resolve, reject).then(settled, settled);
   });
 }
+
+/** Returns `work`, or rejects with `late()` when it takes longer than `ms`. */
+export async function inTime<T>(ms: number, work: Promise<T>, late: () => Error): Promise<T> {
+  const deadline = new AbortController();
+  const timer = setTimeout(() => deadline.abort(late()), ms).unref();
+  try {
+    return await withinDeadline(deadline.signal, work);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -14,7 +14,7 @@ export type LedgerRoom = {
 };
 
 /** Where the ledger is, and how long it keeps what. */
-export type LedgerStoreSettings = ReturnType<typeof readLedgerStore>;
+export type LedgerStoreSettings = Readonly<ReturnType<typeof readLedgerStore>>;
 
 const prefix = 'PAYMASTER_LEDGER';
 const mebibyte = 1_048_576;

@@ -1,17 +1,13 @@
 import type { UsageReading } from '../core/usage/usage-store.js';
 import { isLedgerPath } from './dashboard/ledger/endpoints.js';
-import type { Ledger } from '../core/ledger/ledger.js';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-import type { Quotas } from '../core/config/platform.js';
 import type { ConfigStore } from '../core/config/config-store.js';
 import type { Metrics } from '../core/metrics.js';
-import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
-import type { RateLimit } from '../core/resources/paymaster.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
-import type { MasterKeys } from '../core/secrets.js';
 import type { FundingMessages } from '../core/usage/funding-messages.js';
 import { createDashboard } from './dashboard/dashboard.js';
+import type { DashboardDeps } from './dashboard/deps.js';
 import { createDataPlane, type DataPlaneDeps } from './data-plane.js';
 import { renderIndex } from './index-page.js';
 import { connectionLimits, createHttpServer, type HttpServer } from './http/http-server.js';
@@ -31,19 +27,13 @@ export type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instrument
   /** Messages that funding wallets have to sign; required for the dashboard role. */
   readonly messages?: FundingMessages;
   /** Further dependencies of the dashboard role; required for it. */
-  readonly dashboard?: {
+  readonly dashboard?: Pick<
+    DashboardDeps,
+    'masterKeys' | 'webhookUrls' | 'quotas' | 'programmedTimeoutMs' | 'rateLimit' | 'ledger'
+  > & {
     readonly resources: ResourceStore;
-    readonly masterKeys: MasterKeys;
-    readonly webhookUrls?: WebhookUrlRules;
-    /** Quotas of Organisations that set none; the operator must have the same. Default: no quotas. */
-    readonly quotas?: Quotas;
-    readonly programmedTimeoutMs?: number;
-    /** Limit on the calls of one authToken. Default: no limit. */
-    readonly rateLimit?: RateLimit;
     /** What people are shown of limits and balances. Default: the usage store. */
     readonly usage?: UsageReading;
-    /** Where decisions and their cost are read. Default: nowhere. */
-    readonly ledger?: Ledger;
   };
   /** Handles further paths of this process; true when it has answered. */
   readonly handle?: (request: IncomingMessage, response: ServerResponse) => boolean;

@@ -4,7 +4,7 @@ import type { Settings } from '../core/settings.js';
 import { given } from '../core/units/given.js';
 
 /** Which usage store a process uses, and how to connect to it. */
-export type UsageSettings = ReturnType<typeof readUsageSettings>;
+export type UsageSettings = Readonly<ReturnType<typeof readUsageSettings>>;
 
 const prefix = 'PAYMASTER_USAGE_STORE_';
 

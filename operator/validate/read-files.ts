@@ -1,20 +1,13 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ManifestProblem } from '../../adapters/manifests/manifest-problem.js';
 import { isManifestName } from '../../adapters/manifests/manifest-files.js';
-import { type ManifestObject, parseManifest } from '../../adapters/manifests/parse-manifest.js';
+import { parseManifest } from '../../adapters/manifests/parse-manifest.js';
 import type { Tree } from '../../core/meta/field-tree.js';
 import { isKind } from '../../core/resources/kinds.js';
 import { group } from '../../core/meta/meta.js';
 import { messageOf } from '../../core/errors.js';
 
-export type ReadManifests = {
-  readonly files: readonly string[];
-  readonly objects: readonly ManifestObject[];
-  readonly problems: readonly ManifestProblem[];
-  /** Documents of other APIs, such as `apps/v1 Deployment`: the operator does not check them. */
-  readonly leftOut: readonly { readonly file: string; readonly what: string }[];
-};
+export type ReadManifests = Readonly<ReturnType<typeof readFiles>>;
 
 /** A path that cannot be read: a wrong argument of the command, not a mistake in a manifest. */
 export class UnreadablePath extends Error {
@@ -28,7 +21,7 @@ export class UnreadablePath extends Error {
  * Reads files, and folders with their subfolders; in folders only files that end in .yaml or .yml. Throws
  * UnreadablePath.
  */
-export function readFiles(paths: readonly string[]): ReadManifests {
+export function readFiles(paths: readonly string[]) {
   const files = [...new Set(paths.flatMap(manifestsOf))];
   const leftOut: { file: string; what: string }[] = [];
   const parsed = files.map((file) =>
@@ -42,6 +35,7 @@ export function readFiles(paths: readonly string[]): ReadManifests {
     files,
     objects: parsed.flatMap(({ objects }) => objects),
     problems: parsed.flatMap(({ problems }) => problems),
+    /** Documents of other APIs, such as `apps/v1 Deployment`: the operator does not check them. */
     leftOut,
   };
 }

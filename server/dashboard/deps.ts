@@ -30,7 +30,7 @@ export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly instruments: Pick<Instruments, 'dashboardRequests' | 'dashboardDuration'>;
   /** Which webhook URLs may be stored: the rules that the webhook caller applies. Default: public https hosts. */
   readonly webhookUrls?: WebhookUrlRules;
-  /** Quotas of Organisations that set none. Default: no quotas. */
+  /** Quotas of Organisations that set none; the operator must have the same. Default: no quotas. */
   readonly quotas?: Quotas;
   /** Limit on the calls of one authToken. Default: no limit. */
   readonly rateLimit?: RateLimit;

@@ -1,9 +1,8 @@
 import { clockSkew } from '../../core/chain/clock-skew.js';
-import type { Head, Heads } from '../../core/chain/heads.js';
-import type { DataFeeReading, DataFees } from '../../core/chain/data-fee/data-fees.js';
+import type { Heads } from '../../core/chain/heads.js';
+import type { DataFees } from '../../core/chain/data-fee/data-fees.js';
 import { DomainError } from '../../core/errors.js';
-import type { Signer } from '../../core/paymaster/signer.js';
-import type { Clock, EpochMs } from '../../core/units/time.js';
+import type { Clock } from '../../core/units/time.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedChain, ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
@@ -11,22 +10,7 @@ import { wantsEstimate } from './gas-limits.js';
 import { defaultExpirySeconds, type SponsorRequest } from './request.js';
 
 /** What is known about any request to sign data, in either mode. Reading it costs no I/O. */
-export type RequestFacts = {
-  readonly paymaster: ServedPaymaster;
-  readonly chain: ServedChain;
-  readonly profile: ServedProfile;
-  readonly signer: Signer;
-  readonly request: SponsorRequest;
-  readonly head: Head;
-  /** The last reading of the chain's data fee, however old; undefined if there is none. */
-  readonly dataReading: DataFeeReading | undefined;
-  readonly now: EpochMs;
-  readonly expirySeconds: number;
-  /** The expiry that the caller asked for, in seconds, when it is longer than `expirySeconds`. */
-  readonly expiryAsked: number | undefined;
-  /** True when we find the gas limits by simulation instead of taking the caller's. */
-  readonly estimating: boolean;
-};
+export type RequestFacts = Readonly<ReturnType<typeof gatherFacts>>;
 
 export type FactDeps = {
   readonly view: Pick<ConfigView, 'chain' | 'isStale'>;
@@ -48,7 +32,7 @@ export function gatherFacts(
   paymaster: ServedPaymaster,
   request: SponsorRequest,
   longestExpirySeconds = Infinity,
-): RequestFacts {
+) {
   const now = clock.now();
   // Otherwise we would sign on configs that may have been revoked since.
   if (view.isStale())
@@ -82,6 +66,7 @@ export function gatherFacts(
     signer,
     request,
     head,
+    /** The last reading of the chain's data fee, however old; undefined if there is none. */
     dataReading: dataFees.get(paymaster.chainId),
     now,
     ...expiryOf(
@@ -93,17 +78,19 @@ export function gatherFacts(
         longestExpirySeconds,
       ),
     ),
+    /** True when we find the gas limits by simulation instead of taking the caller's. */
     estimating: wantsEstimate(request.op, request.calculateGasLimits),
   };
 }
 
 /** Too long an expiry is shortened, not refused: clients ask for a figure that their authors fixed. */
-function expiryOf(
-  { expirySeconds: asked }: SponsorRequest,
-  longest: number,
-): Pick<RequestFacts, 'expirySeconds' | 'expiryAsked'> {
+function expiryOf({ expirySeconds: asked }: SponsorRequest, longest: number) {
   const expirySeconds = Math.min(asked ?? defaultExpirySeconds, longest);
-  return { expirySeconds, expiryAsked: asked !== undefined && asked > longest ? asked : undefined };
+  return {
+    expirySeconds,
+    /** The expiry that the caller asked for, in seconds, when it is longer than `expirySeconds`. */
+    expiryAsked: asked !== undefined && asked > longest ? asked : undefined,
+  };
 }
 
 /** The profile that a paymaster is served by. Throws PAYMASTER_NOT_READY when the chain does not offer it here. */

@@ -327,7 +327,6 @@ function decideToken(on: TokenCase): Verdict {
     throw new DomainError(
       'FEE_TOKEN_REQUIRED',
       'No tokenInfo.feeTokenAddress is given: the token to pay in.',
-      { reason: 'FEE_TOKEN_REQUIRED' },
     );
   on.token = chain.feeTokens.get(feeToken);
   if (on.token !== undefined) return pass;
@@ -335,7 +334,6 @@ function decideToken(on: TokenCase): Verdict {
   throw new DomainError(
     'FEE_TOKEN_UNSUPPORTED',
     `fee token ${feeToken} is not supported; supported: ${served.join(', ') || 'none'}`,
-    { reason: 'FEE_TOKEN_UNSUPPORTED' },
   );
 }
 

@@ -40,7 +40,6 @@ export function gatherTokenFacts(
   throw new DomainError(
     'MODE_NOT_AVAILABLE',
     `Version "${version}" of chain ${paymaster.chainId} has no contract for mode ERC20; use SPONSORED.`,
-    { reason: 'MODE_NOT_AVAILABLE' },
   );
 }
 
@@ -163,9 +162,7 @@ function atRate<T>({ token }: TokenTerms, compute: () => T): T {
     return compute();
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
-    throw new DomainError('FEE_TOKEN_UNSUPPORTED', `fee token ${token} cannot be charged: ${cause.message}`, {
-      reason: 'FEE_TOKEN_UNSUPPORTED',
-      cause,
-    });
+    const message = `fee token ${token} cannot be charged: ${cause.message}`;
+    throw new DomainError('FEE_TOKEN_UNSUPPORTED', message, { cause });
   }
 }

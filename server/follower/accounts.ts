@@ -6,13 +6,6 @@ import { accountName } from './balances.js';
 /** A wallet without live promises is followed for this long after its last promise, or after it was first seen. */
 export const followedForMs = 10 * 60_000;
 
-export type FollowedAccounts = {
-  /** Accounts whose balances a step reads. */
-  readonly followed: readonly AccountId[];
-  /** Accounts whose balance the store forgets: the next request for one reads its balance, as for a new wallet. */
-  readonly forgotten: readonly AccountId[];
-};
-
 /**
  * Decides which accounts are followed: each contract's own deposit, the platform's wallets, and any other account with live
  * promises or recent requests. The replica that gets a request for a wallet puts the wallet into the store, so replicas need not
@@ -23,12 +16,16 @@ export class AccountsInUse {
   /** Time of the last promise from an account, by account name; without a promise, the time at which it was first seen. */
   readonly #used = new Map<string, EpochMs>();
 
+  /**
+   * `followed`: the accounts whose balances a step reads. `forgotten`: those whose balance the store forgets: the next request for one
+   * reads its balance, as for a new wallet.
+   */
   select(
     known: readonly AccountBalance[],
     platform: readonly AccountId[],
     contracts: ReadonlySet<AddressKey>,
     now: EpochMs,
-  ): FollowedAccounts {
+  ) {
     const followed = new Map<string, AccountId>();
     const forgotten: AccountId[] = [];
     for (const contract of contracts) followed.set(accountName({ contract }), { contract });

@@ -16,20 +16,12 @@ export const lookAfterBlocks = [0, 4, 16, 64] as const;
 /** Most suspects at once. Further ones are forfeited without another check: limits keep the maximum, so nothing is given away. */
 export const mostSuspects = 5_000;
 
-export type NonceJudgement = {
-  /** Reservations whose operations can never be mined. */
-  readonly released: readonly Reservation[];
-  readonly spent: readonly Reservation[];
-};
-
 /**
- * Splits expired reservations by their nonces at a block later than their last moment. `nonceOf` answers the EntryPoint's
- * `getNonce` for sender and key; undefined means no answer, and the nonce counts as used.
+ * Splits expired reservations by their nonces at a block later than their last moment: operations of those that are released can
+ * never be mined. `nonceOf` answers the EntryPoint's `getNonce` for sender and key; undefined means no answer, and the nonce counts
+ * as used.
  */
-export function judgeNonces(
-  due: readonly Reservation[],
-  nonceOf: (key: OperationId) => bigint | undefined,
-): NonceJudgement {
+export function judgeNonces(due: readonly Reservation[], nonceOf: (key: OperationId) => bigint | undefined) {
   const isUnused = ({ key }: Reservation): boolean => {
     const next = nonceOf(key);
     return next !== undefined && next <= key.nonce;
@@ -50,20 +42,17 @@ export function dueForLook(
   });
 }
 
-export type SpentJudgement = {
-  /** For these, deposits and holds become free, and limits keep the maximum until their window ends. */
-  readonly forfeited: readonly Reservation[];
-  readonly suspects: ReadonlyMap<string, Suspect>;
-};
-
-/** Decides about reservations with a used nonce. `looked`: those whose senders' events were read; `found`: the operations found there. */
+/**
+ * Decides about reservations with a used nonce. `looked`: those whose senders' events were read; `found`: the operations found
+ * there. For those that are forfeited, deposits and holds become free, and limits keep the maximum until their window ends.
+ */
 export function judgeSpent(
   spent: readonly Reservation[],
   looked: readonly Reservation[],
   found: readonly MinedOperation[],
   suspects: ReadonlyMap<string, Suspect>,
   block: number,
-): SpentJudgement {
+) {
   const lookedFor = new Set(looked.map(({ key }) => operationId(key)));
   const mined = new Set(found.map(operationId));
   const next = new Map<string, Suspect>();

@@ -18,7 +18,7 @@ export type AdmittedBody = {
  * Bounds the memory that callers can make a process hold. Bytes count from their arrival to the answer, so neither
  * unfinished bodies nor requests that wait for a webhook can grow without bound, and a single caller cannot take it all.
  */
-export type BodyAdmission = ReturnType<typeof createBodyAdmission>;
+export type BodyAdmission = Readonly<ReturnType<typeof createBodyAdmission>>;
 
 /** What a chunk costs besides its bytes: otherwise a body sent byte by byte would cost a hundred times the counted amount. */
 const chunkOverhead = 256;

@@ -10,7 +10,7 @@ import { createRecordIds } from './record-ids.js';
 import { createRefusalRecords } from './refusal-records.js';
 
 /** What a process of the rpc role needs to make records for the ledger. */
-export type Recording = ReturnType<typeof createRecording>;
+export type Recording = Readonly<ReturnType<typeof createRecording>>;
 
 export function createRecording(
   deps: Pick<Ambient, 'clock' | 'log'> & {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Ambient } from '../../core/ambient.js';
 import { pause } from '../../adapters/pause.js';
+import { inTime } from '../../adapters/within-deadline.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import type { Ledger } from '../../core/ledger/ledger.js';
 import { heldMs, type RegisteredReplay, type ReplayRegister } from '../../core/ledger/replay-register.js';
@@ -217,19 +218,10 @@ export function createReplays(
 }
 
 /** The thread ends with the caller's error: no text holds it for longer. */
-async function prepared({ configOf }: ReplayAsk, thread: ReplayThread): Promise<ReplayConfig> {
-  const done = new AbortController();
-  const deadline = setTimeout(longestPreparationMs, undefined, { signal: done.signal, ref: false });
-  try {
-    return await Promise.race([
-      configOf(thread),
-      deadline.then(() => {
-        throw new DomainError('UNAVAILABLE', 'the proposed resources took too long to read');
-      }),
-    ]);
-  } finally {
-    done.abort();
-  }
+function prepared({ configOf }: ReplayAsk, thread: ReplayThread): Promise<ReplayConfig> {
+  const tooSlow = (): DomainError =>
+    new DomainError('UNAVAILABLE', 'the proposed resources took too long to read');
+  return inTime(longestPreparationMs, configOf(thread), tooSlow);
 }
 
 async function* follow(job: Job, gone: AbortSignal): AsyncGenerator<ReplayStatus> {

@@ -1,3 +1,4 @@
+import { withinDeadline } from '../../adapters/within-deadline.js';
 import type { Ledger } from '../../core/ledger/ledger.js';
 import type { Range } from '../../core/ledger/steps.js';
 import { pastOf } from './history.js';
@@ -26,16 +27,8 @@ const mostRows = 100_000;
  * so memory does not grow with the range.
  */
 export async function runReplay(run: ReplayRun): Promise<ReplayResult> {
-  const { signal } = run;
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener('abort', abort);
-  try {
-    return await Promise.race([decide(run), aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
+  run.signal.throwIfAborted();
+  return withinDeadline(run.signal, decide(run));
 }
 
 async function decide(run: ReplayRun): Promise<ReplayResult> {

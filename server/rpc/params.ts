@@ -158,7 +158,6 @@ export function parseFeeToken(members: Readonly<Record<string, unknown>>, path =
     throw new DomainError(
       'FEE_TOKEN_REQUIRED',
       `${path}.tokenInfo.feeTokenAddress must be given in mode ERC20: the address of the token to pay in`,
-      { reason: 'FEE_TOKEN_REQUIRED' },
     );
   if (isAddressText(feeToken)) return toAddressKey(feeToken);
   throw invalidInput({ field, expected: 'the address of a token', value: quote(feeToken) });

@@ -1,6 +1,6 @@
 import type { ConfigStore } from '../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
-import { withinDeadline } from '../../adapters/within-deadline.js';
+import { inTime } from '../../adapters/within-deadline.js';
 import { DomainError } from '../../core/errors.js';
 import type { RateLimit } from '../../core/resources/paymaster.js';
 import type { Clock } from '../../core/units/time.js';
@@ -84,7 +84,7 @@ export function createKeyLookup(deps: {
     compile: (config: PaymasterConfig) => ServedPaymaster | undefined,
   ): Promise<ServedPaymaster | undefined> {
     try {
-      const config = await inTime(configs.findByKey(sha256));
+      const config = await inTime(deadlineMs, configs.findByKey(sha256), tooSlow);
       const paymaster = config === undefined || changed.has(config.paymasterId) ? undefined : compile(config);
       remember(sha256, paymaster);
       return paymaster;
@@ -127,16 +127,9 @@ function tooMany(): DomainError {
   });
 }
 
-/** Throws UNAVAILABLE when the store does not answer in time. */
-async function inTime<T>(asked: Promise<T>): Promise<T> {
-  const signal = AbortSignal.timeout(deadlineMs);
-  try {
-    return await withinDeadline(signal, asked);
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    throw new DomainError('UNAVAILABLE', `The config store did not answer within ${deadlineMs} ms.`, {
-      reason: 'KEY_LOOKUPS',
-      retryAfterSeconds: 1,
-    });
-  }
+function tooSlow(): DomainError {
+  return new DomainError('UNAVAILABLE', `The config store did not answer within ${deadlineMs} ms.`, {
+    reason: 'KEY_LOOKUPS',
+    retryAfterSeconds: 1,
+  });
 }

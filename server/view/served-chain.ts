@@ -9,8 +9,7 @@ import type { RecoverAddress, Signer, Signers } from '../../core/paymaster/signe
 import type { FactoryList } from '../../core/policy/rules/factory.js';
 import { defaultMaxExpirySeconds } from '../../core/config/expiry.js';
 import type { Logger } from '../../core/log.js';
-import type { Layout, SponsorshipTerms, TokenCodec, TokenOptions } from '../../core/paymaster/layout.js';
-import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
+import type { Layout, TokenOptions } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { compilePriceGuard, type PriceGuard } from '../../core/policy/rules/price-guard/compile.js';
 import { parseLossBudget } from '../../core/policy/token-loss.js';
@@ -18,11 +17,9 @@ import type { AccountId } from '../../core/usage/usage-store.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import type { GasCaps } from '../../core/policy/rules/price-guard/gas-caps.js';
 import type { RateLimits } from '../../core/resources/paymaster.js';
-import { parseAddress, toAddressKey, type Address, type AddressKey } from '../../core/units/address.js';
-import type { Gwei } from '../../core/units/wei.js';
+import { parseAddress, toAddressKey, type AddressKey } from '../../core/units/address.js';
 import { SharedNames } from '../../core/usage/shared-names.js';
 import type { ServedPaymaster } from './served-paymaster.js';
-import type { EntryPointVersion } from '../../core/entry-point/version.js';
 
 /** One chain as requests need it. Replaced as a whole when its config changes. */
 export type ServedChain = {
@@ -52,49 +49,10 @@ export type ServedChain = {
 };
 
 /** One way to sponsor on a chain, with everything resolved that does not depend on the request. */
-export type ServedProfile = {
-  readonly version: string;
-  readonly layout: Layout;
-  readonly entryPoint: Address;
-  readonly entryPointKey: AddressKey;
-  readonly entryPointVersion: EntryPointVersion;
-  /** Contract that pays in mode SPONSORED. */
-  readonly contract: Address;
-  readonly contractKey: AddressKey;
-  readonly options: SponsorshipTerms['options'];
-  readonly paymasterGas: PaymasterGas;
-  /** Mode ERC20; undefined if no contract is deployed for it, or the layout has no such mode. */
-  readonly token: ServedTokenMode | undefined;
-  /** Called per request, since keys are mounted and replaced while a process runs. Undefined: nothing can be signed. */
-  readonly signer: () => Signer | undefined;
-  readonly defaultFunding: DefaultFunding | undefined;
-  /** Set when nothing is signed, because the operator has found on the chain that it could not be mined. */
-  readonly unusable: ProfileConfig['unusable'];
-  /** Longest window in seconds; Infinity if the profile sets no bound. */
-  readonly maxExpirySeconds: number;
-  /** True if the contract reads its signature from the tail too: then it can be made after the account's. */
-  readonly readsTail: boolean;
-  /** True if the contract keeps a balance per sponsor. */
-  readonly keepsBalances: boolean;
-  /** How much of an account that the platform pays from one organisation may take, in percent; undefined: see shares.ts. */
-  readonly organisationShare: number | undefined;
-};
+export type ServedProfile = ReturnType<typeof compileProfile>;
 
 /** How a profile is paid in tokens. */
-export type ServedTokenMode = {
-  readonly codec: TokenCodec;
-  /** Contract that pays in mode ERC20; users allow it to take their tokens. */
-  readonly contract: Address;
-  readonly contractKey: AddressKey;
-  readonly options: TokenOptions;
-  readonly gas: PaymasterGas;
-  /** Most that operations that pay no token may cost in a day, including operations in flight that might not pay. */
-  readonly lossBudget: Gwei;
-  /** True if the contract takes tokens in validation when its data demand this. */
-  readonly isSecured: boolean;
-  /** True if only payments that are taken in validation are signed. */
-  readonly requiresAllowance: boolean;
-};
+export type ServedTokenMode = NonNullable<ReturnType<typeof compileTokenMode>>;
 
 /** A wallet that pays for paymasters without a funding wallet. */
 export type DefaultFunding = {
@@ -150,7 +108,7 @@ function dataFeeOf({ chainId, dataFee = { kind: 'None' } }: ChainConfig, log: Lo
   return { kind: 'None' };
 }
 
-function compileProfile(profile: ProfileConfig, signers: Signers): ServedProfile {
+function compileProfile(profile: ProfileConfig, signers: Signers) {
   const layout = layouts[profile.layout];
   const { priceMarkup, unaccountedGas, openZeppelin } = profile.options;
   const options = { priceMarkup, unaccountedGas, ...(openZeppelin === undefined ? {} : { openZeppelin }) };
@@ -160,17 +118,25 @@ function compileProfile(profile: ProfileConfig, signers: Signers): ServedProfile
     entryPoint: profile.entryPoint,
     entryPointKey: toAddressKey(profile.entryPoint),
     entryPointVersion: layout.entryPointVersion,
+    /** Contract that pays in mode SPONSORED. */
     contract: profile.sponsorship,
     contractKey: toAddressKey(profile.sponsorship),
     options,
     paymasterGas: layout.sponsorship.gas(options),
+    /** Mode ERC20; undefined if no contract is deployed for it, or the layout has no such mode. */
     token: compileTokenMode(layout, profile),
-    signer: () => firstMounted(profile, signers),
+    /** Called per request, since keys are mounted and replaced while a process runs. Undefined: nothing can be signed. */
+    signer: (): Signer | undefined => firstMounted(profile, signers),
+    /** Set when nothing is signed, because the operator has found on the chain that it could not be mined. */
     unusable: profile.unusable,
+    /** Longest window in seconds; Infinity if the profile sets no bound. */
     maxExpirySeconds: profile.draining === true ? drainingExpirySeconds : Number.POSITIVE_INFINITY,
     defaultFunding: compileDefaultFunding(profile.defaultFunding),
+    /** True if the contract reads its signature from the tail too: then it can be made after the account's. */
     readsTail: layout.readsTail(options),
+    /** True if the contract keeps a balance per sponsor. */
     keepsBalances: layout.sponsorship.fundingBalanceCall !== undefined,
+    /** How much of an account that the platform pays from one organisation may take, in percent; undefined: see shares.ts. */
     organisationShare: profile.organisationShare,
   });
 }
@@ -195,7 +161,7 @@ function compileTokenMode(
     tokenSecured,
     requireAllowance,
   }: ProfileConfig,
-): ServedTokenMode | undefined {
+) {
   if (codec === undefined || contract === undefined) return undefined;
   const options: TokenOptions = {
     ...(treasury === undefined ? {} : { treasury }),
@@ -203,12 +169,16 @@ function compileTokenMode(
   };
   return Object.freeze({
     codec,
+    /** Contract that pays in mode ERC20; users allow it to take their tokens. */
     contract,
     contractKey: toAddressKey(contract),
     options,
     gas: codec.gas(options),
+    /** Most that operations that pay no token may cost in a day, including operations in flight that might not pay. */
     lossBudget: parseLossBudget(tokenLossBudget),
+    /** True if the contract takes tokens in validation when its data demand this. */
     isSecured: tokenSecured === true,
+    /** True if only payments that are taken in validation are signed. */
     requiresAllowance: requireAllowance === true,
   });
 }

@@ -21,7 +21,7 @@ export type BundlerOptions = {
   readonly onRestart: () => void;
 };
 
-export type Bundler = ReturnType<typeof startBundler>;
+export type Bundler = Readonly<ReturnType<typeof startBundler>>;
 
 const startTimeoutMs = 120_000;
 const stopGraceMs = 5_000;

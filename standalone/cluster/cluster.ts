@@ -26,7 +26,7 @@ import { startRedisProcess } from './redis.js';
  * A whole installation as processes of this machine: a real API server with the objects that the chart renders, Redis, a
  * dev chain, and the components that were started, each with its own rights.
  */
-export type Cluster = Awaited<ReturnType<typeof startCluster>>;
+export type Cluster = Readonly<Awaited<ReturnType<typeof startCluster>>>;
 
 export type ClusterOptions = {
   readonly console: Console;

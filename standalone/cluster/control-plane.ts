@@ -15,7 +15,7 @@ export const serviceAccountUser = (namespace: string, name: string): string =>
   `system:serviceaccount:${namespace}:${name}`;
 
 /** A real kube-apiserver on a real etcd, on free loopback ports, with one bearer token per user. */
-export type ControlPlane = Awaited<ReturnType<typeof startControlPlane>>;
+export type ControlPlane = Readonly<Awaited<ReturnType<typeof startControlPlane>>>;
 
 export type ControlPlaneOptions = {
   /** More users (name → groups), e.g. a service account that a role is bound to. */

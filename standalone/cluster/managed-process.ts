@@ -4,7 +4,7 @@ import { pause } from '../../adapters/pause.js';
 import { namesUsedPort, PortInUse } from '../port-choice.js';
 
 /** A program that can be stopped, killed and run again. It ends with this process. */
-export type ManagedProcess = Awaited<ReturnType<typeof startProcess>>;
+export type ManagedProcess = Readonly<Awaited<ReturnType<typeof startProcess>>>;
 
 export type Program = {
   readonly command: string;

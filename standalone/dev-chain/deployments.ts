@@ -7,7 +7,6 @@ import { parseEther } from '../../core/units/wei.js';
 import type { Address } from '../../core/units/address.js';
 import { hexQuantity, type Hex } from '../../core/units/hex.js';
 import { systemClock } from '../../core/units/time.js';
-import type { EntryPointVersion } from '../../core/entry-point/version.js';
 import { readOwnArtifact } from './artifacts.js';
 import { accountFactories, deployCanonical, simple7702Account, simple7702Account09 } from './canonical.js';
 import { devAccounts } from './dev-accounts.js';
@@ -16,23 +15,7 @@ import { devFeeds } from './price-feeds.js';
 import { paymasterContracts, type DevProfile } from './paymaster-contracts.js';
 import { create2Address, createTransactor, deployOnce, type Transactor } from './transactor.js';
 
-export type DevDeployments = {
-  readonly chainId: number;
-  readonly profiles: readonly DevProfile[];
-  readonly entryPoints: Readonly<Record<EntryPointVersion, Address>>;
-  /** SimpleAccount factories by EntryPoint version. */
-  readonly factories: Readonly<Record<EntryPointVersion, Address>>;
-  /** EIP-7702 delegates that operations may name, one for EntryPoint 0.8 and one for 0.9. */
-  readonly delegates: readonly Address[];
-  readonly sponsoredContract: { readonly address: Address; readonly method: string; readonly abi: string };
-  readonly feeToken: { readonly address: Address; readonly symbol: string; readonly decimals: number };
-  /** Price feeds in dollars, for ether and for the fee token. Anybody may set them. */
-  readonly feeds: { readonly native: Address; readonly token: Address };
-  /** Public dev account whose deposit in our hybrid contracts serves paymasters without a funding wallet. */
-  readonly defaultFunding: Address;
-  /** Public dev account that receives fee tokens. */
-  readonly treasury: Address;
-};
+export type DevDeployments = Readonly<ReturnType<typeof describeDevChain>>;
 
 export type DeployOptions = {
   readonly rpcUrl: string;
@@ -101,7 +84,7 @@ async function deployPaymasters(
 }
 
 /** Contracts of a complete dev chain and their addresses, which are known beforehand, because they are CREATE2 addresses. */
-export function describeDevChain(chainId: number, signer: Address, owner: Address): DevDeployments {
+export function describeDevChain(chainId: number, signer: Address, owner: Address) {
   const feeds = devFeeds(feeTokenSymbol);
   const profiles = paymasterContracts(signer, owner).map(
     ({ name: _name, initCode: _initCode, ...profile }): DevProfile => profile,
@@ -112,7 +95,9 @@ export function describeDevChain(chainId: number, signer: Address, owner: Addres
     // Another name for the default version, which clients of the vendor's first release send.
     profiles: first === undefined ? [] : [...profiles, { ...first, version: '1.0.0' }],
     entryPoints,
+    /** SimpleAccount factories by EntryPoint version. */
     factories: accountFactories,
+    /** EIP-7702 delegates that operations may name, one for EntryPoint 0.8 and one for 0.9. */
     delegates: [simple7702Account, simple7702Account09],
     sponsoredContract: {
       address: simpleContract('Counter').address,
@@ -120,8 +105,11 @@ export function describeDevChain(chainId: number, signer: Address, owner: Addres
       abi: readOwnArtifact('Counter').abi.formatJson(),
     },
     feeToken: { address: simpleContract('DevToken').address, symbol: feeTokenSymbol, decimals: 6 },
+    /** Price feeds in dollars, for ether and for the fee token. Anybody may set them. */
     feeds: { native: feeds.native.address, token: feeds.token.address },
+    /** Public dev account whose deposit in our hybrid contracts serves paymasters without a funding wallet. */
     defaultFunding: devAccounts.funding.address,
+    /** Public dev account that receives fee tokens. */
     treasury: devAccounts.treasury.address,
   };
 }

@@ -1,14 +1,9 @@
 import { AbiCoder } from 'ethers/abi';
-import type { Address } from '../../core/units/address.js';
-import { isHexBytes, type Hex } from '../../core/units/hex.js';
+import { isHexBytes } from '../../core/units/hex.js';
 import { readOwnArtifact } from './artifacts.js';
 import { create2Address } from './transactor.js';
 
-export type DevFeed = {
-  readonly name: string;
-  readonly address: Address;
-  readonly initCode: Hex;
-};
+export type DevFeed = Readonly<ReturnType<typeof devFeed>>;
 
 /** Decimals of dollar feeds everywhere. */
 const feedDecimals = 8;
@@ -25,7 +20,7 @@ export function devFeeds(tokenSymbol: string): { readonly native: DevFeed; reado
 }
 
 /** A `DevFeed` that answers this number of whole dollars until somebody sets it. */
-function devFeed(description: string, dollars: bigint): DevFeed {
+function devFeed(description: string, dollars: bigint) {
   const values = [description, feedDecimals, dollars * 10n ** BigInt(feedDecimals)];
   const args = AbiCoder.defaultAbiCoder().encode(['string', 'uint8', 'int256'], values);
   const initCode = `${readOwnArtifact('DevFeed').bytecode}${args.slice(2)}`;

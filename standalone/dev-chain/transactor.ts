@@ -10,7 +10,7 @@ import { hexQuantity, type Hex } from '../../core/units/hex.js';
 export type Call = { readonly to: Address; readonly data: Hex; readonly value?: bigint };
 
 /** Sends transactions with one key, one after the other; each is mined before the next is sent. */
-export type Transactor = ReturnType<typeof createTransactor>;
+export type Transactor = Readonly<ReturnType<typeof createTransactor>>;
 
 export const deterministicDeployer = parseAddress('0x4e59b44847b379578588920cA78FbF26c0B4956C');
 export const zeroSalt: Hex = `0x${'00'.repeat(32)}`;
