@@ -3,6 +3,7 @@ import type { Ambient } from '../../core/ambient.js';
 import { CallReverted } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
 import { parseJson } from '../../core/schema/json-value.js';
+import { errorText } from '../error-text.js';
 import { withinDeadline } from '../within-deadline.js';
 import { formatNodeMessage, isRateLimit, revertData, RpcError, type NodeError } from './node-errors.js';
 import type { Target, UrlSource } from './url-source.js';
@@ -40,7 +41,7 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
     return async (method, params) => {
       let outcome = 'unavailable';
       try {
-        const result = await failover({ chainId, lane }, await urls(), method, params);
+        const result = await failover({ chainId, lane, method, params }, await urls());
         outcome = 'ok';
         return result;
       } catch (error) {
@@ -53,12 +54,8 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
     };
   }
 
-  async function failover(
-    { chainId, lane }: { readonly chainId: number; readonly lane: Lane },
-    targets: readonly Target[],
-    method: string,
-    params: readonly unknown[],
-  ): Promise<unknown> {
+  async function failover(call: Call, targets: readonly Target[]): Promise<unknown> {
+    const { chainId, lane, method, params } = call;
     const deadline = performance.now() + timeoutMs;
     const ordered = byHealth(lane, targets);
     const lastBlock = targets.length > 1 ? lastBlockOf(method, params) : undefined;
@@ -69,8 +66,8 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
       const share = (deadline - performance.now()) / (ordered.length - index);
       const answer =
         lastBlock === undefined
-          ? await attempt(lane, target, method, params, share)
-          : await attemptWith(lane, lastBlock, target, method, params, share);
+          ? await attempt(call, target, share)
+          : await attemptWith(lastBlock, call, target, share);
       if ('result' in answer) {
         coolUntil.delete(inLane(lane, target.origin));
         return answer.result;
@@ -97,28 +94,17 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
    * Asks a node that has the block. A node that lags finds no logs in blocks that it does not have, and reports no
    * error. We know from another URL that these blocks exist.
    */
-  async function attemptWith(
-    lane: Lane,
-    block: string,
-    target: Target,
-    method: string,
-    params: readonly unknown[],
-    shareMs: number,
-  ): Promise<Attempt> {
+  async function attemptWith(block: string, call: Call, target: Target, shareMs: number): Promise<Attempt> {
     const deadline = performance.now() + shareMs;
-    const found = await attempt(lane, target, 'eth_getBlockByNumber', [block, false], shareMs);
+    const request = { ...call, method: 'eth_getBlockByNumber', params: [block, false] };
+    const found = await attempt(request, target, shareMs);
     if (!('result' in found)) return found;
     if (found.result === null) return { failure: `block ${block} is not there yet`, coolDown: false };
-    return attempt(lane, target, method, params, deadline - performance.now());
+    return attempt(call, target, deadline - performance.now());
   }
 
-  async function attempt(
-    lane: Lane,
-    target: Target,
-    method: string,
-    params: readonly unknown[],
-    shareMs: number,
-  ): Promise<Attempt> {
+  async function attempt(call: Call, target: Target, shareMs: number): Promise<Attempt> {
+    const { lane, method, params } = call;
     let status: number;
     let text: string;
     try {
@@ -166,6 +152,13 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
   };
 }
 
+type Call = {
+  readonly chainId: number;
+  readonly lane: Lane;
+  readonly method: string;
+  readonly params: readonly unknown[];
+};
+
 type Attempt =
   | { readonly result: unknown }
   | { readonly failure: string; readonly coolDown: boolean; readonly refusal?: RpcError };
@@ -207,9 +200,8 @@ function parseAnswer(text: string): { readonly result: unknown } | { readonly er
 
 /** Error codes only: messages of the HTTP client may quote the URL. */
 function transportFailure(error: unknown): string {
-  // Not by instanceof: a DOMException of the runtime is not an Error of every realm.
-  const { name, code } = { name: '', code: '', ...propertiesOf(error) };
-  if (name === 'TimeoutError') return 'no answer in time';
+  if (errorText(error, 'name') === 'TimeoutError') return 'no answer in time';
+  const code = errorText(error, 'code') ?? '';
   switch (code) {
     case 'UND_ERR_RES_EXCEEDED_MAX_SIZE':
       return `an answer above ${maxResponseBytes} bytes`;
@@ -220,12 +212,4 @@ function transportFailure(error: unknown): string {
     default:
       return code === '' ? 'connection failed' : code;
   }
-}
-
-function propertiesOf(error: unknown): { readonly name?: string; readonly code?: string } {
-  if (typeof error !== 'object' || error === null) return {};
-  return {
-    ...('name' in error && typeof error.name === 'string' ? { name: error.name } : {}),
-    ...('code' in error && typeof error.code === 'string' ? { code: error.code } : {}),
-  };
 }

@@ -3,6 +3,7 @@ import type { Ambient } from '../../../core/ambient.js';
 import { parseDocument, type JsonDocument } from '../../../core/pricing/json-document.js';
 import { faulty, type RefusedPrice } from '../../../core/pricing/price-source.js';
 import type { EpochMs } from '../../../core/units/time.js';
+import { errorText } from '../../error-text.js';
 import { BodyTooLarge, readBody } from '../../read-body.js';
 import { shareInFlight } from '../../share-in-flight.js';
 import { createHeaderFiles, HeadersUnusable } from './headers-file.js';
@@ -67,7 +68,8 @@ export function createDocuments(deps: DocumentsDeps): Documents {
             return refuse('MALFORMED', `answers more than ${maxBodyBytes} bytes`);
           if (error instanceof HeadersUnusable) return refuse('UNREACHABLE', error.message);
           if (deadline.aborted) return refuse('UNREACHABLE', `did not answer within ${timeoutMs} ms`);
-          return refuse('UNREACHABLE', `could not be asked (${codeOf(error)})`);
+          const cause = errorText(error, 'code') ?? errorText(error, 'name') ?? 'unknown error';
+          return refuse('UNREACHABLE', `could not be asked (${cause})`);
         }
       },
     ),
@@ -111,10 +113,4 @@ function describeStatus(status: number): string {
   if (status >= 300 && status < 400) return `answers HTTP ${status}, and redirects are not followed`;
   if (status === 401 || status === 403) return `answers HTTP ${status}: check its headersFile`;
   return `answers HTTP ${status}`;
-}
-
-function codeOf(error: unknown): string {
-  if (typeof error !== 'object' || error === null) return 'unknown error';
-  if ('code' in error && typeof error.code === 'string') return error.code;
-  return error instanceof Error ? error.name : 'unknown error';
 }
