@@ -122,26 +122,8 @@ export const steps: readonly string[] = [
     PRIMARY KEY (id, day)
   ) PARTITION BY RANGE (day);
 
-  CREATE TABLE ledger.funds_minute (
-    minute timestamptz NOT NULL,
-    at timestamptz NOT NULL,
-    chain_id bigint NOT NULL,
-    contract text NOT NULL,
-    funding_address text NOT NULL,
-    balance_wei numeric(78) NOT NULL,
-    promised_wei numeric(78) NOT NULL,
-    PRIMARY KEY (chain_id, contract, funding_address, minute)
-  ) PARTITION BY RANGE (minute);
-  CREATE TABLE ledger.funds_hour (
-    hour timestamptz NOT NULL,
-    at timestamptz NOT NULL,
-    chain_id bigint NOT NULL,
-    contract text NOT NULL,
-    funding_address text NOT NULL,
-    balance_wei numeric(78) NOT NULL,
-    promised_wei numeric(78) NOT NULL,
-    PRIMARY KEY (chain_id, contract, funding_address, hour)
-  ) PARTITION BY RANGE (hour);
+  ${fundsTable('minute')}
+  ${fundsTable('hour')}
   CREATE TABLE ledger.senders_day (
     day timestamptz NOT NULL,
     organisation text NOT NULL,
@@ -167,6 +149,20 @@ export const steps: readonly string[] = [
   );
   `,
 ];
+
+function fundsTable(step: string): string {
+  return `
+  CREATE TABLE ledger.funds_${step} (
+    ${step} timestamptz NOT NULL,
+    at timestamptz NOT NULL,
+    chain_id bigint NOT NULL,
+    contract text NOT NULL,
+    funding_address text NOT NULL,
+    balance_wei numeric(78) NOT NULL,
+    promised_wei numeric(78) NOT NULL,
+    PRIMARY KEY (chain_id, contract, funding_address, ${step})
+  ) PARTITION BY RANGE (${step});`;
+}
 
 function usageTable(step: string): string {
   return `
