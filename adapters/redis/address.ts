@@ -3,20 +3,11 @@ import { invalidInput, quote, type Problem } from '../../core/errors.js';
 export type RedisNode = { readonly host: string; readonly port: number };
 
 /** Where Redis is. Sentinels are asked for the master of `name`; for a Cluster any node is enough. */
-export type RedisAddress =
-  | {
-      readonly kind: 'standalone';
-      readonly node: RedisNode;
-      readonly database: number;
-      readonly isTls: boolean;
-    }
-  | {
-      readonly kind: 'sentinel';
-      readonly nodes: readonly RedisNode[];
-      readonly name: string;
-      readonly isTls: boolean;
-    }
-  | { readonly kind: 'cluster'; readonly nodes: readonly RedisNode[]; readonly isTls: boolean };
+export type RedisAddress = { readonly isTls: boolean } & (
+  | { readonly kind: 'standalone'; readonly node: RedisNode; readonly database: number }
+  | { readonly kind: 'sentinel'; readonly nodes: readonly RedisNode[]; readonly name: string }
+  | { readonly kind: 'cluster'; readonly nodes: readonly RedisNode[] }
+);
 
 const forms =
   'redis://HOST:PORT[/DATABASE], redis+sentinel://HOST:PORT,HOST:PORT/MASTER or redis+cluster://HOST:PORT,HOST:PORT, with rediss instead of redis for TLS, and without credentials (these come from files)';
