@@ -134,11 +134,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
     mayBeRewound = true;
     const asked = error instanceof KubeApiError ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
     const wait = Math.max(asked, backoff.next());
-    log.warn('watching the API server failed, trying again', {
-      kind,
-      reason: reasonOf(error),
-      waitMs: Math.round(wait),
-    });
+    log.warn('watching the API server failed, trying again', { kind, reason, waitMs: Math.round(wait) });
     await pause(wait, stopped.signal);
   }
 
@@ -224,10 +220,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
       if (changes === 0 && now() - startedAt < 1000) await pause(backoff.next(), stopped.signal);
       if (initial !== undefined) throw new WatchListUnavailable();
     } catch (error) {
-      if (own.signal.aborted && own.signal.reason instanceof WatchListUnavailable) {
-        throw new WatchListUnavailable();
-      }
-      throw error;
+      throw own.signal.reason instanceof WatchListUnavailable ? own.signal.reason : error;
     } finally {
       clearTimeout(listTimeout);
       stall.stop();
