@@ -173,14 +173,8 @@ export function keyedList<T extends object>(
   items: SchemaOf<T>,
   bounds: ListBounds,
 ): SchemaOf<readonly T[]> {
-  return {
-    type: 'array',
-    description,
-    items,
-    ...bounds,
-    'x-kubernetes-list-type': 'map',
-    'x-kubernetes-list-map-keys': [key],
-  };
+  const byKey = { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': [key] } as const;
+  return { ...list(description, items, bounds), ...byKey };
 }
 
 /** The field never changes once it is set; `instead` says what to do. */
