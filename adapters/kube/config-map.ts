@@ -11,13 +11,13 @@ export type ConfigMap = {
   readonly data?: Entries;
 };
 
-/** One ConfigMap of a namespace, accessed by name so that RBAC can grant it alone. */
 /** Where the ConfigMaps of this installation are. */
 export type ConfigMapPlace = {
   readonly transport: Pick<KubeTransport, 'request'>;
   readonly namespace: string;
 };
 
+/** One ConfigMap of a namespace, accessed by name so that RBAC can grant it alone. */
 export type NamedConfigMap = {
   /** Undefined when the ConfigMap does not exist. Throws UNAVAILABLE. */
   read(): Promise<ConfigMap | undefined>;
