@@ -14,6 +14,7 @@ export type SpendingLimitSpec = {
   readonly startTime?: string;
 };
 
+/** As in the resource; `threshold` is exact decimal text: a count, or ether. */
 type LimitTerms = Pick<SpendingLimitSpec, 'scope' | 'threshold' | 'thresholdType'>;
 
 /** The cycle in force, with the fields for which it was started, so that a change differs from a re-apply. */
