@@ -4,11 +4,11 @@ import { pathToFileURL } from 'node:url';
 import { startRedis } from '../support/redis.js';
 import type { RequestShape } from './fixture.js';
 import { renderTable, type Goal } from './goals.js';
+import { measureInTurn } from './measure-in-turn.js';
 import type { BenchOptions } from './options.js';
 import { counted, RedisCounts } from './redis-counts.js';
 import { median, ratio, ratios, summarise } from './statistics.js';
 import { Subject, type Load, type Measurement } from './subject-process.js';
-import { verifySubject } from './verify.js';
 
 export type BeforeResult = {
   readonly ratios: Readonly<Record<string, readonly number[]>>;
@@ -23,12 +23,6 @@ type Path = {
 };
 
 const served = ['--paymasters', '10', '--limits', '2'];
-
-/**
- * Two processes of one build differ by some percent for as long as they live, since their memory lies differently. So each side is
- * started again after this many rounds.
- */
-const roundsPerProcess = 3;
 
 /**
  * Compares this build with another one (`--before DIR`: a checkout that was built with `tsc -b`), window by window: the cost of a
@@ -111,30 +105,23 @@ async function measurePath(
     counts,
   }: { readonly options: BenchOptions; readonly load: Load; readonly counts: RedisCounts },
 ) {
-  const windows = { now: [] as Measurement[], before: [] as Measurement[] };
-  for (let round = 0; round < options.repeats; round += roundsPerProcess) {
-    const now = new Subject(`${path.name}, now`, 'servers/ours.js', path.args('now'));
-    const before = new Subject(`${path.name}, before`, entry, path.args('before'));
-    try {
-      await Promise.all([now.start(), before.start()]);
-      if (path.shape.ask === undefined)
-        for (const { name, port } of [now, before]) await verifySubject(name, port, path.shape, 1);
-      const measure = (subject: Subject) =>
+  const { shape } = path;
+  return measureInTurn(
+    () => ({
+      before: new Subject(`${path.name}, before`, entry, path.args('before')),
+      now: new Subject(`${path.name}, now`, 'servers/ours.js', path.args('now')),
+    }),
+    {
+      rounds: options.repeats,
+      shape,
+      measure: (subject) =>
         load.measure(path.isOnRedis === true ? counted(subject, counts) : subject, {
-          shape: path.shape,
+          shape,
           concurrency: 32,
           seconds: options.seconds,
-        });
-      for (const subject of [now, before]) await measure(subject);
-      for (let next = round; next < Math.min(round + roundsPerProcess, options.repeats); next += 1) {
-        windows.before.push(await measure(before));
-        windows.now.push(await measure(now));
-      }
-    } finally {
-      await Promise.all([now.stop(), before.stop()]);
-    }
-  }
-  return windows;
+        }),
+    },
+  );
 }
 
 function render(measured: Readonly<Record<string, readonly number[]>>): string {

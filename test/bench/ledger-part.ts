@@ -1,10 +1,10 @@
 import { startRedis } from '../support/redis.js';
 import type { RequestShape } from './fixture.js';
 import type { Goal } from './goals.js';
+import { measureInTurn } from './measure-in-turn.js';
 import type { BenchOptions } from './options.js';
 import { ratio, summarise, type Summary } from './statistics.js';
 import { Subject, type Load, type Measurement } from './subject-process.js';
-import { verifySubject } from './verify.js';
 
 const shape: RequestShape = { calls: 1, paymasters: 10 };
 
@@ -12,8 +12,6 @@ export type LedgerResult = {
   readonly summaries: Readonly<Record<string, Summary>>;
   readonly goals: readonly Goal[];
 };
-
-type Row = { readonly subject: Subject; readonly windows: Measurement[] };
 
 /**
  * What it costs that every decision is recorded: our server with and without a ledger, alternated. On the embedded stores
@@ -37,51 +35,51 @@ async function measureRecording(
   { args: recording, says, atLeast }: Recorded,
 ): Promise<LedgerResult> {
   const redis = await startRedis(['--auto-aof-rewrite-percentage', '0']);
-  const ours = (name: string, args: readonly string[]): Row => ({
-    subject: new Subject(name, 'servers/ours.js', args),
-    windows: [],
-  });
-  const onRedis = (prefix: string) => ['--redis', redis.url, '--prefix', prefix];
-  const pairs = [
-    [ours('embedded, off', []), ours(`embedded, ${says}`, recording)],
-    [ours('Redis, off', onRedis('off:')), ours(`Redis, ${says}`, [...onRedis('on:'), ...recording])],
-  ] as const;
-  const rows = pairs.flat();
+  const madeAt = ['--madeAt', String(Date.now())];
+  const stores = {
+    embedded: () => madeAt,
+    Redis: (side: string) => [...madeAt, '--redis', redis.url, '--prefix', `${side}:`],
+  };
+  const summaries: Record<string, Summary> = {};
+  const goals: Goal[] = [];
   try {
-    await Promise.all(rows.map(({ subject }) => subject.start()));
-    for (const { subject } of rows) await verifySubject(subject.name, subject.port, shape, 1);
-    const measure = ({ subject }: Row) =>
-      load.measure(subject, { shape, concurrency: 32, seconds: options.seconds });
-    for (const row of rows) await measure(row);
-    for (let round = 0; round < options.repeats; round += 1)
-      for (const row of rows) row.windows.push(await measure(row));
-    const goals = pairs.flatMap(([off, on]): readonly Goal[] => [
-      goal(`requests/s, ${on.subject.name} ÷ off, c=32`, ratioOf(on, off, 'requestsPerSecond'), atLeast),
-      {
-        name: `CPU per request, ${on.subject.name} ÷ off, c=32`,
-        value: ratioOf(on, off, 'cpuMicros'),
+    for (const [store, argsOf] of Object.entries(stores)) {
+      const { off, on } = await measureInTurn(
+        () => ({
+          off: new Subject(`${store}, off`, 'servers/ours.js', argsOf('off')),
+          on: new Subject(`${store}, ${says}`, 'servers/ours.js', [...argsOf('on'), ...recording]),
+        }),
+        {
+          rounds: options.repeats,
+          shape,
+          measure: (subject) => load.measure(subject, { shape, concurrency: 32, seconds: options.seconds }),
+        },
+      );
+      summaries[`${store}, off`] = summarise(off);
+      summaries[`${store}, ${says}`] = summarise(on);
+      const ofOff = (what: string, figure: (window: Measurement) => number): Goal => ({
+        name: `${what}, ${store}, ${says} ÷ off, c=32`,
+        value: ratio(on, off, figure),
         unit: 'ratio',
-      },
-      { name: `p99, ${on.subject.name} ÷ off, c=32`, value: ratioOf(on, off, 'p99Ms'), unit: 'ratio' },
-    ]);
-    const errors = rows.flatMap(({ windows }) => windows).reduce((sum, one) => sum + one.errors, 0);
-    return {
-      summaries: Object.fromEntries(rows.map(({ subject, windows }) => [subject.name, summarise(windows)])),
-      goals: [
-        ...goals,
-        { name: 'errors with and without a ledger', value: errors, unit: 'count', required: { atMost: 0 } },
-      ],
-    };
+      });
+      goals.push(
+        {
+          ...ofOff('requests/s', (window) => window.requestsPerSecond),
+          ...(atLeast === undefined ? {} : { required: { atLeast } }),
+        },
+        ofOff('CPU per request', (window) => window.cpuMicros),
+        ofOff('p99', (window) => window.p99Ms),
+      );
+    }
   } finally {
-    await Promise.all(rows.map(({ subject }) => subject.stop()));
     await redis.stop();
   }
-}
-
-function goal(name: string, value: number, atLeast: number | undefined): Goal {
-  return { name, value, unit: 'ratio', ...(atLeast === undefined ? {} : { required: { atLeast } }) };
-}
-
-function ratioOf(on: Row, off: Row, figure: 'requestsPerSecond' | 'cpuMicros' | 'p99Ms'): number {
-  return ratio(on.windows, off.windows, (window) => window[figure]);
+  const errors = Object.values(summaries).reduce((sum, one) => sum + one.errors, 0);
+  goals.push({
+    name: 'errors with and without a ledger',
+    value: errors,
+    unit: 'count',
+    required: { atMost: 0 },
+  });
+  return { summaries, goals };
 }
