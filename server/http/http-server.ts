@@ -11,7 +11,9 @@ const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 30_000;
 /** Longer than the idle time of usual load balancers, which might otherwise reuse a connection at the moment it closes. */
 const keepAliveTimeoutMs = 75_000;
-const unfinishedMs = 1_000;
+/** An unfinished body of an answered request may pause for so long, and take so long in all. */
+const unfinishedPauseMs = 1_000;
+const unfinishedMs = 10_000;
 /** How often idle connections are closed while draining. */
 const drainIntervalMs = 20;
 
@@ -114,12 +116,26 @@ function limitPerAddress(server: Server, perAddress: number): void {
 
 /**
  * A body that has not arrived completely when its request is answered is discarded as it comes, since most clients send all of it
- * before they read. A body that takes longer than that occupies a socket for nothing, so its connection is closed.
+ * before they read. One that stops coming, or takes too long, occupies a socket for nothing, so its connection is closed.
  */
 function endUnfinished(request: IncomingMessage): void {
   if (request.complete) return;
-  const timer = setTimeout(() => {
-    if (!request.complete) request.socket.destroy();
-  }, unfinishedMs);
+  const { socket } = request;
+  const endsAt = performance.now() + unfinishedMs;
+  let before = socket.bytesRead;
+  let timer: NodeJS.Timeout;
+  const lookLater = (): void => {
+    // Reads the socket once more first: a process that was busy may not have seen yet what has arrived.
+    timer = setTimeout(() => setImmediate(look), unfinishedPauseMs);
+  };
+  const look = (): void => {
+    if (request.complete || socket.destroyed) return;
+    if (socket.bytesRead === before || performance.now() > endsAt) socket.destroy();
+    else {
+      before = socket.bytesRead;
+      lookLater();
+    }
+  };
+  lookLater();
   request.once('close', () => clearTimeout(timer));
 }

@@ -1,0 +1,40 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createHttpServer } from '../../../server/http/http-server.js';
+import { until } from '../../support/until.js';
+
+const server = createHttpServer((request, response) => response.end(request.url));
+let port: number;
+beforeAll(async () => {
+  ({ port } = await server.listen(0, '127.0.0.1'));
+});
+afterAll(() => server.stop(0));
+
+/** A request that is answered although only half of its body has been sent. */
+async function answeredEarly(): Promise<{ readonly socket: Socket; readonly received: () => string }> {
+  const socket = connect(port, '127.0.0.1');
+  let text = '';
+  socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
+  socket.write('POST /first HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\nhalf');
+  await until('it is answered', () => text.includes('/first'));
+  return { socket, received: () => text };
+}
+
+test('the rest of a body that came while the process was busy is discarded, and the connection goes on', async () => {
+  const { socket, received } = await answeredEarly();
+  // Timers that fall due now run before anything is read.
+  await new Promise(setImmediate);
+  socket.write('half');
+  const start = performance.now();
+  while (performance.now() - start < 1_500);
+  socket.write('GET /second HTTP/1.1\r\nHost: a\r\n\r\n');
+  await until('the next request is answered', () => received().includes('/second'));
+  socket.destroy();
+});
+
+test('the connection of a body that comes no further is closed', async () => {
+  const { socket, received } = await answeredEarly();
+  await once(socket, 'close');
+  expect(received()).toContain('/first');
+});
