@@ -16,6 +16,8 @@ export type LinkOptions = Omit<ClientOptions, 'stopped'> & {
   readonly acks: { readonly replicas: number; readonly timeoutMs: number };
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** Called when a connection has ended, or the servers are others than before: the next answer may come from other data. */
+  readonly onInterrupted: () => void;
 };
 
 /** How often the settings of a connected server are checked again, also of a server that was refused. */
@@ -235,10 +237,15 @@ export class RedisLink {
       this.#connection += 1;
       this.#lost(undefined);
       this.#refresh();
+      this.#options.onInterrupted();
     });
     client.on('end', () => this.#revive());
     client.on('node error', () => this.#refresh());
-    client.on('+node', () => void this.#check());
+    client.on('+node', () => {
+      this.#options.onInterrupted();
+      void this.#check();
+    });
+    client.on('-node', () => this.#options.onInterrupted());
   }
 
   /**

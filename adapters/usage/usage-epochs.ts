@@ -62,7 +62,7 @@ export class UsageEpochs implements UsageRecovery {
   readonly #seen = new Map<number, Known>();
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
-  #raising: Promise<void> = Promise.resolve();
+  #raising: Promise<boolean> = Promise.resolve(true);
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -102,6 +102,16 @@ export class UsageEpochs implements UsageRecovery {
     known.sequence = sequence;
     if (this.#isStopped) return;
     this.#timer ??= setInterval(() => void this.#raiseQuietly(), raiseEveryMs).unref();
+  }
+
+  /**
+   * The connection to the store is gone, and other data may be behind the next one. So every process compares with the copy
+   * again before it relies on the store, also one that has seen less than others; and each copies what it has seen at once.
+   */
+  async interrupted(): Promise<void> {
+    this.#known.clear();
+    // Every process does this now, and of two that write the copy at once one has to write again.
+    for (let attempt = 0; attempt < mostAttempts && !(await this.#raiseQuietly()); attempt++);
   }
 
   /**
@@ -215,32 +225,41 @@ export class UsageEpochs implements UsageRecovery {
     await this.#raiseQuietly();
   }
 
-  /** Raises the copies to the sequences that this process has seen, and reduces a longest expiry that is no longer needed. */
-  async raise(): Promise<void> {
+  /**
+   * Raises the copies to the sequences that this process has seen, and reduces a longest expiry that is no longer needed. False
+   * when another process has written a copy at the same time, so that it is not as high yet.
+   */
+  async raise(): Promise<boolean> {
     const now = this.#deps.clock.now();
     const marks = new Map<number, EpochMark>();
-    for (const [chainId, known] of this.#known) {
+    for (const [chainId, known] of this.#seen) {
       const { id, sequence, longUsedAt } = known;
       if (sequence === known.mirrored && longUsedAt === undefined && !mayFall(known, now)) continue;
       known.longUsedAt = undefined;
       marks.set(chainId, { id, sequence, ...(longUsedAt === undefined ? {} : { longestAt: longUsedAt }) });
     }
-    if (marks.size === 0) return;
+    if (marks.size === 0) return true;
     const copies = await this.#deps.mirror.raise(marks);
     for (const [chainId, mark] of marks) await this.#follow(chainId, mark, copies.get(chainId), now);
+    return [...marks].every(([chainId, { id, sequence }]) => {
+      const copy = copies.get(chainId);
+      return copy?.id !== id || copy.isMoved === true || copy.sequence >= sequence;
+    });
   }
 
   async #follow(chainId: number, mark: EpochMark, copy: UsageEpoch | undefined, now: EpochMs): Promise<void> {
-    const known = this.#known.get(chainId);
+    const known = this.#seen.get(chainId);
     if (known === undefined || known.id !== mark.id) return;
     // The copy is gone, or another process has begun a new epoch: the next call establishes it again.
     if (copy === undefined || copy.id !== mark.id || copy.isMoved === true)
       return this.#forget(chainId, known.text);
-    await this.#clearLoss(chainId, copy);
     known.mirrored = copy.sequence;
     // From now on the store must have what another process has seen: that process may have ended, and a failover may
     // lose its last writes.
     known.sequence = Math.max(known.sequence, copy.sequence);
+    // Until it is established, nobody knows whether the data are there.
+    if (this.#known.get(chainId) !== known) return;
+    await this.#clearLoss(chainId, copy);
     known.longestExpiryMs = copy.longestExpiryMs;
     known.longestAt = copy.longestAt ?? now;
     if (copy.longestAt === undefined) {
@@ -262,13 +281,14 @@ export class UsageEpochs implements UsageRecovery {
     if (copy.lostAt !== undefined) await this.#deps.mirror.put(chainId, foundAgain(copy), copy);
   }
 
-  async #raiseQuietly(): Promise<void> {
+  async #raiseQuietly(): Promise<boolean> {
     // One after the other: a slow mirror does not get two requests at once.
     this.#raising = this.#raising.then(async () => {
       try {
-        await this.raise();
+        return await this.raise();
       } catch (error) {
         this.#deps.log.warn('mirroring the sequence of the usage store failed', { error });
+        return true;
       }
     });
     return this.#raising;

@@ -90,6 +90,6 @@ export function guardEpochs({
     recovery: epochs,
     messages: store,
     feed: store.feed,
-    mirror: () => epochs.raise(),
+    mirror: async () => void (await epochs.raise()),
   };
 }

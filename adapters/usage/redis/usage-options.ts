@@ -52,7 +52,7 @@ export type RedisUsageStore = UsageStore &
     readonly lease: FollowerLease;
     readonly reading: UsageReading;
     /** `raise` updates the copies of the epochs at once, as happens every few seconds. */
-    readonly recovery: UsageRecovery & { raise(): Promise<void> };
+    readonly recovery: UsageRecovery & { raise(): Promise<boolean> };
     /** Resolves when a Redis that was found safe has answered. Until then every call throws UNAVAILABLE. */
     opened(): Promise<void>;
   };

@@ -100,7 +100,7 @@ class RedisStore implements RedisUsageStore {
     return listOf(await this.#link.read('mget', keys));
   };
   readonly lease: FollowerLease;
-  readonly recovery: UsageRecovery & { raise(): Promise<void> };
+  readonly recovery: UsageRecovery & { raise(): Promise<boolean> };
   readonly feed: RedisLedgerFeed;
   readonly #link: RedisLink;
   readonly #epochs: UsageEpochs;
@@ -132,6 +132,7 @@ class RedisStore implements RedisUsageStore {
       },
       log,
       metrics,
+      onInterrupted: () => void this.#epochs.interrupted(),
     });
     const imposedNow = (): EpochMs | 0 => this.#clock?.now() ?? 0;
     const link = this.#link;

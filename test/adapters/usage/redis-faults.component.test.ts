@@ -1,12 +1,14 @@
-import { writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { RedisUsageOptions, RedisUsageStore } from '../../../adapters/usage/redis/usage-options.js';
 import { operationName } from '../../../adapters/usage/redis/keys.js';
 import { createRedisUsageStore } from '../../../adapters/usage/redis/usage.js';
+import { isDomainError } from '../../../core/errors.js';
 import type { LogFields, Logger } from '../../../core/log.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import { peek, reserve } from '../../../core/usage/plan.js';
@@ -85,6 +87,10 @@ function aLog(): { readonly log: Logger; readonly text: () => string } {
   };
   const log: Logger = { debug: add, info: add, warn: add, error: add, child: () => log };
   return { log, text: () => lines.join('\n') };
+}
+
+function isDown(answer: unknown): boolean {
+  return isDomainError(answer, 'UNAVAILABLE') && answer.details.reason === 'USAGE_STORE_DOWN';
 }
 
 const inFiveMinutes = () => toSeconds((Date.now() + 300_000) as EpochMs);
@@ -423,6 +429,40 @@ test('a replica promoted without the last write of a process is noticed, also af
     await expect(store.peek(one(6n))).rejects.toMatchObject(lost);
   } finally {
     data.disconnect();
+  }
+});
+
+test('a backup that is restored is noticed by a replica that has written nothing since, before any other replica asks', async () => {
+  const own = await serve([]);
+  const backup = mkdtempSync(join(tmpdir(), 'backup-'));
+  const whileDown = async (work: () => void): Promise<void> => {
+    await own.kill();
+    work();
+    await own.start();
+  };
+  const copy = (from: string, to: string): void => {
+    for (const file of readdirSync(to)) rmSync(join(to, file), { recursive: true });
+    cpSync(from, to, { recursive: true });
+  };
+  try {
+    const clock = aClock();
+    const epochMirror = createMemoryEpochMirror();
+    const store = await open({ clock, epochMirror }, own.url);
+    const idle = await open({ clock, epochMirror, identity: 'replica-2' }, own.url);
+    expect(await store.reserve(one(1n))).toEqual(reserved);
+    expect(await idle.reserve(one(2n))).toEqual(reserved);
+    await whileDown(() => copy(own.directory, backup));
+    await until('it is written after the backup', () => succeeds(store.reserve(one(3n))));
+    await whileDown(() => copy(backup, own.directory));
+    const answers: unknown[] = [];
+    await until('the idle replica is connected again', async () => {
+      const answer = await idle.reserve(one(4n)).catch((error: unknown) => error);
+      answers.push(answer);
+      return !isDown(answer);
+    });
+    expect(answers.at(-1)).toMatchObject(lost);
+  } finally {
+    rmSync(backup, { recursive: true });
   }
 });
 

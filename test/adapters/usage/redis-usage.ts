@@ -59,7 +59,7 @@ export async function createRedisHarness(
       for (const node of data) await wipe(node, keyPrefix);
       return reopen();
     },
-    mirrored: () => current.recovery.raise(),
+    mirrored: async () => void (await current.recovery.raise()),
     takeRecords: () => recordsOf(current.feed),
     takeCopy: async () => {
       copies = await Promise.all(data.map((node) => copyOf(node, keyPrefix)));

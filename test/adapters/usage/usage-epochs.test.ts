@@ -71,6 +71,20 @@ function aProcess(over: EpochMirror = mirror): UsageEpochs {
   });
 }
 
+/** The mirror, where so many times somebody else writes first. */
+function collidingTimes(times: number): EpochMirror {
+  let left = times;
+  return {
+    ...mirror,
+    raise: async (marks) => {
+      left -= 1;
+      return mirror.raise(
+        left < 0 ? marks : new Map([...marks].map(([id, mark]) => [id, { ...mark, sequence: 0 }])),
+      );
+    },
+  };
+}
+
 const mirrored = async (): Promise<UsageEpoch> => (await mirror.get(chainId))!;
 const longest = async (): Promise<number> => (await mirrored()).longestExpiryMs;
 
@@ -120,6 +134,59 @@ describe('the sequence', () => {
     // Writes of a process that has not noticed do not make up for it.
     for (let n = 0; n < 9; n++) store.write();
     await expect(aProcess().of(chainId)).rejects.toMatchObject(lost);
+  });
+
+  test.each([
+    { name: 'a mirror that answers', writer: () => mirror },
+    {
+      name: 'a mirror that others write at the same time',
+      writer: () => collidingTimes(2),
+    },
+  ])(
+    'below what any process had seen when the connection broke is noticed by all, with $name',
+    async ({ writer }) => {
+      const [first, second] = [aProcess(writer()), aProcess()];
+      await first.of(chainId);
+      await second.of(chainId);
+      const backup = store.copy();
+      first.seen(chainId, store.write());
+      store.putBack(backup);
+      await Promise.all([second.interrupted(), first.interrupted()]);
+      await expect(second.of(chainId)).rejects.toMatchObject(lost);
+      await expect(first.of(chainId)).rejects.toMatchObject(lost);
+    },
+  );
+
+  test('counts also when the connection broke without a loss, and stays in the mirror', async () => {
+    const [first, second] = [aProcess(), aProcess()];
+    await first.of(chainId);
+    await second.of(chainId);
+    first.seen(chainId, store.write());
+    const highest = first.known(chainId)?.sequence;
+    await first.interrupted();
+    await second.interrupted();
+    expect((await second.of(chainId)).sequence).toBe(highest);
+    expect((await first.of(chainId)).sequence).toBe(highest);
+    expect((await mirrored()).sequence).toBe(highest);
+  });
+
+  test('that a process had seen when the connection broke is mirrored at its stop, if the mirror did not answer before', async () => {
+    let isAway = true;
+    const first = aProcess({
+      ...mirror,
+      raise: async (marks) => {
+        if (isAway) throw new DomainError('UNAVAILABLE', 'the API server does not answer');
+        return mirror.raise(marks);
+      },
+    });
+    await first.of(chainId);
+    const highest = store.write();
+    first.seen(chainId, highest);
+    await first.interrupted();
+    expect((await mirrored()).sequence).toBeLessThan(highest);
+    isAway = false;
+    await first.stop();
+    expect((await mirrored()).sequence).toBe(highest);
   });
 
   test('that the mirror has from a process which ended is demanded by every process that goes on', async () => {
