@@ -9,19 +9,16 @@ export type Needs = { readonly callGas: bigint; readonly preOpGas: bigint };
  * that simulation is made at once, with less than the limits that are then found; so a wrong expectation costs a call,
  * and never changes an estimate.
  */
-export type EarlierNeeds = {
-  of(request: EstimateRequest): Needs | undefined;
-  note(request: EstimateRequest, needs: Needs): void;
-};
+export type EarlierNeeds = ReturnType<typeof createEarlierNeeds>;
 
 const most = 1_000;
 
-export function createEarlierNeeds(): EarlierNeeds {
+export function createEarlierNeeds() {
   // A Map keeps insertion order; re-inserting on use makes its first key the least recently used one.
   const kept = new Map<string, Needs>();
   return {
-    of: (request) => kept.get(kindOf(request)),
-    note(request, needs) {
+    of: (request: EstimateRequest): Needs | undefined => kept.get(kindOf(request)),
+    note(request: EstimateRequest, needs: Needs): void {
       const kind = kindOf(request);
       kept.delete(kind);
       kept.set(kind, needs);

@@ -3,19 +3,7 @@ import type { KubeList, KubeObject } from './objects.js';
 import type { KubeTransport } from './transport.js';
 
 /** Reads of one kind from the API server. Keeps nothing; throws KubeApiError. */
-export type KubeCollection = {
-  /** The server's current resourceVersion, read by a list of one object. */
-  presentVersion(): Promise<string>;
-  /**
-   * All objects in pages of 500, and the resourceVersion of the list. `minimum` asks for a state not older than that;
-   * `onPage` is called with the objects of each page as it arrives.
-   */
-  list(minimum: string | undefined, onPage: (items: readonly KubeObject[]) => void): Promise<string>;
-  /** uid and resourceVersion of every object by its key, exactly as of `version`. */
-  revisionsAt(version: string): Promise<ReadonlyMap<string, string>>;
-  /** Changes since `version`, or (undefined) a streamed list with the changes after it. */
-  watch(version: string | undefined, options: WatchOptions): Promise<AsyncIterable<Buffer>>;
-};
+export type KubeCollection = ReturnType<typeof createCollection>;
 
 export type WatchOptions = {
   /** After this long the server ends the watch. */
@@ -36,7 +24,7 @@ export type CollectionOptions = {
 const pageSize = '500';
 const metadataOnly = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
-export function createCollection(options: CollectionOptions): KubeCollection {
+export function createCollection(options: CollectionOptions) {
   const { transport, path, signal } = options;
   const selectors: Readonly<Record<string, string>> = {
     ...(options.fieldSelector === undefined ? {} : { fieldSelector: options.fieldSelector }),
@@ -72,17 +60,23 @@ export function createCollection(options: CollectionOptions): KubeCollection {
   }
 
   return {
-    async presentVersion() {
+    /** The server's current resourceVersion, read by a list of one object. */
+    async presentVersion(): Promise<string> {
       return (await page({ limit: '1' })).metadata.resourceVersion;
     },
 
-    list: (minimum, onPage) =>
+    /**
+     * All objects in pages of 500, and the resourceVersion of the list. `minimum` asks for a state not older than that;
+     * `onPage` is called with the objects of each page as it arrives.
+     */
+    list: (minimum: string | undefined, onPage: (items: readonly KubeObject[]) => void): Promise<string> =>
       pages(
         minimum === undefined ? {} : { resourceVersion: minimum, resourceVersionMatch: 'NotOlderThan' },
         onPage,
       ),
 
-    async revisionsAt(version) {
+    /** uid and resourceVersion of every object by its key, exactly as of `version`. */
+    async revisionsAt(version: string): Promise<ReadonlyMap<string, string>> {
       const revisions = new Map<string, string>();
       const note = (items: readonly KubeObject[]): void => {
         for (const item of items) revisions.set(formatKey(keyOf(item)), revisionOf(item));
@@ -91,7 +85,8 @@ export function createCollection(options: CollectionOptions): KubeCollection {
       return revisions;
     },
 
-    watch: (version, own) =>
+    /** Changes since `version`, or (undefined) a streamed list with the changes after it. */
+    watch: (version: string | undefined, own: WatchOptions): Promise<AsyncIterable<Buffer>> =>
       transport.stream({
         method: 'GET',
         path,

@@ -27,13 +27,7 @@ import { messageOf } from '../../core/errors.js';
  *   file that is removed while the process is down is noticed too.
  * - While a document is unreadable, the objects that it may contain are kept.
  */
-export type ManifestSource = {
-  /** Resolves after the first pass. It never rejects: the report holds the problems. */
-  start(): Promise<Report>;
-  report(): Report;
-  /** Waits for the current pass; may be called twice. */
-  stop(): Promise<void>;
-};
+export type ManifestSource = ReturnType<typeof createManifestSource>;
 
 export type Report = {
   readonly files: readonly string[];
@@ -53,7 +47,7 @@ const retryMs = 1000;
 /** The wait before a refused manifest is tried again: its owner, or an object that it refers to, may have changed. */
 const reviewMs = 30_000;
 
-export function createManifestSource(deps: ManifestSourceDeps): ManifestSource {
+export function createManifestSource(deps: ManifestSourceDeps) {
   const { directory, resources, log, clock } = deps;
   const applied: AppliedTexts = new Map();
   /** Objects that came from the directory and were not withdrawn; the file is known for those seen in this run. */
@@ -152,13 +146,15 @@ export function createManifestSource(deps: ManifestSourceDeps): ManifestSource {
   let watch: { stop(): void } | undefined;
 
   return {
-    start: async () => {
+    /** Resolves after the first pass. It never rejects: the report holds the problems. */
+    start: async (): Promise<Report> => {
       watch = watchDirectory(directory, log, () => passes.now());
       await passes.now();
       return report;
     },
-    report: () => report,
-    stop: async () => {
+    report: (): Report => report,
+    /** Waits for the current pass; may be called twice. */
+    stop: async (): Promise<void> => {
       watch?.stop();
       await passes.stop();
     },

@@ -1,13 +1,5 @@
-export type Passes = {
-  /** Resolves when a pass that began after the call has ended. */
-  now(): Promise<void>;
-  after(delayMs: number): void;
-  /** Waits for the current pass; no other pass begins afterwards. */
-  stop(): Promise<void>;
-};
-
 /** Runs one pass at a time. A request during a pass causes one more pass after it. */
-export function createPasses(pass: () => Promise<void>): Passes {
+export function createPasses(pass: () => Promise<void>) {
   let running: Promise<void> | undefined;
   let isWanted = false;
   let isStopped = false;
@@ -31,15 +23,17 @@ export function createPasses(pass: () => Promise<void>): Passes {
   }
 
   return {
+    /** Resolves when a pass that began after the call has ended. */
     now,
     /** Only the earliest request since the last pass counts, so that passes never multiply. */
-    after: (delayMs: number) => {
+    after: (delayMs: number): void => {
       const at = performance.now() + delayMs;
       if (isStopped || (timer && timer.at <= at)) return;
       clearTimeout(timer?.handle);
       timer = { at, handle: setTimeout(() => void now(), delayMs) };
     },
-    stop: async () => {
+    /** Waits for the current pass; no other pass begins afterwards. */
+    stop: async (): Promise<void> => {
       isStopped = true;
       clearTimeout(timer?.handle);
       await running;

@@ -79,21 +79,17 @@ function createCounter(registry: prometheus.Registry, options: MetricOptions<str
   };
 }
 
-type BoundCounter = {
-  readonly labels: Readonly<Record<string, string>>;
-  inc(by?: number): void;
-  /** The amount that was counted since the last call. */
-  taken(): number;
-};
+type BoundCounter = ReturnType<typeof createBound>;
 
-function createBound(labels: Readonly<Record<string, string>>): BoundCounter {
+function createBound(labels: Readonly<Record<string, string>>) {
   let pending = 0;
   return {
     labels,
-    inc: (by = 1) => {
+    inc: (by = 1): void => {
       if (by > 0) pending += by;
     },
-    taken: () => {
+    /** The amount that was counted since the last call. */
+    taken: (): number => {
       const taken = pending;
       pending = 0;
       return taken;

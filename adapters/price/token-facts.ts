@@ -6,14 +6,6 @@ import { plusMs, type Clock, type EpochMs } from '../../core/units/time.js';
 import type { Hex } from '../../core/units/hex.js';
 import { decimalsCall, decodeDecimals } from './decimals.js';
 
-/** Compares FeeTokens with the answers of the tokens themselves. */
-export type TokenFacts = {
-  /** Why the token must not be quoted, or undefined when its symbol and decimals are those of the FeeToken. */
-  check(token: PricedToken): Promise<RefusedPrice | undefined>;
-  /** Forgets every token that is not in `kept`. */
-  prune(kept: ReadonlySet<PricedToken>): void;
-};
-
 type Deps = { readonly chain: (chainId: number) => Chain; readonly clock: Clock };
 
 /**
@@ -24,14 +16,15 @@ const maxDecimals = 255n;
 const symbolCall: Hex = '0x95d89b41';
 
 /**
- * Asks each token when it is first seen and then every minute. A token that was right stays right while its chain does
+ * Compares FeeTokens with the answers of the tokens themselves: asks each token when it is first seen and then every minute. A token that was right stays right while its chain does
  * not answer. A token that has never been checked is refused until it has been.
  */
-export function createTokenFacts({ chain, clock }: Deps): TokenFacts {
+export function createTokenFacts({ chain, clock }: Deps) {
   const confirmed = new Map<PricedToken, EpochMs>();
 
   return {
-    async check(token) {
+    /** Why the token must not be quoted, or undefined when its symbol and decimals are those of the FeeToken. */
+    async check(token: PricedToken): Promise<RefusedPrice | undefined> {
       const until = confirmed.get(token);
       if (until !== undefined && clock.now() < until) return undefined;
       const source = `token ${token.address}`;
@@ -48,7 +41,8 @@ export function createTokenFacts({ chain, clock }: Deps): TokenFacts {
         return faulty(source, 'UNREACHABLE', `could not be asked: ${error.message}`);
       }
     },
-    prune(kept) {
+    /** Forgets every token that is not in `kept`. */
+    prune(kept: ReadonlySet<PricedToken>): void {
       for (const token of confirmed.keys()) if (!kept.has(token)) confirmed.delete(token);
     },
   };

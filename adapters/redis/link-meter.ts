@@ -1,14 +1,9 @@
 import type { Metrics } from '../../core/metrics.js';
-import type { RedisMemory } from './durability.js';
 
-export type LinkMeter = {
-  readonly connected: { set(value: number): void };
-  readonly failures: Readonly<Record<'down' | 'refused' | 'full' | 'unconfirmed', { inc(): void }>>;
-  readonly memory: Readonly<Record<keyof RedisMemory, { set(value: number): void }>>;
-};
+export type LinkMeter = ReturnType<typeof createLinkMeter>;
 
 /** The metrics of a connection to Redis. */
-export function createLinkMeter(metrics: Metrics): LinkMeter {
+export function createLinkMeter(metrics: Metrics) {
   const failures = metrics.counter<'kind'>({
     name: 'paymaster_usage_redis_failures_total',
     help: 'Calls of Redis that were not answered as they must be: down, refused by the server, refused because it is full, or unconfirmed by replicas.',

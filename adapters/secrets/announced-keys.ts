@@ -16,15 +16,7 @@ import type { MasterKeys } from '../../core/secrets.js';
 const everyMs = 5_000;
 
 /** The master keys in force that are mounted here, as the leading operator has announced them. */
-export type AnnouncedKeys = {
-  /** Each read throws UNAVAILABLE (MASTER_KEYS_MISSING) while this process does not have the keys in force. */
-  readonly keys: MasterKeys;
-  /** False while this process does not have the keys in force. */
-  readonly isComplete: () => boolean;
-  /** Reads files and announcement now; never rejects. */
-  look(): Promise<void>;
-  stop(): void;
-};
+export type AnnouncedKeys = ReturnType<typeof createAnnouncedKeys>;
 
 type InForce = Pick<MountedKeys, 'apiKeys' | 'webhook'>;
 
@@ -39,7 +31,7 @@ export function createAnnouncedKeys(
     readonly read: () => Promise<MountedKeys>;
     readonly announcements: Pick<KeyAnnouncements, 'read'>;
   },
-): AnnouncedKeys {
+) {
   const { log } = deps;
   const missing = deps.metrics
     .gauge({
@@ -130,24 +122,29 @@ export function createAnnouncedKeys(
   }, everyMs);
   timer.unref();
 
-  return {
-    keys: {
-      get current() {
-        return chosen().apiKeys[0] as Uint8Array;
-      },
-      get previous() {
-        return chosen().apiKeys[1];
-      },
-      get webhook() {
-        return chosen().webhook[0] as Uint8Array;
-      },
-      get webhookPrevious() {
-        return chosen().webhook[1];
-      },
+  const keys: MasterKeys = {
+    get current() {
+      return chosen().apiKeys[0] as Uint8Array;
     },
-    isComplete: () => inForce !== undefined,
+    get previous() {
+      return chosen().apiKeys[1];
+    },
+    get webhook() {
+      return chosen().webhook[0] as Uint8Array;
+    },
+    get webhookPrevious() {
+      return chosen().webhook[1];
+    },
+  };
+
+  return {
+    /** Each read throws UNAVAILABLE (MASTER_KEYS_MISSING) while this process does not have the keys in force. */
+    keys,
+    /** False while this process does not have the keys in force. */
+    isComplete: (): boolean => inForce !== undefined,
+    /** Reads files and announcement now; never rejects. */
     look,
-    stop() {
+    stop(): void {
       isStopped = true;
       clearInterval(timer);
     },

@@ -26,21 +26,7 @@ import { startOf } from './steps.js';
  *   among the calls, the remainder to the first, so that money adds up. Each policy gets all of it.
  * - The sums depend on which records are stored, not on the order in which they came.
  */
-export type Tally = {
-  /** A decision that was not stored before. */
-  addDecision(decision: Decision): void;
-  /**
-   * For each decision of a reservation whose settlement stands from now on (`sign` 1), or no longer (-1). `mined`:
-   * see `minedDecision`; the other promises of the reservation were not used.
-   */
-  addOutcome(decision: Decision, settlement: Settlement, mined: RecordId | undefined, sign: Sign): void;
-  /** A mined operation whose decision is not stored: its cost belongs to the paymaster alone. */
-  addUnmatched(settlement: Settlement, sign: Sign): void;
-  /** Records that were left out count as what they would have said. */
-  addGap(gap: Gap): void;
-  rollups(): Iterable<RollupDelta>;
-  senders(): Iterable<SenderDelta>;
-};
+export type Tally = ReturnType<typeof createTally>;
 export type Sign = 1 | -1;
 
 /** Added to the sums of a value in a minute; negative where a settlement is taken back. */
@@ -91,9 +77,7 @@ type Counts = Partial<Omit<Amounts, 'tokens'>>;
 type Change = Counts & { readonly token?: TokenPayment };
 
 /** `operationShares`: the sums in which every operation counts. */
-export function createTally(
-  operationShares: (operation: Operation) => readonly Share[] = separateShares,
-): Tally {
+export function createTally(operationShares: (operation: Operation) => readonly Share[] = separateShares) {
   /** By minute, organisation and paymaster; within each by dimension and value. */
   const rollups = new Map<string, Map<RollupDimension, Map<string, MutableRollup>>>();
   /** By day, organisation and paymaster; within each by sender. */
@@ -171,7 +155,8 @@ export function createTally(
   }
 
   return {
-    addDecision: (decision) => {
+    /** A decision that was not stored before. */
+    addDecision: (decision: Decision): void => {
       const { verdict, at, maxCostWei } = decision;
       if (verdict === 'committed') return;
       const change: Change = isPromise(decision)
@@ -179,7 +164,16 @@ export function createTally(
         : { refused: 1 };
       addOperation(decision, at, change, isPromise(decision));
     },
-    addOutcome: (decision, settlement, mined, sign) => {
+    /**
+     * For each decision of a reservation whose settlement stands from now on (`sign` 1), or no longer (-1). `mined`:
+     * see `minedDecision`; the other promises of the reservation were not used.
+     */
+    addOutcome: (
+      decision: Decision,
+      settlement: Settlement,
+      mined: RecordId | undefined,
+      sign: Sign,
+    ): void => {
       if (!isPromise(decision)) return;
       const change =
         settlement.mined !== undefined && decision.id === mined
@@ -187,19 +181,21 @@ export function createTally(
           : { expired: sign };
       addOperation(decision, settlement.at, change, false);
     },
-    addUnmatched: (settlement, sign) => {
+    /** A mined operation whose decision is not stored: its cost belongs to the paymaster alone. */
+    addUnmatched: (settlement: Settlement, sign: Sign): void => {
       if (settlement.mined === undefined) return;
       const change = minedChange(settlement.mined, sign);
       add(settlement, settlement.at, sharesOfPaymaster(settlement, undefined), change);
     },
-    addGap: (gap) => {
+    /** Records that were left out count as what they would have said. */
+    addGap: (gap: Gap): void => {
       const change = gap.cause === 'signed' ? { sponsored: gap.count } : { refused: gap.count };
       add(gap, gap.at, sharesOfPaymaster(gap, gap.reason), change);
     },
-    *rollups() {
+    *rollups(): Iterable<RollupDelta> {
       for (const sums of rollups.values()) for (const values of sums.values()) yield* values.values();
     },
-    *senders() {
+    *senders(): Iterable<SenderDelta> {
       for (const ofDay of senders.values()) yield* ofDay.values();
     },
   };

@@ -4,17 +4,12 @@ import type { UsageQuery, UsageRow } from './query.js';
 import { rowRange, type Range } from './steps.js';
 
 /** The rows of an answer while roll-ups are added up. */
-export type UsageSums = {
-  /** Adds sums of a time that lies in the query's range, for a value of its group. */
-  add(at: EpochMs, group: string | undefined, amounts: Amounts): void;
-  /** Ordered, without empty rows, at most one more than the query's limit. */
-  rows(): readonly UsageRow[];
-};
+export type UsageSums = ReturnType<typeof createUsageSums>;
 
 type Sum = { readonly range: Range; readonly group: string | undefined; readonly amounts: Amounts };
 
 /** Memory is in proportion to the query's limit, however many values there are. */
-export function createUsageSums(query: UsageQuery): UsageSums {
+export function createUsageSums(query: UsageQuery) {
   const most = query.limit + 1;
   let sums = new Map<string, Sum>();
   /** Rows from here on cannot be among the first `most`, because that many are before it. */
@@ -27,7 +22,8 @@ export function createUsageSums(query: UsageQuery): UsageSums {
   }
 
   return {
-    add: (at, group, amounts) => {
+    /** Adds sums of a time that lies in the query's range, for a value of its group. */
+    add: (at: EpochMs, group: string | undefined, amounts: Amounts): void => {
       const range = rowRange(at, query.step, query);
       const key = rowKey(range.from, group);
       if (end !== undefined && key >= end) return;
@@ -41,7 +37,8 @@ export function createUsageSums(query: UsageQuery): UsageSums {
       end = first[most]?.[0];
       if (end !== undefined) sums = new Map(first.slice(0, most));
     },
-    rows: () =>
+    /** Ordered, without empty rows, at most one more than the query's limit. */
+    rows: (): readonly UsageRow[] =>
       ordered()
         .filter(([, { amounts }]) => !isNothing(amounts))
         .slice(0, most)

@@ -8,26 +8,17 @@ import {
   type SnapshotState,
 } from './snapshot-lines.js';
 import { hasCode } from '../../process/has-code.js';
-import type { ConfigEvent } from '../../../core/config/config-store.js';
 
 /**
  * A state on disk, mode 0600. It is written whole at first and then appended to; once the changes are larger than the
  * state itself, it is written whole again. A reader finds the old state or the new one, whenever the writer is killed.
  */
-export type SnapshotFile = {
-  /** The stored state; undefined when there is none. Throws when it cannot be trusted. */
-  read(): Promise<SnapshotState | undefined>;
-  /** Replaces the state by these events. */
-  replace(events: Iterable<ConfigEvent>): Promise<void>;
-  /** Adds to the state; a state must have been written before. */
-  append(entries: readonly SnapshotEntry[]): Promise<void>;
-  close(): Promise<void>;
-};
+export type SnapshotFile = ReturnType<typeof createSnapshotFile>;
 
 const linesPerWrite = 256;
 const leastCompaction = 1_000;
 
-export function createSnapshotFile(directory: string): SnapshotFile {
+export function createSnapshotFile(directory: string) {
   const path = join(directory, 'configs.snapshot');
   let current: FileHandle | undefined;
   let stateLines = 0;
@@ -66,14 +57,17 @@ export function createSnapshotFile(directory: string): SnapshotFile {
   }
 
   return {
+    /** The stored state; undefined when there is none. Throws when it cannot be trusted. */
     read,
+    /** Replaces the state by these events. */
     replace,
-    async append(entries) {
+    /** Adds to the state; a state must have been written before. */
+    async append(entries: readonly SnapshotEntry[]): Promise<void> {
       if (current === undefined) return;
       addedLines += await writeLines(current, entries);
       if (addedLines > Math.max(leastCompaction, stateLines)) await compact();
     },
-    async close() {
+    async close(): Promise<void> {
       await current?.close();
       current = undefined;
     },

@@ -92,14 +92,8 @@ function watchWithSnapshot(deps: SnapshotDeps, handler: (event: ConfigEvent) => 
   };
 }
 
-type Writer = {
-  begin(events: Iterable<ConfigEvent>, watch: Pick<ConfigWatch, 'confirmedAt'>): void;
-  add(event: ConfigEvent): void;
-  stop(): void;
-};
-
 /** One write at a time, in order. After a failure nothing is appended until the state has been written whole again. */
-function createWriter(file: SnapshotFile, deps: SnapshotDeps, timing: SnapshotTiming): Writer {
+function createWriter(file: SnapshotFile, deps: SnapshotDeps, timing: SnapshotTiming) {
   const failures = deps.metrics
     .counter({ name: 'config_snapshot_failures_total', help: 'Writes of the config snapshot that failed' })
     .with({});
@@ -128,7 +122,7 @@ function createWriter(file: SnapshotFile, deps: SnapshotDeps, timing: SnapshotTi
   }
 
   return {
-    begin(events, watch) {
+    begin(events: Iterable<ConfigEvent>, watch: Pick<ConfigWatch, 'confirmedAt'>): void {
       run(() => file.replace(events));
       const confirm = (): void => add({ type: 'confirmed', at: watch.confirmedAt() });
       confirm();
@@ -136,7 +130,7 @@ function createWriter(file: SnapshotFile, deps: SnapshotDeps, timing: SnapshotTi
       confirming.unref();
     },
     add,
-    stop() {
+    stop(): void {
       clearTimeout(debounce);
       clearInterval(confirming);
       flush();

@@ -16,20 +16,7 @@ export type ConfigRow = {
   readonly isDeleted: boolean;
 };
 
-export type ConfigRows = {
-  /** Returns tombstones too. */
-  get(subject: Subject, id: string): ConfigRow | undefined;
-  /** The generation that was given last, also when the config has been deleted since; 0 if there was none. */
-  lastGeneration(subject: Subject, id: string): number;
-  /** Tombstones included. */
-  page(subject: Subject, after: string, size: number): ConfigRow[];
-  put(subject: Subject, row: Omit<ConfigRow, 'isDeleted'>, keyHashes: readonly string[]): void;
-  /** Replaces a config by a tombstone. */
-  bury(subject: Subject, row: Omit<ConfigRow, 'isDeleted'>, deletedAt: EpochMs): void;
-  /** Deletes the tombstones from before that time. */
-  purge(before: EpochMs): void;
-  findByKey(sha256: string): ConfigRow | undefined;
-};
+type LiveRow = Omit<ConfigRow, 'isDeleted'>;
 
 const steps = [
   `CREATE TABLE configs (
@@ -50,7 +37,7 @@ const steps = [
 
 const columns = 'id, hash, generation, content, deleted_at';
 
-export function createConfigRows(database: Database): ConfigRows {
+export function createConfigRows(database: Database) {
   migrate(database, 'configs', steps);
   const { sql } = database;
   const one = sql.prepare(`SELECT ${columns} FROM configs WHERE subject = ? AND id = ?`);
@@ -71,21 +58,29 @@ export function createConfigRows(database: Database): ConfigRows {
   );
 
   return {
-    get: (subject, id) => parseRow(one.get(subject, id)),
-    lastGeneration: (subject, id) => Number(one.get(subject, id)?.['generation'] ?? 0),
-    page: (subject, after, size) => slice.all(subject, after, size).flatMap((row) => parseRow(row) ?? []),
-    put: (subject, { id, hash, generation, content }, keyHashes) => {
+    /** Returns tombstones too. */
+    get: (subject: Subject, id: string): ConfigRow | undefined => parseRow(one.get(subject, id)),
+    /** The generation that was given last, also when the config has been deleted since; 0 if there was none. */
+    lastGeneration: (subject: Subject, id: string): number =>
+      Number(one.get(subject, id)?.['generation'] ?? 0),
+    /** Tombstones included. */
+    page: (subject: Subject, after: string, size: number): ConfigRow[] =>
+      slice.all(subject, after, size).flatMap((row) => parseRow(row) ?? []),
+    put: (subject: Subject, row: LiveRow, keyHashes: readonly string[]): void => {
+      const { id, hash, generation, content } = row;
       upsert.run(subject, id, generation, hash, content, null);
       if (subject !== 'paymaster') return;
       forgetKeys.run(id);
       for (const sha256 of keyHashes) addKey.run(sha256, id);
     },
-    bury: (subject, { id, hash, generation, content }, deletedAt) => {
+    /** Replaces a config by a tombstone. */
+    bury: (subject: Subject, { id, hash, generation, content }: LiveRow, deletedAt: EpochMs): void => {
       upsert.run(subject, id, generation, hash, content, deletedAt);
       if (subject === 'paymaster') forgetKeys.run(id);
     },
-    purge: (before) => void forget.run(before),
-    findByKey: (sha256) => parseRow(byKey.get(sha256)),
+    /** Deletes the tombstones from before that time. */
+    purge: (before: EpochMs): void => void forget.run(before),
+    findByKey: (sha256: string): ConfigRow | undefined => parseRow(byKey.get(sha256)),
   };
 }
 

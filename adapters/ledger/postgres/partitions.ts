@@ -24,17 +24,6 @@ const tables = {
 export type PartitionedTable = keyof typeof tables;
 const tableNames = Object.keys(tables) as readonly PartitionedTable[];
 
-export type Partitions = {
-  /** Creates the parts that rows of these times need, where they are missing. Before the transaction that adds rows. */
-  ensure(times: Iterable<EpochMs>): Promise<void>;
-  /** Throws {@link PartsMissing} if rows of these times may have none. Within a transaction, which is then tried again. */
-  require(times: Iterable<EpochMs>): void;
-  /** After an error that says that a part is missing: another process has removed it. */
-  forget(): void;
-  /** Creates the parts of the next day, and removes some that are too old. True while there are more to remove. */
-  prune(now: EpochMs, retention: Retention): Promise<boolean>;
-};
-
 export class PartsMissing extends Error {
   readonly times: readonly EpochMs[];
   constructor(times: readonly EpochMs[]) {
@@ -48,7 +37,7 @@ const mostDroppedPerCall = 20;
 /** A long query of an analyst must not stop everything that waits behind the removal. */
 const dropLockTimeoutMs = 1_000;
 
-export function createPartitions(postgres: Postgres): Partitions {
+export function createPartitions(postgres: Postgres) {
   const known = new Set<string>();
 
   function missingParts(times: Iterable<EpochMs>): ReadonlyMap<string, EpochMs> {
@@ -71,13 +60,17 @@ export function createPartitions(postgres: Postgres): Partitions {
   }
 
   return {
+    /** Creates the parts that rows of these times need, where they are missing. Before the transaction that adds rows. */
     ensure,
-    require: (times) => {
+    /** Throws {@link PartsMissing} if rows of these times may have none. Within a transaction, which is then tried again. */
+    require: (times: Iterable<EpochMs>): void => {
       const missing = missingParts(times);
       if (missing.size > 0) throw new PartsMissing([...missing.values()]);
     },
-    forget: () => known.clear(),
-    prune: async (now, retention) => {
+    /** After an error that says that a part is missing: another process has removed it. */
+    forget: (): void => known.clear(),
+    /** Creates the parts of the next day, and removes some that are too old. True while there are more to remove. */
+    prune: async (now: EpochMs, retention: Retention): Promise<boolean> => {
       await ensure([now, endOf(now, 'day')]);
       const old = await expired(postgres, now, retention);
       for (const name of old.slice(0, mostDroppedPerCall)) {

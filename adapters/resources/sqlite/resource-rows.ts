@@ -18,16 +18,7 @@ export type StoredObject = {
   readonly status?: Tree;
 };
 
-export type ResourceRows = {
-  get(kind: Kind, key: ObjectKey): StoredObject | undefined;
-  list(kind: Kind, options: ListOptions): StoredObject[];
-  /** The next objects after `after` in the order of namespace and name, to read everything in slices. */
-  page(kind: Kind, after: ObjectKey | undefined, size: number): StoredObject[];
-  put(object: StoredObject): void;
-  delete(kind: Kind, key: ObjectKey): void;
-  /** A number that was never given before. It is rolled back with its transaction. */
-  nextVersion(): string;
-};
+export type ResourceRows = ReturnType<typeof createResourceRows>;
 
 const steps = [
   `CREATE TABLE resources (
@@ -48,7 +39,7 @@ const steps = [
 
 const columns = 'r.kind, r.metadata, r.spec, r.status';
 
-export function createResourceRows(database: Database): ResourceRows {
+export function createResourceRows(database: Database) {
   migrate(database, 'resources', steps);
   const { sql } = database;
   const one = sql.prepare(`SELECT ${columns} FROM resources r WHERE kind = ? AND namespace = ? AND name = ?`);
@@ -67,12 +58,12 @@ export function createResourceRows(database: Database): ResourceRows {
   const bump = sql.prepare('UPDATE resource_version SET value = value + 1 RETURNING value');
 
   return {
-    get: (kind, { namespace = '', name }) => {
+    get: (kind: Kind, { namespace = '', name }: ObjectKey): StoredObject | undefined => {
       const row = one.get(kind, namespace, name);
       return row === undefined ? undefined : parseRow(row);
     },
 
-    list: (kind, options) => {
+    list: (kind: Kind, options: ListOptions): StoredObject[] => {
       const { from, where, values } = selection(kind, options);
       return sql
         .prepare(`SELECT ${columns} FROM ${from} WHERE ${where} ORDER BY r.namespace, r.name`)
@@ -80,10 +71,11 @@ export function createResourceRows(database: Database): ResourceRows {
         .map(parseRow);
     },
 
-    page: (kind, after, size) =>
+    /** The next objects after `after` in the order of namespace and name, to read everything in slices. */
+    page: (kind: Kind, after: ObjectKey | undefined, size: number): StoredObject[] =>
       slice.all(kind, after?.namespace ?? '', after?.name ?? '', size).map(parseRow),
 
-    put: (object) => {
+    put: (object: StoredObject): void => {
       const { kind, metadata, spec, status } = object;
       const id = [kind, metadata.namespace ?? '', metadata.name] as const;
       const text = status === undefined ? null : JSON.stringify(status);
@@ -95,11 +87,12 @@ export function createResourceRows(database: Database): ResourceRows {
       }
     },
 
-    delete: (kind, { namespace = '', name }) => {
+    delete: (kind: Kind, { namespace = '', name }: ObjectKey): void => {
       remove.run(kind, namespace, name);
     },
 
-    nextVersion: () => String(integerOf(bump.get() ?? {}, 'value')),
+    /** A number that was never given before. It is rolled back with its transaction. */
+    nextVersion: (): string => String(integerOf(bump.get() ?? {}, 'value')),
   };
 }
 

@@ -33,30 +33,14 @@ import type { AddressKey } from '../../../core/units/address.js';
  *     {f:PM}            text    live funding message and its end
  *     ledger-chains     set     chains that have had records
  */
-export type ChainKeys = {
-  /** The start of all keys of the chain. */
-  readonly prefix: string;
-  readonly epoch: string;
-  readonly longestExpiry: string;
-  readonly cursor: string;
-  readonly step: string;
-  readonly stepBody: string;
-  readonly taken: readonly [steps: string, parts: string];
-  readonly suspended: string;
-  readonly accounts: string;
-  readonly expiries: string;
-  readonly commits: string;
-  readonly lease: string;
-  readonly ledger: readonly [records: string, bytes: string, gaps: string];
-  /** Epoch, seen, sequence and this process' writes: every script begins with these keys. */
-  readonly head: readonly [epoch: string, seen: string, sequence: string, own: string];
-};
+export type ChainKeys = ReturnType<typeof chainKeys>;
 
 /** `processId` is unique per process. */
-export function chainKeys(storePrefix: string, chainId: number, processId: string): ChainKeys {
+export function chainKeys(storePrefix: string, chainId: number, processId: string) {
   const prefix = `${storePrefix}{${chainId}}:`;
   const epoch = `${prefix}epoch`;
   return {
+    /** The start of all keys of the chain. */
     prefix,
     epoch,
     longestExpiry: `${prefix}longest`,
@@ -70,8 +54,9 @@ export function chainKeys(storePrefix: string, chainId: number, processId: strin
     commits: `${prefix}commits`,
     lease: `${prefix}lease`,
     ledger: [`${prefix}${ledgerNames[0]}`, `${prefix}${ledgerNames[1]}`, `${prefix}${ledgerNames[2]}`],
+    /** Epoch, seen, sequence and this process' writes: every script begins with these keys. */
     head: [epoch, `${prefix}seen`, `${prefix}sequence`, `${prefix}w:${processId}`],
-  };
+  } as const;
 }
 
 export const takenNames = ['taken', 'taken-parts'] as const;
