@@ -78,7 +78,7 @@ async function startParts(config: OperatorConfig, log: Logger, onStop: Stops['ad
   onStop(() => resources.stop());
   const configs = createKubeConfigStore({ ...guarded, namespace });
   onStop(() => configs.stop());
-  const events = createKubeEventRecorder({ ...common, instance: podName });
+  const events = createKubeEventRecorder({ ...guarded, instance: podName });
   onStop(() => events.stop());
   const bindings = bindingsOf(config);
   const lost = Promise.withResolvers<string>();
