@@ -22,7 +22,7 @@ export function formatLines(records: readonly AddedRecord[]): string {
 }
 
 /** The number of a context among those that were met before; nothing if there is none. */
-export function numberOf(context: string | undefined, contexts: Map<string, number>): string {
+function numberOf(context: string | undefined, contexts: Map<string, number>): string {
   if (context === undefined) return '';
   const known = contexts.get(context);
   if (known === undefined) contexts.set(context, contexts.size);

@@ -11,46 +11,79 @@ local function setId(record, id) record[7][#record[5] / 2 + 1] = id end
 `;
 
 /**
- * Lua, for the script that reserves, which gets the record of a request as the number of its context or nothing, a tab and its text, and
- * the contexts after all records. `recorded(request, text, paymasterId)` answers id and text of the request's record
- * for the ledger, and the text of its reservation; false as the id if there is no room. Without room, and if it signs all the
- * same, the promise is counted as a gap, and the reservation does not name a record that is not there.
+ * Lua, for the script that reserves. Its arguments about the ledger are the room in bytes, 1 if it signs without room, the records of
+ * all requests as `formatLines` makes them, and per request the id of its record or nothing. `recorded(request, text,
+ * paymasterId)` answers the id of the request's record for the ledger, and the text of its reservation; false as the id if there is no
+ * room. Without room, and if it signs all the same, the promise is counted as a gap, and the reservation does not name a record that
+ * is not there. Texts of Lua are costly, so the records are taken apart only where not all of them are added as they came.
  */
 export const recordRoom = `
-local ledgerArg = #args > 6 + requests and 8 + requests
-local adds, gaps = {}, {}
-local firstContext = ledgerArg and ledgerArg + 2 * requests + 1
-local waiting = ledgerArg and (values[#values - 1] or 0) + 0
-local function recorded(request, text, paymasterId)
-  local id, added = args[ledgerArg + 2 * request - 1], args[ledgerArg + 2 * request]
-  if added == '' then return nil, nil, text end
-  local room = #added + ${entryBytes}
-  if waiting + room <= args[ledgerArg - 1] + 0 then
-    waiting = waiting + room
-    return id, added, text
+local ledgerArg = #args > 6 + requests and 7 + requests
+local adds, gaps, recordCount, isChanged, lines = {}, {}, 0, false, nil
+local waiting, hasRoom
+if ledgerArg then
+  for i = 1, requests do
+    if args[ledgerArg + 2 + i] ~= '' then recordCount = recordCount + 1 end
   end
-  if args[ledgerArg] ~= '1' then return false end
-  local number, own = string.match(added, '^(%d*)\\t(.*)$')
-  local isRead, context = pcall(cjson.decode, number == '' and own or args[firstContext + number])
+  waiting = (values[#values - 1] or 0) + 0
+  hasRoom = waiting + #args[ledgerArg + 2] + recordCount * ${entryBytes} <= args[ledgerArg] + 0
+end
+-- The number of contexts and the contexts, then the lines of the records; and the line of each request.
+local function takeApart()
+  if lines then return end
+  lines = {}
+  for line in string.gmatch(args[ledgerArg + 2], '[^\\n]+') do lines[#lines + 1] = line end
+  local place = 1 + lines[1]
+  lines.of = {}
+  for i = 1, requests do
+    if args[ledgerArg + 2 + i] ~= '' then
+      place = place + 1
+      lines.of[i] = lines[place]
+    end
+  end
+end
+local function recorded(request, text, paymasterId)
+  local id = args[ledgerArg + 2 + request]
+  if id == '' then return nil, text end
+  if hasRoom then return id, text end
+  takeApart()
+  local room = #lines.of[request] + ${entryBytes}
+  if waiting + room <= args[ledgerArg] + 0 then
+    waiting = waiting + room
+    return id, text
+  end
+  if args[ledgerArg + 1] ~= '1' then return false end
+  local number, own = string.match(lines.of[request], '^[^\\t]*\\t(%d*)\\t(.*)$')
+  local isRead, context = pcall(cjson.decode, number == '' and own or lines[2 + number])
   local organisation = isRead and type(context) == 'table' and (context.organisation or context[1])
   local gap = cjson.encode({type(organisation) == 'string' and organisation or '', paymasterId})
   gaps[gap] = (gaps[gap] or 0) + 1
   local asked = cjson.decode(text)
   setId(asked, nil)
-  return nil, nil, merged(asked, asked, true)
+  return nil, merged(asked, asked, true)
+end
+local function addRecord(request, id, first)
+  adds[#adds + 1], adds[#adds + 2] = request, first
+  if id ~= first then isChanged = true end
 end
 `;
 
 /**
- * Lua: writes what `decide` has left in `adds`, as one entry (see `formatLines`), and in `gaps`. It comes first, so that an error
- * there leaves nothing half done.
+ * Lua: writes the records that `addRecord` was called for, as one entry (see `formatLines`), and the gaps. It comes first, so that an
+ * error there leaves nothing half done.
  */
 export const addRecords = `
 if adds[1] then
-  local lines = {string.format('%d', #args - firstContext + 1)}
-  for i = firstContext, #args do lines[#lines + 1] = args[i] end
-  for i = 1, #adds, 2 do lines[#lines + 1] = adds[i] .. '\\t' .. adds[i + 1] end
-  local text = table.concat(lines, '\\n')
+  local text = args[ledgerArg + 2]
+  if isChanged or #adds < 2 * recordCount then
+    takeApart()
+    local kept = {unpack(lines, 1, 1 + lines[1])}
+    for i = 1, #adds, 2 do
+      local own = string.sub(lines.of[adds[i]], #args[ledgerArg + 2 + adds[i]] + 1)
+      kept[#kept + 1] = adds[i + 1] .. own
+    end
+    text = table.concat(kept, '\\n')
+  end
   call('XADD', keys[#keys - 2], '*', 't', text)
   call('INCRBY', keys[#keys - 1], string.format('%d', #text + ${entryBytes}))
 end

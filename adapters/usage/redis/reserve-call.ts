@@ -1,12 +1,13 @@
 import { DomainError } from '../../../core/errors.js';
 import { ledgerFull } from '../../../core/ledger/full.js';
-import { numberOf } from '../../../core/ledger/record-lines.js';
+import { formatLines } from '../../../core/ledger/record-lines.js';
 import { depositUnknown } from '../../../core/usage/decide.js';
 import { gwei } from '../../../core/units/wei.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type {
   AccountBalance,
   AccountId,
+  AddedRecord,
   HoldShare,
   PeekResult,
   ReserveRequest,
@@ -76,12 +77,10 @@ export function reserveCall(
   args[head.length] = `${terms}]`;
   if (parts.some(({ added }) => added !== undefined)) {
     keys.push(...chain.ledger);
-    args.push(room.bytes, room.signs ? 1 : 0);
-    const contexts = new Map<string, number>();
-    for (const { added } of parts)
-      if (added === undefined) args.push('', '');
-      else args.push(added.id, `${numberOf(added.context, contexts)}\t${added.text}`);
-    args.push(...contexts.keys());
+    const records: AddedRecord[] = [];
+    for (const { added } of parts) if (added !== undefined) records.push({ ...added, reservation: added.id });
+    args.push(room.bytes, room.signs ? 1 : 0, formatLines(records));
+    for (const { added } of parts) args.push(added?.id ?? '');
   }
   return { keys, args };
 }

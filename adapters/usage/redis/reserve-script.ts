@@ -18,9 +18,8 @@ export const generationMs = 30 * 86_400_000;
  *     KEYS  1 to 4 head, 5 expiries, then per request its operation, then all other keys of the requests, each once: fences,
  *           counters, settled uses, balances, promised sums;
  *           last, if there are records for the ledger, its three keys
- *     ARGV  1 to 5 head, 6 terms, then per request the record of a first reservation; with records for the ledger its room
- *           in bytes, 1 if it signs without room, else 0, per request id and text, or two empty texts, and the contexts
- *           of the texts, see ledger-lua.ts
+ *     ARGV  1 to 5 head, 6 terms, then per request the record of a first reservation; with records for the ledger what
+ *           ledger-lua.ts says
  *
  * The terms are one JSON list, because separate arguments cost several times as much each. They are the number of
  * requests, then per request 1 first limit whose usage is lost (from 1; 0: none), 2 and 3 time in which the windows of
@@ -250,11 +249,11 @@ local function decide(request, at)
   if refusal then return refusal end
   local text, paymasterId = args[6 + request], terms[at + 5]
   local expiry = terms[at + 12]
-  local id, entry
+  local id
   if ledgerArg then
     -- Finalized before: nothing is added.
     local isRepeated = terms[at + 13] ~= 0 and terms[at + 13][1] == 2 and record[11][3] == 1
-    if not isRepeated then id, entry, text = recorded(request, text, paymasterId) end
+    if not isRepeated then id, text = recorded(request, text, paymasterId) end
     if id == false then return {${replies.ledgerFull}} end
   end
   if terms[at + 13] ~= 0 or (record and record[11]) then
@@ -270,10 +269,7 @@ local function decide(request, at)
     amounts[place] = amounts[place] + amount
     added[place] = added[place] + amount
   end
-  if id then
-    adds[#adds + 1] = record and idOf(record) or id
-    adds[#adds + 1] = entry
-  end
+  if id then addRecord(request, id, record and idOf(record) or id) end
   records[member] = text
   local last = #writes
   writes[last + 1], writes[last + 2], writes[last + 3] = keys[5 + request], paymasterId, text
