@@ -29,7 +29,7 @@ export function createStops(): Stops {
 
 /**
  * Starts the parts of a process: `start` says of each how it is stopped. If it throws, those that it has started are
- * stopped first; else the caller stops all of them with `stop`.
+ * stopped first, and its error is thrown; else the caller stops all of them with `stop`.
  */
 export async function startAll<T extends object>(
   start: (onStop: Stops['add'], stop: Stops['run']) => Promise<T>,
@@ -38,7 +38,8 @@ export async function startAll<T extends object>(
   try {
     return { ...(await start(add, run)), stop: run };
   } catch (error) {
-    await run();
+    // The failure of a stop would hide why the start failed.
+    await run().catch(() => {});
     throw error;
   }
 }

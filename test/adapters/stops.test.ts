@@ -23,6 +23,19 @@ test('a start that fails stops what it has started, and rejects with its error',
   expect(stopped).toEqual(['store']);
 });
 
+test('a start that fails rejects with its own error, also when a part cannot be stopped', async () => {
+  const stopped: string[] = [];
+  const starting = startAll(async (onStop) => {
+    onStop(() => void stopped.push('store'));
+    onStop(() => {
+      throw new Error('the server does not close');
+    });
+    throw new Error('the port is in use');
+  });
+  await expect(starting).rejects.toThrow('the port is in use');
+  expect(stopped).toEqual(['store']);
+});
+
 test('a start can be ended before it is complete', async () => {
   const stopped: string[] = [];
   await startAll(async (onStop, stop) => {
