@@ -207,7 +207,7 @@ function requireJson(call: KubeRequest, body: string): unknown {
   try {
     return JSON.parse(body);
   } catch (error) {
-    throw noAnswer('NotJson', `${call.method} ${call.path}: the answer is no JSON`, error);
+    throw noAnswer('NotJson', `${call.method} ${call.path}: the answer is not JSON`, error);
   }
 }
 

@@ -4,7 +4,7 @@ import { hexToBytes, isHexBytes } from '../units/hex.js';
 /**
  * Whether a value sent as `factoryData` is an EIP-7702 authorization, which belongs in `eip7702Auth`: its tuple
  * (chainId, address, nonce, yParity, r, s) as JSON, in RLP, or as six ABI words, alone or in a list. Call data is never
- * taken for one: it has a selector in front of its words, and is no RLP list of such items.
+ * taken for one: it has a selector in front of its words, and is not an RLP list of such items.
  */
 export function isAuthorizationTuple(value: unknown): boolean {
   if (Array.isArray(value)) return value.length === members || value.some(hasDelegate);

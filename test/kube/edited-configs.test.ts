@@ -59,7 +59,7 @@ function transportTo(stored: Map<string, Stored>): KubeTransport {
 const [edited, other] = ['edited', 'other'].map((paymasterId) => aPaymasterConfig({ paymasterId }));
 
 describe.each([
-  { what: 'is no JSON', edit: () => 'suspended: true' },
+  { what: 'is not JSON', edit: () => 'suspended: true' },
   { what: 'is another JSON value', edit: () => 'null' },
   {
     what: 'says something else than its hash',

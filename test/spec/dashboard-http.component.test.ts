@@ -72,7 +72,7 @@ describe('bodies', () => {
     expect(answer.status).toBe(200);
   });
 
-  test('a body where none is documented is ignored, even if it is no JSON', async () => {
+  test('a body where none is documented is ignored, even if it is not JSON', async () => {
     const answer = await host.call('PATCH', '/paymaster-policy/activate/unknown', {
       token: acmeToken,
       key,

@@ -69,7 +69,7 @@ describe('Request envelope', () => {
     expect(body.error?.message).toContain('params must be an array');
   });
 
-  test('a body that is no JSON is -32700, and the answer does not repeat it', async () => {
+  test('a body that is not JSON is -32700, and the answer does not repeat it', async () => {
     const { status, body, text } = await host.post('{"secret-ish": tru');
     expect(status).toBe(400);
     expect(body).toMatchObject({ id: null, error: { code: -32700, data: { retryable: false } } });

@@ -63,7 +63,7 @@ describe('the library that signs', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('is wasm where there is no native one, and the log says so', async () => {
+  test('is wasm where no native one is there, and the log says so', async () => {
     const { warnings, log } = listening();
     expect((await loadCurve('auto', log, noBinary)).name).toBe('wasm');
     expect(warnings).toHaveLength(1);

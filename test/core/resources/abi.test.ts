@@ -123,7 +123,7 @@ describe('messages stay short enough for a condition', () => {
 
 describe('a wrong ABI', () => {
   test.each([
-    { name: 'text that is no JSON', text: 'pragma solidity', fields: ['abi'] },
+    { name: 'text that is not JSON', text: 'pragma solidity', fields: ['abi'] },
     { name: 'an object instead of an array', text: '{"abi":[]}', fields: ['abi'] },
     {
       name: 'entries that are not objects',
