@@ -60,6 +60,8 @@ export class UsageEpochs implements UsageRecovery {
   readonly #known = new Map<number, Known>();
   /** What this process has last seen of each chain. It is kept while the epoch is established again. */
   readonly #seen = new Map<number, Known>();
+  /** How often the connection was lost. */
+  #interruptions = 0;
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
   #raising: Promise<boolean> = Promise.resolve(true);
@@ -109,9 +111,9 @@ export class UsageEpochs implements UsageRecovery {
    * again before it relies on the store, also one that has seen less than others; and each copies what it has seen at once.
    */
   async interrupted(): Promise<void> {
+    this.#interruptions += 1;
     this.#known.clear();
-    // Every process does this now, and of two that write the copy at once one has to write again.
-    for (let attempt = 0; attempt < mostAttempts && !(await this.#raiseQuietly()); attempt++);
+    if (!this.#isStopped) await this.#raiseToTheEnd();
   }
 
   /**
@@ -222,7 +224,7 @@ export class UsageEpochs implements UsageRecovery {
     if (this.#isStopped) return;
     this.#isStopped = true;
     clearInterval(this.#timer);
-    await this.#raiseQuietly();
+    await this.#raiseToTheEnd();
   }
 
   /**
@@ -281,6 +283,11 @@ export class UsageEpochs implements UsageRecovery {
     if (copy.lostAt !== undefined) await this.#deps.mirror.put(chainId, foundAgain(copy), copy);
   }
 
+  /** Tries again when others write a copy at the same time: when a connection or a release ends, all processes do. */
+  async #raiseToTheEnd(): Promise<void> {
+    for (let attempt = 0; attempt < mostAttempts && !(await this.#raiseQuietly()); attempt++);
+  }
+
   async #raiseQuietly(): Promise<boolean> {
     // One after the other: a slow mirror does not get two requests at once.
     this.#raising = this.#raising.then(async () => {
@@ -295,6 +302,7 @@ export class UsageEpochs implements UsageRecovery {
   }
 
   async #establish(chainId: number): Promise<KnownEpoch> {
+    const interruptions = this.#interruptions;
     // The copy first: meanwhile the store can only have moved forward.
     const mirrored = await this.#deps.mirror.get(chainId);
     let found = await this.#deps.store.read(chainId);
@@ -304,10 +312,13 @@ export class UsageEpochs implements UsageRecovery {
       const epoch = { ...parseKept(found), longestExpiryMs, longestAt: found.now };
       // Two replicas may do this at once. One of them writes the copy, and both must see the same one.
       if (!(await this.#deps.mirror.put(chainId, epoch, undefined))) return this.#establish(chainId);
+      if (interruptions !== this.#interruptions) return this.#establish(chainId);
       return this.#found(chainId, epoch, found);
     }
     if (this.#isIntact(chainId, mirrored, found)) {
       await this.#clearLoss(chainId, mirrored);
+      // The copy may have risen since, or the data may be others.
+      if (interruptions !== this.#interruptions) return this.#establish(chainId);
       return this.#found(chainId, mirrored, found);
     }
     this.#lost.with({ chain: String(chainId) }).set(1);

@@ -157,6 +157,39 @@ describe('the sequence', () => {
     },
   );
 
+  test('below what another process had seen is noticed although the connection broke while the copy was read', async () => {
+    const first = aProcess();
+    await first.of(chainId);
+    const backup = store.copy();
+    first.seen(chainId, store.write());
+    const { promise: isBroken, resolve: goOn } = Promise.withResolvers<void>();
+    const second = aProcess({
+      ...mirror,
+      get: async (id) => {
+        const copy = await mirror.get(id);
+        await isBroken;
+        return copy;
+      },
+    });
+    const establishing = second.of(chainId);
+    // What the mirror says now has been read.
+    await new Promise(setImmediate);
+    store.putBack(backup);
+    await first.interrupted();
+    await second.interrupted();
+    goOn();
+    await expect(establishing).rejects.toMatchObject(lost);
+  });
+
+  test('is mirrored at a stop, although others write the mirror at the same time', async () => {
+    const first = aProcess(collidingTimes(2));
+    await first.of(chainId);
+    const highest = store.write();
+    first.seen(chainId, highest);
+    await first.stop();
+    expect((await mirrored()).sequence).toBe(highest);
+  });
+
   test('counts also when the connection broke without a loss, and stays in the mirror', async () => {
     const [first, second] = [aProcess(), aProcess()];
     await first.of(chainId);
