@@ -38,3 +38,17 @@ test('the connection of a body that comes no further is closed', async () => {
   await once(socket, 'close');
   expect(received()).toContain('/first');
 });
+
+test('the connection of a body that drips on is closed too', async () => {
+  const socket = connect(port, '127.0.0.1');
+  // Without it the last bytes, which nobody reads any longer, would fail the test.
+  socket.on('error', () => {});
+  socket.resume();
+  socket.write('POST /first HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n');
+  const drips = setInterval(() => socket.write('a'), 200);
+  try {
+    await new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  } finally {
+    clearInterval(drips);
+  }
+});
