@@ -15,7 +15,7 @@ local function setId(record, id) record[7][#record[5] / 2 + 1] = id end
  * all requests as `formatLines` makes them, and per request the id of its record or nothing. `recorded(request, text,
  * paymasterId)` answers the id of the request's record for the ledger, and the text of its reservation; false as the id if there is no
  * room. Without room, and if it signs all the same, the promise is counted as a gap, and the reservation does not name a record that
- * is not there. Texts of Lua are costly, so the records are taken apart only where not all of them are added as they came.
+ * is not there. Lua is slow at making texts, so the records are taken apart only where not all of them are added as they came.
  */
 export const recordRoom = `
 local ledgerArg = #args > 6 + requests and 7 + requests
