@@ -58,6 +58,7 @@ export class UsageEpochs implements UsageRecovery {
   readonly #lost: { with(labels: { readonly chain: string }): { set(value: number): void } };
   readonly #asked = new Map<number, Promise<KnownEpoch>>();
   readonly #known = new Map<number, Known>();
+  readonly #noting = new Map<number, Promise<void>>();
   /** What this process has last seen of each chain. It is kept while the epoch is established again. */
   readonly #seen = new Map<number, Known>();
   /** How often the connection was lost. */
@@ -153,6 +154,19 @@ export class UsageEpochs implements UsageRecovery {
 
   /** Notes in store and copy that a promise of this length is about to be made. Throws UNAVAILABLE. */
   async note(chainId: number, expiryMs: number): Promise<KnownEpoch> {
+    // One after the other: each forgets the epoch that the others rely on, to read it again.
+    const noting = (this.#noting.get(chainId) ?? Promise.resolve()).then(() =>
+      this.#noteAlone(chainId, expiryMs),
+    );
+    const done = noting.then(
+      () => {},
+      () => {},
+    );
+    this.#noting.set(chainId, done);
+    return noting;
+  }
+
+  async #noteAlone(chainId: number, expiryMs: number): Promise<KnownEpoch> {
     const { text } = await this.of(chainId);
     for (let attempt = 0; attempt < mostAttempts && !this.isNoted(chainId, expiryMs); attempt++) {
       const mirrored = await this.#deps.mirror.get(chainId);

@@ -1,73 +1,94 @@
-import type { AddressKey } from '../units/address.js';
-import type { EpochMs } from '../units/time.js';
-import { gwei, type Gwei } from '../units/wei.js';
+import { gwei } from '../units/wei.js';
+import { isEmptyAccount, type AccountRow, type RowSource } from './rows.js';
 import type { AccountBalance, AccountId } from './usage-store.js';
 
-/** Balance of a contract in the EntryPoint, or of a funding wallet inside the contract. */
-export type Account = AccountId & {
-  balance: Gwei | undefined;
-  readAt: EpochMs | undefined;
-  /** Sum of the needs of live reservations. */
-  reserved: number;
-  /** Number of reservations that name this account. */
-  holders: number;
-};
+/** A turn's copy of an account. */
+export type Account = { -readonly [K in keyof AccountRow]: AccountRow[K] } & { isChanged: boolean };
 
+/** Accounts of a turn, copied when they are first looked up. */
 export class Accounts {
-  readonly #byContract = new Map<AddressKey, Map<AddressKey | '', Account>>();
+  readonly #rows: Pick<RowSource, 'account'>;
+  readonly #byName = new Map<string, Account>();
+  readonly #changed: Account[] = [];
 
-  find({ contract, fundingAddress = '' as AddressKey }: AccountId): Account | undefined {
-    return this.#byContract.get(contract)?.get(fundingAddress);
+  constructor(rows: Pick<RowSource, 'account'>) {
+    this.#rows = rows;
   }
 
-  /** The account with this name; creates it if it does not exist. */
-  of({ contract, fundingAddress }: AccountId): Account {
-    const known = this.find({ contract, ...(fundingAddress === undefined ? {} : { fundingAddress }) });
-    if (known !== undefined) return known;
-    const made: Account = {
-      contract,
-      ...(fundingAddress === undefined ? {} : { fundingAddress }),
-      balance: undefined,
-      readAt: undefined,
-      reserved: 0,
-      holders: 0,
-    };
-    let ofContract = this.#byContract.get(contract);
-    if (ofContract === undefined) this.#byContract.set(contract, (ofContract = new Map()));
-    ofContract.set(fundingAddress ?? '', made);
-    return made;
+  /** Undefined: nobody has read or promised anything of it. */
+  find(id: AccountId): Account | undefined {
+    const known = this.#byName.get(accountName(id));
+    if (known !== undefined) return isEmptyAccount(known) ? undefined : known;
+    const row = this.#rows.account(id);
+    return row === undefined ? undefined : this.#keep({ ...row, isChanged: false });
+  }
+
+  of(id: AccountId): Account {
+    const { contract, fundingAddress } = id;
+    const known = this.#byName.get(accountName(id)) ?? this.find(id);
+    return (
+      known ??
+      this.#keep({
+        contract,
+        ...(fundingAddress === undefined ? {} : { fundingAddress }),
+        balance: undefined,
+        readAt: undefined,
+        reserved: 0,
+        holders: 0,
+        isChanged: false,
+      })
+    );
   }
 
   hold(account: Account, need: number): void {
     account.holders += 1;
     account.reserved += need;
+    this.#note(account);
   }
 
-  /**
-   * Takes back the need of one reservation. Forgets the account when no other reservation names it and its balance was
-   * never read.
-   */
   unhold(account: Account, need: number): void {
     account.holders -= 1;
     account.reserved -= need;
-    if (account.holders === 0 && account.balance === undefined) this.remove(account);
+    this.#note(account);
   }
 
-  remove({ contract, fundingAddress }: AccountId): void {
-    const ofContract = this.#byContract.get(contract);
-    ofContract?.delete(fundingAddress ?? '');
-    if (ofContract?.size === 0) this.#byContract.delete(contract);
+  /** Changes what one reservation needs. */
+  raise(account: Account, by: number): void {
+    account.reserved += by;
+    this.#note(account);
   }
 
-  *all(): IterableIterator<Account> {
-    for (const ofContract of this.#byContract.values()) yield* ofContract.values();
+  setBalance(account: Account, balance: Account['balance'], readAt: Account['readAt']): void {
+    account.balance = balance;
+    account.readAt = readAt;
+    this.#note(account);
   }
+
+  changed(): readonly AccountRow[] {
+    return this.#changed;
+  }
+
+  #note(account: Account): void {
+    if (account.isChanged) return;
+    account.isChanged = true;
+    this.#changed.push(account);
+  }
+
+  #keep(account: Account): Account {
+    this.#byName.set(accountName(account), account);
+    return account;
+  }
+}
+
+/** One text per account of a chain. */
+export function accountName({ contract, fundingAddress }: AccountId): string {
+  return fundingAddress === undefined ? contract : `${contract}/${fundingAddress}`;
 }
 
 /** What the port shows of an account. An unknown account has neither a balance nor promises. */
 export function balanceOf(
   { contract, fundingAddress }: AccountId,
-  account: Account | undefined,
+  account: AccountRow | undefined,
 ): AccountBalance {
   return {
     contract,

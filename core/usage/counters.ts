@@ -1,45 +1,35 @@
 import type { EpochMs } from '../units/time.js';
+import { isEmptyCounter, type CounterRow, type RowSource } from './rows.js';
 import type { CounterId, CounterState, Unit } from './usage-store.js';
 
-/**
- * A counter in memory. `reserved` and `holders` are derived from the reservations; only `used` and `until` are
- * stored.
- */
-export type Counter = {
-  readonly counter: string;
-  readonly unit: Unit;
-  /** The end of its window; 0 while only holds use it, because holds have no window. */
-  until: EpochMs;
-  /** Settled use. */
-  used: number;
-  /** Sum of what live reservations hold of it. */
-  reserved: number;
-  /** Number of reservations that hold it, also with a cost of 0. */
-  holders: number;
-};
+/** A turn's copy of a counter. */
+export type Counter = { -readonly [K in keyof CounterRow]: CounterRow[K] } & { isChanged: boolean };
 
-/**
- * Counters of a chain by unit and name. A counter that was never written is 0, so it exists here only while it has
- * settled use or a reservation holds it.
- */
+/** Counters of a turn, copied when they are first looked up. */
 export class Counters {
+  readonly #rows: Pick<RowSource, 'counter'>;
   readonly #byUnit = new Map<Unit, Map<string, Counter>>();
-  /** Counters with settled use by the end of their window. */
-  readonly #ends = new Map<EpochMs, Set<Counter>>();
+  readonly #changed: Counter[] = [];
 
-  find({ counter, unit }: CounterId): Counter | undefined {
-    return this.#byUnit.get(unit)?.get(counter);
+  constructor(rows: Pick<RowSource, 'counter'>) {
+    this.#rows = rows;
   }
 
-  /** The counter with this name; creates it if it does not exist. */
-  of({ counter, unit }: CounterId): Counter {
-    const known = this.#byUnit.get(unit)?.get(counter);
-    if (known !== undefined) return known;
-    const made: Counter = { counter, unit, until: 0 as EpochMs, used: 0, reserved: 0, holders: 0 };
-    let ofUnit = this.#byUnit.get(unit);
-    if (ofUnit === undefined) this.#byUnit.set(unit, (ofUnit = new Map()));
-    ofUnit.set(counter, made);
-    return made;
+  /** Undefined: it was never written, so it is 0. */
+  find(id: CounterId): Counter | undefined {
+    const known = this.#byUnit.get(id.unit)?.get(id.counter);
+    if (known !== undefined) return isEmptyCounter(known) ? undefined : known;
+    const row = this.#rows.counter(id);
+    return row === undefined ? undefined : this.#keep({ ...row, isChanged: false });
+  }
+
+  of(id: CounterId): Counter {
+    const { counter, unit } = id;
+    const known = this.#byUnit.get(unit)?.get(counter) ?? this.find(id);
+    return (
+      known ??
+      this.#keep({ counter, unit, until: 0 as EpochMs, used: 0, reserved: 0, holders: 0, isChanged: false })
+    );
   }
 
   state(id: CounterId): CounterState {
@@ -48,60 +38,49 @@ export class Counters {
   }
 
   setUsed(counter: Counter, used: number): void {
-    if (counter.used > 0) this.#unlist(counter);
     counter.used = used;
-    if (used > 0) this.#list(counter);
-    else this.#dropIdle(counter);
+    this.#note(counter);
   }
 
   /** Keeps the latest window end that anyone has named for the counter. */
   extend(counter: Counter, until: EpochMs): void {
     if (until <= counter.until) return;
-    if (counter.used > 0) this.#unlist(counter);
     counter.until = until;
-    if (counter.used > 0) this.#list(counter);
+    this.#note(counter);
   }
 
   hold(counter: Counter, cost: number): void {
     counter.holders += 1;
     counter.reserved += cost;
+    this.#note(counter);
   }
 
   unhold(counter: Counter, cost: number): void {
     counter.holders -= 1;
     counter.reserved -= cost;
-    this.#dropIdle(counter);
+    this.#note(counter);
   }
 
-  /**
-   * At most `limit` counters whose window ended before the given time, that have settled use, and that no reservation
-   * holds.
-   */
-  ended(before: EpochMs, limit: number): readonly Counter[] {
-    const found: Counter[] = [];
-    for (const [until, ending] of this.#ends) {
-      if (until >= before) continue;
-      for (const counter of ending) {
-        if (found.length === limit) return found;
-        if (counter.holders === 0) found.push(counter);
-      }
-    }
-    return found;
+  /** Changes what one reservation holds. */
+  raise(counter: Counter, by: number): void {
+    counter.reserved += by;
+    this.#note(counter);
   }
 
-  #list(counter: Counter): void {
-    const ending = this.#ends.get(counter.until);
-    if (ending === undefined) this.#ends.set(counter.until, new Set([counter]));
-    else ending.add(counter);
+  changed(): readonly CounterRow[] {
+    return this.#changed;
   }
 
-  #unlist(counter: Counter): void {
-    const ending = this.#ends.get(counter.until);
-    ending?.delete(counter);
-    if (ending?.size === 0) this.#ends.delete(counter.until);
+  #note(counter: Counter): void {
+    if (counter.isChanged) return;
+    counter.isChanged = true;
+    this.#changed.push(counter);
   }
 
-  #dropIdle({ counter, unit, used, holders }: Counter): void {
-    if (used === 0 && holders === 0) this.#byUnit.get(unit)?.delete(counter);
+  #keep(counter: Counter): Counter {
+    let ofUnit = this.#byUnit.get(counter.unit);
+    if (ofUnit === undefined) this.#byUnit.set(counter.unit, (ofUnit = new Map()));
+    ofUnit.set(counter.counter, counter);
+    return counter;
   }
 }

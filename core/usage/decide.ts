@@ -31,8 +31,8 @@ export type Found = {
   readonly accounts: Account[];
 };
 
-/** The part of a chain's ledger that decisions read. */
-export type LedgerState = {
+/** The part of a turn that decisions read. */
+export type TurnState = {
   readonly counters: Counters;
   readonly accounts: Accounts;
   readonly fences: Fences;
@@ -42,12 +42,12 @@ export type LedgerState = {
 };
 
 /**
- * The verdict about a request, from the ledger of its chain. Changes nothing. `former` is the reservation that the
+ * The verdict about a request, from the rows of its turn. Changes nothing. `former` is the reservation that the
  * operation already has; `found` is filled as far as the verdict has looked. Throws UNAVAILABLE (DEPOSIT_UNKNOWN) when a balance
  * is unknown or too old.
  */
 export function decide(
-  chain: LedgerState,
+  chain: TurnState,
   request: ReserveRequest,
   former: Entry | undefined,
   now: EpochMs,
@@ -58,7 +58,7 @@ export function decide(
 
 /** Whether the request may be judged at all: its windows are current, and no fence refuses its config. */
 export function decideFences(
-  { fences }: LedgerState,
+  { fences }: TurnState,
   request: ReserveRequest,
   now: EpochMs,
 ): ReserveResult | undefined {
@@ -68,7 +68,7 @@ export function decideFences(
 
 /** The verdict of the request's bars, limits, holds and accounts. */
 export function decideShares(
-  chain: LedgerState,
+  chain: TurnState,
   request: ReserveRequest,
   former: Entry | undefined,
   now: EpochMs,
@@ -88,7 +88,7 @@ export function decideShares(
 
 /** Counters behind the verdict, without what the reservation itself holds. `found`: what the verdict has looked up. */
 export function explained(
-  chain: LedgerState,
+  chain: TurnState,
   request: ReserveRequest,
   former: Entry | undefined,
   found: Found,
@@ -115,7 +115,7 @@ export function hasTurned({ bars, limits }: Pick<ReserveRequest, 'bars' | 'limit
   return false;
 }
 
-function decideBars(chain: LedgerState, { bars }: ReserveRequest): ReserveRefusal | undefined {
+function decideBars(chain: TurnState, { bars }: ReserveRequest): ReserveRefusal | undefined {
   for (let index = 0; index < bars.length; index++) {
     const bar = bars[index]!;
     const used = chain.counters.find(bar)?.used ?? 0;
@@ -125,7 +125,7 @@ function decideBars(chain: LedgerState, { bars }: ReserveRequest): ReserveRefusa
 }
 
 function decideLimits(
-  chain: LedgerState,
+  chain: TurnState,
   { limits }: ReserveRequest,
   former: Entry | undefined,
   found: Found,
@@ -149,7 +149,7 @@ function decideLimits(
 }
 
 function decideHolds(
-  chain: LedgerState,
+  chain: TurnState,
   request: ReserveRequest,
   former: Entry | undefined,
   now: EpochMs,
@@ -171,7 +171,7 @@ function decideHolds(
 }
 
 function decideAccounts(
-  chain: LedgerState,
+  chain: TurnState,
   request: ReserveRequest,
   former: Entry | undefined,
   now: EpochMs,
@@ -199,7 +199,7 @@ function decideCommit(
   return isFinalizable(request, former, now) ? undefined : { outcome: 'not-committed' };
 }
 
-function plusUsed(chain: LedgerState, { plusUsed: names, unit }: HoldShare): number {
+function plusUsed(chain: TurnState, { plusUsed: names, unit }: HoldShare): number {
   let used = 0;
   if (names !== undefined)
     for (const counter of names) used += chain.counters.find({ counter, unit })?.used ?? 0;
@@ -207,7 +207,7 @@ function plusUsed(chain: LedgerState, { plusUsed: names, unit }: HoldShare): num
 }
 
 /** The threshold in force; 0 if it is a share of a balance that was never read. */
-function mostOf(chain: LedgerState, { accounts }: ReserveRequest, { threshold }: HoldShare): number {
+function mostOf(chain: TurnState, { accounts }: ReserveRequest, { threshold }: HoldShare): number {
   if (typeof threshold === 'number') return threshold;
   const share = accounts[threshold.account];
   const balance = share === undefined ? undefined : chain.accounts.find(share)?.balance;
@@ -220,7 +220,7 @@ function shareOf(balance: number, percent: number): number {
 }
 
 function knownAccount(
-  chain: LedgerState,
+  chain: TurnState,
   { depositMaxAgeMs }: ReserveRequest,
   share: AccountShare,
   now: EpochMs,
@@ -233,7 +233,7 @@ function knownAccount(
 }
 
 /** Like `mostOf`, but requires that the balance behind a percentage is known and recent enough. */
-function knownMost(chain: LedgerState, request: ReserveRequest, hold: HoldShare, now: EpochMs): number {
+function knownMost(chain: TurnState, request: ReserveRequest, hold: HoldShare, now: EpochMs): number {
   if (typeof hold.threshold === 'number') return hold.threshold;
   const share = request.accounts[hold.threshold.account];
   if (share === undefined)

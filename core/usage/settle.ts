@@ -9,7 +9,7 @@ import type {
   EndedReservation,
 } from './usage-store.js';
 
-/** The parts of a chain's ledger that a step changes. */
+/** The parts of a turn that a step changes. */
 export type SettledLedger = {
   readonly counters: Counters;
   find(key: ReservationKey): Entry | undefined;

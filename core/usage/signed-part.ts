@@ -31,15 +31,15 @@ export function raised(former: SignedPart | undefined, more: SignedPart): Signed
 }
 
 /** Lowers what an entry holds to `kept`, in the entry and in the counters or accounts. */
-export function trim<T extends { reserved: number }>(
+export function trim<T>(
   list: Held<T>[],
   kept: readonly Held<T>[],
-  all: { unhold(of: T, amount: number): void },
+  all: { unhold(of: T, amount: number): void; raise(of: T, by: number): void },
 ): void {
   for (const { of, amount } of list) {
     const stays = heldOf(kept, of);
     if (stays === undefined) all.unhold(of, amount);
-    else of.reserved -= amount - stays.amount;
+    else if (stays.amount !== amount) all.raise(of, stays.amount - amount);
   }
   list.splice(0, list.length, ...kept);
 }

@@ -3,7 +3,7 @@ import type { Block, Chain } from '../../core/chain/chain.js';
 import type { Head } from '../../core/chain/heads.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { DomainError } from '../../core/errors.js';
-import { isSameCursor } from '../../core/usage/ledger.js';
+import { isSameCursor } from '../../core/usage/turn.js';
 import { lossCharges } from '../../core/usage/token-losses.js';
 import type {
   AccountBalance,

@@ -10,7 +10,8 @@ import {
   type UsageStore,
 } from '../../core/usage/usage-store.js';
 import type { RefusalReason } from '../../core/refusal.js';
-import { ChainLedger } from '../../core/usage/ledger.js';
+import { MemoryRows } from '../../core/usage/memory-rows.js';
+import { graceMs } from '../../core/usage/turn.js';
 import { operationOf } from '../../core/usage/reservations.js';
 import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
 import type { DecidedInputs, EndingInputs } from '../decision/inputs.js';
@@ -32,7 +33,6 @@ const afterLimits: ReadonlySet<string> = new Set(['held', 'deposit', 'not-commit
 
 /** An ending can be taken back while it is among so many that came last. */
 const mostEnded = 20_000;
-const mostForgotten = 1_000;
 /** As often as a follower looks. */
 const upkeepMs = 1_000;
 /** Recorded commits and finalizes belong to each other by their operation. */
@@ -40,11 +40,11 @@ const anyCommitment = '0x';
 const cursor: FollowerStep['next'] = { blockNumber: 0, blockHash: '0x', timestamp: 0 as EpochSeconds };
 
 /**
- * Counters of one chain during a replay: the product's own ledger, at recorded times. Limits are decided. What others
+ * Counters of one chain during a replay: the product's own decisions over rows in memory, at recorded times. Limits are decided. What others
  * draw on too (deposits, shares, bounds, bars, suspensions) is not copied: there the recorded answer counts.
  */
 export class ReplayedUsage implements Pick<UsageStore, 'now' | 'reserve' | 'peek' | 'capacity'> {
-  readonly #ledger: ChainLedger;
+  readonly #rows: MemoryRows;
   readonly #inputs: () => DecidedInputs;
   readonly #ended = new Map<string, { readonly reservation: Reservation; readonly spent: number }>();
   /** Operations whose commit was refused here and not there, with the time until which it could be finalized. */
@@ -53,8 +53,7 @@ export class ReplayedUsage implements Pick<UsageStore, 'now' | 'reserve' | 'peek
 
   /** `inputs`: those of the operation that is being decided. */
   constructor(chainId: number, inputs: () => DecidedInputs) {
-    let row = 0;
-    this.#ledger = new ChainLedger(chainId, () => (row += 1));
+    this.#rows = new MemoryRows(chainId);
     this.#inputs = inputs;
   }
 
@@ -71,16 +70,13 @@ export class ReplayedUsage implements Pick<UsageStore, 'now' | 'reserve' | 'peek
     const asked = this.#own(request);
     const refused = this.#recordedRefusal(asked);
     if (refused !== undefined) return refused;
-    const result = this.#ledger.reserve(asked, this.now());
-    // Nothing is stored.
-    this.#ledger.dropChanges();
-    return result;
+    return this.#rows.turn((turn) => turn.reserve(asked, this.now()));
   }
 
   async peek(request: ReserveRequest): Promise<PeekResult> {
     this.#keepUp();
     const asked = this.#own(request);
-    const result = this.#recordedRefusal(asked) ?? this.#ledger.peek(asked, this.now()).result;
+    const result = this.#recordedRefusal(asked) ?? this.#peek(asked);
     return { result, limits: [], holds: [], accounts: [] };
   }
 
@@ -92,23 +88,16 @@ export class ReplayedUsage implements Pick<UsageStore, 'now' | 'reserve' | 'peek
       cost,
       until: window.until,
     }));
-    this.#ledger.restore({
-      key,
-      promises: [],
-      folded: [],
-      validUntil,
-      limits: held,
-      holds: [],
-      accounts: [],
-    });
-    this.#ledger.dropChanges();
+    const reservation = { key, promises: [], folded: [], validUntil, limits: held, holds: [], accounts: [] };
+    this.#rows.turn((turn) => turn.restore(reservation));
   }
 
   /** What was spent before the replay. `actualCost`: of the mined operation. */
   addSpent(limits: readonly LimitShare[], actualCost: number): void {
-    for (const limit of limits)
-      this.#ledger.charge(this.#ledger.counters.of(limit), spentOf(limit, actualCost), limit.window.until);
-    this.#ledger.dropChanges();
+    this.#rows.turn((turn) => {
+      for (const limit of limits)
+        turn.charge(turn.counters.of(limit), spentOf(limit, actualCost), limit.window.until);
+    });
   }
 
   /** True: the reservation was live here, and has ended. */
@@ -144,7 +133,7 @@ export class ReplayedUsage implements Pick<UsageStore, 'now' | 'reserve' | 'peek
     if (phase === undefined) return own;
     const isKnown =
       phase.kind === 'commit' ||
-      this.#ledger.find(request.key)?.commit !== undefined ||
+      this.#rows.reservation(request.key)?.commit !== undefined ||
       this.#refusedCommits.has(idOf(request.key));
     return isKnown ? { ...own, phase: { kind: phase.kind, commitment: anyCommitment } } : plain;
   }
@@ -154,10 +143,14 @@ export class ReplayedUsage implements Pick<UsageStore, 'now' | 'reserve' | 'peek
     if (usage === undefined || verdict.pass) return undefined;
     if (beforeLimits.has(usage.outcome)) throw new AsRecorded(verdict.reason);
     if (!afterLimits.has(usage.outcome)) return undefined;
-    const { result } = this.#ledger.peek(asked, this.now());
+    const result = this.#peek(asked);
     if (result.outcome === 'reserved' || result.outcome === 'not-committed')
       throw new AsRecorded(verdict.reason);
     return result;
+  }
+
+  #peek(asked: ReserveRequest): ReserveResult {
+    return this.#rows.turn((turn) => turn.peek(asked, this.now()).result);
   }
 
   #takeBack(key: ReservationKey): void {
@@ -175,9 +168,9 @@ export class ReplayedUsage implements Pick<UsageStore, 'now' | 'reserve' | 'peek
   }
 
   #advance(part: Partial<FollowerStep>): readonly Reservation[] {
-    const step = this.#ledger.advance({
-      chainId: this.#ledger.chainId,
-      expected: this.#ledger.cursor,
+    const whole: FollowerStep = {
+      chainId: this.#rows.chainId,
+      expected: this.#rows.chain.cursor,
       next: cursor,
       settled: [],
       released: [],
@@ -186,8 +179,8 @@ export class ReplayedUsage implements Pick<UsageStore, 'now' | 'reserve' | 'peek
       restored: [],
       balances: [],
       ...part,
-    });
-    this.#ledger.dropChanges();
+    };
+    const step = this.#rows.turn((turn) => turn.advance(whole));
     return step.isTaken ? step.ended : [];
   }
 
@@ -195,9 +188,10 @@ export class ReplayedUsage implements Pick<UsageStore, 'now' | 'reserve' | 'peek
     const now = this.now();
     if (now < this.#upkeepAt + upkeepMs) return;
     this.#upkeepAt = now;
-    this.#ledger.dropCommits(now);
-    this.#ledger.forget(now, mostForgotten);
-    this.#ledger.dropChanges();
+    this.#rows.turn((turn) => {
+      turn.dropCommits(this.#rows.dueCommits(now), now);
+      turn.forget(this.#rows.endedCounters((now - graceMs) as EpochMs), now);
+    });
     for (const [id, until] of this.#refusedCommits) if (until <= now) this.#refusedCommits.delete(id);
   }
 }

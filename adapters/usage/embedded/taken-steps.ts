@@ -1,23 +1,20 @@
-import type { Changes } from '../../../core/usage/changes.js';
+import type { RowChanges } from '../../../core/usage/rows.js';
 import { mostTakenEndings, mostTakenSteps, stepsTo } from '../../../core/usage/taken-step.js';
 import type { Cursor, TakenStep } from '../../../core/usage/usage-store.js';
 import { isFull, type Database } from '../../sqlite/database.js';
 import { textOf } from '../../sqlite/row.js';
 
-/**
- * The last steps of each chain, one row per step. The table has versions of its own: releases that do not know it leave it
- * alone, and the gap that they leave shows in the cursors.
- */
-export const takenStepsSchema = [
-  `CREATE TABLE usage_taken_steps (
+/** The last steps of each chain, one row per step. */
+export const takenStepsSchema = `
+  CREATE TABLE usage_taken_steps (
     chain_id INTEGER NOT NULL, number INTEGER NOT NULL, block_number INTEGER NOT NULL, endings INTEGER NOT NULL,
     step TEXT NOT NULL, PRIMARY KEY (chain_id, number)
-  ) STRICT, WITHOUT ROWID`,
-];
+  ) STRICT, WITHOUT ROWID;
+`;
 
 export type TakenSteps = {
   /** Inside the transaction that writes the chain. */
-  put(chainId: number, steps: Changes['steps']): void;
+  put(chainId: number, steps: RowChanges['steps']): void;
   /** The steps that lead to the cursor. */
   read(chainId: number, cursor: Cursor | undefined): readonly TakenStep[];
 };

@@ -4,7 +4,8 @@ import type { FundingMessages } from '../../../core/usage/funding-messages.js';
 import type { ReserveRequest, ReserveResult, UsageStore } from '../../../core/usage/usage-store.js';
 import type { Clock } from '../../../core/units/time.js';
 import type { UsageEpochs } from '../usage-epochs.js';
-import type { LedgerUsageStore } from './ledger-usage.js';
+import type { UsageOverRows } from '../../../core/usage/usage-over-rows.js';
+import type { SqliteRows } from './sqlite-rows.js';
 
 export type SqliteUsageStore = UsageStore & {
   readonly recovery: UsageRecovery;
@@ -21,10 +22,12 @@ export type SqliteUsageStore = UsageStore & {
  */
 export function guardEpochs({
   store,
+  usage,
   epochs,
   clock,
 }: {
-  readonly store: LedgerUsageStore;
+  readonly store: SqliteRows;
+  readonly usage: UsageOverRows;
   readonly epochs: UsageEpochs;
   readonly clock: Clock;
 }): SqliteUsageStore {
@@ -51,7 +54,7 @@ export function guardEpochs({
     await epochs.of(chainId);
     const expiryMs = expiryOf(request);
     if (!epochs.isNoted(chainId, expiryMs)) await epochs.note(chainId, expiryMs);
-    return store.reserve(request);
+    return usage.reserve(request);
   }
 
   function expiryOf({ promise }: ReserveRequest): number {
@@ -62,24 +65,24 @@ export function guardEpochs({
     now: () => store.now(),
     reserve: (request) =>
       epochs.isNoted(request.key.chainId, expiryOf(request))
-        ? store.reserve(request)
+        ? usage.reserve(request)
         : finished(noted(request)),
-    dropCommits: (chainId) => intact(chainId, () => store.dropCommits(chainId)),
-    peek: (request) => intact(request.key.chainId, () => store.peek(request)),
-    counters: (chainId, ids) => intact(chainId, () => store.counters(chainId, ids)),
-    noteGenerations: (chainId, fences) => intact(chainId, () => store.noteGenerations(chainId, fences)),
+    dropCommits: (chainId) => intact(chainId, () => usage.dropCommits(chainId)),
+    peek: (request) => intact(request.key.chainId, () => usage.peek(request)),
+    counters: (chainId, ids) => intact(chainId, () => usage.counters(chainId, ids)),
+    noteGenerations: (chainId, fences) => intact(chainId, () => usage.noteGenerations(chainId, fences)),
     setSuspended: (chainId, id, isSuspended) =>
-      intact(chainId, () => store.setSuspended(chainId, id, isSuspended)),
-    suspended: (chainId) => intact(chainId, () => store.suspended(chainId)),
-    reservations: (chainId, query) => intact(chainId, () => store.reservations(chainId, query)),
-    liveCount: (chainId) => intact(chainId, () => store.liveCount(chainId)),
-    capacity: () => store.capacity(),
-    cursor: (chainId) => intact(chainId, () => store.cursor(chainId)),
-    advance: (step) => intact(step.chainId, () => store.advance(step)),
-    takenSteps: (chainId) => intact(chainId, () => store.takenSteps(chainId)),
-    addBalance: (chainId, balance) => intact(chainId, () => store.addBalance(chainId, balance)),
-    accounts: (chainId) => intact(chainId, () => store.accounts(chainId)),
-    forgetAccounts: (chainId, accounts) => intact(chainId, () => store.forgetAccounts(chainId, accounts)),
+      intact(chainId, () => usage.setSuspended(chainId, id, isSuspended)),
+    suspended: (chainId) => intact(chainId, () => usage.suspended(chainId)),
+    reservations: (chainId, query) => intact(chainId, () => usage.reservations(chainId, query)),
+    liveCount: (chainId) => intact(chainId, () => usage.liveCount(chainId)),
+    capacity: () => Infinity,
+    cursor: (chainId) => intact(chainId, () => usage.cursor(chainId)),
+    advance: (step) => intact(step.chainId, () => usage.advance(step)),
+    takenSteps: (chainId) => intact(chainId, () => usage.takenSteps(chainId)),
+    addBalance: (chainId, balance) => intact(chainId, () => usage.addBalance(chainId, balance)),
+    accounts: (chainId) => intact(chainId, () => usage.accounts(chainId)),
+    forgetAccounts: (chainId, accounts) => intact(chainId, () => usage.forgetAccounts(chainId, accounts)),
     ping: () => store.ping(),
     async stop() {
       await Promise.allSettled(waiting);

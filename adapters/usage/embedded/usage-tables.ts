@@ -1,22 +1,32 @@
-import type { SQLInputValue, StatementSync } from 'node:sqlite';
-import type { Changes } from '../../../core/usage/changes.js';
-import { ChainLedger } from '../../../core/usage/ledger.js';
+import type { StatementSync } from 'node:sqlite';
+import { DomainError } from '../../../core/errors.js';
+import { partyName } from '../../../core/usage/reservations.js';
+import type { RowChanges } from '../../../core/usage/rows.js';
 import type { AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { EpochMs, EpochSeconds } from '../../../core/units/time.js';
 import { gwei } from '../../../core/units/wei.js';
-import type { Unit, TakenStep } from '../../../core/usage/usage-store.js';
+import type {
+  CounterId,
+  Reservation,
+  ReservationKey,
+  TakenStep,
+  Unit,
+} from '../../../core/usage/usage-store.js';
 import type { Database } from '../../sqlite/database.js';
+import { migrate } from '../../sqlite/migrate.js';
 import { integerOf, textOf, type Row } from '../../sqlite/row.js';
+import { ChainRows } from './chain-rows.js';
 import type { LedgerOutbox } from './ledger-outbox.js';
-import { createTakenSteps } from './taken-steps.js';
+import { createTakenSteps, takenStepsSchema } from './taken-steps.js';
 import { formatTerms, parseTerms } from './usage-terms.js';
 
 /**
  * The stored data: settled use (a counter without any has no row), balances, fences, reservations, and one row per
- * chain with its epoch, sequence and cursor. Reserved amounts are not stored: they follow from the reservations.
+ * chain with its epoch, sequence and cursor. Reserved amounts are not stored: they follow from the reservations. Their rows
+ * have numbers that rise, so that inserting appends.
  */
-export const usageSchema = `
+const usageSchema = `
   CREATE TABLE usage_chains (
     chain_id INTEGER PRIMARY KEY, epoch TEXT NOT NULL, longest_expiry_ms INTEGER NOT NULL, sequence INTEGER NOT NULL,
     forgotten_until INTEGER NOT NULL, block_number INTEGER, block_hash TEXT, block_timestamp INTEGER
@@ -25,6 +35,7 @@ export const usageSchema = `
     chain_id INTEGER NOT NULL, unit TEXT NOT NULL, counter TEXT NOT NULL, until INTEGER NOT NULL, used INTEGER NOT NULL,
     PRIMARY KEY (chain_id, unit, counter)
   ) STRICT, WITHOUT ROWID;
+  CREATE INDEX usage_counters_until ON usage_counters (chain_id, until);
   CREATE TABLE usage_accounts (
     chain_id INTEGER NOT NULL, contract TEXT NOT NULL, funding TEXT NOT NULL, balance INTEGER NOT NULL, read_at INTEGER NOT NULL,
     PRIMARY KEY (chain_id, contract, funding)
@@ -35,131 +46,222 @@ export const usageSchema = `
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE usage_reservations (
     row INTEGER PRIMARY KEY, chain_id INTEGER NOT NULL, paymaster_id TEXT NOT NULL, entry_point TEXT NOT NULL,
-    sender TEXT NOT NULL, nonce TEXT NOT NULL, terms TEXT NOT NULL
+    sender TEXT NOT NULL, nonce TEXT NOT NULL, valid_until INTEGER NOT NULL, party TEXT, commit_until INTEGER, terms TEXT NOT NULL
   ) STRICT;
+  CREATE INDEX usage_reservations_expiry ON usage_reservations (chain_id, valid_until);
+  CREATE INDEX usage_reservations_party ON usage_reservations (chain_id, party) WHERE party IS NOT NULL;
+  CREATE INDEX usage_reservations_commit ON usage_reservations (chain_id, commit_until) WHERE commit_until IS NOT NULL;
   CREATE TABLE usage_messages (paymaster_id TEXT PRIMARY KEY, message TEXT NOT NULL, expires_at INTEGER NOT NULL) STRICT;
-
-  -- Releases before these tables look here, and refuse a file of another format than 1.
-  CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-  REPLACE INTO meta VALUES ('format', 2);
+  ${takenStepsSchema}
 `;
 
 export type FundingMessage = { readonly message: string; readonly expiresAt: EpochMs };
 
-/** All usage data in memory. */
+/** All usage data, but for what reservations say. */
 export type Usage = {
-  readonly chains: Map<number, ChainLedger>;
+  readonly chains: Map<number, ChainRows>;
   readonly messages: Map<string, FundingMessage>;
-  readonly nextRow: () => number;
 };
 
-export type UsageTables = {
-  /** Reads everything that is stored. Throws UNAVAILABLE. */
-  read(): Usage;
-  /**
-   * Stores changes of chains, messages (undefined: the message was used up) and the outbox, all or nothing. Throws
-   * UNAVAILABLE.
-   */
-  write(chains: readonly ChainChanges[], messages: ReadonlyMap<string, FundingMessage | undefined>): void;
-  /** Like `write`, but inside a transaction of the caller, and without the outbox. */
-  put(chains: readonly ChainChanges[], messages: ReadonlyMap<string, FundingMessage | undefined>): void;
-  /** Steps of the follower that lead to the chain's cursor. Throws UNAVAILABLE. */
-  takenSteps(chain: ChainLedger): readonly TakenStep[];
-  /** Writes data that are there already, to check whether writing works. Throws UNAVAILABLE. */
-  probe(): void;
-  /** Moves committed data into the main file, so that the log of commits can start again. Throws UNAVAILABLE. */
-  checkpoint(): void;
-  close(): void;
+/** What a turn writes of a chain: changed rows, and what the store itself keeps of the chain. */
+export type ChainWrite = {
+  readonly rows: ChainRows;
+  readonly changes: RowChanges | undefined;
+  readonly epoch: string;
+  readonly longestExpiryMs: number;
+  /** Fences that nobody has named for long. */
+  readonly forgotten: readonly string[];
 };
 
-export type ChainChanges = { readonly chain: ChainLedger; readonly changes: Changes };
+export type UsageTables = ReturnType<typeof createUsageTables>;
 
-export function createUsageTables(db: Database, outbox?: LedgerOutbox): UsageTables {
+export function createUsageTables(db: Database, outbox: LedgerOutbox) {
+  refuseOlderForm(db);
+  migrate(db, 'usage', [usageSchema]);
+  const { sql } = db;
   const chains = table(db, 'usage_chains', 8, ['chain_id']);
   const counters = table(db, 'usage_counters', 5, ['chain_id', 'unit', 'counter']);
   const accounts = table(db, 'usage_accounts', 5, ['chain_id', 'contract', 'funding']);
   const fences = table(db, 'usage_fences', 5, ['chain_id', 'id']);
-  const reservations = table(db, 'usage_reservations', 7, ['row']);
+  const reservations = table(db, 'usage_reservations', 10, ['row']);
   const messages = table(db, 'usage_messages', 3, ['paymaster_id']);
   const takenSteps = createTakenSteps(db);
-  const probe = db.sql.prepare(`UPDATE components SET version = version WHERE component = 'usage'`);
+  const probe = sql.prepare(`UPDATE components SET version = version WHERE component = 'usage'`);
+  const ofRow = sql.prepare('SELECT terms FROM usage_reservations WHERE row = ?');
+  const ofChain = sql.prepare('SELECT * FROM usage_reservations WHERE chain_id = ? ORDER BY row');
+  const ofParty = sql.prepare('SELECT * FROM usage_reservations WHERE chain_id = ? AND party = ?');
+  const expired = sql.prepare(
+    'SELECT * FROM usage_reservations WHERE chain_id = ? AND valid_until < ? ORDER BY valid_until LIMIT ?',
+  );
+  const due = sql.prepare(
+    'SELECT * FROM usage_reservations WHERE chain_id = ? AND commit_until <= ? ORDER BY commit_until LIMIT ?',
+  );
+  const ended = sql.prepare('SELECT unit, counter FROM usage_counters WHERE chain_id = ? AND until < ?');
+  const lastRow = sql.prepare('SELECT max(row) AS row FROM usage_reservations');
+  let nextRow = 0;
 
-  function writeChain({ chain, changes }: ChainChanges): void {
-    const { chainId, cursor } = chain;
-    for (const entry of changes.reservations) {
-      if (entry.isEnded) continue;
-      const { paymasterId, entryPoint, sender, nonce } = entry.key;
-      const terms = formatTerms(entry);
-      reservations.put.run(entry.row, chainId, paymasterId, entryPoint, sender, nonce.toString(16), terms);
+  const reader = {
+    reservation: (key: ReservationKey, row: number): Reservation =>
+      db.run(() => {
+        const stored = ofRow.get(row);
+        if (stored === undefined) throw new TypeError(`there is no reservation in row ${row}`);
+        return { key, ...parseTerms(textOf(stored, 'terms')) };
+      }),
+    committed: (key: ReservationKey): readonly Reservation[] =>
+      db.run(() => ofParty.all(key.chainId, partyName(key)).map(reservationOf)),
+  };
+
+  function chainIn(usage: Usage, chainId: number): ChainRows {
+    const known = usage.chains.get(chainId);
+    if (known !== undefined) return known;
+    const rows = new ChainRows(chainId, reader);
+    usage.chains.set(chainId, rows);
+    return rows;
+  }
+
+  /** Answers the numbers of the reservations' rows. */
+  function writeRows(rows: ChainRows, changes: RowChanges): readonly number[] {
+    const { chainId } = rows;
+    const places = changes.reservations.map((one) => {
+      const { key, validUntil, commit } = one;
+      const place = rows.rowOf(key) ?? (nextRow += 1);
+      reservations.put.run(
+        place,
+        chainId,
+        key.paymasterId,
+        key.entryPoint,
+        key.sender,
+        key.nonce.toString(16),
+        validUntil,
+        commit === undefined ? null : partyName(key),
+        commit?.until ?? null,
+        formatTerms(one),
+      );
+      return place;
+    });
+    for (const key of changes.ended) {
+      const row = rows.rowOf(key);
+      if (row !== undefined) reservations.remove.run(row);
     }
-    for (const row of changes.ended) reservations.remove.run(row);
-    for (const { unit, counter, until, used } of changes.counters)
-      if (used === 0) counters.remove.run(chainId, unit, counter);
-      else counters.put.run(chainId, unit, counter, until, used);
-    for (const { contract, fundingAddress = '', balance, readAt } of changes.accounts)
+    for (const row of changes.counters) {
+      const { unit, counter, until, used } = row;
+      const before = rows.counter(row);
+      if (used > 0) {
+        if (before?.used !== used || before.until !== until)
+          counters.put.run(chainId, unit, counter, until, used);
+      } else if (before !== undefined && before.used > 0) counters.remove.run(chainId, unit, counter);
+    }
+    for (const row of changes.accounts) {
+      const { contract, fundingAddress = '', balance, readAt } = row;
+      const before = rows.account(row);
+      if (before?.balance === balance && before?.readAt === readAt) continue;
       if (balance === undefined || readAt === undefined)
         accounts.remove.run(chainId, contract, fundingAddress);
       else accounts.put.run(chainId, contract, fundingAddress, balance, readAt);
+    }
     for (const { id, generation, seenAt, isSuspended } of changes.fences)
-      if (chain.fences.has(id)) fences.put.run(chainId, id, generation, seenAt, isSuspended ? 1 : 0);
-      else fences.remove.run(chainId, id);
+      fences.put.run(chainId, id, generation, seenAt, isSuspended ? 1 : 0);
     takenSteps.put(chainId, changes.steps);
-    const at = [cursor?.blockNumber ?? null, cursor?.blockHash ?? null, cursor?.timestamp ?? null];
-    const { epoch, longestExpiryMs, sequence, forgottenUntil } = chain;
-    chains.put.run(chainId, epoch, longestExpiryMs, sequence, forgottenUntil, ...at);
+    return places;
   }
 
-  const put: UsageTables['put'] = (changed, changedMessages) => {
-    for (const one of changed) writeChain(one);
-    for (const [paymasterId, message] of changedMessages)
-      if (message === undefined) messages.remove.run(paymasterId);
-      else messages.put.run(paymasterId, message.message, message.expiresAt);
-  };
+  function writeChain({ rows, changes, epoch, longestExpiryMs, forgotten }: ChainWrite): readonly number[] {
+    const { chainId } = rows;
+    const places = changes === undefined ? [] : writeRows(rows, changes);
+    for (const id of forgotten) fences.remove.run(chainId, id);
+    const { cursor, forgottenUntil } = changes?.chain ?? rows.chain;
+    const at = [cursor?.blockNumber ?? null, cursor?.blockHash ?? null, cursor?.timestamp ?? null];
+    chains.put.run(chainId, epoch, longestExpiryMs, rows.sequence, forgottenUntil, ...at);
+    return places;
+  }
 
   return {
-    read: () =>
+    /** Reads everything that is stored. Throws UNAVAILABLE. */
+    read: (): Usage =>
       db.run(() => {
-        const usage = emptyUsage(Number(maxRow(db)));
-        for (const row of chains.all.iterate()) readChain(chainOf(usage, row), row);
-        for (const row of counters.all.iterate()) readCounter(chainOf(usage, row), row);
-        for (const row of accounts.all.iterate()) readAccount(chainOf(usage, row), row);
-        for (const row of fences.all.iterate()) readFence(chainOf(usage, row), row);
-        for (const row of reservations.all.iterate()) readReservation(chainOf(usage, row), row);
+        const usage: Usage = { chains: new Map(), messages: new Map() };
+        nextRow = Number(lastRow.get()?.['row'] ?? 0);
+        for (const row of chains.all.iterate()) readChain(chainIn(usage, integerOf(row, 'chain_id')), row);
+        for (const row of counters.all.iterate())
+          readCounter(chainIn(usage, integerOf(row, 'chain_id')), row);
+        for (const row of accounts.all.iterate())
+          readAccount(chainIn(usage, integerOf(row, 'chain_id')), row);
+        for (const row of fences.all.iterate()) readFence(chainIn(usage, integerOf(row, 'chain_id')), row);
+        for (const row of reservations.all.iterate())
+          chainIn(usage, integerOf(row, 'chain_id')).addStored(reservationOf(row), integerOf(row, 'row'));
         for (const row of messages.all.iterate())
           usage.messages.set(textOf(row, 'paymaster_id'), {
             message: textOf(row, 'message'),
             expiresAt: integerOf(row, 'expires_at') as EpochMs,
           });
-        // The data that were just read are stored already.
-        for (const chain of usage.chains.values()) chain.dropChanges();
         return usage;
       }),
-    put,
-    write: (changed, changedMessages) =>
+    /** The rows of a chain; made when it has none. */
+    chainOf: chainIn,
+    /**
+     * Stores changes of chains, messages (undefined: the message was used up) and the outbox, all or nothing. Answers the row
+     * numbers of each chain's reservations. Throws UNAVAILABLE.
+     */
+    write: (
+      written: readonly ChainWrite[],
+      changedMessages: ReadonlyMap<string, FundingMessage | undefined>,
+    ): readonly (readonly number[])[] =>
       db.transaction(() => {
-        put(changed, changedMessages);
-        outbox?.put();
+        const places = written.map(writeChain);
+        for (const [paymasterId, message] of changedMessages)
+          if (message === undefined) messages.remove.run(paymasterId);
+          else messages.put.run(paymasterId, message.message, message.expiresAt);
+        outbox.put();
+        return places;
       }),
-    takenSteps: ({ chainId, cursor }) => db.run(() => takenSteps.read(chainId, cursor)),
+    // The questions throw UNAVAILABLE.
+    /** Steps of the follower that lead to the chain's cursor. */
+    takenSteps: ({ chainId, chain }: ChainRows): readonly TakenStep[] =>
+      db.run(() => takenSteps.read(chainId, chain.cursor)),
+    all: (chainId: number): readonly Reservation[] => db.run(() => ofChain.all(chainId).map(reservationOf)),
+    expired: (chainId: number, before: EpochSeconds, limit: number): readonly Reservation[] =>
+      db.run(() => expired.all(chainId, before, limit).map(reservationOf)),
+    dueCommits: (chainId: number, at: EpochMs, limit: number): readonly ReservationKey[] =>
+      db.run(() => due.all(chainId, at, limit).map((row) => keyOf(row))),
+    /** Counters with settled use whose window ended before this time, as far as `isFree` and `limit` let them. */
+    endedCounters: (
+      chainId: number,
+      before: EpochMs,
+      limit: number,
+      isFree: (id: CounterId) => boolean,
+    ): readonly CounterId[] =>
+      db.run(() => {
+        const found: CounterId[] = [];
+        for (const row of ended.iterate(chainId, before)) {
+          const id = { counter: textOf(row, 'counter'), unit: textOf(row, 'unit') as Unit };
+          if (isFree(id) && found.push(id) === limit) break;
+        }
+        return found;
+      }),
+    reader,
+    /** Writes data that are there already, to check whether writing works. Throws UNAVAILABLE. */
     probe: () => db.transaction(() => void probe.run()),
-    checkpoint: () => db.run(() => db.sql.exec('PRAGMA wal_checkpoint(PASSIVE)')),
+    /** Moves committed data into the main file, so that the log of commits can start again. Throws UNAVAILABLE. */
+    checkpoint: () => db.run(() => sql.exec('PRAGMA wal_checkpoint(PASSIVE)')),
     close: () => db.close(),
   };
 }
 
-/** Empty usage; `lastRow` is the highest number of a stored reservation. */
-export function emptyUsage(lastRow: number): Usage {
-  let row = lastRow;
-  return { chains: new Map(), messages: new Map(), nextRow: () => (row += 1) };
-}
-
-/** The ledger of a chain; created if it does not exist. */
-export function ledgerOf({ chains, nextRow }: Usage, chainId: number): ChainLedger {
-  const known = chains.get(chainId);
-  if (known !== undefined) return known;
-  const chain = new ChainLedger(chainId, nextRow);
-  chains.set(chainId, chain);
-  return chain;
+/** Nothing was released with the older form, so nothing converts it. */
+function refuseOlderForm(db: Database): void {
+  const isOlder = db.run(
+    () =>
+      db.sql.prepare(`SELECT 1 FROM pragma_table_info('usage_chains')`).get() !== undefined &&
+      db.sql
+        .prepare(`SELECT 1 FROM pragma_table_info('usage_reservations') WHERE name = 'valid_until'`)
+        .get() === undefined,
+  );
+  if (isOlder)
+    throw new DomainError(
+      'UNAVAILABLE',
+      `${db.path} has the form of a development version before 0.1.0: move it away (mv ${db.path} ${db.path}.old) and start again`,
+      { reason: 'OLDER_FORM' },
+    );
 }
 
 type Table = { readonly all: StatementSync; readonly put: StatementSync; readonly remove: StatementSync };
@@ -172,45 +274,51 @@ function table({ sql }: Database, name: string, columns: number, key: readonly s
   };
 }
 
-function maxRow({ sql }: Database): SQLInputValue {
-  return sql.prepare('SELECT max(row) AS row FROM usage_reservations').get()?.['row'] ?? 0;
+function readChain(rows: ChainRows, row: Row): void {
+  rows.epoch = textOf(row, 'epoch');
+  rows.longestExpiryMs = integerOf(row, 'longest_expiry_ms');
+  rows.written = integerOf(row, 'sequence');
+  const cursor =
+    row['block_hash'] === null
+      ? undefined
+      : {
+          blockNumber: integerOf(row, 'block_number'),
+          blockHash: textOf(row, 'block_hash') as Hex,
+          timestamp: integerOf(row, 'block_timestamp') as EpochSeconds,
+        };
+  rows.chain = { cursor, since: sinceOf(rows.epoch), forgottenUntil: integerOf(row, 'forgotten_until') };
 }
 
-function chainOf(usage: Usage, row: Row): ChainLedger {
-  return ledgerOf(usage, integerOf(row, 'chain_id'));
+/** When the usage of an epoch begins, from "id:since". */
+export function sinceOf(epoch: string): number {
+  return Number(epoch.slice(epoch.indexOf(':') + 1));
 }
 
-function readChain(chain: ChainLedger, row: Row): void {
-  const epoch = textOf(row, 'epoch');
-  if (epoch !== '') chain.setEpoch(epoch);
-  chain.longestExpiryMs = integerOf(row, 'longest_expiry_ms');
-  chain.sequence = integerOf(row, 'sequence');
-  chain.forgottenUntil = integerOf(row, 'forgotten_until');
-  if (row['block_hash'] === null) return;
-  chain.cursor = {
-    blockNumber: integerOf(row, 'block_number'),
-    blockHash: textOf(row, 'block_hash') as Hex,
-    timestamp: integerOf(row, 'block_timestamp') as EpochSeconds,
-  };
-}
-
-function readCounter(chain: ChainLedger, row: Row): void {
-  const counter = chain.counters.of({
+function readCounter(rows: ChainRows, row: Row): void {
+  rows.setCounter({
     counter: textOf(row, 'counter'),
     unit: textOf(row, 'unit') as Unit,
+    until: integerOf(row, 'until') as EpochMs,
+    used: integerOf(row, 'used'),
+    reserved: 0,
+    holders: 0,
   });
-  chain.charge(counter, integerOf(row, 'used'), integerOf(row, 'until') as EpochMs);
 }
 
-function readAccount(chain: ChainLedger, row: Row): void {
+function readAccount(rows: ChainRows, row: Row): void {
   const funding = textOf(row, 'funding') as AddressKey | '';
-  const contract = textOf(row, 'contract') as AddressKey;
-  const id = funding === '' ? { contract } : { contract, fundingAddress: funding };
-  chain.setBalance(id, gwei(integerOf(row, 'balance')), integerOf(row, 'read_at') as EpochMs);
+  rows.setAccount({
+    contract: textOf(row, 'contract') as AddressKey,
+    ...(funding === '' ? {} : { fundingAddress: funding }),
+    balance: gwei(integerOf(row, 'balance')),
+    readAt: integerOf(row, 'read_at') as EpochMs,
+    reserved: 0,
+    holders: 0,
+  });
 }
 
-function readFence(chain: ChainLedger, row: Row): void {
-  chain.fences.restore({
+function readFence(rows: ChainRows, row: Row): void {
+  rows.setFence({
     id: textOf(row, 'id'),
     generation: integerOf(row, 'generation'),
     seenAt: integerOf(row, 'seen_at') as EpochMs,
@@ -218,13 +326,16 @@ function readFence(chain: ChainLedger, row: Row): void {
   });
 }
 
-function readReservation(chain: ChainLedger, row: Row): void {
-  const key = {
-    chainId: chain.chainId,
+function reservationOf(row: Row): Reservation {
+  return { key: keyOf(row), ...parseTerms(textOf(row, 'terms')) };
+}
+
+function keyOf(row: Row): ReservationKey {
+  return {
+    chainId: integerOf(row, 'chain_id'),
     paymasterId: textOf(row, 'paymaster_id'),
     entryPoint: textOf(row, 'entry_point') as AddressKey,
     sender: textOf(row, 'sender') as AddressKey,
     nonce: BigInt(`0x${textOf(row, 'nonce')}`),
   };
-  chain.restore({ key, ...parseTerms(textOf(row, 'terms')) }, integerOf(row, 'row'));
 }

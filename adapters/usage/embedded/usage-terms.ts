@@ -1,4 +1,3 @@
-import type { Entry } from '../../../core/usage/reservations.js';
 import type {
   Commit,
   FoldedPromises,
@@ -21,11 +20,8 @@ import { gwei } from '../../../core/units/wei.js';
  *      limits:   [[counter, unit, until, cost], …],
  *      holds:    [[counter, unit, cost], …],
  *      accounts: [[contract, funding | null, need], …],
- *      commit:   [commitment, until, 1 when it is signed, else 0, without it: null or [validUntil, limits, holds, accounts]],
- *      record:   id of its first record of the ledger]
- *
- * The last two elements are only there if the reservation has a commit, or null and a record. Releases that do not know
- * them ignore them: they hold what the commit holds until the reservation expires, and sign nothing for it.
+ *      commit:   null or [commitment, until, 1 when it is signed, else 0, without it: null or [validUntil, limits, holds, accounts]],
+ *      record:   null or the id of its first record of the ledger]
  */
 export type Terms = Omit<Reservation, 'key'>;
 
@@ -36,14 +32,14 @@ type TermsJson = readonly [
   readonly (readonly [string, Unit, number, number])[],
   readonly (readonly [string, Unit, number])[],
   readonly (readonly [string, string | null, number])[],
-  (readonly [string, number, 0 | 1, SignedJson | null] | null)?,
-  string?,
+  readonly [string, number, 0 | 1, SignedJson | null] | null,
+  string | null,
 ];
 type SignedJson = readonly [number, TermsJson[3], TermsJson[4], TermsJson[5]];
 
-export function formatTerms(entry: Entry): string {
-  const { promises, folded, commit, recordId } = entry;
-  const [validUntil, ...amounts] = formatAmounts(entry);
+export function formatTerms(terms: Terms): string {
+  const { promises, folded, commit, recordId } = terms;
+  const [validUntil, ...amounts] = formatAmounts(terms);
   const json: TermsJson = [
     validUntil,
     promises.map((one) => [
@@ -57,12 +53,14 @@ export function formatTerms(entry: Entry): string {
     ]),
     folded.map((one) => [one.mode, one.contract, one.prefundWei.toString(), one.validUntil]),
     ...amounts,
+    commit === undefined ? null : formatCommit(commit),
+    recordId ?? null,
   ];
-  if (commit === undefined) return JSON.stringify(recordId === undefined ? json : [...json, null, recordId]);
-  const { commitment, until, isSigned, signed } = commit;
-  const kept = signed === undefined ? null : formatAmounts(signed);
-  const record = recordId === undefined ? [] : [recordId];
-  return JSON.stringify([...json, [commitment, until, isSigned ? 1 : 0, kept], ...record]);
+  return JSON.stringify(json);
+}
+
+function formatCommit({ commitment, until, isSigned, signed }: Commit): NonNullable<TermsJson[6]> {
+  return [commitment, until, isSigned ? 1 : 0, signed === undefined ? null : formatAmounts(signed)];
 }
 
 function formatAmounts({
@@ -70,12 +68,12 @@ function formatAmounts({
   limits,
   holds,
   accounts,
-}: Pick<Entry, 'validUntil' | 'limits' | 'holds' | 'accounts'>): SignedJson {
+}: Pick<Reservation, 'validUntil' | 'limits' | 'holds' | 'accounts'>): SignedJson {
   return [
     validUntil,
-    limits.map(({ of, amount }) => [of.counter, of.unit, of.until, amount]),
-    holds.map(({ of, amount }) => [of.counter, of.unit, amount]),
-    accounts.map(({ of, amount }) => [of.contract, of.fundingAddress ?? null, amount]),
+    limits.map((one) => [one.counter, one.unit, one.until, one.cost]),
+    holds.map((one) => [one.counter, one.unit, one.cost]),
+    accounts.map((one) => [one.contract, one.fundingAddress ?? null, one.need]),
   ];
 }
 
@@ -86,8 +84,8 @@ export function parseTerms(text: string): Terms {
   ) as TermsJson;
   return {
     ...parseAmounts([validUntil, limits, holds, accounts]),
-    ...(commit === undefined || commit === null ? {} : { commit: parseCommit(commit) }),
-    ...(recordId === undefined ? {} : { recordId }),
+    ...(commit === null ? {} : { commit: parseCommit(commit) }),
+    ...(recordId === null ? {} : { recordId }),
     promises: promises.map(([digest, mode, contract, funding, token, prefund, until]): SignedPromise => ({
       digest: digest as Hex,
       mode,

@@ -1,9 +1,8 @@
 import type { Logger } from '../../../core/log.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import type { FundingMessage, Usage, UsageTables } from './usage-tables.js';
+import type { UsageTables } from './usage-tables.js';
 
 const forgetEveryMs = 60_000;
-const countersPerTurn = 1_000;
 /** After this many rows a checkpoint moves committed data into the main file; some megabytes. */
 const checkpointRows = 8_000;
 /** For this many turns of the event loop a checkpoint waits at most while answers wait for their commit. */
@@ -19,37 +18,35 @@ export class UsageUpkeep {
   readonly #tables: UsageTables;
   readonly #log: Logger;
   readonly #isBusy: () => boolean;
+  readonly #forget: (now: EpochMs) => void;
   #rows = 0;
   #postponed = 0;
   #due: NodeJS.Immediate | undefined;
   #idle: NodeJS.Timeout | undefined;
   #forgetAt = 0;
 
-  constructor(deps: { readonly tables: UsageTables; readonly log: Logger; readonly isBusy: () => boolean }) {
+  constructor(deps: {
+    readonly tables: UsageTables;
+    readonly log: Logger;
+    readonly isBusy: () => boolean;
+    /** Called once a minute, after a commit. */
+    readonly forget: (now: EpochMs) => void;
+  }) {
     this.#tables = deps.tables;
     this.#log = deps.log;
     this.#isBusy = deps.isBusy;
+    this.#forget = deps.forget;
   }
 
   /** Called after a transaction that has written this many rows. */
-  afterCommit(rows: number): void {
+  afterCommit(rows: number, now: EpochMs): void {
     this.#rows += rows;
-    if (this.#rows >= checkpointRows) this.#due ??= setImmediate(() => this.#checkpoint());
-    this.#idle ??= setTimeout(() => this.#checkpointWhenIdle(this.#rows), checkpointIdleMs).unref();
-  }
-
-  /** Once a minute, forgets windows that have ended, some per turn. True when there is something to commit. */
-  forget(usage: Usage, messages: Map<string, FundingMessage | undefined>, now: EpochMs): boolean {
-    if (now < this.#forgetAt && now > this.#forgetAt - 2 * forgetEveryMs) return false;
-    let isMore = false;
-    for (const chain of usage.chains.values()) isMore = chain.forget(now, countersPerTurn) || isMore;
-    for (const [paymasterId, { expiresAt }] of usage.messages) {
-      if (expiresAt > now) continue;
-      usage.messages.delete(paymasterId);
-      messages.set(paymasterId, undefined);
+    if (now >= this.#forgetAt || now < this.#forgetAt - 2 * forgetEveryMs) {
+      this.#forgetAt = now + forgetEveryMs;
+      this.#forget(now);
     }
-    if (!isMore) this.#forgetAt = now + forgetEveryMs;
-    return messages.size > 0 || [...usage.chains.values()].some((chain) => chain.hasChanged);
+    if (this.#rows >= checkpointRows) this.#due ??= setImmediate(() => this.#checkpoint());
+    this.#watchIdle();
   }
 
   stop(): void {
@@ -57,10 +54,14 @@ export class UsageUpkeep {
     clearTimeout(this.#idle);
   }
 
+  #watchIdle(): void {
+    this.#idle ??= setTimeout(() => this.#checkpointWhenIdle(this.#rows), checkpointIdleMs).unref();
+  }
+
   #checkpointWhenIdle(rowsBefore: number): void {
     this.#idle = undefined;
     if (this.#rows === rowsBefore) this.#checkpoint();
-    else if (this.#rows > 0) this.afterCommit(0);
+    else if (this.#rows > 0) this.#watchIdle();
   }
 
   #checkpoint(): void {

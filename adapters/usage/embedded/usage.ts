@@ -2,15 +2,15 @@ import type { Ambient } from '../../../core/ambient.js';
 import { noMetrics, type Metrics } from '../../../core/metrics.js';
 import { createMemoryEpochMirror, type EpochMirror } from '../../../core/usage/epoch.js';
 import { UsageEpochs } from '../usage-epochs.js';
+import { usageOver } from '../../../core/usage/usage-over-rows.js';
+import { UsageFullness } from '../usage-fullness.js';
 import { openDatabase, type Database } from '../../sqlite/database.js';
-import { convertJournal } from './journal-conversion/convert-journal.js';
 import { LedgerOutbox, outboxSteps } from './ledger-outbox.js';
-import { LedgerUsageStore } from './ledger-usage.js';
+import { SqliteRows } from './sqlite-rows.js';
 import { migrate } from '../../sqlite/migrate.js';
 import type { OutboxOptions } from './outbox-feed.js';
 import { guardEpochs, type SqliteUsageStore } from './usage-epoch-guard.js';
-import { takenStepsSchema } from './taken-steps.js';
-import { createUsageTables, usageSchema } from './usage-tables.js';
+import { createUsageTables } from './usage-tables.js';
 
 export type SqliteUsageOptions = Pick<Ambient, 'clock' | 'log'> & {
   readonly path: string;
@@ -42,7 +42,7 @@ export function createUsageStoreOver(
   const { log, clock, metrics = noMetrics, ledger = {} } = options;
   try {
     const outbox = new LedgerOutbox(db);
-    const store = new LedgerUsageStore({
+    const store = new SqliteRows({
       clock,
       log,
       metrics,
@@ -50,10 +50,19 @@ export function createUsageStoreOver(
       outbox,
       ledger,
       onSequence: (chainId, sequence) => epochs.seen(chainId, sequence),
+      onUpkeep: (chainId) => void forget(chainId),
     });
+    const usage = usageOver(store, new UsageFullness(metrics));
+    const forget = async (chainId: number): Promise<void> => {
+      try {
+        while (await usage.forget(chainId));
+      } catch (error) {
+        log.warn('forgetting ended windows failed', { chainId, error });
+      }
+    };
     const mirror = options.epochMirror ?? createMemoryEpochMirror();
     const epochs = new UsageEpochs({ store, mirror, clock, log, metrics });
-    return guardEpochs({ store, epochs, clock });
+    return guardEpochs({ store, usage, epochs, clock });
   } catch (error) {
     db.close();
     throw error;
@@ -73,10 +82,7 @@ export function openUsageDatabase({
         'PRAGMA locking_mode = EXCLUSIVE; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864',
       ),
     );
-    migrate(db, 'usage', [usageSchema]);
     migrate(db, 'ledger-outbox', outboxSteps);
-    migrate(db, 'usage-taken-steps', takenStepsSchema);
-    convertJournal(db);
     return db;
   } catch (error) {
     db.close();

@@ -4,7 +4,6 @@ import { openDatabase, type Database } from '../../../adapters/sqlite/database.j
 import { migrate } from '../../../adapters/sqlite/migrate.js';
 import { LedgerOutbox, outboxSteps } from '../../../adapters/usage/embedded/ledger-outbox.js';
 import { openUsageDatabase } from '../../../adapters/usage/embedded/usage.js';
-import { usageSchema } from '../../../adapters/usage/embedded/usage-tables.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { aDirectory } from './sqlite-usage.js';
 
@@ -101,14 +100,4 @@ test('records of the former forms of the table are still there', () => {
     [8, 11, 9, [['0'], ['id-6', '', 'aüa'], ['', '', 'b€'], ['id-8', '', 'ccc']]],
   ]);
   db.close();
-});
-
-test('a build that does not know the outbox opens the file', () => {
-  const { db, outbox, commit } = anOutbox();
-  outbox.add(1, texts('a'), now);
-  commit();
-  db.close();
-  const former = openDatabase(path(), { durability: 'process' });
-  expect(() => migrate(former, 'usage', [usageSchema])).not.toThrow();
-  former.close();
 });

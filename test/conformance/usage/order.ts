@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { gwei } from '../../../core/units/wei.js';
 import type { FollowerStep, ReserveRequest } from '../../../core/usage/usage-store.js';
-import { ChainLedger } from '../../../core/usage/ledger.js';
+import { MemoryRows } from '../../../core/usage/memory-rows.js';
+import type { Turn } from '../../../core/usage/turn.js';
 import { aKey, aLimit, aRequest, chainId, startMs } from '../usage-requests.js';
 import { reserved, type Suite } from './suite.js';
 
@@ -64,7 +65,7 @@ export function orderConformance(it: Suite): void {
     test('decisions at the same time, repeated in their order, get the same answers', async () => {
       type Event = {
         readonly order: number;
-        readonly repeat: (ledger: ChainLedger) => unknown;
+        readonly repeat: (turn: Turn) => unknown;
         readonly answer: unknown;
       };
       const events: Event[] = [];
@@ -85,7 +86,7 @@ export function orderConformance(it: Suite): void {
         const answer = await it.store.reserve(request(n));
         events.push({
           order: answer.order!,
-          repeat: (ledger) => ledger.reserve(request(n), startMs),
+          repeat: (turn) => turn.reserve(request(n), startMs),
           answer,
         });
       };
@@ -93,7 +94,7 @@ export function orderConformance(it: Suite): void {
         const { result: answer } = await it.store.peek(request(n));
         events.push({
           order: answer.order!,
-          repeat: (ledger) => ledger.peek(request(n), startMs).result,
+          repeat: (turn) => turn.peek(request(n), startMs).result,
           answer,
         });
       };
@@ -109,8 +110,8 @@ export function orderConformance(it: Suite): void {
         if (!answer.isTaken) throw new Error('a step of the only follower was not taken');
         events.push({
           order: answer.orders!.restored,
-          repeat: (ledger) => {
-            const again = ledger.advance({ ...whole, expected: ledger.cursor });
+          repeat: (turn) => {
+            const again = turn.advance({ ...whole, expected: turn.cursor });
             return again.isTaken && again.ended.map(({ key }) => key.nonce);
           },
           answer: answer.ended.map(({ key }) => key.nonce),
@@ -123,10 +124,10 @@ export function orderConformance(it: Suite): void {
           ...Array.from({ length: 5 }, (_, i) => peek(round * 20 + i * 3)),
         ]);
 
-      const repeated = new ChainLedger(chainId, () => 0);
+      const rows = new MemoryRows(chainId);
       const answers = events
         .toSorted((a, b) => a.order - b.order)
-        .map(({ repeat, answer }) => [withoutOrder(repeat(repeated)), withoutOrder(answer)]);
+        .map(({ repeat, answer }) => [withoutOrder(rows.turn(repeat)), withoutOrder(answer)]);
       expect(answers.map(([again]) => again)).toEqual(answers.map(([, was]) => was));
       const outcomes = answers.map(([again]) => JSON.stringify(again));
       expect(outcomes.filter((text) => text.includes('limit')).length).toBeGreaterThan(20);

@@ -1,20 +1,28 @@
 import type { EpochMs } from '../units/time.js';
 import { Accounts, balanceOf, type Account } from './accounts.js';
-import { noChanges, type Changes } from './changes.js';
-import { orderOf } from './order.js';
-import { Commits, commitUntil } from './commits.js';
-import { ceilSeconds, lastMoment, partOf, raised, signedPart, trim } from './signed-part.js';
+import { closeReplaced, commitUntil } from './commits.js';
 import { Counters, type Counter } from './counters.js';
 import { decide, decideFences, decideShares, explained, type Found } from './decide.js';
-import { Fences, type FenceState } from './fences.js';
-import { heldOf, type Held, type SignedPart } from './held.js';
+import { Fences } from './fences.js';
+import { heldOf, type Held } from './held.js';
+import { orderOf } from './order.js';
 import { joined, withPromise } from './promises.js';
-import { operationOf, Reservations, type Entry } from './reservations.js';
+import {
+  entryFrom,
+  partFrom,
+  partyName,
+  reservationName,
+  reservationOf,
+  type Entry,
+} from './reservations.js';
+import type { ChainRow, RowChanges, RowSource } from './rows.js';
 import { settle } from './settle.js';
+import { ceilSeconds, lastMoment, partOf, raised, signedPart, trim } from './signed-part.js';
 import type {
   AccountBalance,
   AccountId,
-  Commit,
+  AddedRecord,
+  CounterId,
   Cursor,
   Fence,
   FollowerStep,
@@ -30,45 +38,54 @@ import type {
 const nothingFolded: Entry['folded'] = [];
 const noPromises: Entry['promises'] = [];
 /** If the clock is set back by less than this, every counter is still there. */
-const graceMs = 600_000;
+export const graceMs = 600_000;
 
 /**
- * All usage of one chain in memory, and the decisions about it. It does no I/O and reads no clock. Amounts are gwei
- * or counts.
+ * One turn of a chain: decides requests and steps over the rows of a store, and answers the rows that have changed. It
+ * does no I/O, reads no clock and changes no row that it was given. Amounts are gwei or counts.
  *
- * - `reserved` of counters and accounts is always the sum over the reservations.
- * - {@link ChainLedger.takeChanges} answers what must be stored after a change; everything else can be derived from
- *   that.
+ * - `reserved` and `holders` of counters and accounts are always the sums over the reservations.
+ * - What throws has changed nothing: every row is looked up before the first one changes.
  */
-export class ChainLedger {
+export class Turn {
   readonly chainId: number;
-  readonly counters = new Counters();
-  readonly accounts = new Accounts();
-  readonly fences = new Fences();
-  readonly reservations = new Reservations();
-  readonly #commits = new Commits();
-  cursor: Cursor | undefined;
-  /** "id:since" of the epoch, or "" when no epoch has begun. */
-  epoch = '';
-  /** Usage of windows that began before this moment is lost. */
-  since = 0;
-  longestExpiryMs = 0;
-  /** Rises with every stored change. */
-  sequence = 0;
-  /** Of the next decision or step, among those since the last stored change. */
-  #place = 0;
-  /** Windows that ended before this moment may have been forgotten, with their use. */
-  forgottenUntil = 0;
-  readonly #nextRow: () => number;
-  #changes = noChanges();
-  #hasChanged = false;
+  readonly counters: Counters;
+  readonly accounts: Accounts;
+  readonly fences: Fences;
+  readonly #rows: RowSource;
+  readonly #entries = new Map<string, Entry | undefined>();
+  readonly #records: AddedRecord[] = [];
+  readonly #steps: (TakenStep | { readonly takesBackAfter: number })[] = [];
+  #chain: ChainRow;
+  /** Of the next decision or step, among those of one write. */
+  #place: number;
   /** Result of the look-ups for the last request; reused, so that a request allocates no new lists. */
   readonly #found: Found = { limits: [], holds: [], accounts: [] };
 
-  /** `nextRow` gives numbers that no reservation of any chain uses. */
-  constructor(chainId: number, nextRow: () => number) {
+  constructor(chainId: number, rows: RowSource) {
     this.chainId = chainId;
-    this.#nextRow = nextRow;
+    this.#rows = rows;
+    this.#chain = rows.chain;
+    this.#place = rows.place;
+    this.counters = new Counters(rows);
+    this.accounts = new Accounts(rows);
+    this.fences = new Fences(rows);
+  }
+
+  get since(): number {
+    return this.#chain.since;
+  }
+
+  get forgottenUntil(): number {
+    return this.#chain.forgottenUntil;
+  }
+
+  get cursor(): Cursor | undefined {
+    return this.#chain.cursor;
+  }
+
+  get place(): number {
+    return this.#place;
   }
 
   /**
@@ -80,8 +97,7 @@ export class ChainLedger {
   }
 
   #reserve(request: ReserveRequest, now: EpochMs): ReserveResult {
-    const operation = operationOf(request.key);
-    const former = this.reservations.find(operation, request.key.paymasterId);
+    const former = this.find(request.key);
     const found = this.#found;
     const fenced = decideFences(this, request, now);
     if (fenced !== undefined) return fenced;
@@ -91,7 +107,7 @@ export class ChainLedger {
     if (result.outcome !== 'reserved') return result;
     // Finalized before: the same promise is there and holds its amounts.
     if (request.phase?.kind === 'finalize' && former?.commit?.isSigned === true) return result;
-    this.#take(request, operation, former, found, now);
+    this.#take(request, former, found, now);
     return result;
   }
 
@@ -102,7 +118,7 @@ export class ChainLedger {
   }
 
   peek(request: ReserveRequest, now: EpochMs): PeekResult {
-    const former = this.reservations.find(operationOf(request.key), request.key.paymasterId);
+    const former = this.find(request.key);
     const found: Found = { limits: [], holds: [], accounts: [] };
     const decided = decide(this, request, former, now, found);
     const result = request.ordered ? { ...decided, order: this.#nextOrder() } : decided;
@@ -110,42 +126,34 @@ export class ChainLedger {
   }
 
   noteGenerations(fences: readonly Fence[], now: EpochMs): void {
-    for (const fence of fences) this.#changedFence(this.fences.note(fence, now));
+    for (const fence of fences) this.fences.note(fence, now);
   }
 
   setSuspended(id: string, isSuspended: boolean, now: EpochMs): void {
-    this.#changedFence(this.fences.suspend(id, isSuspended, now));
+    this.fences.suspend(id, isSuspended, now);
   }
 
   advance(step: FollowerStep): StepResult {
-    if (!isSameCursor(this.cursor, step.expected)) return { isTaken: false };
-    const from = this.cursor;
+    const from = this.#chain.cursor;
+    if (!isSameCursor(from, step.expected)) return { isTaken: false };
     const ended = settle(this, step);
-    this.cursor = step.next;
-    this.#keepStep(step, { from, next: step.next, ended, charges: step.charges });
+    this.#chain = { ...this.#chain, cursor: step.next };
+    if (step.takesBackAfter !== undefined) this.#steps.push({ takesBackAfter: step.takesBackAfter });
+    else if (!isSameCursor(from, step.next) || ended.length > 0 || step.charges.length > 0)
+      this.#steps.push({ from, next: step.next, ended, charges: step.charges });
     const reservations = ended.map(({ reservation }) => reservation);
     if (!step.ordered) return { isTaken: true, ended: reservations };
     const order = this.#nextOrder();
     return { isTaken: true, ended: reservations, orders: { restored: order, ended: ended.map(() => order) } };
   }
 
-  #keepStep({ takesBackAfter }: FollowerStep, taken: TakenStep): void {
-    const { steps } = this.#changed();
-    if (takesBackAfter !== undefined) steps.push({ takesBackAfter });
-    else if (!isSameCursor(taken.from, taken.next) || taken.ended.length > 0 || taken.charges.length > 0)
-      steps.push(taken);
-  }
-
-  /** Everything since the last stored change belongs to the next one. */
-  #nextOrder(): number {
-    return orderOf(this.sequence + 1, this.#place++);
-  }
-
   setBalance(id: AccountId, balance: Account['balance'], readAt: Account['readAt']): void {
-    const account = this.accounts.of(id);
-    account.balance = balance;
-    account.readAt = readAt;
-    this.#changed().accounts.add(account);
+    this.accounts.setBalance(this.accounts.of(id), balance, readAt);
+  }
+
+  /** Ignored when a balance is already known. */
+  addBalance(id: AccountId, balance: Account['balance'], readAt: Account['readAt']): void {
+    if (this.accounts.find(id)?.balance === undefined) this.setBalance(id, balance, readAt);
   }
 
   balance(id: AccountId): AccountBalance {
@@ -155,45 +163,49 @@ export class ChainLedger {
   forgetAccounts(ids: readonly AccountId[]): void {
     for (const id of ids) {
       const account = this.accounts.find(id);
-      if (account === undefined || account.holders > 0) continue;
-      this.accounts.remove(account);
-      account.balance = undefined;
-      this.#changed().accounts.add(account);
+      if (account?.holders === 0) this.accounts.setBalance(account, undefined, undefined);
     }
   }
 
   find(key: ReservationKey): Entry | undefined {
-    return this.reservations.find(operationOf(key), key.paymasterId);
+    const name = reservationName(key);
+    if (this.#entries.has(name)) {
+      const known = this.#entries.get(name);
+      return known?.isEnded === true ? undefined : known;
+    }
+    const row = this.#rows.reservation(key);
+    const entry = row === undefined ? undefined : entryFrom(row, this);
+    this.#entries.set(name, entry);
+    return entry;
   }
 
   /** Adds to the settled use of a counter, never below 0. */
   charge(counter: Counter, amount: number, until: EpochMs): void {
     this.counters.extend(counter, until);
     this.counters.setUsed(counter, Math.max(0, counter.used + amount));
-    this.#changed().counters.add(counter);
   }
 
-  /** Adds a text, if there is one, to what {@link ChainLedger.takeChanges} answers. */
+  /** Adds a text, if there is one, to the records of the turn. */
   addRecord(reservation: string | undefined, text: string | undefined): void {
-    if (text !== undefined) this.#changed().records.push({ reservation, text });
+    if (text !== undefined) this.#records.push({ reservation, text });
   }
 
   /** Ends a reservation and frees what it held. */
   end(entry: Entry): void {
-    this.reservations.remove(entry);
-    this.#commits.remove(entry);
     for (const { of, amount } of entry.limits) this.counters.unhold(of, amount);
     for (const { of, amount } of entry.holds) this.counters.unhold(of, amount);
     for (const { of, amount } of entry.accounts) this.accounts.unhold(of, amount);
     entry.isEnded = true;
-    this.#changed().ended.push(entry.row);
+    entry.isChanged = true;
   }
 
-  /** Frees what commits hold that are over, and answers how many of them were never finalized. */
-  dropCommits(now: EpochMs): number {
+  /** Frees what these reservations' commits hold that are over, and answers how many of them were never finalized. */
+  dropCommits(keys: readonly ReservationKey[], now: EpochMs): number {
     let unfinished = 0;
-    for (const entry of this.#commits.due(now)) {
-      if (entry.commit?.isSigned === false) unfinished += 1;
+    for (const key of keys) {
+      const entry = this.find(key);
+      if (entry?.commit === undefined || entry.commit.until > now) continue;
+      if (!entry.commit.isSigned) unfinished += 1;
       this.keepSigned(entry);
     }
     return unfinished;
@@ -208,22 +220,19 @@ export class ChainLedger {
       this.end(entry);
       return false;
     }
-    this.#commits.remove(entry);
     entry.commit = undefined;
     trim(entry.limits, signed.limits, this.counters);
     trim(entry.holds, signed.holds, this.counters);
     trim(entry.accounts, signed.accounts, this.accounts);
-    this.reservations.reschedule(entry, signed.validUntil);
-    this.#changedEntry(entry);
+    entry.validUntil = signed.validUntil;
+    entry.isChanged = true;
     return true;
   }
 
   /** Makes a reservation live whatever the thresholds say, and joins it with the one that the operation already has. */
-  restore(reservation: Reservation, row = this.#nextRow()): void {
+  restore(reservation: Reservation): void {
     const { key, promises, folded, validUntil } = reservation;
-    const operation = operationOf(key);
-    const known = this.reservations.find(operation, key.paymasterId);
-    const entry = known ?? emptyEntry(row, key, operation, validUntil);
+    const entry = this.find(key) ?? this.#keep(emptyEntry(key, validUntil));
     // Promises made since then are newer.
     Object.assign(entry, joined({ promises, folded }, entry));
     entry.recordId = smaller(entry.recordId, reservation.recordId);
@@ -235,76 +244,59 @@ export class ChainLedger {
     for (const hold of reservation.holds) this.#hold(entry.holds, this.counters.of(hold), hold.cost);
     for (const share of reservation.accounts) this.#need(entry, this.accounts.of(share), share.need);
     if (entry.commit !== undefined)
-      entry.commit.signed = raised(entry.commit.signed, this.#part(reservation));
-    if (reservation.commit !== undefined) this.#restoreCommit(entry, reservation.commit);
-    if (known === undefined) this.reservations.add(entry);
-    else this.reservations.postpone(entry, validUntil);
-    this.#changedEntry(entry);
+      entry.commit.signed = raised(entry.commit.signed, partFrom(reservation, this));
+    if (reservation.commit !== undefined) {
+      const { signed, ...commit } = reservation.commit;
+      entry.commit = { ...commit, signed: signed === undefined ? undefined : partFrom(signed, this) };
+    }
+    if (validUntil > entry.validUntil) entry.validUntil = validUntil;
+    entry.isChanged = true;
   }
 
-  /**
-   * Forgets windows that have ended and ids that no request names, at most `limit` counters. True while there may be
-   * more.
-   */
-  forget(now: EpochMs, limit: number): boolean {
-    const before = (now - graceMs) as EpochMs;
-    const counters = this.counters.ended(before, limit);
-    for (const counter of counters) this.charge(counter, -counter.used, counter.until);
-    if (counters.length > 0) this.forgottenUntil = Math.max(this.forgottenUntil, before);
-    for (const fence of this.fences.forget(now)) this.#changedFence(fence);
-    return counters.length === limit;
+  /** Forgets the settled use of counters whose windows ended long ago; those that a reservation holds stay. */
+  forget(ended: readonly CounterId[], now: EpochMs): void {
+    const before = now - graceMs;
+    for (const id of ended) {
+      const counter = this.counters.find(id);
+      if (counter === undefined || counter.until >= before || counter.holders > 0) continue;
+      this.counters.setUsed(counter, 0);
+      this.#forgotten(before);
+    }
   }
 
-  /** Takes the text "id:since" as the epoch. */
-  setEpoch(epoch: string): void {
-    this.epoch = epoch;
-    this.since = Number(epoch.slice(epoch.indexOf(':') + 1));
-    this.#hasChanged = true;
+  /** What must be stored now; undefined for nothing. The turn is over. */
+  changes(): RowChanges | undefined {
+    const reservations: Reservation[] = [];
+    const ended: ReservationKey[] = [];
+    for (const entry of this.#entries.values()) {
+      if (entry?.isChanged !== true) continue;
+      if (entry.isEnded) ended.push(entry.key);
+      else reservations.push(reservationOf(entry));
+    }
+    const changes: RowChanges = {
+      chain: this.#chain,
+      counters: this.counters.changed(),
+      accounts: this.accounts.changed(),
+      fences: this.fences.changed(),
+      reservations,
+      ended,
+      records: this.#records,
+      steps: this.#steps,
+    };
+    const { chain, ...lists } = changes;
+    const isNothing = chain === this.#rows.chain && Object.values(lists).every((list) => list.length === 0);
+    return isNothing ? undefined : changes;
   }
 
-  noteExpiry(longestExpiryMs: number): void {
-    this.longestExpiryMs = longestExpiryMs;
-    this.#hasChanged = true;
-  }
-
-  get hasChanged(): boolean {
-    return this.#hasChanged;
-  }
-
-  /** Call this after filling the ledger with data that are already stored. */
-  dropChanges(): void {
-    for (const entry of this.#changes.reservations) entry.isChanged = false;
-    this.#changes = noChanges();
-    this.#hasChanged = false;
-  }
-
-  /**
-   * What has changed since the last call; undefined for nothing. The caller must store it together with the next
-   * sequence.
-   */
-  takeChanges(): Changes | undefined {
-    if (!this.#hasChanged) return undefined;
-    const changes = this.#changes;
-    this.dropChanges();
-    this.sequence += 1;
-    this.#place = 0;
-    return changes;
-  }
-
-  #take(
-    request: ReserveRequest,
-    operation: string,
-    former: Entry | undefined,
-    found: Found,
-    now: EpochMs,
-  ): void {
+  #take(request: ReserveRequest, former: Entry | undefined, found: Found, now: EpochMs): void {
     const { promise, limits, holds, accounts, phase } = request;
+    const ofSender = phase?.kind === 'commit' ? this.#committed(request.key) : [];
     for (let i = 0; i < limits.length; i++) {
       const counter = (found.limits[i] ??= this.counters.of(limits[i]!));
       this.counters.extend(counter, limits[i]!.window.until);
     }
     for (let i = 0; i < holds.length; i++) found.holds[i] ??= this.counters.of(holds[i]!);
-    if (former === undefined) return this.#add(request, operation, found, now);
+    if (former === undefined) return this.#add(request, found, ofSender, now);
     this.#dropEnded(former, now);
     if (phase?.kind === 'commit') {
       const signed = former.commit === undefined ? signedPart(former) : former.commit.signed;
@@ -320,13 +312,14 @@ export class ChainLedger {
     for (let i = 0; i < limits.length; i++) this.#hold(former.limits, found.limits[i]!, limits[i]!.cost);
     for (let i = 0; i < holds.length; i++) this.#hold(former.holds, found.holds[i]!, holds[i]!.cost);
     for (let i = 0; i < accounts.length; i++) this.#need(former, found.accounts[i]!, accounts[i]!.need);
-    this.reservations.postpone(former, lastMoment(request, former));
+    const last = lastMoment(request, former);
+    if (last > former.validUntil) former.validUntil = last;
     this.#record(former, request);
-    this.#changedEntry(former);
-    if (phase?.kind === 'commit') this.#openCommit(former, now);
+    former.isChanged = true;
+    if (phase?.kind === 'commit') closeOthers(former, ofSender, now);
   }
 
-  #add(request: ReserveRequest, operation: string, found: Found, now: EpochMs): void {
+  #add(request: ReserveRequest, found: Found, ofSender: readonly Entry[], now: EpochMs): void {
     const { key, promise, phase } = request;
     const commit =
       phase === undefined
@@ -338,27 +331,22 @@ export class ChainLedger {
             signed: undefined,
           };
     const { validUntil, ...amounts } = partOf(request, found);
-    const entry: Entry = {
-      row: this.#nextRow(),
+    const entry: Entry = this.#keep({
       key,
-      operation,
       promises: phase === undefined ? [promise] : noPromises,
       folded: nothingFolded,
       validUntil: commit === undefined ? validUntil : ceilSeconds(commit.until),
       ...amounts,
       commit,
       recordId: undefined,
-      place: 0,
-      isChanged: false,
+      isChanged: true,
       isEnded: false,
-    };
+    });
     this.#record(entry, request);
     for (const { of, amount } of entry.limits) this.counters.hold(of, amount);
     for (const { of, amount } of entry.holds) this.counters.hold(of, amount);
     for (const { of, amount } of entry.accounts) this.accounts.hold(of, amount);
-    this.reservations.add(entry);
-    this.#changedEntry(entry);
-    if (commit !== undefined) this.#openCommit(entry, now);
+    if (commit !== undefined) closeOthers(entry, ofSender, now);
   }
 
   #record(entry: Entry, { record }: ReserveRequest): void {
@@ -366,34 +354,17 @@ export class ChainLedger {
     entry.recordId ??= record.id;
     const { context, text } = record;
     const reservation = entry.recordId;
-    this.#changed().records.push(
-      context === undefined ? { reservation, text } : { reservation, context, text },
+    this.#records.push(context === undefined ? { reservation, text } : { reservation, context, text });
+  }
+
+  /** Entries of a sender that have a commit, those of this turn included. */
+  #committed(key: ReservationKey): readonly Entry[] {
+    for (const row of this.#rows.committed(key)) this.find(row.key);
+    const party = partyName(key);
+    const live = [...this.#entries.values()].filter((entry) => entry !== undefined && !entry.isEnded);
+    return live.filter(
+      (entry): entry is Entry => entry?.commit !== undefined && partyName(entry.key) === party,
     );
-  }
-
-  #openCommit(entry: Entry, now: EpochMs): void {
-    for (const closed of this.#commits.open(entry, now)) this.#changedEntry(closed);
-  }
-
-  #restoreCommit(entry: Entry, { commitment, until, isSigned, signed }: Commit): void {
-    entry.commit = {
-      commitment,
-      until,
-      isSigned,
-      signed: signed === undefined ? undefined : this.#part(signed),
-    };
-    this.#commits.add(entry);
-  }
-
-  /** Amounts of a reservation, without holding them. */
-  #part(amounts: Pick<Reservation, 'validUntil' | 'limits' | 'holds' | 'accounts'>): SignedPart {
-    const { validUntil, limits, holds, accounts } = amounts;
-    return {
-      validUntil,
-      limits: limits.map((one) => ({ of: this.counters.of(one), amount: one.cost })),
-      holds: holds.map((one) => ({ of: this.counters.of(one), amount: one.cost })),
-      accounts: accounts.map((one) => ({ of: this.accounts.of(one), amount: one.need })),
-    };
   }
 
   /**
@@ -404,17 +375,11 @@ export class ChainLedger {
     const before = now - graceMs;
     const ended = limits.filter(({ of }) => of.until <= before);
     if (ended.length === 0) return;
-    this.forgottenUntil = Math.max(this.forgottenUntil, before);
+    this.#forgotten(before);
     limits.splice(0, limits.length, ...limits.filter(({ of }) => of.until > before));
     const { signed } = commit ?? {};
     if (signed !== undefined) signed.limits = signed.limits.filter(({ of }) => of.until > before);
     for (const { of, amount } of ended) this.counters.unhold(of, amount);
-  }
-
-  #changedEntry(entry: Entry): void {
-    const { reservations } = this.#changed();
-    if (!entry.isChanged) reservations.push(entry);
-    entry.isChanged = true;
   }
 
   /** Raises the held amount to the larger one, since the earlier signature stays valid. */
@@ -424,7 +389,7 @@ export class ChainLedger {
       held.push({ of: counter, amount: cost });
       this.counters.hold(counter, cost);
     } else if (cost > known.amount) {
-      counter.reserved += cost - known.amount;
+      this.counters.raise(counter, cost - known.amount);
       known.amount = cost;
     }
   }
@@ -435,30 +400,41 @@ export class ChainLedger {
       accounts.push({ of: account, amount: need });
       this.accounts.hold(account, need);
     } else if (need > known.amount) {
-      account.reserved += need - known.amount;
+      this.accounts.raise(account, need - known.amount);
       known.amount = need;
     }
   }
 
-  #changedFence(fence: FenceState | undefined): void {
-    if (fence !== undefined) this.#changed().fences.add(fence);
+  #forgotten(until: number): void {
+    if (until > this.#chain.forgottenUntil) this.#chain = { ...this.#chain, forgottenUntil: until };
   }
 
-  #changed(): Changes {
-    this.#hasChanged = true;
-    return this.#changes;
+  #keep(entry: Entry): Entry {
+    this.#entries.set(reservationName(entry.key), entry);
+    return entry;
+  }
+
+  /** Everything that one turn decides together belongs to one write. */
+  #nextOrder(): number {
+    return orderOf(this.#rows.sequence, this.#place++);
   }
 }
 
-function emptyEntry(
-  row: number,
-  key: ReservationKey,
-  operation: string,
-  validUntil: Entry['validUntil'],
-): Entry {
+function closeOthers(entry: Entry, ofSender: readonly Entry[], now: EpochMs): void {
+  for (const closed of closeReplaced(entry, ofSender, now)) closed.isChanged = true;
+}
+
+function emptyEntry(key: ReservationKey, validUntil: Entry['validUntil']): Entry {
   const held = { limits: [], holds: [], accounts: [], commit: undefined, recordId: undefined };
-  const state = { place: 0, isChanged: false, isEnded: false };
-  return { row, key, operation, promises: [], folded: nothingFolded, validUntil, ...held, ...state };
+  return {
+    key,
+    promises: [],
+    folded: nothingFolded,
+    validUntil,
+    ...held,
+    isChanged: false,
+    isEnded: false,
+  };
 }
 
 /** Ids are in the order of time. */

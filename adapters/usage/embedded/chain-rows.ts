@@ -1,0 +1,167 @@
+import { accountName } from '../../../core/usage/accounts.js';
+import { operationOf } from '../../../core/usage/reservations.js';
+import {
+  isEmptyAccount,
+  isEmptyCounter,
+  type AccountRow,
+  type ChainRow,
+  type CounterRow,
+  type FenceRow,
+  type RowChanges,
+  type RowSource,
+} from '../../../core/usage/rows.js';
+import type {
+  AccountId,
+  CounterId,
+  OperationId,
+  Reservation,
+  ReservationKey,
+  Unit,
+} from '../../../core/usage/usage-store.js';
+import type { EpochMs } from '../../../core/units/time.js';
+
+/** Where a live reservation is stored. */
+export type StoredReservation = { readonly paymasterId: string; readonly row: number };
+
+/** Reads the stored form of reservations. Both throw UNAVAILABLE. */
+export type ReservationReader = {
+  reservation(key: ReservationKey, row: number): Reservation;
+  committed(key: ReservationKey): readonly Reservation[];
+};
+
+/**
+ * Rows of one chain in memory, written through: they change after a commit and never before it. What reservations hold is
+ * derived from them when the tables are read; the reservations themselves stay in their table, only their places are here.
+ */
+export class ChainRows implements RowSource {
+  readonly chainId: number;
+  chain: ChainRow = { cursor: undefined, since: 0, forgottenUntil: 0 };
+  /** "id:since" of the epoch, or "" when no epoch has begun. */
+  epoch = '';
+  longestExpiryMs = 0;
+  /** Of the last write. */
+  written = 0;
+  /** Of the next decision since then. */
+  place = 0;
+  readonly #counters = new Map<Unit, Map<string, CounterRow>>();
+  readonly #accounts = new Map<string, AccountRow>();
+  readonly #fences = new Map<string, FenceRow>();
+  readonly #operations = new Map<string, readonly StoredReservation[]>();
+  readonly #reader: ReservationReader;
+  #live = 0;
+
+  constructor(chainId: number, reader: ReservationReader) {
+    this.chainId = chainId;
+    this.#reader = reader;
+  }
+
+  get sequence(): number {
+    return this.written + 1;
+  }
+
+  get live(): number {
+    return this.#live;
+  }
+
+  counter({ counter, unit }: CounterId): CounterRow | undefined {
+    return this.#counters.get(unit)?.get(counter);
+  }
+
+  account(id: AccountId): AccountRow | undefined {
+    return this.#accounts.get(accountName(id));
+  }
+
+  fence(id: string): FenceRow | undefined {
+    return this.#fences.get(id);
+  }
+
+  reservation(key: ReservationKey): Reservation | undefined {
+    const row = this.rowOf(key);
+    return row === undefined ? undefined : this.#reader.reservation(key, row);
+  }
+
+  committed(key: ReservationKey): readonly Reservation[] {
+    return this.#reader.committed(key);
+  }
+
+  rowOf(key: ReservationKey): number | undefined {
+    return this.ofOperation(key).find(({ paymasterId }) => paymasterId === key.paymasterId)?.row;
+  }
+
+  ofOperation(operation: OperationId): readonly StoredReservation[] {
+    return this.#operations.get(operationOf(operation)) ?? [];
+  }
+
+  accounts(): Iterable<AccountRow> {
+    return this.#accounts.values();
+  }
+
+  fences(): Iterable<FenceRow> {
+    return this.#fences.values();
+  }
+
+  setCounter(row: CounterRow): void {
+    let ofUnit = this.#counters.get(row.unit);
+    if (ofUnit === undefined) this.#counters.set(row.unit, (ofUnit = new Map()));
+    if (isEmptyCounter(row)) ofUnit.delete(row.counter);
+    else ofUnit.set(row.counter, row);
+  }
+
+  setAccount(row: AccountRow): void {
+    if (isEmptyAccount(row)) this.#accounts.delete(accountName(row));
+    else this.#accounts.set(accountName(row), row);
+  }
+
+  setFence(row: FenceRow): void {
+    this.#fences.set(row.id, row);
+  }
+
+  removeFence(id: string): void {
+    this.#fences.delete(id);
+  }
+
+  addReservation(key: ReservationKey, row: number): void {
+    const { paymasterId } = key;
+    this.#operations.set(operationOf(key), [...this.ofOperation(key), { paymasterId, row }]);
+    this.#live += 1;
+  }
+
+  #removeReservation(key: ReservationKey): void {
+    const all = this.ofOperation(key);
+    const others = all.filter(({ paymasterId }) => paymasterId !== key.paymasterId);
+    if (others.length === all.length) return;
+    if (others.length === 0) this.#operations.delete(operationOf(key));
+    else this.#operations.set(operationOf(key), others);
+    this.#live -= 1;
+  }
+
+  /** Adds what a stored reservation holds, and its place. */
+  addStored({ key, limits, holds, accounts }: Reservation, row: number): void {
+    for (const { counter, unit, until, cost } of limits) this.#hold({ counter, unit }, cost, until);
+    for (const { counter, unit, cost } of holds) this.#hold({ counter, unit }, cost, 0 as EpochMs);
+    for (const { need, ...id } of accounts) {
+      const known = this.account(id);
+      const { balance, readAt, reserved = 0, holders = 0 } = known ?? {};
+      this.setAccount({ ...id, balance, readAt, reserved: reserved + need, holders: holders + 1 });
+    }
+    this.addReservation(key, row);
+  }
+
+  #hold(id: CounterId, cost: number, until: EpochMs): void {
+    const known = this.counter(id);
+    const last = Math.max(known?.until ?? 0, until) as EpochMs;
+    const { used = 0, reserved = 0, holders = 0 } = known ?? {};
+    this.setCounter({ ...id, until: last, used, reserved: reserved + cost, holders: holders + 1 });
+  }
+
+  /** Takes what a commit has written; `rows` are the places of its reservations, in their order. */
+  take(changes: RowChanges, rows: readonly number[]): void {
+    this.chain = changes.chain;
+    for (const row of changes.counters) this.setCounter(row);
+    for (const row of changes.accounts) this.setAccount(row);
+    for (const row of changes.fences) this.setFence(row);
+    for (const [i, { key }] of changes.reservations.entries())
+      if (this.rowOf(key) === undefined) this.addReservation(key, rows[i]!);
+    for (const key of changes.ended) this.#removeReservation(key);
+  }
+}
