@@ -1,4 +1,4 @@
-import type { Block, BlockTag, CallRequest, Log, LogFilter } from '../../core/chain/chain.js';
+import type { Block, BlockTag, CallRequest, Log, LogFilter, Transaction } from '../../core/chain/chain.js';
 import { quote } from '../../core/errors.js';
 import { hexQuantity, isHexBytes, type Hex } from '../../core/units/hex.js';
 
@@ -106,9 +106,7 @@ export function parseLogs(value: unknown): readonly Log[] {
   });
 }
 
-export function parseTransaction(
-  value: unknown,
-): { readonly input: Hex; readonly to: Hex | undefined } | undefined {
+export function parseTransaction(value: unknown): Transaction | undefined {
   if (value === null) return undefined;
   const transaction = parseRecord(value, 'transaction');
   const to: unknown = transaction['to'] ?? null;

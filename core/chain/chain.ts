@@ -20,7 +20,7 @@ export type Chain = {
   logs(filter: LogFilter): Promise<readonly Log[]>;
   /** The node's suggestion for maxPriorityFeePerGas, in wei. */
   priorityFee(): Promise<bigint>;
-  transaction(hash: Hex): Promise<{ readonly input: Hex; readonly to: Hex | undefined } | undefined>;
+  transaction(hash: Hex): Promise<Transaction | undefined>;
   /** Undefined when the node does not have it. */
   receipt(hash: Hex): Promise<{ readonly blockHash: Hex; readonly logs: readonly Log[] } | undefined>;
   /** Any other method, e.g. a bundler's `eth_estimateUserOperationGas`. */
@@ -76,6 +76,9 @@ export type Log = {
   readonly transactionHash: Hex;
   readonly logIndex: number;
 };
+
+/** `to` is undefined when it deploys a contract. */
+export type Transaction = { readonly input: Hex; readonly to: Hex | undefined };
 
 /** An `eth_call` that the contract reverted; `data` is the revert data, `0x` when the node gives none. */
 export class CallReverted extends Error {

@@ -34,7 +34,9 @@ export type Bytes =
       readonly remembered: readonly Reading[];
     };
 
-export const nothingAsked: Evidence = { bytes: { outcome: 'unreadable' } };
+/** The rules for bytes that cannot be read err on the safe side. */
+export const unreadable: Bytes = { outcome: 'unreadable' };
+export const nothingAsked: Evidence = { bytes: unreadable };
 
 /** A promise that a mined operation may have carried. Without a digest it is a summary of several older promises of one mode. */
 export type Candidate = {

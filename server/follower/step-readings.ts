@@ -3,7 +3,7 @@ import type { AddressKey } from '../../core/units/address.js';
 import type { EpochSeconds } from '../../core/units/time.js';
 import type { AccountId, Reservation, UsageStore } from '../../core/usage/usage-store.js';
 import { charges } from './balances.js';
-import { readEvidence } from './evidence.js';
+import { readEvidence } from './evidence-reader.js';
 import type { History } from './history.js';
 import { nothingLate, settleLate, type LateSettlement } from './late.js';
 import { operationId, type MinedOperation } from './mined.js';
