@@ -9,7 +9,6 @@ import {
   parseHex,
   parseLogs,
   parseQuantity,
-  parseReceipt,
   parseSafeInteger,
   parseTransaction,
   toBlockParameter,
@@ -117,7 +116,6 @@ function overRpc(chainId: number, send: SendRpc, stop: () => Promise<void>): Cha
     logs: (filter) => ask('eth_getLogs', [toLogFilter(filter)], parseLogs),
     priorityFee: () => ask('eth_maxPriorityFeePerGas', [], parseQuantity),
     transaction: (hash) => ask('eth_getTransactionByHash', [hash], parseTransaction),
-    receipt: (hash) => ask('eth_getTransactionReceipt', [hash], parseReceipt),
     request: send,
     stop,
   };

@@ -2,7 +2,7 @@ import { Pool } from 'undici';
 import type { Ambient } from '../../core/ambient.js';
 import { CallReverted } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
-import { parseJson } from '../../core/schema/json-value.js';
+import { fieldOf, parseJson } from '../../core/schema/json-value.js';
 import { errorText } from '../error-text.js';
 import { withinDeadline } from '../within-deadline.js';
 import { formatNodeMessage, isRateLimit, revertData, RpcError, type NodeError } from './node-errors.js';
@@ -23,8 +23,11 @@ const coolDownMs = 10_000;
 /** Connections to one origin: for the process itself, and for simulations that callers ask for. */
 const connections = { process: 16, simulations: 128 } as const;
 type Lane = keyof typeof connections;
+const mebibyte = 1024 * 1024;
 /** The largest honest answer is that of `eth_getLogs` for a busy range. */
-const maxResponseBytes = 32 * 1024 * 1024;
+const maxResponseBytes = 32 * mebibyte;
+/** Whoever mines a transaction decides how large it is. We read nothing from more than one MiB of input. */
+const maxTransactionBytes = 4 * mebibyte;
 const revertible: ReadonlySet<string> = new Set(['eth_call', 'eth_estimateGas']);
 
 /** One pool per origin and lane, shared by all chains of the process. The cool-downs are shared as well. */
@@ -58,16 +61,16 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
     const { chainId, lane, method, params } = call;
     const deadline = performance.now() + timeoutMs;
     const ordered = byHealth(lane, targets);
-    const lastBlock = targets.length > 1 ? lastBlockOf(method, params) : undefined;
+    const ownBlock = targets.length > 1 ? blockOf(method, params) : undefined;
     const failures: string[] = [];
     let refusal: RpcError | undefined;
     for (const [index, target] of ordered.entries()) {
       // Each URL gets an even share of the remaining time: a hanging one must leave time for the next.
       const share = (deadline - performance.now()) / (ordered.length - index);
       const answer =
-        lastBlock === undefined
+        ownBlock === undefined
           ? await attempt(call, target, share)
-          : await attemptWith(lastBlock, call, target, share);
+          : await attemptWith(ownBlock, call, target, share);
       if ('result' in answer) {
         coolUntil.delete(inLane(lane, target.origin));
         return answer.result;
@@ -94,10 +97,14 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
    * Asks a node that has the block. A node that lags finds no logs in blocks that it does not have, and reports no
    * error. We know from another URL that these blocks exist.
    */
-  async function attemptWith(block: string, call: Call, target: Target, shareMs: number): Promise<Attempt> {
+  async function attemptWith(
+    { method, block }: BlockRequest,
+    call: Call,
+    target: Target,
+    shareMs: number,
+  ): Promise<Attempt> {
     const deadline = performance.now() + shareMs;
-    const request = { ...call, method: 'eth_getBlockByNumber', params: [block, false] };
-    const found = await attempt(request, target, shareMs);
+    const found = await attempt({ ...call, method, params: [block, false] }, target, shareMs);
     if (!('result' in found)) return found;
     if (found.result === null) return { failure: `block ${block} is not there yet`, coolDown: false };
     return attempt(call, target, deadline - performance.now());
@@ -105,8 +112,9 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
 
   async function attempt(call: Call, target: Target, shareMs: number): Promise<Attempt> {
     const { lane, method, params } = call;
+    const maxBytes = method === 'eth_getTransactionByHash' ? maxTransactionBytes : maxResponseBytes;
     let status: number;
-    let text: string;
+    let text: string | undefined;
     try {
       const signal = AbortSignal.timeout(Math.max(1, Math.floor(shareMs)));
       const asked = poolOf(lane, target.origin).request({
@@ -121,10 +129,12 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
       });
       const response = await withinDeadline(signal, asked);
       status = response.statusCode;
-      text = await response.body.text();
+      text = await readText(response.body, maxBytes);
     } catch (error) {
       return { failure: transportFailure(error), coolDown: true };
     }
+    // No fault of the node's: the next call may ask it first.
+    if (text === undefined) return { failure: `an answer above ${maxBytes} bytes`, coolDown: false };
     return interpret(method, status, text);
   }
 
@@ -136,7 +146,6 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
       connectTimeout: timeoutMs,
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
-      maxResponseSize: maxResponseBytes,
     });
     pools.set(inLane(lane, origin), pool);
     return pool;
@@ -150,6 +159,19 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
       pools.clear();
     },
   };
+}
+
+/** Undefined for a body above `maxBytes`, of which the rest is not read. */
+async function readText(body: AsyncIterable<Buffer>, maxBytes: number): Promise<string | undefined> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of body) {
+    size += part.length;
+    // Leaving the loop destroys the body, and with it the connection.
+    if (size > maxBytes) return undefined;
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
 }
 
 type Call = {
@@ -167,10 +189,14 @@ function inLane(lane: Lane, origin: string): string {
   return `${lane} ${origin}`;
 }
 
-/** The last block that the answer covers, for methods that a node without this block would answer all the same. */
-function lastBlockOf(method: string, [filter]: readonly unknown[]): string | undefined {
-  if (method !== 'eth_getLogs' || typeof filter !== 'object' || filter === null) return undefined;
-  return 'toBlock' in filter && typeof filter.toBlock === 'string' ? filter.toBlock : undefined;
+type BlockRequest = { readonly method: string; readonly block: string };
+
+/** Asks for the last block that the answer covers, for methods that a node without this block would answer all the same. */
+function blockOf(method: string, [filter]: readonly unknown[]): BlockRequest | undefined {
+  if (method !== 'eth_getLogs') return undefined;
+  const [hash, number] = [fieldOf(filter, 'blockHash'), fieldOf(filter, 'toBlock')];
+  if (typeof hash === 'string') return { method: 'eth_getBlockByHash', block: hash };
+  return typeof number === 'string' ? { method: 'eth_getBlockByNumber', block: number } : undefined;
 }
 
 /** Result, failure, or a thrown {@link CallReverted}. A revert is an answer: another URL would give the same one. */
@@ -203,8 +229,6 @@ function transportFailure(error: unknown): string {
   if (errorText(error, 'name') === 'TimeoutError') return 'no answer in time';
   const code = errorText(error, 'code') ?? '';
   switch (code) {
-    case 'UND_ERR_RES_EXCEEDED_MAX_SIZE':
-      return `an answer above ${maxResponseBytes} bytes`;
     case 'UND_ERR_HEADERS_TIMEOUT':
     case 'UND_ERR_BODY_TIMEOUT':
     case 'UND_ERR_CONNECT_TIMEOUT':

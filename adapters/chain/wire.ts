@@ -45,10 +45,11 @@ export function toCallParams(request: CallRequest): readonly unknown[] {
   return params;
 }
 
-export function toLogFilter({ fromBlock, toBlock, address, topics }: LogFilter): unknown {
+export function toLogFilter({ address, topics, ...blocks }: LogFilter): unknown {
   return {
-    fromBlock: hexQuantity(fromBlock),
-    toBlock: hexQuantity(toBlock),
+    ...('blockHash' in blocks
+      ? blocks
+      : { fromBlock: hexQuantity(blocks.fromBlock), toBlock: hexQuantity(blocks.toBlock) }),
     ...(address === undefined ? {} : { address }),
     ...(topics === undefined ? {} : { topics }),
   };
@@ -113,17 +114,6 @@ export function parseTransaction(value: unknown): Transaction | undefined {
   return {
     input: parseHex(transaction['input'], 'transaction.input'),
     to: to === null ? undefined : parseHex(to, 'transaction.to', 20),
-  };
-}
-
-export function parseReceipt(
-  value: unknown,
-): { readonly blockHash: Hex; readonly logs: readonly Log[] } | undefined {
-  if (value === null) return undefined;
-  const receipt = parseRecord(value, 'receipt');
-  return {
-    blockHash: parseHex(receipt['blockHash'], 'receipt.blockHash', 32),
-    logs: parseLogs(receipt['logs']),
   };
 }
 

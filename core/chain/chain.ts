@@ -20,9 +20,8 @@ export type Chain = {
   logs(filter: LogFilter): Promise<readonly Log[]>;
   /** The node's suggestion for maxPriorityFeePerGas, in wei. */
   priorityFee(): Promise<bigint>;
-  transaction(hash: Hex): Promise<Transaction | undefined>;
   /** Undefined when the node does not have it. */
-  receipt(hash: Hex): Promise<{ readonly blockHash: Hex; readonly logs: readonly Log[] } | undefined>;
+  transaction(hash: Hex): Promise<Transaction | undefined>;
   /** Any other method, e.g. a bundler's `eth_estimateUserOperationGas`. */
   request(method: string, params: readonly unknown[]): Promise<unknown>;
   stop(): Promise<void>;
@@ -60,9 +59,10 @@ export type StateOverride = {
   readonly stateDiff?: Readonly<Record<Hex, Hex>>;
 };
 
-export type LogFilter = {
-  readonly fromBlock: number;
-  readonly toBlock: number;
+/** Logs of a range of blocks, or of one block whatever its height. */
+export type LogFilter = (
+  { readonly fromBlock: number; readonly toBlock: number } | { readonly blockHash: Hex }
+) & {
   readonly address?: string | readonly string[];
   readonly topics?: readonly (Hex | readonly Hex[] | null)[];
 };

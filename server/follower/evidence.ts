@@ -7,6 +7,7 @@ import { layouts } from '../../core/paymaster/layouts.js';
 import { recognise, recogniseAny, type ContractModes } from '../../core/paymaster/recognise.js';
 import { addressKeyAt, toAddressKey, type AddressKey } from '../../core/units/address.js';
 import { given } from '../../core/units/given.js';
+import type { Hex } from '../../core/units/hex.js';
 import { unreadable, type Bytes, type Candidate, type Evidence } from './attribution.js';
 import type { MinedOperation } from './mined.js';
 import type { Source } from './source.js';
@@ -64,6 +65,14 @@ function knowsTokens({ contracts }: Source, contract: AddressKey): boolean {
 
 const chargeEvents = Object.values(layouts).flatMap(({ chargeEvent }) => chargeEvent ?? []);
 const tokenCodecs = Object.values(layouts).flatMap(({ token }) => token ?? []);
+
+/** First topics of the events in which contracts report what an operation was charged. Such events have a fixed size. */
+export const reportTopics: readonly Hex[] = [
+  ...new Set([
+    ...chargeEvents.map(({ topic0 }) => topic0),
+    ...tokenCodecs.flatMap(({ chargeTopics }) => chargeTopics),
+  ]),
+];
 
 /** The payer in the contract's charge, which lies between the previous operation's event in the transaction and this operation's event. */
 function payerOf(operation: MinedOperation, logs: readonly Log[]): AddressKey | undefined {

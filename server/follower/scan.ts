@@ -7,6 +7,7 @@ import { toAddressKey, type AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { OperationId } from '../../core/usage/usage-store.js';
 import { operationId, type MinedOperation } from './mined.js';
+import { addressTopic } from './source.js';
 
 const widestPage = 5_000;
 
@@ -118,8 +119,4 @@ function decode(log: Log): readonly MinedOperation[] {
   const { blockNumber, blockHash, transactionHash, logIndex } = log;
   const place = { blockNumber, blockHash, transactionHash, logIndex };
   return [{ ...event, entryPoint: toAddressKey(log.address), ...place }];
-}
-
-function addressTopic(address: AddressKey): Hex {
-  return `0x${'0'.repeat(24)}${address.slice(2)}`;
 }

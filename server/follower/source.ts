@@ -172,6 +172,11 @@ function getNonceCall(sender: AddressKey, key: bigint): Hex {
   return `0x35567e1a${addressWord(sender)}${hexWord(key)}`;
 }
 
+/** An address as an indexed topic of an event. */
+export function addressTopic(address: AddressKey): Hex {
+  return `0x${addressWord(address)}`;
+}
+
 function addressWord(address: AddressKey): string {
   return address.slice(2).padStart(64, '0');
 }

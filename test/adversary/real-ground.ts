@@ -49,7 +49,6 @@ function faulty(chain: Chain, faults: NodeFaults): Chain {
     }),
     priorityFee: answering(() => chain.priorityFee()),
     transaction: answering(async (hash) => (faults.hasNoTransactions ? undefined : chain.transaction(hash))),
-    receipt: answering(async (hash) => (faults.hasNoTransactions ? undefined : chain.receipt(hash))),
     request: answering((method, params) => chain.request(method, params)),
     stop: async () => {},
   };

@@ -61,7 +61,6 @@ export function boundChain(chain: Chain): Chain {
     logs: (filter) => chain.logs(filter),
     priorityFee: () => chain.priorityFee(),
     transaction: (hash) => chain.transaction(hash),
-    receipt: (hash) => chain.receipt(hash),
     request: (method, params) => chain.request(method, params),
     stop: () => chain.stop(),
   };

@@ -35,8 +35,10 @@ async function minedThroughAnother({ signed }: Promised) {
   const target = deployments.entryPoints[entryPointVersion].slice(2).toLowerCase().padStart(64, '0');
   const data = asHex(`0x${target}${encodeHandleOps(entryPointVersion, [signed]).slice(2)}`);
   const hash = await transactor.send('bundle', { to: forwarder, data });
-  const receipt = await chain.receipt(asHex(hash));
-  const [event] = receipt?.logs.flatMap((log) => decodeUserOperationEvent(log) ?? []) ?? [];
+  const { number } = (await chain.block('latest'))!;
+  const logs = await chain.logs({ fromBlock: number, toBlock: number });
+  const ofBundle = logs.filter(({ transactionHash }) => transactionHash === hash);
+  const [event] = ofBundle.flatMap((log) => decodeUserOperationEvent(log) ?? []);
   if (event === undefined) throw new Error('the bundle holds no operation');
   return event;
 }

@@ -285,7 +285,6 @@ const tokenAccountChain: Chain = {
   logs: refuseCall,
   priorityFee: refuseCall,
   transaction: refuseCall,
-  receipt: refuseCall,
   words: refuseCall,
   request: refuseCall,
   stop: () => Promise.resolve(),

@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createChains } from '../../adapters/chain/chains.js';
-import { CallReverted } from '../../core/chain/chain.js';
+import { CallReverted, type Chain } from '../../core/chain/chain.js';
 import type { Chains } from '../../core/chain/chains.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
 import type { Metrics } from '../../core/metrics.js';
 import { noMetrics } from '../../core/metrics.js';
+import type { Hex } from '../../core/units/hex.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { until } from '../support/until.js';
 
@@ -94,7 +95,8 @@ describe('failover', () => {
 
   describe('to a URL that lags', () => {
     const header = { number: '0x10', hash: word, parentHash: word, timestamp: '0x65', baseFeePerGas: '0x7' };
-    const filter = { fromBlock: 1, toBlock: 16 };
+    const byNumber = { fromBlock: 1, toBlock: 16 };
+    const byHash = { blockHash: word as Hex };
 
     /** Refuses the range at its first URL; the second has no log in it, and block 16 or not. */
     async function twoNodes(hasBlock: boolean) {
@@ -106,19 +108,29 @@ describe('failover', () => {
       return { chain, first, second };
     }
 
-    test('finds no logs in blocks that it does not have: that is not an answer', async () => {
-      const { chain, second } = await twoNodes(false);
-      const caught = await failureOf(chain.logs(filter));
-      expect(isDomainError(caught, 'UNAVAILABLE')).toBe(true);
-      expect(String(caught)).toMatch(/range too wide.*block 0x10 is not there yet/);
-      expect(second.requests).not.toContain('eth_getLogs');
-    });
+    test.each([
+      { name: 'up to a height', filter: byNumber, block: '0x10' },
+      { name: 'of a hash', filter: byHash, block: word },
+    ])(
+      'finds no logs in blocks $name that it does not have: that is not an answer',
+      async ({ filter, block }) => {
+        const { chain, second } = await twoNodes(false);
+        const caught = await failureOf(chain.logs(filter));
+        expect(isDomainError(caught, 'UNAVAILABLE')).toBe(true);
+        expect(String(caught)).toContain('range too wide');
+        expect(String(caught)).toContain(`block ${block} is not there yet`);
+        expect(second.requests).not.toContain('eth_getLogs');
+      },
+    );
 
-    test('is asked for logs once it has their last block', async () => {
+    test.each([
+      { filter: byNumber, method: 'eth_getBlockByNumber' },
+      { filter: byHash, method: 'eth_getBlockByHash' },
+    ])('is asked for logs once it has their last block: $method', async ({ filter, method }) => {
       const { chain, second } = await twoNodes(true);
       expect(await chain.logs(filter)).toEqual([]);
       // In this order: a block that came in between would be missing in the logs.
-      expect(second.requests).toEqual(['eth_getBlockByNumber', 'eth_getLogs']);
+      expect(second.requests).toEqual([method, 'eth_getLogs']);
     });
   });
 
@@ -211,10 +223,26 @@ describe('answers', () => {
     expect(String(caught)).toMatch(/result of eth_chainId must be/);
   });
 
-  test('a body above the cap is cut off', async () => {
-    const only = await node(() => ({ body: JSON.stringify({ result: `0x${'00'.repeat(17 << 20)}` }) }));
-    const caught = await failureOf(chains.get({ chainId: 1, rpc: { urls: [only.url] } }).chainId());
-    expect(String(caught)).toMatch(/an answer above 33554432 bytes/);
+  test.each<{ name: string; ask: (chain: Chain) => Promise<unknown>; mebibytes: number }>([
+    { name: 'a body', ask: (chain) => chain.chainId(), mebibytes: 32 },
+    { name: 'a transaction, of which whoever mines it decides the size,', ask: transactionOf, mebibytes: 4 },
+  ])('$name above $mebibytes MiB is cut off, and its URL is asked as before', async ({ ask, mebibytes }) => {
+    const large = { result: { input: `0x${'00'.repeat(mebibytes << 19)}`, to: null } };
+    const first = await node(() => ({ body: JSON.stringify(large) }));
+    const second = await node(() => result({ input: '0x', to: null }));
+    const chain = chains.get({ chainId: 1, rpc: { urls: [first.url] } });
+    const caught = await failureOf(ask(chain));
+    expect(String(caught)).toContain(`an answer above ${mebibytes << 20} bytes`);
+    const both = chains.get({ chainId: 1, rpc: { urls: [first.url, second.url] } });
+    await ask(both).catch(() => {});
+    expect(first.requests).toHaveLength(2);
+  });
+
+  test('a transaction of almost the largest size is read', async () => {
+    const input = `0x${'00'.repeat(1 << 20)}`;
+    const only = await node(() => result({ input, to: null }));
+    const chain = chains.get({ chainId: 1, rpc: { urls: [only.url] } });
+    expect(await transactionOf(chain)).toMatchObject({ input });
   });
 });
 
@@ -395,3 +423,7 @@ describe('words of many calls', () => {
     await expect(chain.words([call, call], 7)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 });
+
+function transactionOf(chain: Chain) {
+  return chain.transaction(`0x${'cd'.repeat(32)}`);
+}

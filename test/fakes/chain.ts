@@ -7,6 +7,7 @@ import {
   type Chain,
   type Log,
   type LogFilter,
+  type Transaction,
   type WordCall,
 } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
@@ -75,8 +76,8 @@ export class FakeChain implements Chain {
   readonly missing = new Set<number>();
   /** The node has no index of transactions. */
   hidesTransactions = false;
-  /** The node shows no receipts. */
-  hidesReceipts = false;
+  /** The node answers no logs of a single block. */
+  hidesBlockLogs = false;
   /** Number of requests by method, as a node would bill them. */
   readonly requests = new Map<string, number>();
   /** Contracts that revert every call. */
@@ -215,9 +216,9 @@ export class FakeChain implements Chain {
     return 0n;
   }
 
-  async logs({ fromBlock, toBlock, address, topics = [] }: LogFilter): Promise<readonly Log[]> {
+  async logs({ address, topics = [], ...blocks }: LogFilter): Promise<readonly Log[]> {
     this.#answer('eth_getLogs');
-    this.ranges.push(toBlock - fromBlock + 1);
+    const [fromBlock, toBlock] = this.#range(blocks);
     if (toBlock - fromBlock >= this.widestRange)
       throw new DomainError('UNAVAILABLE', 'query returned more than 10000 results');
     if (this.hidesLogs || (this.hidesByPaymaster && topics[3] !== undefined)) return [];
@@ -237,17 +238,10 @@ export class FakeChain implements Chain {
     return 1_500_000_000n;
   }
 
-  async transaction(hash: Hex): Promise<{ readonly input: Hex; readonly to: Hex | undefined } | undefined> {
+  async transaction(hash: Hex): Promise<Transaction | undefined> {
     this.#answer('eth_getTransactionByHash');
     const mined = this.#mined.flatMap(({ transactions }) => transactions).find((one) => one.hash === hash);
     return mined === undefined || this.hidesTransactions ? undefined : { input: mined.input, to: mined.to };
-  }
-
-  async receipt(hash: Hex): Promise<{ readonly blockHash: Hex; readonly logs: readonly Log[] } | undefined> {
-    this.#answer('eth_getTransactionReceipt');
-    const logs = this.#mined.flatMap((mined) => mined.logs).filter((log) => log.transactionHash === hash);
-    const [first] = logs;
-    return first === undefined || this.hidesReceipts ? undefined : { blockHash: first.blockHash, logs };
   }
 
   async request(method: string): Promise<unknown> {
@@ -284,6 +278,16 @@ export class FakeChain implements Chain {
       nonces,
     });
     return block;
+  }
+
+  #range(blocks: LogFilter): readonly [from: number, to: number] {
+    if (!('blockHash' in blocks)) {
+      this.ranges.push(blocks.toBlock - blocks.fromBlock + 1);
+      return [blocks.fromBlock, blocks.toBlock];
+    }
+    const number = this.#at({ hash: blocks.blockHash })?.block.number;
+    if (number === undefined) throw new DomainError('UNAVAILABLE', 'unknown block');
+    return this.hidesBlockLogs ? [number, number - 1] : [number, number];
   }
 
   #head(): Mined {

@@ -156,7 +156,6 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
     logs: unasked,
     priorityFee: unasked,
     transaction: unasked,
-    receipt: unasked,
     words: async (calls) => {
       reached();
       return calls.map(({ to, data }) => {

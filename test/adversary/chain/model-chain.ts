@@ -184,7 +184,7 @@ export class ModelChain implements Chain {
     return 0n;
   }
 
-  async logs({ fromBlock, toBlock, address, topics = [] }: LogFilter): Promise<readonly Log[]> {
+  async logs({ address, topics = [], ...blocks }: LogFilter): Promise<readonly Log[]> {
     this.#answer();
     if (this.faults.emptyLogs > 0) {
       this.faults.emptyLogs -= 1;
@@ -193,6 +193,7 @@ export class ModelChain implements Chain {
     const addresses = address === undefined ? undefined : [address].flat().map((one) => one.toLowerCase());
     const head = this.#head().block.number;
     const found: Log[] = [];
+    const [fromBlock, toBlock] = this.#range(blocks);
     for (let height = Math.max(0, fromBlock); height <= Math.min(toBlock, head); height++)
       for (const log of this.#mined[height]!.logs)
         if (
@@ -212,12 +213,6 @@ export class ModelChain implements Chain {
     this.#answer();
     const transaction = this.#byTransaction(hash)?.transaction;
     return transaction === undefined ? undefined : { input: transaction.input(), to: transaction.to };
-  }
-
-  async receipt(hash: Hex): Promise<{ readonly blockHash: Hex; readonly logs: readonly Log[] } | undefined> {
-    this.#answer();
-    const mined = this.#byTransaction(hash);
-    return mined === undefined ? undefined : { blockHash: mined.block.hash, logs: mined.logs };
   }
 
   async request(method: string): Promise<unknown> {
@@ -305,6 +300,13 @@ export class ModelChain implements Chain {
 
   #head(): Mined {
     return this.#mined[Math.max(0, this.height - this.faults.lag)]!;
+  }
+
+  #range(blocks: LogFilter): readonly [from: number, to: number] {
+    if (!('blockHash' in blocks)) return [blocks.fromBlock, blocks.toBlock];
+    const at = this.#at({ hash: blocks.blockHash });
+    if (at === undefined) throw new DomainError('UNAVAILABLE', 'unknown block');
+    return [at.block.number, at.block.number];
   }
 
   #at(tag: BlockTag): Mined | undefined {

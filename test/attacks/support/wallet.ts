@@ -45,7 +45,10 @@ export async function sendAs(devChain: DevChain, from: Hex, { to, data }: Call):
   await chain.request('anvil_impersonateAccount', [from]);
   const hash = asHex(String(await chain.request('eth_sendTransaction', [{ from, to, data }])));
   // On a busy machine anvil answers before the block is mined.
-  await until('the transaction is mined', async () => (await chain.receipt(hash)) !== undefined);
+  await until(
+    'the transaction is mined',
+    async () => (await chain.request('eth_getTransactionReceipt', [hash])) !== null,
+  );
   await chain.request('anvil_stopImpersonatingAccount', [from]);
 }
 

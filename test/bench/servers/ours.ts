@@ -169,7 +169,6 @@ function countingChains(count: { calls: number }): Chains {
     logs: refuse,
     priorityFee: refuse,
     transaction: refuse,
-    receipt: refuse,
     words: refuse,
     request: refuse,
     stop: () => Promise.resolve(),

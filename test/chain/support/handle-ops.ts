@@ -6,6 +6,7 @@ import {
   decodeUserOperationEvent,
   type UserOperationEvent,
 } from '../../../core/entry-point/user-operation-event.js';
+import type { Address } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { EntryPointVersion } from '../../../core/entry-point/version.js';
 import { devAccounts } from '../../../standalone/dev-chain/dev-accounts.js';
@@ -91,8 +92,12 @@ export function formatFailure(data: Hex): string {
 }
 
 /** Call data of `handleOps`, for bundles that are sent in another way. */
-export function encodeHandleOps(version: EntryPointVersion, ops: readonly SignedUserOp[]): Hex {
+export function encodeHandleOps(
+  version: EntryPointVersion,
+  ops: readonly SignedUserOp[],
+  receiver: Address = beneficiary,
+): Hex {
   const values = version === '0.6' ? userOperation06Values : userOperation07Values;
   const tuples = ops.map(({ op, paymasterAndData }) => values(op, paymasterAndData));
-  return encodeWith(abis[version], 'handleOps', [tuples, beneficiary]);
+  return encodeWith(abis[version], 'handleOps', [tuples, receiver]);
 }

@@ -264,14 +264,14 @@ describe('token payments', () => {
     expect(await lossesOf(it)).toEqual([40, 40]);
   });
 
-  test('is not decided while the node does not show the receipt', async () => {
+  test('is not decided while the node does not show the logs of its block', async () => {
     await it.usage.reserve(aPromise(100, { promise: inTokens }));
     it.chain.mine({ operations: [anOperation(40)] });
     it.pass(2);
-    it.chain.hidesReceipts = true;
+    it.chain.hidesBlockLogs = true;
     await expect(it.follower.round()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     expect(await it.usage.liveCount(chainId)).toBe(1);
-    it.chain.hidesReceipts = false;
+    it.chain.hidesBlockLogs = false;
     expect(await it.follower.round()).toMatchObject({ settled: 1, unpaid: 1 });
   });
 
