@@ -14,8 +14,9 @@ import { deployOpenZeppelin } from '../../chain/support/open-zeppelin.js';
 import { isSoak } from '../../support/soak-seconds.js';
 import { runs } from '../../support/property.js';
 import { contractsOf, pairedChain, type DevContract } from './dev-contracts.js';
+import { possible } from './delivery.js';
 import { nonceName } from './entry-point.js';
-import type { AccountCall, BundledOperation, ChainAction, OperationTerms } from './operations.js';
+import type { AccountCall, BundledOperation, ChainAction, Delivery, OperationTerms } from './operations.js';
 import { prefundOf } from './operations.js';
 import { callDataOf } from './real-chain.js';
 import type { PairedChain } from './paired-chain.js';
@@ -40,7 +41,7 @@ type Draft = {
   readonly isInTail: boolean;
 };
 type Step =
-  | { readonly do: 'bundle'; readonly drafts: readonly Draft[] }
+  | { readonly do: 'bundle'; readonly drafts: readonly Draft[]; readonly delivery: Delivery }
   | {
       readonly do: 'deposit' | 'withdraw';
       readonly contract: number;
@@ -85,6 +86,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('bundle'),
       drafts: fc.array(draft, { minLength: 1, maxLength: 3 }),
+      delivery: fc.record({
+        way: often<Delivery['way']>('direct', fc.constantFrom('relay', 'wrapped'), 2),
+        // A second of the node each.
+        isFat: often(false, fc.constant(true), 100),
+      }),
     }),
   },
   {
@@ -159,8 +165,12 @@ test('the model predicts the four EntryPoints for bundles, payments, allowances,
     'call failed',
     'signed in the tail',
     'refused in the tail',
+    'relay',
+    'wrapped',
+    'fat',
   ];
-  for (const name of names) expect([name, (outcomes.get(name) ?? 0) > 5]).toEqual([name, true]);
+  console.log(outcomes);
+  for (const name of names) expect([name, (outcomes.get(name) ?? 0) >= 5]).toEqual([name, true]);
 }, 600_000);
 
 async function take(one: Step, outcomes: Map<string, number>): Promise<void> {
@@ -177,6 +187,12 @@ async function take(one: Step, outcomes: Map<string, number>): Promise<void> {
       const action = actionOf(one, time);
       if (action === undefined) return;
       const result = await chain.mine(action, time);
+      if (action.do === 'bundle' && result.outcome === 'done') {
+        const { way, isFat } = possible(action.delivery!, versionOf(action.entryPoint));
+        count(way);
+        count(`${way} ${versionOf(action.entryPoint)}`);
+        if (isFat) count('fat');
+      }
       const inTail =
         action.do === 'bundle' &&
         action.operations.some(({ paymasterAndData }) => isInTail(paymasterAndData));
@@ -200,7 +216,7 @@ function actionOf(one: Exclude<Step, { do: 'pass' | 'reorganise' }>, time: numbe
     const operations = one.drafts
       .filter((each) => contracts[each.contract]!.entryPoint === entryPoint)
       .map((each) => operationOf(each, time, used));
-    return { do: 'bundle', entryPoint, operations };
+    return { do: 'bundle', entryPoint, operations, delivery: one.delivery };
   }
   const spec = contracts[one.contract]!;
   const contract = spec.address;
@@ -371,6 +387,10 @@ function callOf(kind: Draft['call'], sender: AddressKey, contract: AddressKey): 
     case 'send':
       return { kind: 'send', amount: chain.model.state().tokens.get(sender) ?? 0n };
   }
+}
+
+function versionOf(entryPoint: AddressKey): DevContract['version'] {
+  return contracts.find((one) => one.entryPoint === entryPoint)!.version;
 }
 
 /** Two wallets that the dev chain funds, and one that never had anything. */

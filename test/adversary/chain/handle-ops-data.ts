@@ -27,7 +27,54 @@ export function handleOpsData(
   return `0x${selectors[version].slice(2)}${[...head, ...offsets, ...tuples].join('')}`;
 }
 
+/**
+ * The same call with everything in front of what points to it: the offsets of operations and of their byte strings are negative,
+ * modulo 2^256. Solidity follows them.
+ */
+export function wrappedHandleOpsData(
+  version: EntryPointVersion,
+  operations: readonly BundledOperation[],
+  beneficiary: AddressKey,
+): Hex {
+  const parts: string[] = [];
+  let size = 64;
+  const tuples = operations.map(({ op, paymasterAndData }) => {
+    const bodies = textsOf({ op, paymasterAndData }).map(bodyOf);
+    const begin = size + sizeOf(bodies.join(''));
+    let at = size;
+    const offsets = bodies.map((body) => {
+      const offset = word(BigInt.asUintN(256, BigInt(at - begin)));
+      at += sizeOf(body);
+      return offset;
+    });
+    const tuple = headOf(version, op, offsets);
+    parts.push(...bodies, tuple);
+    size = begin + sizeOf(tuple);
+    return begin;
+  });
+  // Offsets of operations count from behind the length of the list.
+  const offsets = tuples.map((begin) => word(BigInt.asUintN(256, BigInt(begin - size - 32))));
+  const head = [word(BigInt(size)), word(BigInt(beneficiary))];
+  return `0x${selectors[version].slice(2)}${[...head, ...parts, word(BigInt(operations.length)), ...offsets].join('')}`;
+}
+
 function tupleOf(version: EntryPointVersion, { op, paymasterAndData }: BundledOperation): string {
+  const bodies = textsOf({ op, paymasterAndData }).map(bodyOf);
+  let offset = 32 * (version === '0.6' ? 11 : 9);
+  const offsets = bodies.map((body) => {
+    const at = offset;
+    offset += sizeOf(body);
+    return word(BigInt(at));
+  });
+  return [headOf(version, op, offsets), ...bodies].join('');
+}
+
+/** The words of an operation; `offsets` are those of its four byte strings. */
+function headOf(
+  version: EntryPointVersion,
+  op: BundledOperation['op'],
+  [initCode, callData, paymasterAndData, signature]: readonly string[],
+): string {
   const pair = (high: bigint, low: bigint) => word((high << 128n) | low);
   const { callGasLimit, verificationGasLimit, preVerificationGas, maxFeePerGas, maxPriorityFeePerGas } = op;
   const gas =
@@ -38,24 +85,33 @@ function tupleOf(version: EntryPointVersion, { op, paymasterAndData }: BundledOp
           word(preVerificationGas),
           pair(maxPriorityFeePerGas, maxFeePerGas),
         ];
-  const texts = [op.initCode, op.callData, paymasterAndData, op.signature].map((text) => text.slice(2));
-  let offset = 32 * (2 + 4 + gas.length);
-  const offsets = texts.map((text) => {
-    const at = offset;
-    offset += 32 + Math.ceil(text.length / 64) * 32;
-    return word(BigInt(at));
-  });
-  const bodies = texts.map(
-    (text) => word(BigInt(text.length / 2)) + text.padEnd(Math.ceil(text.length / 64) * 64, '0'),
-  );
   return [
     word(BigInt(op.sender)),
     word(op.nonce),
-    ...offsets.slice(0, 2),
+    initCode,
+    callData,
     ...gas,
-    ...offsets.slice(2),
-    ...bodies,
+    paymasterAndData,
+    signature,
   ].join('');
+}
+
+function textsOf({
+  op,
+  paymasterAndData,
+}: Pick<BundledOperation, 'op' | 'paymasterAndData'>): readonly Hex[] {
+  return [op.initCode, op.callData, paymasterAndData, op.signature];
+}
+
+/** Length and padded bytes. */
+function bodyOf(text: Hex): string {
+  const bytes = text.slice(2);
+  return word(BigInt(bytes.length / 2)) + bytes.padEnd(Math.ceil(bytes.length / 64) * 64, '0');
+}
+
+/** Bytes of a text without 0x. */
+function sizeOf(text: string): number {
+  return text.length / 2;
 }
 
 function word(value: bigint): string {

@@ -9,8 +9,39 @@ export type BareLog = { readonly address: AddressKey; readonly topics: readonly 
 const paidInTokensTopic = '0x9b02391759649674b016374b782fbd862605050c75d26c3e4c0b385e75bc1c48';
 const sponsoredTopic = '0x7a270f29ae17e8e2304ff1245deb50c3b6206bca82928d904f3e284d35c5ffd2';
 
-/** The logs of one operation in their order: the contract's own, then the EntryPoint's. */
+/**
+ * The logs of a bundle in their order. Contracts of the layouts singleton report a sponsorship in validation, so before the first
+ * operation is executed.
+ */
 export function logsOf(
+  results: readonly OperationResult[],
+  specOf: (result: OperationResult) => ContractSpec,
+  topicsOf: (spec: ContractSpec) => Topics,
+): readonly BareLog[] {
+  return [
+    ...results.flatMap((result) => sponsorshipReportOf(result, specOf(result))),
+    ...results.flatMap((result) => executionLogsOf(result, specOf(result), topicsOf(specOf(result)))),
+  ];
+}
+
+type Topics = { readonly charged: Hex; readonly token: AddressKey };
+
+function sponsorshipReportOf(
+  { operation: { op, contract, terms }, userOpHash }: OperationResult,
+  { reportsSponsorships }: ContractSpec,
+): readonly BareLog[] {
+  if (!reportsSponsorships || terms.mode === 'ERC20') return [];
+  return [
+    {
+      address: contract,
+      topics: [sponsoredTopic, userOpHash, topic(op.sender)],
+      data: words([0n, 0n, 0n, 0n]),
+    },
+  ];
+}
+
+/** The contract's own, then the EntryPoint's. */
+function executionLogsOf(
   {
     operation,
     userOpHash,
@@ -23,7 +54,7 @@ export function logsOf(
     tokens,
   }: OperationResult,
   spec: ContractSpec,
-  topics: { readonly charged: Hex; readonly token: AddressKey },
+  topics: Topics,
 ): readonly BareLog[] {
   const { op, contract, terms } = operation;
   const logs: BareLog[] = [];
@@ -38,7 +69,13 @@ export function logsOf(
     logs.push({
       address: contract,
       topics: [sponsoredTopic, userOpHash, topic(op.sender)],
-      data: words([1n, BigInt(topics.token), tokens ?? 0n, terms.rate]),
+      // The signed rate includes the markup.
+      data: words([
+        1n,
+        BigInt(topics.token),
+        tokens ?? 0n,
+        (terms.rate * terms.markup + 999_999n) / 1_000_000n,
+      ]),
     });
   if (isChargeReported && charge !== undefined) {
     const wallet =

@@ -22,12 +22,23 @@ import {
   type ChainState,
   type Nature,
 } from './entry-point.js';
-import { handleOpsData } from './handle-ops-data.js';
+import { callOf, possible } from './delivery.js';
 import { logsOf, word, type BareLog } from './logs.js';
-import type { ActionResult, ChainAction, ContractSpec, OperationResult } from './operations.js';
+import {
+  direct,
+  type ActionResult,
+  type ChainAction,
+  type ContractSpec,
+  type OperationResult,
+} from './operations.js';
 import { answerAboutKeys } from './signing-keys.js';
 
-type Transaction = { readonly hash: Hex; readonly to: Hex; readonly input: () => Hex };
+type Transaction = {
+  readonly hash: Hex;
+  readonly to: () => Hex;
+  readonly input: () => Hex;
+  readonly isFat: boolean;
+};
 type Mined = {
   readonly block: Block;
   readonly state: ChainState;
@@ -125,7 +136,7 @@ export class ModelChain implements Chain {
       },
     });
     if (result.outcome === 'failed') return result;
-    const logs = result.operations.flatMap((one) => this.#logsOf(one));
+    const logs = this.#logsOf(result.operations);
     this.#append(time, {
       state,
       logs: this.#placed(logs),
@@ -212,7 +223,7 @@ export class ModelChain implements Chain {
   async transaction(hash: Hex): Promise<{ readonly input: Hex; readonly to: Hex | undefined } | undefined> {
     this.#answer();
     const transaction = this.#byTransaction(hash)?.transaction;
-    return transaction === undefined ? undefined : { input: transaction.input(), to: transaction.to };
+    return transaction === undefined ? undefined : { input: transaction.input(), to: transaction.to() };
   }
 
   async request(method: string): Promise<unknown> {
@@ -253,22 +264,30 @@ export class ModelChain implements Chain {
     return known;
   }
 
-  #logsOf(result: OperationResult): readonly BareLog[] {
-    const spec = this.contracts.get(result.operation.contract)!;
-    const charged = spec.version === '0.6' ? layouts['vendor-1.1.0'] : layouts['vendor-2.x'];
-    return logsOf(result, spec, { charged: charged.chargeEvent!.topic0, token: this.#options.token });
+  #logsOf(results: readonly OperationResult[]): readonly BareLog[] {
+    return logsOf(
+      results,
+      ({ operation }) => this.contracts.get(operation.contract)!,
+      ({ version }) => {
+        const { chargeEvent } = version === '0.6' ? layouts['vendor-1.1.0'] : layouts['vendor-2.x'];
+        return { charged: chargeEvent!.topic0, token: this.#options.token };
+      },
+    );
   }
 
   #transactionOf(action: ChainAction): Transaction | undefined {
     if (action.do !== 'bundle') return undefined;
     const [first] = action.operations;
-    const version = this.contracts.get(first!.contract)!.version;
-    let input: Hex | undefined;
+    const { version } = this.contracts.get(first!.contract)!;
+    const delivery = possible(action.delivery ?? direct, version);
+    let call: ReturnType<typeof callOf> | undefined;
+    // Encoded only on request, since that takes longer than everything else.
+    const sent = () => (call ??= callOf(delivery, { ...action, version, beneficiary }));
     return {
       hash: this.#nextHash(),
-      to: action.entryPoint,
-      // Encoded only on request, since that takes longer than everything else.
-      input: () => (input ??= handleOpsData(version, action.operations, beneficiary)),
+      to: () => sent().to,
+      input: () => sent().data,
+      isFat: delivery.isFat,
     };
   }
 

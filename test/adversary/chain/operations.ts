@@ -12,6 +12,8 @@ export type ContractSpec = {
   readonly kind: 'plain' | 'hybrid';
   /** How its owner changes the keys that it accepts: one key is replaced, several are added and removed, or none can change. */
   readonly keys: 'one' | 'several' | 'fixed';
+  /** Whether it emits an event for each sponsorship, in validation. */
+  readonly reportsSponsorships: boolean;
   /** Pays in mode ERC20 out of its balance inside a hybrid contract. */
   readonly tokenAccount: AddressKey;
 };
@@ -53,12 +55,23 @@ export type BundledOperation = {
   readonly call: AccountCall;
 };
 
+/**
+ * How a bundle reaches its EntryPoint: whoever sends it chooses. `relay`: a contract calls `handleOps`, so the call is not in the
+ * input of the transaction. `wrapped`: offsets in the input are negative, modulo 2^256. `isFat`: the receiver of the gas emits so
+ * many logs that no node shows the receipt.
+ */
+export type Delivery = { readonly way: 'direct' | 'relay' | 'wrapped'; readonly isFat: boolean };
+
+export const direct: Delivery = { way: 'direct', isFat: false };
+
 /** Everything that happens on chain besides empty blocks, each in a separate block. */
 export type ChainAction =
   | {
       readonly do: 'bundle';
       readonly entryPoint: AddressKey;
       readonly operations: readonly BundledOperation[];
+      /** Absent: {@link direct}. */
+      readonly delivery?: Delivery;
     }
   /** Raises a contract's deposit, or with a wallet the balance inside the contract (and with it the deposit). */
   | {

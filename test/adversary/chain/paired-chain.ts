@@ -1,4 +1,8 @@
 import { expect } from '@jest/globals';
+import type { Log } from '../../../core/chain/chain.js';
+import { userOperationEventTopic } from '../../../core/entry-point/user-operation-event.js';
+import { paidGasInTokens } from '../../../core/paymaster/token-charge.js';
+import type { Hex } from '../../../core/units/hex.js';
 import type { AddressKey } from '../../../core/units/address.js';
 import { nonceName, walletName } from './entry-point.js';
 import type { ModelChain } from './model-chain.js';
@@ -41,6 +45,7 @@ export class PairedChain {
     );
     expect(summary(real)).toEqual(summary(model));
     await this.compare(action);
+    if (action.do === 'bundle' && model.outcome === 'done') await this.#compareLogs(action);
     this.steps += 1;
     return model;
   }
@@ -62,6 +67,20 @@ export class PairedChain {
     return this.real.baseFee();
   }
 
+  /** What the contracts themselves report, and the EntryPoint of each operation. */
+  async #compareLogs(action: Extract<ChainAction, { readonly do: 'bundle' }>): Promise<void> {
+    const { height } = this.model;
+    const model = await this.model.logs({ fromBlock: height, toBlock: height });
+    const of = (logs: readonly Log[]) =>
+      logs
+        .filter(
+          ({ address, topics: [topic] }) =>
+            address !== action.entryPoint || topic === userOperationEventTopic,
+        )
+        .map(({ address, topics, data }) => ({ address, topics, data: comparable(topics[0], data) }));
+    expect(of(await this.real.logs(action))).toEqual(of(model));
+  }
+
   async compare(action: ChainAction): Promise<void> {
     for (const { contract, wallet, sender, key } of touched(action)) {
       const state = this.model.state();
@@ -76,6 +95,11 @@ export class PairedChain {
       ]);
     }
   }
+}
+
+/** The model does not compute the gas cost that a contract bases a payment on. */
+function comparable(topic: Hex | undefined, data: Hex): string {
+  return topic === paidGasInTokens.topic0 ? data.slice(66) : data;
 }
 
 type Place = {

@@ -1,14 +1,22 @@
 import { Interface } from 'ethers';
 import { decodeUserOperationEvent } from '../../../core/entry-point/user-operation-event.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
-import { toAddressKey, type Address, type AddressKey } from '../../../core/units/address.js';
+import { parseAddress, toAddressKey, type Address, type AddressKey } from '../../../core/units/address.js';
+import type { Log } from '../../../core/chain/chain.js';
 import type { Hex } from '../../../core/units/hex.js';
 import { devAccounts } from '../../../standalone/dev-chain/dev-accounts.js';
 import { asHex, encodeWith } from '../../chain/support/account.js';
 import type { DevChain } from '../../chain/support/dev-chain.js';
-import { encodeHandleOps } from '../../chain/support/handle-ops.js';
 import { chargesIn } from '../../chain/support/hybrid.js';
-import type { AccountCall, ActionResult, ChainAction, ContractSpec, OperationResult } from './operations.js';
+import { callOf, fatReceiver, possible, relay } from './delivery.js';
+import {
+  direct,
+  type AccountCall,
+  type ActionResult,
+  type ChainAction,
+  type ContractSpec,
+  type OperationResult,
+} from './operations.js';
 import { foreignKey, signingKeys } from './signing-keys.js';
 
 const abi = new Interface([
@@ -31,7 +39,9 @@ const failures = new Interface([
 ]);
 /** Receiver of the tokens that an account moves away. */
 const sink = '0x000000000000000000000000000000000000dead' as AddressKey;
-const bundleGas = 12_000_000;
+const bundleGas = 12_000_000n;
+/** Receives the gas. It exists: creating an account costs 25,000 gas, which is nobody's. */
+const beneficiary = toAddressKey(devAccounts.treasury.address as Address);
 
 /**
  * An account that accepts every operation: `validateUserOp` answers 0 (0x3a871cdd on 0.6, 0x19822f7c later). Any other call data of
@@ -80,6 +90,8 @@ export class RealChain {
       await this.#dev.setBalance(sender, 10n ** 22n);
       await this.#request('anvil_impersonateAccount', [sender]);
     }
+    for (const { address, code } of [relay, fatReceiver])
+      await this.#request('anvil_setCode', [address, code]);
     await this.#request('anvil_setBlockGasLimit', ['0x5f5e100']);
     const payers = [devAccounts.deployer, devAccounts.funding, devAccounts.treasury].map(
       ({ address }) => address,
@@ -110,28 +122,31 @@ export class RealChain {
   /** Carries out the action and resolves with its result. A bundle that would revert leaves no block, as nobody would send it. */
   async mine(action: ChainAction, time: number): Promise<ActionResult> {
     await this.#request('evm_setNextBlockTimestamp', [time]);
-    const { from, to, data, value = 0n } = this.#transactionOf(action);
+    const { from, to, data, value = 0n, gas = bundleGas } = this.#transactionOf(action);
     const hash = await this.#request('eth_sendTransaction', [
-      { from, to, data, value: `0x${value.toString(16)}`, gas: `0x${bundleGas.toString(16)}` },
+      { from, to, data, value: `0x${value.toString(16)}`, gas: `0x${gas.toString(16)}` },
     ]);
     await this.#request('evm_mine', []);
-    const receipt = (await this.#request('eth_getTransactionReceipt', [hash])) as {
-      readonly status: Hex;
-      readonly logs: readonly {
-        readonly address: Hex;
-        readonly topics: readonly Hex[];
-        readonly data: Hex;
-      }[];
+    // The receipt may be larger than anybody can read.
+    const tracer = { tracer: 'callTracer', tracerConfig: { onlyTopCall: true } };
+    const trace = (await this.#request('debug_traceTransaction', [hash, tracer])) as {
+      readonly error?: string;
+      readonly output?: Hex;
     };
-    if (receipt.status !== '0x1') {
-      const trace = (await this.#request('debug_traceTransaction', [hash, { tracer: 'callTracer' }])) as {
-        readonly output?: Hex;
-      };
+    if (trace.error !== undefined) {
       await this.#undo();
       return { outcome: 'failed', ...failureOf(trace.output ?? '0x') };
     }
     await this.#mined();
-    return { outcome: 'done', operations: this.#resultsOf(action, receipt.logs) };
+    if (action.do !== 'bundle') return { outcome: 'done', operations: [] };
+    return { outcome: 'done', operations: this.#resultsOf(action.operations, await this.logs(action)) };
+  }
+
+  /** Logs of the newest block by the EntryPoint and the contracts of a bundle. */
+  async logs({ entryPoint, operations }: Bundle): Promise<readonly Log[]> {
+    const { number } = (await this.#dev.chain.block('latest'))!;
+    const address = [entryPoint, ...new Set(operations.map(({ contract }) => contract))].map(parseAddress);
+    return this.#dev.chain.logs({ fromBlock: number, toBlock: number, address });
   }
 
   async reorganise(height: number): Promise<void> {
@@ -169,12 +184,15 @@ export class RealChain {
     readonly to: string;
     readonly data: Hex;
     readonly value?: bigint;
+    readonly gas?: bigint;
   } {
     const bundler = devAccounts.deployer.address;
     switch (action.do) {
       case 'bundle': {
         const version = this.#contracts.get(action.operations[0]!.contract)!.version;
-        return { from: bundler, to: action.entryPoint, data: encodeHandleOps(version, action.operations) };
+        const delivery = possible(action.delivery ?? direct, version);
+        const gas = bundleGas + (delivery.isFat ? fatReceiver.gas : 0n);
+        return { from: bundler, ...callOf(delivery, { ...action, version, beneficiary }), gas };
       }
       case 'deposit': {
         const { entryPoint } = this.#contracts.get(action.contract)!;
@@ -219,16 +237,12 @@ export class RealChain {
     }
   }
 
-  #resultsOf(
-    action: ChainAction,
-    logs: readonly { readonly address: Hex; readonly topics: readonly Hex[]; readonly data: Hex }[],
-  ): readonly OperationResult[] {
-    if (action.do !== 'bundle') return [];
+  #resultsOf(operations: Bundle['operations'], logs: readonly Log[]): readonly OperationResult[] {
     const events = logs.flatMap((log, at) => {
       const event = decodeUserOperationEvent(log);
       return event === undefined ? [] : [{ event, at }];
     });
-    return action.operations.map((operation, i): OperationResult => {
+    return operations.map((operation, i): OperationResult => {
       const { event, at } = events[i]!;
       // The contract's events lie between the event of the previous operation and this one.
       const own = logs
@@ -279,6 +293,8 @@ export class RealChain {
     return this.#dev.chain.request(method, params);
   }
 }
+
+type Bundle = Extract<ChainAction, { readonly do: 'bundle' }>;
 
 /** How the owner of a contract lets it accept a key, or refuse it. */
 function ownerCall(
