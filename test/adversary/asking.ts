@@ -9,7 +9,8 @@ import type { Mining } from './mining.js';
 import type { Operating } from './operating.js';
 import type { Scene } from './scene.js';
 import { reservationName } from './commits.js';
-import { ask, forge, type Asked, type Behind } from './service.js';
+import { forge, type Asked, type Behind } from './service.js';
+import { ask } from './signing.js';
 import { signedOperation, takesInAdvance, unsecuredOf } from './signed-operation.js';
 import type { AskStep } from './steps.js';
 import { ceilGwei, needsOf, operationOf, type Grant } from './truth.js';
@@ -76,6 +77,7 @@ export class Asking {
     const answer = await unlessUnavailable(
       () =>
         ask(this.#scene.store(step.replica), configs, asked, {
+          clock,
           chainTime: chain.time,
           sign: ground.sign,
           behind,
@@ -86,11 +88,16 @@ export class Asking {
         ),
     );
     if (answer === undefined) return;
-    this.#scene.count(`${asked.mode} ${answer.result.outcome}`);
-    if (answer.result.outcome !== 'reserved') return;
+    const { sponsorship, signedBy, result } = answer;
+    this.#scene.count(`${asked.mode} ${result?.outcome}`);
+    if (sponsorship.outcome !== 'sponsored') return;
     this.checkServed(step.paymaster, behind);
     this.checkKey(step.paymaster, asked);
-    this.grant(step.paymaster, signedOperation(step.paymaster, request, answer), bounds);
+    this.grant(
+      step.paymaster,
+      signedOperation(step.paymaster, request, { ...sponsorship, signedBy }),
+      bounds,
+    );
   }
 
   /** Rule 12. Throws {@link BrokenRule} for an answer by a config that is known to be old. */

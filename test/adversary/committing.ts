@@ -10,6 +10,7 @@ import type { Operating } from './operating.js';
 import type { Scene } from './scene.js';
 import type { Behind } from './service.js';
 import { signedOperation } from './signed-operation.js';
+import type { Answer } from './signing.js';
 import type { AskStep, FinalizeStep, Step } from './steps.js';
 import { operationOf, type Grant } from './truth.js';
 import {
@@ -18,7 +19,6 @@ import {
   createAccounts,
   finalize,
   foreignSignature,
-  type PhaseAnswer,
   type PhaseContext,
 } from './two-phases.js';
 import { unlessUnavailable } from './unless-unavailable.js';
@@ -154,7 +154,7 @@ export class Committing {
   }
 
   /** An open commit is not refused as if it were over. */
-  #checkOpen(commit: Commit, answer: PhaseAnswer | undefined): void {
+  #checkOpen(commit: Commit, answer: Answer | undefined): void {
     if (answer?.sponsorship.outcome !== 'refused') return;
     const { reason } = answer.sponsorship.refusal;
     if (reason === 'COMMIT_NOT_OPEN') this.#scene.commits.checkOver(commit, this.#scene.clock.now());
@@ -173,7 +173,7 @@ export class Committing {
     what: string,
     paymaster: number,
     behind: Behind,
-    answer: PhaseAnswer | undefined,
+    answer: Answer | undefined,
   ): Sponsored | undefined {
     if (answer === undefined) return undefined;
     const { sponsorship } = answer;

@@ -3,15 +3,11 @@ import type { Hex } from '../../core/units/hex.js';
 import { plusSeconds, type EpochMs } from '../../core/units/time.js';
 import { stubSignature } from '../../core/paymaster/signature.js';
 import type { SponsorshipTerms, TokenTerms } from '../../core/paymaster/layout.js';
-import { reserve, type Reserved } from '../../core/usage/plan.js';
-import type { UsageStore } from '../../core/usage/usage-store.js';
-import { planReservation, type Promised } from '../../server/decision/reservation.js';
 import { draftPayment, type TokenCase } from '../../server/decision/in-tokens.js';
 import type { SponsorCase } from '../../server/decision/sponsored-case.js';
 import { draftSponsorship } from '../../server/decision/sponsored.js';
 import { windowOf } from '../../server/decision/window.js';
-import { servesByDefault, type ServedProfile } from '../../server/view/served-chain.js';
-import { signingKeys } from './chain/signing-keys.js';
+import { servesByDefault } from '../../server/view/served-chain.js';
 import { apiKeyHash } from './ownership.js';
 import { type Configs } from './configs.js';
 import { feeToken, secondsOf, treasury } from './world.js';
@@ -31,11 +27,10 @@ export type Asked = {
 /** Changes that a replica does not know: of the paymaster's config, and whether the last one of the chain's. */
 export type Behind = { readonly generations: number; readonly isChain: boolean };
 
-export type Answer = {
-  readonly result: Reserved['result'];
+/** Data that were signed. `signedBy`: which of the service's keys has signed. */
+export type Signed = {
   readonly paymasterAndData: Hex;
   readonly validUntil: number;
-  /** Which of the service's keys has signed. */
   readonly signedBy: number;
 };
 
@@ -47,44 +42,14 @@ export const signNothing: Sign = () => stubSignature();
 
 const current: Behind = { generations: 0, isChain: false };
 
-/** A case as far as it was decided: the promise, and the data once they are signed. */
+/** What is signed, and the data once it is. */
 type Drafted = {
-  readonly promised: Promised;
   readonly toSign: Uint8Array;
   readonly terms: SponsorshipTerms | TokenTerms;
   readonly dataWith: (signature: Uint8Array) => Hex;
-  readonly profile: ServedProfile;
 };
 
-/**
- * A replica that serves these configs over a usage store. Terms, promise, reservation and data come from the serving code,
- * without HTTP, prices and simulations. Undefined when nothing is served, or the key is not known; throws what the store throws.
- */
-export async function ask(
-  usage: UsageStore,
-  configs: Configs,
-  asked: Asked,
-  {
-    chainTime,
-    sign = signNothing,
-    behind = current,
-  }: { readonly chainTime: number; readonly sign?: Sign; readonly behind?: Behind },
-): Promise<Answer | undefined> {
-  const drafted = draft(configs, asked, { chainTime, now: usage.now(), behind });
-  const address = drafted?.profile.signer()?.address;
-  if (drafted === undefined || address === undefined || drafted.profile.unusable !== undefined)
-    return undefined;
-  const signedBy = signingKeys.indexOf(address);
-  const { result } = await reserve(usage, planReservation(drafted.promised, usage.capacity()));
-  return {
-    result,
-    paymasterAndData: drafted.dataWith(sign(drafted.toSign, signedBy)),
-    validUntil: drafted.terms.validUntil,
-    signedBy,
-  };
-}
-
-/** The same data, signed with a key that the contract accepts, without the service. */
+/** The data that the service would sign, signed with a key that the contract accepts, without the service. */
 export function forge(
   configs: Configs,
   asked: Asked,
@@ -99,7 +64,7 @@ export function forge(
     readonly now: EpochMs;
     readonly signedBy: number;
   },
-): Omit<Answer, 'result'> | undefined {
+): Signed | undefined {
   const drafted = draft(configs, asked, { chainTime, now, behind: current });
   if (drafted === undefined) return undefined;
   return {
@@ -145,16 +110,16 @@ function draft(
   if (facts === undefined) return undefined;
   const { profile } = facts;
   if (asked.mode === 'SPONSORED') {
-    const { promised, terms, toSign } = draftSponsorship(facts as unknown as SponsorCase, asked.op, now);
+    const { terms, toSign } = draftSponsorship(facts as unknown as SponsorCase, asked.op, now);
     const dataWith = (signature: Uint8Array) => profile.layout.sponsorship.encode(asked.op, terms, signature);
-    return { promised, terms, toSign, dataWith, profile };
+    return { terms, toSign, dataWith };
   }
   const tokenFacts = tokenCaseOf(facts);
   const { mode } = tokenFacts;
   const terms = tokenTermsOf(tokenFacts, asked, now);
-  const { promised, toSign } = draftPayment(tokenFacts, asked.op, terms, now);
+  const { toSign } = draftPayment(tokenFacts, asked.op, terms, now);
   const dataWith = (signature: Uint8Array) => mode.codec.encode(asked.op, terms, signature);
-  return { promised, terms, toSign, dataWith, profile };
+  return { terms, toSign, dataWith };
 }
 
 /** The same facts in mode ERC20: what the drafts read. */

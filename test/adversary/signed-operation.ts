@@ -1,7 +1,7 @@
 import type { AddressKey } from '../../core/units/address.js';
 import type { AccountCall, BundledOperation, ContractSpec } from './chain/operations.js';
 import { prefundOf } from './chain/operations.js';
-import { rate, type Answer, type Asked } from './service.js';
+import { rate, type Asked, type Signed } from './service.js';
 import { ceilGwei } from './truth.js';
 import { defaultWallet, paymasters } from './world.js';
 
@@ -9,7 +9,7 @@ import { defaultWallet, paymasters } from './world.js';
 export function signedOperation(
   paymaster: number,
   { asked, spec, call }: { readonly asked: Asked; readonly spec: ContractSpec; readonly call: AccountCall },
-  { paymasterAndData, validUntil, signedBy }: Omit<Answer, 'result'>,
+  { paymasterAndData, validUntil, signedBy }: Signed,
 ): BundledOperation {
   const { mode, op, inAdvance } = asked;
   const bare: BundledOperation = {

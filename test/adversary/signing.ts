@@ -1,0 +1,129 @@
+import type { Clock } from '../../core/units/time.js';
+import type { Reserved } from '../../core/usage/plan.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
+import type { SponsorshipTerms, TokenTerms } from '../../core/paymaster/layout.js';
+import { draftPayment, tokenMode, type TokenCase } from '../../server/decision/in-tokens.js';
+import type { Sponsorship, SponsorRequest } from '../../server/decision/request.js';
+import { createSponsor, type SignDeps } from '../../server/decision/sign.js';
+import type { SponsorCase } from '../../server/decision/sponsored-case.js';
+import { sponsoredMode } from '../../server/decision/sponsored.js';
+import type { Case, Finalize, Mode, Window } from '../../server/decision/step.js';
+import { signingKeys } from './chain/signing-keys.js';
+import type { Configs } from './configs.js';
+import { factsOf, tokenCaseOf, tokenTermsOf, type Asked, type Behind, type Sign } from './service.js';
+import { bound } from './turned-off.js';
+
+/** What a replica knows when it is asked, besides its configs. */
+export type Present = {
+  readonly clock: Clock;
+  readonly chainTime: number;
+  readonly sign: Sign;
+  readonly behind: Behind;
+};
+
+/** `signedBy`: which of the service's keys signs. `result`: what the store answered when it was asked to reserve. */
+export type Answer = {
+  readonly sponsorship: Sponsorship;
+  readonly signedBy: number;
+  readonly result: Reserved['result'] | undefined;
+};
+
+/**
+ * A replica that serves these configs over a usage store. Terms, promise, reservation and data come from the serving code,
+ * without HTTP, prices and simulations. Undefined when nothing is served, or the key is not known. Throws what the store throws,
+ * and UNAVAILABLE when the signer does not answer.
+ */
+export async function ask(
+  usage: UsageStore,
+  configs: Configs,
+  asked: Asked,
+  present: Present,
+): Promise<Answer | undefined> {
+  const found = signing(usage, configs, asked, present);
+  if (found === undefined) return undefined;
+  return answered(found, asked, (mode) =>
+    createSponsor(found.deps, mode)(found.facts.paymaster, requestOf(asked)),
+  );
+}
+
+/** Runs a phase of signing in the mode of the request. */
+export async function answered(
+  found: Signing,
+  { mode }: Pick<Asked, 'mode'>,
+  run: <C extends Case, Terms extends Window>(mode: Phases<C, Terms>) => Promise<Sponsorship>,
+): Promise<Answer> {
+  const sponsorship = await (mode === 'ERC20' ? run(inTokens(found)) : run(sponsored(found)));
+  return { sponsorship, signedBy: found.signedBy, result: found.result() };
+}
+
+export type Phases<C extends Case, Terms extends Window> = Mode<SponsorRequest, C, Terms> & {
+  readonly finalize: Finalize<C, Terms>;
+};
+export type Signing = NonNullable<ReturnType<typeof signing>>;
+
+/** A replica of this config, and its key; undefined when it signs nothing. */
+export function signing(
+  usage: UsageStore,
+  configs: Configs,
+  asked: Asked,
+  { clock, chainTime, sign, behind }: Present,
+) {
+  const facts = factsOf(configs, asked, { chainTime, behind });
+  const signer = facts?.profile.signer();
+  if (facts === undefined || signer === undefined || facts.profile.unusable !== undefined) return undefined;
+  const signedBy = signingKeys.indexOf(signer.address);
+  let result: Answer['result'];
+  const deps: SignDeps & { readonly usage: UsageStore } = {
+    // A replica that is behind does not hear of a newer config either.
+    view: { refresh: async () => undefined, isCurrent: () => true },
+    usage: {
+      ...bound(usage),
+      reserve: async (request) => {
+        const reserved = await usage.reserve(request);
+        if (reserved.outcome !== 'turned') result = reserved;
+        return reserved;
+      },
+    },
+    clock,
+    signing: { sign: async (_, digest) => sign(digest, signedBy) },
+  };
+  return { deps, facts, asked, signer, signedBy, result: () => result };
+}
+
+const sponsoredParts = sponsoredMode({} as never);
+const tokenParts = tokenMode({} as never);
+
+/** The serving code's mode, without rules of the operation, and with limits that the caller gave. */
+function sponsored({ facts, asked, signer }: Signing): Phases<SponsorCase, SponsorshipTerms> {
+  const on = { ...facts, ...caseOf(asked), signer } as unknown as SponsorCase;
+  const { redraft } = sponsoredParts.finalize;
+  return { ...sponsoredParts, gather: () => on, steps: [], finalize: { steps: [], redraft } };
+}
+
+/** The same in mode ERC20, without prices and simulations of the payment. */
+function inTokens({ facts, asked, signer }: Signing): Phases<TokenCase, TokenTerms> {
+  const on = { ...tokenCaseOf(facts), ...caseOf(asked), signer } as TokenCase;
+  const { redraft } = tokenParts.finalize;
+  return {
+    ...tokenParts,
+    gather: () => on,
+    steps: [],
+    draft: (_, op, now) => draftPayment(on, op, tokenTermsOf(on, asked, now), now),
+    finalize: { steps: [], redraft },
+  };
+}
+
+function caseOf(asked: Asked) {
+  return { request: requestOf(asked), op: asked.op, estimating: false };
+}
+
+export function requestOf({ op }: Pick<Asked, 'op'>): SponsorRequest {
+  return {
+    op,
+    calculateGasLimits: false,
+    expirySeconds: undefined,
+    webhookData: {},
+    requestId: 'adversary',
+    method: 'pm_getPaymasterData',
+  };
+}
