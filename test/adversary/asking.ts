@@ -1,4 +1,6 @@
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
+import type { EpochSeconds } from '../../core/units/time.js';
+import { chainId } from '../conformance/usage-requests.js';
 import { BrokenRule } from './broken-rule.js';
 import { keysOf } from './chain/entry-point.js';
 import type { AccountCall, BundledOperation, ContractSpec } from './chain/operations.js';
@@ -6,17 +8,23 @@ import { callDataOf } from './chain/real-chain.js';
 import { accepts, signingKeys } from './chain/signing-keys.js';
 import type { LosingData } from './losing-data.js';
 import type { Mining } from './mining.js';
+import { isMade } from './moves.js';
 import type { Operating } from './operating.js';
 import type { Scene } from './scene.js';
-import { reservationName } from './commits.js';
-import { forge, type Asked, type Behind } from './service.js';
+import { checkReserved, reservationName } from './commits.js';
+import { forge, type Asked, type Behind, type Sign } from './service.js';
 import { ask } from './signing.js';
 import { signedOperation, takesInAdvance, unsecuredOf } from './signed-operation.js';
-import type { AskStep } from './steps.js';
+import type { AskStep, Step } from './steps.js';
 import { ceilGwei, needsOf, operationOf, type Grant } from './truth.js';
 import { unlessUnavailable } from './unless-unavailable.js';
 import { boundsOf } from './configs.js';
 import { callTargets, paymasters, senders, specOf, takesTokens } from './world.js';
+
+/** A signer that does not answer. */
+export const failing: Sign = () => {
+  throw new Error('the signer does not answer');
+};
 
 type Request = { readonly asked: Asked; readonly spec: ContractSpec; readonly call: AccountCall };
 
@@ -47,8 +55,8 @@ export class Asking {
   }
 
   /** Signed with the contract's own key and mined at once, without the service. */
-  async forge(step: AskStep, used: number): Promise<void> {
-    const { chain, clock, configs, forgeries, ground, truth } = this.#scene;
+  async forge({ ask: step, used, delivery }: Extract<Step, { do: 'forge' }>): Promise<void> {
+    const { chain, clock, commits, configs, forgeries, ground, truth, unclear } = this.#scene;
     const found = this.requestOf({ ...step, ahead: 0 });
     const accepted = keysOf(chain.state(), found.spec.address);
     const signedBy = signingKeys.findIndex((_, key) => accepts(accepted, key));
@@ -56,14 +64,27 @@ export class Asking {
     const context = { chainTime: chain.time, sign: ground.sign, now: clock.now(), signedBy };
     const answer = forge(configs, found.asked, context);
     if (answer === undefined) return;
-    const operation = signedOperation(step.paymaster, found, answer);
+    const operation = signedOperation(found, answer);
     const { address: contract, entryPoint } = found.spec;
-    const isKnown = truth.grants.some((one) => operationOf(one) === operationOf(operation));
-    const result = await this.#mining.mine({ do: 'bundle', entryPoint, operations: [operation] }, () => used);
+    // What was reserved or committed, and not signed, counts as promised, too.
+    const name = operationOf(operation);
+    const isKnown =
+      truth.grants.some((one) => operationOf(one) === name) ||
+      commits.made.some(
+        ({ op, paymaster }) => operationOf({ op, contract: specOf(paymaster).address }) === name,
+      ) ||
+      paymasters.some((_, paymaster) => unclear.has(reservationName(paymaster, name)));
+    const result = await this.#mining.mine(
+      { do: 'bundle', entryPoint, operations: [operation], delivery },
+      () => used,
+    );
     if (result.outcome === 'failed') return;
     this.#scene.count(`forged for ${contract}`);
     // The follower may take it for one of our promises for the same nonce.
-    if (isKnown) this.#scene.isExact = false;
+    if (isKnown) {
+      this.#scene.isExact = false;
+      this.#scene.wasForged = true;
+    }
     forgeries.add({ operation, mustBeNoticed: !isKnown });
     truth.excess.mayGrow = true;
   }
@@ -79,7 +100,7 @@ export class Asking {
         ask(this.#scene.store(step.replica), configs, asked, {
           clock,
           chainTime: chain.time,
-          sign: ground.sign,
+          sign: step.isUnsigned ? failing : ground.sign,
           behind,
         }),
       () =>
@@ -87,17 +108,50 @@ export class Asking {
           reservationName(step.paymaster, operationOf({ op: asked.op, contract: spec.address })),
         ),
     );
+    if (answer === undefined && step.isUnsigned) return this.#signerFailed(step, request);
     if (answer === undefined) return;
     const { sponsorship, signedBy, result } = answer;
+    if (
+      isMade('secured') &&
+      asked.inAdvance &&
+      spec.kind === 'hybrid' &&
+      result?.outcome === 'barred' &&
+      result.index === 2
+    )
+      throw new BrokenRule(3, `a secured payment was refused for the losses of ${spec.address}`);
     this.#scene.count(`${asked.mode} ${result?.outcome}`);
     if (sponsorship.outcome !== 'sponsored') return;
     this.checkServed(step.paymaster, behind);
     this.checkKey(step.paymaster, asked);
-    this.grant(
-      step.paymaster,
-      signedOperation(step.paymaster, request, { ...sponsorship, signedBy }),
-      bounds,
-    );
+    const grant = this.grant(step.paymaster, signedOperation(request, { ...sponsorship, signedBy }), bounds);
+    await this.checkReserved(step.replica, grant);
+  }
+
+  /** The signer has failed for one more request: what was signed for the nonce before stays reserved. */
+  async #signerFailed({ paymaster, replica }: AskStep, { asked: { op }, spec }: Request): Promise<void> {
+    const { lostGrants, switches, truth } = this.#scene;
+    const { sender, nonce } = op;
+    const { paymasterId } = paymasters[paymaster]!;
+    const key = { chainId, paymasterId, entryPoint: spec.entryPoint, sender, nonce };
+    await unlessUnavailable(async () => switches.onUnsigned?.(this.#scene.store(replica), key));
+    this.#scene.count('signer failed');
+    // A promise that a reorganisation has brought back is reserved again when the follower knows of it.
+    if (truth.excess.mayGrow || lostGrants.length > 0) return;
+    const operation = operationOf({ op, contract: spec.address });
+    for (const grant of truth.mineable())
+      if (grant.paymaster === paymaster && operationOf(grant) === operation) {
+        this.#scene.count('signer failed for a promised nonce');
+        await this.checkReserved(replica, grant);
+      }
+  }
+
+  /** Rule 17, by what the store itself holds. Throws {@link BrokenRule}. */
+  async checkReserved(replica: number, grant: Grant): Promise<void> {
+    const { sender, nonce } = grant.op;
+    const { entryPoint } = specOf(grant.paymaster);
+    const query = { operations: [{ entryPoint, sender, nonce }], expiredBefore: 0 as EpochSeconds, limit: 0 };
+    const held = await unlessUnavailable(() => this.#scene.data(replica).reservations(chainId, query));
+    if (held !== undefined) checkReserved(held, paymasters[grant.paymaster]!.paymasterId, grant);
   }
 
   /** Rule 12. Throws {@link BrokenRule} for an answer by a config that is known to be old. */
@@ -127,7 +181,10 @@ export class Asking {
       needs,
       cost,
       limits: mode === 'SPONSORED' ? bounds : [],
-      unsecured: mode === 'ERC20' ? unsecuredOf(bundled, cost) : 0,
+      unsecured:
+        mode === 'ERC20'
+          ? unsecuredOf(bundled, isMade('losses') ? needs.at(-1)!.amount : needs[0]!.amount)
+          : 0,
       at: this.#scene.now(),
     };
     this.#losing.checkSigned();
@@ -152,7 +209,7 @@ export class Asking {
       verificationGasLimit: 100_000n,
       preVerificationGas: 50_000n,
       maxFeePerGas: BigInt(step.feeGwei) * 10n ** 9n,
-      maxPriorityFeePerGas: BigInt(step.feeGwei) * 10n ** 9n,
+      maxPriorityFeePerGas: BigInt(Math.min(step.feeGwei, step.tipGwei) * 1e9),
       signature: '0x',
     };
     const mode = step.isToken && takesTokens(step.paymaster) ? 'ERC20' : 'SPONSORED';
@@ -165,6 +222,7 @@ export class Asking {
         mode,
         op,
         inAdvance: step.inAdvance && takesInAdvance(spec),
+        wallet: this.#scene.configs.walletOf(step.paymaster),
       },
       spec,
       call,

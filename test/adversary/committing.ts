@@ -1,10 +1,8 @@
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { Hex } from '../../core/units/hex.js';
-import type { EpochSeconds } from '../../core/units/time.js';
 import type { Sponsored } from '../../server/decision/request.js';
-import { chainId } from '../conformance/usage-requests.js';
-import type { Asking } from './asking.js';
-import { checkReserved, nameOf, reservationName, type Commit } from './commits.js';
+import { failing, type Asking } from './asking.js';
+import { nameOf, reservationName, type Commit } from './commits.js';
 import type { LosingData } from './losing-data.js';
 import type { Operating } from './operating.js';
 import type { Scene } from './scene.js';
@@ -12,7 +10,7 @@ import type { Behind } from './service.js';
 import { signedOperation } from './signed-operation.js';
 import type { Answer } from './signing.js';
 import type { AskStep, FinalizeStep, Step } from './steps.js';
-import { operationOf, type Grant } from './truth.js';
+import { operationOf } from './truth.js';
 import {
   accountSignature,
   commit,
@@ -23,7 +21,7 @@ import {
 } from './two-phases.js';
 import { unlessUnavailable } from './unless-unavailable.js';
 import { boundsOf } from './configs.js';
-import { paymasters, specOf, twoPhasePaymasters } from './world.js';
+import { specOf, twoPhasePaymasters } from './world.js';
 
 /** Finalizes pick among so many of the newest commits. */
 const recent = 6;
@@ -120,18 +118,19 @@ export class Committing {
       mode,
       op,
       expirySeconds: 300,
+      wallet: configs.walletOf(paymaster),
       inAdvance,
       keyGeneration: configs.keyGeneration(paymaster),
     };
     const behind = this.#operating.behind({ ...step, paymaster });
-    const { address: contract, entryPoint } = specOf(paymaster);
+    const { address: contract } = specOf(paymaster);
     const answer = await unlessUnavailable(
       () =>
         finalize(
           this.#scene.store(step.replica),
           configs,
           { ...asked, committed: data },
-          this.#context(behind, simulated),
+          { ...this.#context(behind, simulated), ...(step.isUnsigned ? { sign: failing } : {}) },
         ),
       () => this.#scene.unclear.add(reservationName(paymaster, operationOf({ op, contract }))),
     );
@@ -145,12 +144,12 @@ export class Committing {
     this.#scene.commits.checkPromise(promised, { now, isByAccount: step.isByAccount });
     const found = { asked, spec: specOf(paymaster), call: committed.call };
     const { signedBy } = answer!;
-    const bundled = signedOperation(paymaster, found, { ...answered, signedBy });
+    const bundled = signedOperation(found, { ...answered, signedBy });
     // Finalized once more: it was promised in the windows of the first time.
     const former = this.#scene.truth.grants.find((one) => nameOf(one) === nameOf(promised));
     const bounds = former?.limits ?? boundsOf(configs, paymaster, op.sender, now);
     const grant = this.#asking.grant(paymaster, bundled, bounds);
-    await this.#checkReserved(step.replica, grant, entryPoint);
+    await this.#asking.checkReserved(step.replica, grant);
   }
 
   /** An open commit is not refused as if it were over. */
@@ -158,14 +157,6 @@ export class Committing {
     if (answer?.sponsorship.outcome !== 'refused') return;
     const { reason } = answer.sponsorship.refusal;
     if (reason === 'COMMIT_NOT_OPEN') this.#scene.commits.checkOver(commit, this.#scene.clock.now());
-  }
-
-  /** Rule 17, by what the store itself holds. */
-  async #checkReserved(replica: number, grant: Grant, entryPoint: Grant['contract']): Promise<void> {
-    const { sender, nonce } = grant.op;
-    const query = { operations: [{ entryPoint, sender, nonce }], expiredBefore: 0 as EpochSeconds, limit: 0 };
-    const held = await unlessUnavailable(() => this.#scene.data(replica).reservations(chainId, query));
-    if (held !== undefined) checkReserved(held, paymasters[grant.paymaster]!.paymasterId, grant);
   }
 
   /** What is sponsored. Throws a broken rule where an old config was served. */

@@ -12,7 +12,7 @@ import { chainId, startMs } from '../conformance/usage-requests.js';
 import { bothKeys, type KeyWatch } from './key-watch.js';
 import { apiKeyHash, NameMemory } from './ownership.js';
 import { profilesOf } from './profiles.js';
-import { confirmations, paymasters, worlds } from './world.js';
+import { confirmations, defaultWallet, lossBudgetEther, paymasters, worlds } from './world.js';
 
 /** One limit of a paymaster as its owner last wrote it. A new start begins a new cycle. */
 export type LimitState = { startMs: EpochMs; threshold: number; isActive: boolean };
@@ -34,7 +34,11 @@ export class Configs {
   readonly limits: LimitState[][] = paymasters.map(() =>
     first.map((threshold) => ({ startMs, threshold, isActive: true })),
   );
+  readonly #wallets: (AddressKey | undefined)[] = paymasters.map((one) =>
+    'fundingAddress' in one ? one.fundingAddress : undefined,
+  );
   readonly #removed = new Set<string>();
+  readonly #budgets = new Map<string, string>(worlds.map(({ layout }) => [layout, lossBudgetEther]));
   readonly #names: readonly NameMemory[];
   readonly #served: ServedPaymaster[][] = paymasters.map(() => []);
   /** Generation of each paymaster's config and of the chain's. */
@@ -74,7 +78,7 @@ export class Configs {
       gas: {},
       profiles: worlds
         .filter(({ layout }) => !this.#removed.has(layout))
-        .map((world) => profilesOf.get(world)!),
+        .map((world) => ({ ...profilesOf.get(world)!, tokenLossBudget: this.#budgets.get(world.layout)! })),
       feeTokens: [],
     };
   }
@@ -98,6 +102,17 @@ export class Configs {
 
   keyGeneration(index: number): number {
     return this.#names[index]!.keyGeneration;
+  }
+
+  /** The wallet that pays for a paymaster: its organisation's, or the platform's. */
+  walletOf(index: number): AddressKey {
+    return this.#wallets[index] ?? defaultWallet;
+  }
+
+  /** The organisation proves another wallet. */
+  prove(index: number, wallet: AddressKey, now: EpochMs): void {
+    this.#wallets[index] = wallet;
+    this.#change(index, now);
   }
 
   /** The owner asks for another key: the one before ends at once. */
@@ -136,6 +151,12 @@ export class Configs {
     this.#store(this.#compiled());
   }
 
+  /** `part`: thousandths of the first budget. */
+  changeBudget(index: number, part: number): void {
+    this.#budgets.set(worlds[index]!.layout, ((Number(lossBudgetEther) * part) / 1_000).toFixed(9));
+    this.#store(this.#compiled());
+  }
+
   /** Stores which keys sign now, as the operator has seen it. Answers whether that changed anything. */
   storeSeen(): boolean {
     const profiles = this.#compiled();
@@ -162,7 +183,8 @@ export class Configs {
   }
 
   #paymasterConfig(index: number, now: EpochMs): PaymasterConfig {
-    const { paymasterId, namespace, version, ...rest } = paymasters[index]!;
+    const { paymasterId, namespace, version } = paymasters[index]!;
+    const fundingAddress = this.#wallets[index];
     const name = this.#names[index]!;
     const limits = this.#limitsOf(index, true);
     const memory = name.remember(limits, this.#limitsOf(index, false), now);
@@ -178,7 +200,7 @@ export class Configs {
       keys: [{ sha256: apiKeyHash(paymasterId, name.keyGeneration) }],
       ...(memory === undefined ? {} : { memory }),
       tokens: [],
-      ...('fundingAddress' in rest ? { fundingAddress: parseAddress(rest.fundingAddress) } : {}),
+      ...(fundingAddress === undefined ? {} : { fundingAddress: parseAddress(fundingAddress) }),
       defaultContractAction: 'Allow',
       contractsRegistered: false,
       contracts: [],

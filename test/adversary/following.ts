@@ -1,8 +1,10 @@
 import { silentLogger, type Logger } from '../../core/log.js';
+import type { AccountId } from '../../core/usage/usage-store.js';
 import { contractFence } from '../../core/usage/counter-names.js';
 import { ChainFollower } from '../../server/follower/chain-follower.js';
 import { chainId } from '../conformance/usage-requests.js';
 import { BrokenRule } from './broken-rule.js';
+import { checkRound } from './check-counters.js';
 import { checkFreed } from './commits.js';
 import type { Mining } from './mining.js';
 import type { Scene } from './scene.js';
@@ -50,6 +52,11 @@ export class Following {
       clock: scene.clock,
       log: this.#log(),
     });
+  }
+
+  /** As when a replica is asked for a wallet that the store does not know. */
+  async ensure(account: AccountId): Promise<void> {
+    await unlessUnavailable(() => this.#follower.ensureAccount(account));
   }
 
   /** False when it had no effect. */
@@ -151,6 +158,7 @@ export class Following {
     this.isReorganised = false;
     const suspended = await store.suspended(chainId);
     forgeries.check((contract) => suspended.includes(contractFence(contract)));
+    await checkRound(this.#scene, settled);
     if (chain.faults.lag === 0 && !forgeries.hasUnsettled()) truth.excess.mayGrow = false;
   }
 

@@ -1,6 +1,12 @@
 import type { AddressKey } from '../../core/units/address.js';
 import { isNextNonce, type Nature } from './chain/entry-point.js';
-import type { AccountCall, ActionResult, BundledOperation, ChainAction } from './chain/operations.js';
+import type {
+  AccountCall,
+  ActionResult,
+  BundledOperation,
+  ChainAction,
+  Delivery,
+} from './chain/operations.js';
 import type { Scene } from './scene.js';
 import type { MineStep } from './steps.js';
 import { operationOf, type Grant } from './truth.js';
@@ -35,7 +41,7 @@ export class Mining {
   }
 
   /** Bundlers send these of the signatures that can be mined now, in one bundle of one EntryPoint. */
-  async mineGrants(picks: readonly MineStep[]): Promise<void> {
+  async mineGrants(picks: readonly MineStep[], delivery: Delivery): Promise<void> {
     const ready = this.#ready();
     if (ready.length === 0) return;
     const chosen = new Map<string, { readonly grant: Grant; readonly how: MineStep }>();
@@ -53,7 +59,7 @@ export class Mining {
     }));
     const used = new Map(operations.map((operation, i) => [operation, [...chosen.values()][i]!.how.used]));
     await this.mine(
-      { do: 'bundle', entryPoint: entryPointOf(operations[0]!), operations },
+      { do: 'bundle', entryPoint: entryPointOf(operations[0]!), operations, delivery },
       (operation) => used.get(operation as never) ?? 1_000,
     );
   }

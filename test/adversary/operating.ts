@@ -1,5 +1,5 @@
 import { chainFence } from '../../core/usage/usage-store.js';
-import { toAddressKey } from '../../core/units/address.js';
+import { toAddressKey, type AddressKey } from '../../core/units/address.js';
 import { chainId } from '../conformance/usage-requests.js';
 import { BrokenRule } from './broken-rule.js';
 import { keysOf } from './chain/entry-point.js';
@@ -64,6 +64,11 @@ export class Operating {
     await this.look();
   }
 
+  async changeBudget({ profile, part }: StepOf<'budget'>): Promise<void> {
+    this.#scene.configs.changeBudget(profile, part);
+    await this.#noteGenerations();
+  }
+
   /** The owner of a contract lets it accept a key, or refuse it. */
   async changeSigner(step: StepOf<'signer'>): Promise<void> {
     const { address: contract, keys } = specs[step.contract]!;
@@ -75,6 +80,11 @@ export class Operating {
   async rotateKey(paymaster: number): Promise<void> {
     this.#scene.configs.rotateKey(paymaster, this.#scene.clock.now());
     this.#scene.keyGenerations[paymaster]! += 1;
+    await this.#noteGenerations();
+  }
+
+  async proveWallet(paymaster: number, wallet: AddressKey): Promise<void> {
+    this.#scene.configs.prove(paymaster, wallet, this.#scene.clock.now());
     await this.#noteGenerations();
   }
 

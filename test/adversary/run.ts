@@ -17,8 +17,9 @@ import { Scene, type Switches } from './scene.js';
 import type { Step } from './steps.js';
 import type { OpenStores } from './stores.js';
 import { unlessUnavailable } from './unless-unavailable.js';
-import { wallets } from './wallets.js';
-import { confirmations, secondsOf, senders, specs } from './world.js';
+import { milli, wallets } from './wallets.js';
+import { toAddressKey } from '../../core/units/address.js';
+import { confirmations, secondsOf, senders, specOf, specs } from './world.js';
 
 const manyTokens = 10n ** 40n;
 
@@ -55,7 +56,6 @@ export class Run {
   readonly #reorganising: Reorganising;
   readonly #asking: Asking;
   readonly #committing: Committing;
-  #wereLogsHidden = false;
 
   constructor(scene: Scene) {
     const mining = new Mining(scene);
@@ -113,7 +113,7 @@ export class Run {
     scene.chain.heal();
     for (let i = 0; i <= confirmations; i++) await this.#mining.mineEmpty(2);
     if (!(await this.#following.settle())) return;
-    await checkCounters(scene, this.#wereLogsHidden);
+    await checkCounters(scene, scene.wereLogsHidden);
     if (!scene.ground.hasCheapBlocks) return;
     scene.clock.advance(700_000);
     if (!(await this.#following.settle())) return;
@@ -136,9 +136,9 @@ export class Run {
       case 'two-phases':
         return this.#committing.take(step);
       case 'forge':
-        return this.#asking.forge(step.ask, step.used);
+        return this.#asking.forge(step);
       case 'mine':
-        return this.#mining.mineGrants(step.picks);
+        return this.#mining.mineGrants(step.picks, step.delivery);
       case 'spend-nonce':
         return this.#spendNonce(step);
       case 'tokens':
@@ -182,6 +182,8 @@ export class Run {
         return this.#operating.changeLimit(step);
       case 'profile':
         return this.#operating.toggleProfile(step);
+      case 'budget':
+        return this.#operating.changeBudget(step);
       case 'signer':
         return this.#operating.changeSigner(step);
       case 'look':
@@ -190,9 +192,18 @@ export class Run {
         return this.#operating.rotateKey(step.paymaster);
       case 'make-again':
         return this.#operating.makeAgain(step.paymaster);
+      case 'wallet':
+        return this.#proveWallet(step);
       default:
         return unreachable(step);
     }
+  }
+
+  async #proveWallet({ paymaster, wallet, amount }: Extract<Step, { do: 'wallet' }>): Promise<void> {
+    const account = { contract: specOf(paymaster).address, wallet: toAddressKey(wallet) };
+    await this.#operating.proveWallet(paymaster, account.wallet);
+    await this.#mining.mine({ do: 'deposit', ...account, amount: BigInt(amount) * milli });
+    await this.#following.ensure({ contract: account.contract, fundingAddress: account.wallet });
   }
 
   async #spendNonce(step: Extract<Step, { do: 'spend-nonce' }>): Promise<void> {
@@ -220,7 +231,7 @@ export class Run {
         return;
       case 'empty-logs':
         faults.emptyLogs = amount;
-        this.#wereLogsHidden = true;
+        this.#scene.wereLogsHidden = true;
         return;
       case 'no-transactions':
         faults.hasNoTransactions = true;

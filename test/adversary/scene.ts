@@ -1,5 +1,5 @@
 import type { Chain } from '../../core/chain/chain.js';
-import type { UsageStore } from '../../core/usage/usage-store.js';
+import type { ReservationKey, UsageStore } from '../../core/usage/usage-store.js';
 import type { AccountValidator } from '../../core/userop/account-validation.js';
 import type { aClock } from '../adapters/usage/clock.js';
 import type { ModelChain } from './chain/model-chain.js';
@@ -22,6 +22,8 @@ export type Switches = {
   readonly forgetsNames?: boolean;
   /** Wraps what the operator knows of the contracts' signers. */
   readonly keyFacts?: (facts: KeyFacts) => KeyFacts;
+  /** Called when the signer has failed for a request that was reserved. */
+  readonly onUnsigned?: (store: UsageStore, key: ReservationKey) => Promise<void>;
   /** Wraps the simulation of an account's signature. */
   readonly accounts?: (accounts: AccountValidator) => AccountValidator;
 };
@@ -50,6 +52,10 @@ export class Scene {
   followedBy = 0;
   /** Signatures that the current data do not contain. */
   lostGrants: readonly Grant[] = [];
+  /** Whether a node has hidden logs. */
+  wereLogsHidden = false;
+  /** Whether an attacker has mined with a leaked key what the service had promised to pay for in another way. */
+  wasForged = false;
   /** False once data were lost or attribution became impossible: counters may then hold more than was spent. */
   isExact = true;
 

@@ -1,5 +1,6 @@
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { Hex } from '../../core/units/hex.js';
+import type { AddressKey } from '../../core/units/address.js';
 import { plusSeconds, type EpochMs } from '../../core/units/time.js';
 import { stubSignature } from '../../core/paymaster/signature.js';
 import type { SponsorshipTerms, TokenTerms } from '../../core/paymaster/layout.js';
@@ -17,6 +18,8 @@ export type Asked = {
   readonly paymaster: number;
   readonly mode: 'SPONSORED' | 'ERC20';
   readonly op: FinalUserOperation;
+  /** Pays for it in a contract that keeps balances. */
+  readonly wallet: AddressKey;
   readonly expirySeconds: number;
   /** Mode ERC20: with data that demand the tokens in validation. */
   readonly inAdvance: boolean;

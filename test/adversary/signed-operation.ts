@@ -1,13 +1,10 @@
-import type { AddressKey } from '../../core/units/address.js';
 import type { AccountCall, BundledOperation, ContractSpec } from './chain/operations.js';
 import { prefundOf } from './chain/operations.js';
 import { rate, type Asked, type Signed } from './service.js';
 import { ceilGwei } from './truth.js';
-import { defaultWallet, paymasters } from './world.js';
 
 /** The operation with the paymaster data that were signed for it, as a bundler has it. */
 export function signedOperation(
-  paymaster: number,
   { asked, spec, call }: { readonly asked: Asked; readonly spec: ContractSpec; readonly call: AccountCall },
   { paymasterAndData, validUntil, signedBy }: Signed,
 ): BundledOperation {
@@ -21,7 +18,7 @@ export function signedOperation(
       validUntil,
       markup: 1_000_000n,
       rate,
-      ...(mode === 'SPONSORED' && spec.kind === 'hybrid' ? { fundingAddress: payerWallet(paymaster) } : {}),
+      ...(mode === 'SPONSORED' && spec.kind === 'hybrid' ? { fundingAddress: asked.wallet } : {}),
       ...(inAdvance && mode === 'ERC20' ? { inAdvance: true as const } : {}),
     },
     isSigned: true,
@@ -40,16 +37,11 @@ export function takesInAdvance({ kind, version }: ContractSpec): boolean {
   return kind === 'hybrid' || version === '0.8';
 }
 
-/** Gwei that are lost if a token payment of this cost is mined and nothing more is paid after its call. */
-export function unsecuredOf({ op, terms }: BundledOperation, cost: number): number {
+/** Gwei that are lost if a token payment is mined and nothing more is paid after its call. `most`: what it may take of its payer. */
+export function unsecuredOf({ op, terms }: BundledOperation, most: bigint): number {
   if (terms.inAdvance === true) return 0;
-  if (terms.preFund === undefined) return cost;
+  if (terms.preFund === undefined) return ceilGwei(most);
   // Charged on top of the prefund, by figures in the data: the contract's gas after the call, and one base unit.
   const baseUnit = (10n ** 18n + terms.rate - 1n) / terms.rate;
   return ceilGwei(65_000n * op.maxFeePerGas + baseUnit);
-}
-
-function payerWallet(paymaster: number): AddressKey {
-  const found = paymasters[paymaster]!;
-  return 'fundingAddress' in found ? found.fundingAddress : defaultWallet;
 }

@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 import { wallets } from './wallets.js';
-import { paymasters, specs } from './world.js';
+import type { Hex } from '../../core/units/hex.js';
+import type { Delivery } from './chain/operations.js';
+import { isMade, type Move } from './moves.js';
+import { ownWalletPaymasters, paymasters, specs } from './world.js';
 
 /** Actions of the adversary, the platform and the environment. Numbers pick among what exists at that moment. */
 export type Step =
@@ -14,7 +17,7 @@ export type Step =
       readonly finals: readonly FinalizeStep[];
       readonly simulationMs: number;
     }
-  | { readonly do: 'mine'; readonly picks: readonly MineStep[] }
+  | { readonly do: 'mine'; readonly picks: readonly MineStep[]; readonly delivery: Delivery }
   | { readonly do: 'spend-nonce'; readonly sender: number; readonly key: number; readonly contract: number }
   | {
       readonly do: 'tokens';
@@ -25,7 +28,7 @@ export type Step =
   | { readonly do: 'pass'; readonly seconds: number; readonly blocks: number }
   | { readonly do: 'reorganise'; readonly depth: number; readonly isDeep: boolean }
   /** An attacker signs with the key of a contract, without the service. `resume`: a person has checked and resumes the contract. */
-  | { readonly do: 'forge'; readonly ask: AskStep; readonly used: number }
+  | { readonly do: 'forge'; readonly ask: AskStep; readonly used: number; readonly delivery: Delivery }
   | { readonly do: 'resume' }
   | { readonly do: 'round' }
   | {
@@ -46,11 +49,15 @@ export type Step =
       readonly isActive: boolean;
     }
   | { readonly do: 'profile'; readonly profile: number }
+  /** The platform lowers the loss budget of a contract, or raises it again; in thousandths of the first one. */
+  | { readonly do: 'budget'; readonly profile: number; readonly part: number }
   /** The owner lets a contract accept one of the service's keys, or refuse it; `look`: the operator asks the contracts. */
   | { readonly do: 'signer'; readonly contract: number; readonly key: number; readonly isAccepted: boolean }
   | { readonly do: 'look' }
   /** The owner rotates the key, or deletes the object and recreates it as it was written first. */
-  | { readonly do: 'rotate-key' | 'make-again'; readonly paymaster: number };
+  | { readonly do: 'rotate-key' | 'make-again'; readonly paymaster: number }
+  /** An organisation proves another wallet for one of its paymasters, and pays into it. */
+  | { readonly do: 'wallet'; readonly paymaster: number; readonly wallet: Hex; readonly amount: number };
 
 export type AskStep = {
   readonly paymaster: number;
@@ -62,6 +69,8 @@ export type AskStep = {
   readonly ahead: number;
   readonly gas: number;
   readonly feeGwei: number;
+  /** The price that is paid, where it is lower than `feeGwei`. */
+  readonly tipGwei: number;
   readonly expirySeconds: number;
   readonly replica: number;
   /** Asks a replica that does not know the last change of the paymaster, or of the chain. */
@@ -70,6 +79,8 @@ export type AskStep = {
   /** Uses the key before the current one. */
   readonly hasFormerKey: boolean;
   readonly call: CallKind;
+  /** Whether the signer fails for this request. */
+  readonly isUnsigned: boolean;
 };
 export type CallKind = 'nothing' | 'fail' | 'send' | 'approve' | 'revoke';
 export type FinalizeStep = {
@@ -82,6 +93,8 @@ export type FinalizeStep = {
   readonly replica: number;
   readonly isBehind: boolean;
   readonly isChainBehind: boolean;
+  /** Whether the signer fails for this request. */
+  readonly isUnsigned: boolean;
 };
 export type MineStep = {
   readonly pick: number;
@@ -97,6 +110,39 @@ const call: fc.Arbitrary<CallKind> = fc.constantFrom('nothing', 'fail', 'send', 
 const often = <T>(usual: T, other: fc.Arbitrary<T>, weight: number): fc.Arbitrary<T> =>
   fc.oneof({ weight, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: other });
 
+/** What happens only where the move is made. */
+const where = <T>(move: Move, usual: T, other: fc.Arbitrary<T>, weight: number): fc.Arbitrary<T> =>
+  isMade(move) ? often(usual, other, weight) : fc.constant(usual);
+const isUnsigned = where('failing-signer', false, fc.constant(true), 7);
+const ways = [
+  ...(isMade('relay') ? ['relay' as const] : []),
+  ...(isMade('wrapped') ? ['wrapped' as const] : []),
+];
+const fats = [
+  ...(isMade('fat') ? ['receipt' as const] : []),
+  ...(isMade('fat-input') ? ['input' as const] : []),
+];
+const delivery: fc.Arbitrary<Delivery> = fc.record({
+  way:
+    ways.length === 0
+      ? fc.constant('direct' as const)
+      : often<Delivery['way']>('direct', fc.constantFrom(...ways), 2),
+  fat:
+    fats.length === 0
+      ? fc.constant('nothing' as const)
+      : often<Delivery['fat']>('nothing', fc.constantFrom(...fats), 12),
+});
+/** First bytes that are also modes of token data, and others. */
+const wallet: fc.Arbitrary<Hex> = fc
+  .tuple(
+    fc.oneof(
+      fc.constantFrom('00', '01', '02', '03', '07', 'ff'),
+      fc.nat(255).map((n) => n.toString(16).padStart(2, '0')),
+    ),
+    fc.uint8Array({ minLength: 19, maxLength: 19 }),
+  )
+  .map(([first, rest]): Hex => `0x${first}${Buffer.from(rest).toString('hex')}`);
+
 const ask: fc.Arbitrary<AskStep> = fc.record({
   paymaster,
   isToken: fc.boolean(),
@@ -106,13 +152,25 @@ const ask: fc.Arbitrary<AskStep> = fc.record({
   ahead: often(0, fc.constant(1), 5),
   gas: fc.constantFrom(100_000, 300_000, 900_000),
   feeGwei: fc.integer({ min: 1, max: 12 }),
+  tipGwei: where('withdraw', 12, fc.constantFrom(0.001, 1, 3), 1),
   expirySeconds: often(300, fc.constantFrom(10, 60, 6_000), 2),
   replica: fc.nat(2),
   isBehind: often(false, fc.constant(true), 20),
   isChainBehind: often(false, fc.constant(true), 20),
   hasFormerKey: often(false, fc.constant(true), 20),
   call,
+  isUnsigned,
 });
+/** Several requests at the same moment, or both modes for one nonce. */
+const asks: fc.Arbitrary<AskStep[]> = fc.oneof(
+  { weight: 4, arbitrary: fc.array(ask, { minLength: 1, maxLength: 4 }) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(ask, ask)
+      .map(([one, { gas, feeGwei }]) => [one, { ...one, isToken: !one.isToken, gas, feeGwei }]),
+  },
+);
 /** Strangers may commit for any account and nonce key. */
 const committed: fc.Arbitrary<AskStep> = fc
   .tuple(ask, fc.nat(5))
@@ -124,6 +182,7 @@ const final: fc.Arbitrary<FinalizeStep> = fc.record({
   replica: fc.nat(2),
   isBehind: often(false, fc.constant(true), 20),
   isChainBehind: often(false, fc.constant(true), 20),
+  isUnsigned,
 });
 const mine: fc.Arbitrary<MineStep> = fc.record({
   pick: fc.nat(1_000),
@@ -133,7 +192,7 @@ const mine: fc.Arbitrary<MineStep> = fc.record({
 const weighted = (weight: number, arbitrary: fc.Arbitrary<Step>) => ({ weight, arbitrary });
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  weighted(14, fc.record({ do: fc.constant('ask'), asks: fc.array(ask, { minLength: 1, maxLength: 4 }) })),
+  weighted(14, fc.record({ do: fc.constant('ask'), asks })),
   weighted(
     8,
     fc.record({
@@ -146,7 +205,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       simulationMs: often(0, fc.constantFrom(1, 1_000, 10_000, 59_999, 60_000), 4),
     }),
   ),
-  weighted(10, fc.record({ do: fc.constant('mine'), picks: fc.array(mine, { minLength: 1, maxLength: 3 }) })),
+  weighted(
+    10,
+    fc.record({ do: fc.constant('mine'), picks: fc.array(mine, { minLength: 1, maxLength: 3 }), delivery }),
+  ),
   weighted(10, fc.record({ do: fc.constant('round') })),
   weighted(
     5,
@@ -182,7 +244,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       isDeep: fc.constant(true),
     }),
   ),
-  weighted(1, fc.record({ do: fc.constant('forge'), ask, used: fc.nat(1_000) })),
+  weighted(1, fc.record({ do: fc.constant('forge'), ask, used: fc.nat(1_000), delivery })),
   weighted(2, fc.record({ do: fc.constant('resume') })),
   weighted(
     2,
@@ -207,7 +269,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     1,
     fc.record({
       do: fc.constant('crash'),
-      asks: fc.array(ask, { minLength: 1, maxLength: 4 }),
+      asks,
       finals: fc.array(final, { maxLength: 2 }),
     }),
   ),
@@ -226,6 +288,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   weighted(
     1,
     fc.record({
+      do: fc.constant('budget'),
+      profile: contract,
+      part: often(1_000, fc.constantFrom(0, 1, 50), 1),
+    }),
+  ),
+  weighted(
+    1,
+    fc.record({
       do: fc.constant('signer'),
       contract,
       key: fc.nat(1),
@@ -234,6 +304,19 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   ),
   weighted(4, fc.record({ do: fc.constant('look') })),
   weighted(1, fc.record({ do: fc.constantFrom('rotate-key', 'make-again'), paymaster })),
+  ...(isMade('wallets')
+    ? [
+        weighted(
+          2,
+          fc.record({
+            do: fc.constant('wallet'),
+            paymaster: fc.constantFrom(...ownWalletPaymasters),
+            wallet,
+            amount: fc.integer({ min: 1, max: 60 }),
+          }),
+        ),
+      ]
+    : []),
 );
 
 export const manySteps: fc.Arbitrary<Step[]> = fc.array(step, { minLength: 60, maxLength: 140, size: 'max' });

@@ -243,6 +243,28 @@ export const defects: readonly Defect[] = [
     }),
   },
   {
+    name: 'a signature that fails gives back all that its nonce has reserved',
+    rules: [1, 2, 3, 17],
+    onUnsigned: async (store, key) => {
+      const cursor = await store.cursor(key.chainId);
+      if (cursor === undefined) return;
+      const nothing = { settled: [], forfeited: [], charges: [], restored: [], balances: [] };
+      const { chainId } = key;
+      await store.advance({ chainId, expected: cursor, next: cursor, released: [{ key }], ...nothing });
+    },
+  },
+  {
+    name: 'logs of a block are read of all contracts',
+    rules: [6, 7],
+    chain: (chain) => ({
+      ...boundChain(chain),
+      logs: (filter) => {
+        if (!('blockHash' in filter)) return chain.logs(filter);
+        return chain.logs({ blockHash: filter.blockHash });
+      },
+    }),
+  },
+  {
     name: 'a backup that is put back passes for the newest data',
     rules: [11, 1, 2, 3, 6],
     // No other place knows how far the data had come.

@@ -1,9 +1,10 @@
 import type { AddressKey } from '../../core/units/address.js';
 import { BrokenRule } from './broken-rule.js';
 import { Excess, type Bounded } from './excess.js';
+import { isMade } from './moves.js';
 import type { ModelChain } from './chain/model-chain.js';
 import { payerOf } from './chain/entry-point.js';
-import { prefundOf, type BundledOperation } from './chain/operations.js';
+import { prefundOf, type BundledOperation, type OperationResult } from './chain/operations.js';
 import { contracts, dayOf, defaultWallet, paymasters, specs, treasury } from './world.js';
 
 /** A signature that the service gave out, and everything that the rules need to know about it. */
@@ -31,6 +32,12 @@ export const lossBudget = 20_000_000;
 const share = 25n;
 
 export const ceilGwei = (wei: bigint): number => Number((wei + gweiInWei - 1n) / gweiInWei);
+
+/** Wei that an account of the platform has lost by an operation in mode ERC20, because it paid nothing. */
+function lossOf({ operation, tokens, kept, charge, cost }: OperationResult): bigint {
+  if (operation.terms.mode === 'SPONSORED' || tokens !== 0n || kept > 0n) return 0n;
+  return isMade('losses') ? (charge ?? cost) : cost;
+}
 
 /** Accounts that several organisations draw on. */
 function isPooled(account: string): boolean {
@@ -111,9 +118,9 @@ export class Truth {
   }
 
   /** The usage of each limit by mined operations: every operation counts in the limits of the signature that it carried. */
-  spent(): ReadonlyMap<string, number> {
+  spent(height = this.#chain.height): ReadonlyMap<string, number> {
     const sums = new Map<string, number>();
-    for (const { result } of this.#chain.operationsAfter(0)) {
+    for (const { result } of this.#minedUpTo(height)) {
       const [grant, ...others] = this.grantsOf(result.operation);
       // Nobody can tell which of the two paymasters has signed it.
       if (grant === undefined || others.some(({ paymaster }) => paymaster !== grant.paymaster)) continue;
@@ -123,12 +130,16 @@ export class Truth {
   }
 
   /** The same, counted in every limit that any signature of the same paymasters for the same operation draws on. */
-  spentAtMost(): ReadonlyMap<string, number> {
+  spentAtMost(height = this.#chain.height): ReadonlyMap<string, number> {
     const sums = new Map<string, number>();
-    for (const { result } of this.#chain.operationsAfter(0)) {
+    for (const { result, delivery } of this.#minedUpTo(height)) {
       const signers = new Set(this.grantsOf(result.operation).map(({ paymaster }) => paymaster));
+      // Nobody can read the bytes of an operation that a contract has relayed: any promise of its nonce counts that may have paid.
+      const maySign = (one: Grant): boolean =>
+        signers.has(one.paymaster) ||
+        (delivery.way === 'relay' && one.contract === result.operation.contract);
       const named = this.grants
-        .filter((one) => signers.has(one.paymaster) && operationOf(one) === operationOf(result.operation))
+        .filter((one) => maySign(one) && operationOf(one) === operationOf(result.operation))
         .flatMap(({ limits }) => limits.map((limit) => [limit.name, limit] as const));
       for (const limit of new Map(named).values()) addTo(sums, limit, result.cost);
     }
@@ -140,10 +151,10 @@ export class Truth {
     this.#lossesFrom = at;
   }
 
-  /** Gwei lost in token mode on the day of `at`, by contract; or by one account. */
-  lost(contract: AddressKey, at: number): number {
+  /** Gwei lost in token mode on the day of `at`, by contract, in blocks up to `height`. */
+  lost(contract: AddressKey, at: number, height = this.#chain.height): number {
     return this.losses(contract)
-      .filter(({ time }) => time >= this.#lossesFrom && dayOf(time) === dayOf(at))
+      .filter((one) => one.time >= this.#lossesFrom && dayOf(one.time) === dayOf(at) && one.height <= height)
       .reduce((sum, { cost }) => sum + cost, 0);
   }
 
@@ -155,16 +166,18 @@ export class Truth {
   }[] {
     return this.#chain
       .operationsAfter(0)
-      .filter(
-        ({ result }) => result.operation.contract === contract && result.tokens === 0n && result.kept === 0n,
-      )
+      .filter(({ result }) => result.operation.contract === contract && lossOf(result) > 0n)
       .filter(({ result }) => this.grantsOf(result.operation).length > 0)
       .map(({ height, result }) => ({
         time: this.#chain.timeAt(height),
         height,
-        cost: ceilGwei(result.cost),
+        cost: ceilGwei(lossOf(result)),
         sender: result.operation.op.sender,
       }));
+  }
+
+  #minedUpTo(height: number): ReturnType<ModelChain['operationsAfter']> {
+    return this.#chain.operationsAfter(0).filter((one) => one.height <= height);
   }
 
   #limitSums(

@@ -19,6 +19,7 @@ export const wallets: readonly FundedAccount[] = [
   { contract: contracts.plain07, amount: 120n * milli },
   { contract: contracts.plain08, amount: 120n * milli },
   { contract: contracts.hybrid06, wallet: defaultWallet, amount: 80n * milli },
+  { contract: contracts.hybrid06, wallet: ownWallet, amount: 30n * milli },
   { contract: contracts.hybrid06, wallet: treasury, amount: 60n * milli },
   { contract: contracts.hybrid09, wallet: defaultWallet, amount: 80n * milli },
   { contract: contracts.hybrid09, wallet: ownWallet, amount: 30n * milli },

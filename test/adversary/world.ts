@@ -82,7 +82,13 @@ export const paymasters = [
   { paymasterId: 'b/four', namespace: 'b', version: 'verifying-0.9' },
   { paymasterId: 'c/four', namespace: 'c', version: 'verifying-0.9' },
   { paymasterId: 'a/five', namespace: 'a', version: 'openzeppelin-0.9' },
+  { paymasterId: 'a/six', namespace: 'a', version: 'vendor-1.1.0', fundingAddress: ownWallet },
 ] as const;
+
+/** Those whose organisation has proven a wallet. */
+export const ownWalletPaymasters: readonly number[] = [...paymasters.keys()].filter(
+  (index) => 'fundingAddress' in paymasters[index]!,
+);
 
 /** As the test's contract of OpenZeppelin was deployed. */
 export const openZeppelin: OpenZeppelinOptions = {

@@ -89,7 +89,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       delivery: fc.record({
         way: often<Delivery['way']>('direct', fc.constantFrom('relay', 'wrapped'), 2),
         // A second of the node each.
-        isFat: often(false, fc.constant(true), 100),
+        fat: often<Delivery['fat']>('nothing', fc.constant('receipt'), 60),
       }),
     }),
   },
@@ -165,11 +165,14 @@ test('the model predicts the four EntryPoints for bundles, payments, allowances,
     'call failed',
     'signed in the tail',
     'refused in the tail',
-    'relay',
-    'wrapped',
-    'fat',
+    'relay 0.6',
+    'relay 0.7',
+    'wrapped 0.6',
+    'wrapped 0.7',
+    'wrapped 0.8',
+    'wrapped 0.9',
+    'fat receipt',
   ];
-  console.log(outcomes);
   for (const name of names) expect([name, (outcomes.get(name) ?? 0) >= 5]).toEqual([name, true]);
 }, 600_000);
 
@@ -188,10 +191,10 @@ async function take(one: Step, outcomes: Map<string, number>): Promise<void> {
       if (action === undefined) return;
       const result = await chain.mine(action, time);
       if (action.do === 'bundle' && result.outcome === 'done') {
-        const { way, isFat } = possible(action.delivery!, versionOf(action.entryPoint));
-        count(way);
-        count(`${way} ${versionOf(action.entryPoint)}`);
-        if (isFat) count('fat');
+        const version = versionOf(action.entryPoint);
+        const { way, fat } = possible(action.delivery!, version);
+        count(`${way} ${version}`);
+        count(`fat ${fat}`);
       }
       const inTail =
         action.do === 'bundle' &&

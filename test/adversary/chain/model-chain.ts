@@ -29,6 +29,7 @@ import {
   type ActionResult,
   type ChainAction,
   type ContractSpec,
+  type Delivery,
   type OperationResult,
 } from './operations.js';
 import { answerAboutKeys } from './signing-keys.js';
@@ -37,7 +38,7 @@ type Transaction = {
   readonly hash: Hex;
   readonly to: () => Hex;
   readonly input: () => Hex;
-  readonly isFat: boolean;
+  readonly delivery: Delivery;
 };
 type Mined = {
   readonly block: Block;
@@ -110,10 +111,23 @@ export class ModelChain implements Chain {
   }
 
   /** Every operation that is mined on the current branch above a height. */
-  operationsAfter(height: number): readonly { readonly height: number; readonly result: OperationResult }[] {
-    return this.#mined
-      .slice(height + 1)
-      .flatMap(({ block, results }) => results.map((result) => ({ height: block.number, result })));
+  operationsAfter(height: number): readonly {
+    readonly height: number;
+    readonly result: OperationResult;
+    readonly delivery: Delivery;
+  }[] {
+    return this.#mined.slice(height + 1).flatMap(({ block, results, transaction }) =>
+      results.map((result) => ({
+        height: block.number,
+        result,
+        delivery: transaction?.delivery ?? direct,
+      })),
+    );
+  }
+
+  /** Logs of the newest block. */
+  get newestLogs(): readonly Log[] {
+    return this.#mined.at(-1)!.logs;
   }
 
   /** Mines an empty block. */
@@ -205,6 +219,7 @@ export class ModelChain implements Chain {
     const head = this.#head().block.number;
     const found: Log[] = [];
     const [fromBlock, toBlock] = this.#range(blocks);
+    if (addresses === undefined && this.#hasFatReceipt(fromBlock, toBlock)) throw tooLarge('eth_getLogs');
     for (let height = Math.max(0, fromBlock); height <= Math.min(toBlock, head); height++)
       for (const log of this.#mined[height]!.logs)
         if (
@@ -223,6 +238,7 @@ export class ModelChain implements Chain {
   async transaction(hash: Hex): Promise<{ readonly input: Hex; readonly to: Hex | undefined } | undefined> {
     this.#answer();
     const transaction = this.#byTransaction(hash)?.transaction;
+    if (transaction?.delivery.fat === 'input') throw tooLarge('eth_getTransactionByHash');
     return transaction === undefined ? undefined : { input: transaction.input(), to: transaction.to() };
   }
 
@@ -287,7 +303,7 @@ export class ModelChain implements Chain {
       hash: this.#nextHash(),
       to: () => sent().to,
       input: () => sent().data,
-      isFat: delivery.isFat,
+      delivery,
     };
   }
 
@@ -317,6 +333,10 @@ export class ModelChain implements Chain {
     this.#mined.push({ ...content, block });
   }
 
+  #hasFatReceipt(from: number, to: number): boolean {
+    return this.#mined.slice(from, to + 1).some(({ transaction }) => transaction?.delivery.fat === 'receipt');
+  }
+
   #head(): Mined {
     return this.#mined[Math.max(0, this.height - this.faults.lag)]!;
   }
@@ -344,4 +364,9 @@ export class ModelChain implements Chain {
   #answer(): void {
     if (this.faults.isDown) throw new DomainError('UNAVAILABLE', 'the node does not answer');
   }
+}
+
+/** As the adapter refuses what is larger than it reads. */
+function tooLarge(method: string): DomainError {
+  return new DomainError('UNAVAILABLE', `${method} failed: an answer above its limit`);
 }

@@ -57,12 +57,15 @@ export type BundledOperation = {
 
 /**
  * How a bundle reaches its EntryPoint: whoever sends it chooses. `relay`: a contract calls `handleOps`, so the call is not in the
- * input of the transaction. `wrapped`: offsets in the input are negative, modulo 2^256. `isFat`: the receiver of the gas emits so
- * many logs that no node shows the receipt.
+ * input of the transaction. `wrapped`: offsets in the input are negative, modulo 2^256. `fat`: what is larger than anybody reads, its
+ * receipt, because the receiver of the gas emits very many logs, or its input.
  */
-export type Delivery = { readonly way: 'direct' | 'relay' | 'wrapped'; readonly isFat: boolean };
+export type Delivery = {
+  readonly way: 'direct' | 'relay' | 'wrapped';
+  readonly fat: 'nothing' | 'receipt' | 'input';
+};
 
-export const direct: Delivery = { way: 'direct', isFat: false };
+export const direct: Delivery = { way: 'direct', fat: 'nothing' };
 
 /** Everything that happens on chain besides empty blocks, each in a separate block. */
 export type ChainAction =

@@ -8,7 +8,7 @@ import { devAccounts } from '../../../standalone/dev-chain/dev-accounts.js';
 import { asHex, encodeWith } from '../../chain/support/account.js';
 import type { DevChain } from '../../chain/support/dev-chain.js';
 import { chargesIn } from '../../chain/support/hybrid.js';
-import { callOf, fatReceiver, possible, relay } from './delivery.js';
+import { callOf, fatGas, fatReceiver, possible, relay } from './delivery.js';
 import {
   direct,
   type AccountCall,
@@ -100,6 +100,8 @@ export class RealChain {
       await this.#dev.setBalance(address, 10n ** 25n);
       await this.#request('anvil_impersonateAccount', [address]);
     }
+    // The node mines by itself some time after it has answered: a block would come when nobody expects one.
+    await this.#request('evm_setAutomine', [false]);
     // The treasury refunds the excess of an advance payment.
     for (const contract of this.#contracts.keys()) {
       const data = calls('0x095ea7b3', contract, 2n ** 256n - 1n);
@@ -108,7 +110,7 @@ export class RealChain {
         { from, to: this.#dev.deployments.feeToken.address, data },
       ]);
     }
-    await this.#request('evm_setAutomine', [false]);
+    await this.#request('evm_mine', []);
     this.#height = (await this.#dev.chain.block('latest'))!.number;
     await this.#snapshot();
   }
@@ -191,7 +193,7 @@ export class RealChain {
       case 'bundle': {
         const version = this.#contracts.get(action.operations[0]!.contract)!.version;
         const delivery = possible(action.delivery ?? direct, version);
-        const gas = bundleGas + (delivery.isFat ? fatReceiver.gas : 0n);
+        const gas = bundleGas + (delivery.fat === 'nothing' ? 0n : fatGas);
         return { from: bundler, ...callOf(delivery, { ...action, version, beneficiary }), gas };
       }
       case 'deposit': {
