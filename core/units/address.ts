@@ -1,4 +1,5 @@
 import { getAddress } from 'ethers/address';
+import type { Hex } from './hex.js';
 
 declare const brand: unique symbol;
 
@@ -63,4 +64,14 @@ export function toAddressKey(address: Address | `0x${string}`): AddressKey {
  */
 export function addressKeyAt(hex: `0x${string}`, offset: number): AddressKey {
   return `0x${hex.slice(2 + 2 * offset, 42 + 2 * offset)}` as AddressKey;
+}
+
+/** A word of the ABI with this address: 64 hex digits, without 0x. */
+export function addressWord(address: AddressKey): string {
+  return address.slice(2).padStart(64, '0');
+}
+
+/** An address as an indexed topic of an event. */
+export function addressTopic(address: AddressKey): Hex {
+  return `0x${addressWord(address)}`;
 }

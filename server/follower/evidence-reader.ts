@@ -2,7 +2,7 @@ import type { Chain, Log, Transaction } from '../../core/chain/chain.js';
 import { userOperationEventTopic } from '../../core/entry-point/user-operation-event.js';
 import { DomainError } from '../../core/errors.js';
 import type { Reservation } from '../../core/usage/usage-store.js';
-import type { AddressKey } from '../../core/units/address.js';
+import { addressTopic, type AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import {
   candidatesOf,
@@ -14,7 +14,7 @@ import {
 } from './attribution.js';
 import { bytesOf, evidenceOfLogs, isPaidInAdvance, reportTopics } from './evidence.js';
 import { byOperation, operationId, type MinedOperation } from './mined.js';
-import { addressTopic, type Source } from './source.js';
+import type { Source } from './source.js';
 
 /** Number of transactions that are read at once. */
 const readsAtOnce = 16;

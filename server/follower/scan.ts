@@ -3,11 +3,10 @@ import {
   decodeUserOperationEvent,
   userOperationEventTopic,
 } from '../../core/entry-point/user-operation-event.js';
-import { toAddressKey, type AddressKey } from '../../core/units/address.js';
+import { addressTopic, toAddressKey, type AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { OperationId } from '../../core/usage/usage-store.js';
 import { operationId, type MinedOperation } from './mined.js';
-import { addressTopic } from './source.js';
 
 const widestPage = 5_000;
 

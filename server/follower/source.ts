@@ -5,7 +5,7 @@ import { entryPoints } from '../../core/entry-point/address.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import type { ContractModes } from '../../core/paymaster/recognise.js';
 import type { AccountId, OperationId } from '../../core/usage/usage-store.js';
-import { toAddressKey, type AddressKey } from '../../core/units/address.js';
+import { addressWord, toAddressKey, type AddressKey } from '../../core/units/address.js';
 import { hexWord, type Hex } from '../../core/units/hex.js';
 import type { Gwei } from '../../core/units/wei.js';
 import { accountName, usable } from './balances.js';
@@ -170,13 +170,4 @@ function balanceOfCall(account: AddressKey): Hex {
 /** `getNonce(address sender, uint192 key)`, the same in every EntryPoint. */
 function getNonceCall(sender: AddressKey, key: bigint): Hex {
   return `0x35567e1a${addressWord(sender)}${hexWord(key)}`;
-}
-
-/** An address as an indexed topic of an event. */
-export function addressTopic(address: AddressKey): Hex {
-  return `0x${addressWord(address)}`;
-}
-
-function addressWord(address: AddressKey): string {
-  return address.slice(2).padStart(64, '0');
 }
