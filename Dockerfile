@@ -9,7 +9,8 @@ FROM ${BASE} AS build
 WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 # Not `npm ci`, for which the lock file lacks binaries of other platforms; versions are those of the lock file all the same.
-RUN npm install --no-save --no-audit --no-fund
+# Nothing reads @uniswap, and its licences do not allow everybody to use it: the dev chain's image is made of this stage.
+RUN npm install --no-save --no-audit --no-fund && rm -rf node_modules/@uniswap
 COPY . .
 RUN node_modules/.bin/tsc -b
 
@@ -34,7 +35,7 @@ LABEL org.opencontainers.image.title="paymaster-operator" \
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=dependencies /src/node_modules node_modules
-COPY --from=build /src/package.json ./
+COPY --from=build /src/package.json /src/LICENSE /src/NOTICE ./
 COPY --from=build /src/dist/core dist/core
 COPY --from=build /src/dist/adapters dist/adapters
 COPY --from=build /src/dist/operator dist/operator

@@ -48,20 +48,22 @@ format: install ## Format the sources
 lint: build ## Lint with type information
 	@$(BIN)/oxlint --type-aware
 
-generate: build ## Write crds/, contracts/artifacts/, the dev chain's part of examples/quickstart/, what is rendered from charts/
+generate: build ## Write crds/, contracts/artifacts/, NOTICE, the dev chain's part of examples/quickstart/, what is rendered from charts/
 	@$(NODE) contracts/build.mjs
 	@$(NODE) dist/operator/generate.js
 	@$(NODE) dist/standalone/generate-quickstart.js
 	@$(NODE) hack/charts/generate.mjs
+	@$(NODE) hack/licences.mjs
 
 contracts: install ## Compile the Solidity sources
 	@$(NODE) contracts/build.mjs
 
-verify: build ## Fail when a generated file is not current
+verify: build ## Fail when a generated file is not current, or something ships under a licence that is not on the list
 	@$(NODE) contracts/build.mjs --check
 	@$(NODE) dist/operator/generate.js --check
 	@$(NODE) dist/standalone/generate-quickstart.js --check
 	@$(NODE) hack/charts/generate.mjs --check
+	@$(NODE) hack/licences.mjs --check
 
 check: install ## Format check, lint, build, generated files current, tests
 	@$(BIN)/prettier --log-level warn --check .

@@ -242,7 +242,8 @@ export function estimationFailed(
 const require = createRequire(import.meta.url);
 
 /** Runtime code of the EntryPoint with simulation methods; Node keeps the parsed file, so it is read once. */
-function simulationCode(path: string): Hex {
+function simulationCode(name: string): Hex {
+  const path = `../../../contracts/artifacts/third-party/${name}.json`;
   const artifact: unknown = require(path);
   if (typeof artifact !== 'object' || artifact === null || !('deployedBytecode' in artifact))
     throw new TypeError(`${path} must hold deployedBytecode`);

@@ -60,8 +60,8 @@ export type UserOpHasher = (op: FinalUserOperation, paymasterAndData: Hex) => He
 
 export type SimulationRules = {
   /**
-   * Artifact of an npm package whose code replaces the EntryPoint's in a simulation; undefined when the EntryPoint
-   * has the method itself.
+   * File in `contracts/artifacts/third-party` whose code replaces the EntryPoint's in a simulation; undefined when the
+   * EntryPoint has the method itself.
    */
   readonly codeArtifact: string | undefined;
   /** `simulateHandleOp` and, if it answers by a revert, the error `ExecutionResult`. */

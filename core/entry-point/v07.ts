@@ -16,7 +16,7 @@ export const entryPoint07 = {
   unusedGasFine: (unusedCall, unusedPostOp) => (unusedCall + unusedPostOp) / 10n,
   passesWholeOperation: true,
   simulation: {
-    codeArtifact: 'aa07/artifacts/EntryPointSimulations.json',
+    codeArtifact: 'EntryPointSimulations07',
     abi: [simulateHandleOpPacked],
     answersBy: 'return',
   },

@@ -15,7 +15,7 @@ export const entryPoint08 = {
   unusedGasFine: fineAboveThreshold,
   passesWholeOperation: true,
   simulation: {
-    codeArtifact: 'aa08/artifacts/EntryPointSimulations.json',
+    codeArtifact: 'EntryPointSimulations08',
     abi: [simulateHandleOpPacked],
     answersBy: 'return',
   },

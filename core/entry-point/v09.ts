@@ -18,7 +18,7 @@ export const entryPoint09 = {
   simulation: {
     // Of the release candidate: no package has the simulations of the final release. Gas differs by less than the margins
     // of an estimate, and windows, which a simulation does not check, where an end is the bare flag of blocks.
-    codeArtifact: 'aa09/artifacts/EntryPointSimulations.json',
+    codeArtifact: 'EntryPointSimulations09',
     abi: [simulateHandleOpPacked],
     answersBy: 'return',
   },

@@ -71,7 +71,7 @@ describe('a package is used only in its place', () => {
     {
       name: 'development-only packages',
       packages:
-        /^(viem|permissionless|ox|aa06|hardhat-predeploy|@foundry-rs\/|@pimlico\/|solc|fast-check|jest|@jest\/)/,
+        /^(viem|permissionless|ox|aa0[6-9]|hardhat-predeploy|@foundry-rs\/|@pimlico\/|solc|fast-check|jest|@jest\/)/,
       allowed: /^standalone\/dev-chain\//,
       why: 'the production image does not have them',
     },

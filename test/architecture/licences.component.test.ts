@@ -1,0 +1,99 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+
+const root = process.cwd();
+const thirdParty = 'contracts/artifacts/third-party';
+
+describe('licences of what ships', () => {
+  test('are all on the list, and NOTICE names each package', () => {
+    expect(check(root)).toBe('');
+    const notice = readFileSync(join(root, 'NOTICE'), 'utf8');
+    expect(notice).toMatch(/^viem [\d.]+ \(MIT\)$/m);
+    expect(notice).toMatch(/^ethers [\d.]+ \(MIT\)$/m);
+    expect(notice).not.toContain('@uniswap');
+  });
+
+  test('a package under GPL-3.0 is refused by name, version and licence', () => {
+    const output = checkCopy((copy) =>
+      addPackage(copy, 'node_modules/express/node_modules/made-up', { license: 'GPL-3.0-only' }),
+    );
+    expect(output).toContain('made-up@1.2.3: GPL-3.0-only');
+  });
+
+  test('a package of which no licence is known is refused', () => {
+    expect(checkCopy((copy) => addPackage(copy, 'node_modules/made-up', {}))).toContain(
+      'made-up@1.2.3: no licence',
+    );
+  });
+
+  test('a package that only development needs may have any licence', () => {
+    const withIt = checkCopy((copy) =>
+      addPackage(copy, 'node_modules/made-up', { license: 'BUSL-1.1', dev: true }),
+    );
+    expect(withIt).toBe('');
+  });
+
+  test('a package that the client library needs is refused like one of the service', () => {
+    const output = checkCopy((copy) => {
+      addPackage(copy, 'node_modules/made-up', { license: 'BUSL-1.1', dev: true });
+      edit(join(copy, 'clients/viem/package.json'), (client) => ({
+        ...client,
+        dependencies: { 'made-up': '1.2.3' },
+      }));
+    });
+    expect(output).toContain('made-up@1.2.3: BUSL-1.1');
+  });
+
+  test("a file of others' code is refused when its licence is not on the list", () => {
+    const output = checkCopy((copy) =>
+      edit(join(copy, thirdParty, 'EntryPointSimulations07.json'), (file) => ({
+        ...file,
+        license: 'BUSL-1.1',
+      })),
+    );
+    expect(output).toContain(`${thirdParty}/EntryPointSimulations07.json: BUSL-1.1`);
+  });
+
+  test('a package that ships and is not in NOTICE is found', () => {
+    const output = checkCopy((copy) => addPackage(copy, 'node_modules/made-up', { license: 'MIT' }));
+    expect(output).toContain('not up to date: NOTICE');
+  });
+});
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What the check prints for a copy of the files that it reads, after `change`. */
+function checkCopy(change: (copy: string) => void): string {
+  const copy = mkdtempSync(join(tmpdir(), 'paymaster-licences-'));
+  try {
+    for (const path of ['package-lock.json', 'clients/viem/package.json', 'NOTICE', thirdParty])
+      cpSync(join(root, path), join(copy, path), { recursive: true });
+    change(copy);
+    return check(copy);
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+function check(folder: string): string {
+  try {
+    execFileSync(process.execPath, [join(root, 'hack/licences.mjs'), '--check', folder], { stdio: 'pipe' });
+    return '';
+  } catch (error) {
+    return error instanceof Error && 'stderr' in error ? String(error.stderr) : String(error);
+  }
+}
+
+function addPackage(copy: string, path: string, entry: Json): void {
+  edit(join(copy, 'package-lock.json'), (lock) => ({
+    ...lock,
+    packages: { ...(lock['packages'] as Json), [path]: { version: '1.2.3', ...entry } },
+  }));
+}
+
+function edit(file: string, change: (content: Json) => Json): void {
+  writeFileSync(file, JSON.stringify(change(JSON.parse(readFileSync(file, 'utf8')) as Json)));
+}
