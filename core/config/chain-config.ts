@@ -89,6 +89,11 @@ export type ProfileConfig = {
    * True: a check has shown that the contract takes tokens in validation when its data demand it. Absent: not known.
    */
   readonly tokenSecured?: boolean;
+  /**
+   * Whether a check has shown that the token contract accepts data that nobody signed. Absent: not known, or no contract of the
+   * layout does.
+   */
+  readonly acceptsUnsigned?: boolean;
   /** Coins, as decimal text; absent: the default. */
   readonly tokenLossBudget?: string;
 };

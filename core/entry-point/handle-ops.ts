@@ -48,7 +48,8 @@ function* operations(data: CallData, { isPacked, isAggregated }: Shape): Iterabl
   const size = isPacked ? packedSize : unpackedSize;
   if (!isAggregated) return yield* data.elements(data.argument(), size);
   // UserOpsPerAggregator: operations, aggregator, signature.
-  for (const group of data.elements(data.argument(), 96n)) yield* data.elements(data.array(group, group), size);
+  for (const group of data.elements(data.argument(), 96n))
+    yield* data.elements(data.array(group, group), size);
 }
 
 /** EntryPoint 0.6: eleven words. */

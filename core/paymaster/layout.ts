@@ -180,8 +180,11 @@ export type TokenCodec = {
   /** Terms and signature of data made by `encode`; throws RangeError on other bytes. */
   readonly decode: (paymasterAndData: Hex) => DecodedTokenPayment;
   readonly recognise: Recognise;
-  /** True when a contract of this layout may accept data that nobody signed. */
-  readonly acceptsUnsigned: boolean;
+  /**
+   * Data that some contract of this layout accepts although nobody signed them; absent: no contract does. Whether one contract does
+   * is a fact that the operator asks it for.
+   */
+  readonly unsigned?: (paymaster: Hex, token: AddressKey) => Hex;
   readonly getHashCall: (op: FinalUserOperation, terms: TokenTerms) => Hex;
   readonly signerCall: SponsorshipCodec['signerCall'];
   /**

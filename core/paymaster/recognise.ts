@@ -15,11 +15,15 @@ export type Reading = {
 };
 
 /** The modes in which a paymaster contract is used: one of them, or both at one address. */
-export type ContractModes = Partial<Pick<Layout, 'sponsorship' | 'token'>>;
+export type ContractModes = Partial<Pick<Layout, 'sponsorship' | 'token'>> & {
+  /** Whether the contract was seen to accept data that nobody signed; undefined: it was not asked yet. */
+  readonly acceptsUnsigned?: boolean | undefined;
+};
 
 /**
  * The promises that a mined operation may contain, one for each way to read its bytes: usually one. `unsigned`: the
- * contract accepted the data without a signature, so this service has not promised anything.
+ * contract accepted the data without a signature, so this service has not promised anything. Only a contract that was seen to do so
+ * can have accepted them.
  */
 export function recognise(
   modes: readonly ContractModes[],
@@ -28,7 +32,8 @@ export function recognise(
 ): readonly Reading[] | 'unsigned' {
   const found = readEach(modes, op, chainId);
   const readings = found.flatMap(({ reading }) => (reading === 'unsigned' ? [] : [reading]));
-  if (readings.length < found.length) return 'unsigned';
+  if (found.some(({ reading, acceptsUnsigned }) => reading === 'unsigned' && acceptsUnsigned))
+    return 'unsigned';
   const exact = found.flatMap(({ reading, codec }) =>
     reading !== 'unsigned' && decodes(codec, op.paymasterAndData) ? [reading] : [],
   );
@@ -49,23 +54,27 @@ export function recogniseAny(
 }
 
 type Codec = { readonly decode: (data: Hex) => unknown; readonly recognise: Recognise };
-type Found = { readonly codec: Codec; readonly reading: Reading | 'unsigned' };
+type Found = {
+  readonly codec: Codec;
+  readonly reading: Reading | 'unsigned';
+  readonly acceptsUnsigned: boolean;
+};
 
 function readEach(
   modes: readonly ContractModes[],
   op: MinedUserOperation,
   chainId: number,
 ): readonly Found[] {
-  const codecs = modes.flatMap(({ sponsorship, token }) => [
-    { mode: 'SPONSORED' as const, codec: sponsorship },
-    { mode: 'ERC20' as const, codec: token },
+  const codecs = modes.flatMap(({ sponsorship, token, acceptsUnsigned = false }) => [
+    { mode: 'SPONSORED' as const, codec: sponsorship, acceptsUnsigned },
+    { mode: 'ERC20' as const, codec: token, acceptsUnsigned },
   ]);
-  return codecs.flatMap(({ mode, codec }): readonly Found[] => {
+  return codecs.flatMap(({ mode, codec, acceptsUnsigned }): readonly Found[] => {
     const found = codec?.recognise(op, op.paymasterAndData, chainId);
     if (codec === undefined || found === undefined) return [];
-    if (found === 'unsigned') return [{ codec, reading: found }];
+    if (found === 'unsigned') return [{ codec, reading: found, acceptsUnsigned }];
     const { hash, ...rest } = found;
-    return [{ codec, reading: { mode, digest: digestOf(hash), ...rest } }];
+    return [{ codec, reading: { mode, digest: digestOf(hash), ...rest }, acceptsUnsigned }];
   });
 }
 

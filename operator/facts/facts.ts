@@ -23,7 +23,11 @@ export type ProfileFacts = {
   readonly signers: Readonly<Record<string, SignerLevel>>;
   /** Whether its token mode takes payments in validation; also `Unknown` without a token mode. */
   readonly tokens: ConditionReason<'TokenSecured'>;
+  /** Whether its token mode accepts data that nobody signed; also `Unknown` where no contract of the layout does. */
+  readonly unsigned: UnsignedLevel;
 };
+
+export type UnsignedLevel = 'Accepted' | 'Refused' | 'Unknown';
 
 export const unknownProfile: ProfileFacts = {
   code: 'Unknown',
@@ -32,6 +36,7 @@ export const unknownProfile: ProfileFacts = {
   signer: 'Unknown',
   signers: {},
   tokens: 'Unknown',
+  unsigned: 'Unknown',
 };
 
 /** Whether nothing of the profile is wrong or unknown, apart from payments in tokens. */
@@ -118,6 +123,7 @@ export function mergeProfile(known: ProfileFacts | undefined, next: ProfileFacts
     signer: bestSigner(signers),
     signers,
     tokens: next.tokens === 'Unknown' ? known.tokens : next.tokens,
+    unsigned: next.unsigned === 'Unknown' ? known.unsigned : next.unsigned,
   };
 }
 

@@ -74,6 +74,13 @@ export function validationCall(
   ]);
 }
 
+/** The answer is `(bytes context, uint256 validationData)`; the low 20 bytes of the second word name who has to agree. */
+const signatureOf = (answer: Hex): bigint | undefined =>
+  answer.length >= 2 + 128 ? BigInt(`0x${answer.slice(66 + 24, 130)}`) : undefined;
+
+export const saysAccepted = (answer: Hex): boolean => signatureOf(answer) === 0n;
+export const saysWrongSignature = (answer: Hex): boolean => signatureOf(answer) === 1n;
+
 /** Many times the gas of a validation, and little for a node; without it a node gives all that it allows. */
 const validationGas = 2_000_000n;
 

@@ -19,6 +19,7 @@ import {
 import { probeOperation, probeTerms, probeTokenTerms } from './probe-operation.js';
 import { probeSignatures } from './signature-probe.js';
 import { probeTokenPayment } from './token-probe.js';
+import { probeUnsigned } from './unsigned-probe.js';
 import {
   filesOf,
   mayDemandAdvance,
@@ -68,6 +69,13 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
         ...acceptance,
         hash: worstOf<ProfileFacts['hash']>('HashMatches', hashes),
         tokens: await tokensOf(profile, signers.get(trusted ?? profile.signerFile), block),
+        unsigned: await probeUnsigned({
+          chain,
+          profile,
+          layout: layouts[profile.layout],
+          feeTokens: config.feeTokens ?? [],
+          block,
+        }),
       };
     },
 

@@ -9,6 +9,7 @@ import {
   callValidation,
   probeOperation,
   probeTerms,
+  saysWrongSignature,
   validationCall,
   type ContractProbe,
 } from './probe-operation.js';
@@ -74,9 +75,4 @@ async function isRefused(
     ...(readsDelegate ? { overrides: { [op.sender]: { code } } } : {}),
   });
   return answer !== undefined && saysWrongSignature(answer);
-}
-
-/** The answer is `(bytes context, uint256 validationData)`; an authorizer of 1 in the low 20 bytes means: wrong signature. */
-function saysWrongSignature(answer: Hex): boolean {
-  return answer.length >= 2 + 128 && BigInt(`0x${answer.slice(66 + 24, 130)}`) === 1n;
 }

@@ -21,6 +21,7 @@ export function withSeen(
     return {
       ...profile,
       ...securedOf(facts, config, profile, before),
+      ...unsignedOf(facts, config, profile, before),
       ...signersOf(facts, config, profile, before),
       ...unusableOf(facts, config, profile, before),
     };
@@ -42,6 +43,19 @@ function securedOf(
   const isSecured =
     tokens === 'Unknown' ? isSame(profile, before) && before?.tokenSecured === true : tokens !== 'AfterCall';
   return isSecured ? { tokenSecured: true } : {};
+}
+
+/** Whether the contract accepts data that nobody signed. */
+function unsignedOf(
+  facts: Facts,
+  { chainId }: Chain,
+  profile: ProfileConfig,
+  before: ProfileConfig | undefined,
+): Pick<ProfileConfig, 'acceptsUnsigned'> {
+  const { unsigned } = facts.profile(chainId, profile);
+  const known = isSame(profile, before) ? before?.acceptsUnsigned : undefined;
+  const acceptsUnsigned = unsigned === 'Unknown' ? known : unsigned === 'Accepted';
+  return acceptsUnsigned === undefined ? {} : { acceptsUnsigned };
 }
 
 /**

@@ -30,10 +30,13 @@ export async function suspendContracts(
   }
 }
 
-/** Only a contract for tokens alone may accept unsigned data: a contract for both modes tells signed data apart by length. */
+/** Until a contract was asked, only one for tokens alone may: of these layouts one for both modes is ours. */
 function mayAcceptUnsigned(contract: WatchedContract | undefined): boolean {
   const modes = contract?.modes ?? [];
-  return modes.some(({ sponsorship, token }) => sponsorship === undefined && token?.acceptsUnsigned === true);
+  return modes.some(
+    ({ sponsorship, token, acceptsUnsigned = sponsorship === undefined }) =>
+      token?.unsigned !== undefined && acceptsUnsigned,
+  );
 }
 
 /** Logs what a step has found that should not happen, for an operator to read. */

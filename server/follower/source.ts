@@ -54,9 +54,10 @@ export function watchedContracts(config: ChainConfig): ReadonlyMap<AddressKey, W
     const fundingBalanceCall = layout?.sponsorship.fundingBalanceCall;
     const tokenContract = profile.token === undefined ? contract : toAddressKey(profile.token);
     const isShared = tokenContract === contract;
+    const tokenModes = { token: layout?.token, acceptsUnsigned: profile.acceptsUnsigned };
     add(
       { contract, entryPoint, fundingBalanceCall },
-      layout && { sponsorship: layout.sponsorship, token: isShared ? layout.token : undefined },
+      layout && { sponsorship: layout.sponsorship, ...(isShared ? tokenModes : {}) },
     );
     // Token mode does not draw on a sponsor's balance, but some contracts keep their own balance for it.
     const keepsOne = layout?.token?.tokenAccountCall !== undefined;
@@ -67,7 +68,7 @@ export function watchedContracts(config: ChainConfig): ReadonlyMap<AddressKey, W
           entryPoint,
           fundingBalanceCall: keepsOne ? fundingBalanceCall : undefined,
         },
-        layout && { token: layout.token },
+        layout && tokenModes,
       );
   }
   return contracts;

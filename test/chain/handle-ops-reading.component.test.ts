@@ -65,6 +65,8 @@ async function mine(to: Hex, data: Hex): Promise<readonly UserOperationEvent[]> 
     receipt = await chain.request('eth_getTransactionReceipt', [hash]);
     return receipt !== null;
   });
-  const { logs } = receipt as { readonly logs: readonly { readonly topics: readonly Hex[]; readonly data: Hex }[] };
+  const { logs } = receipt as {
+    readonly logs: readonly { readonly topics: readonly Hex[]; readonly data: Hex }[];
+  };
   return logs.flatMap((log) => decodeUserOperationEvent(log) ?? []);
 }

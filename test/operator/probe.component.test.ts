@@ -68,6 +68,7 @@ const good = {
   signer: 'Authorized',
   signers: { dev: 'Authorized' },
   tokens: 'Secured',
+  unsigned: 'Unknown',
 };
 /** Contracts of the singleton layouts take tokens in validation only where the platform wants it; the last one takes none. */
 const tokensOf = (layout: string) =>
@@ -76,6 +77,8 @@ const tokensOf = (layout: string) =>
     : layout.startsWith('singleton-')
       ? 'AfterCall'
       : 'Unknown';
+/** Only the layout vendor 2.x stands for contracts that accept data without a signature; ours is not one of them. */
+const unsignedOf = (layout: string) => (layout === 'vendor-2.x' ? 'Refused' : 'Unknown');
 
 function profileOf(layout: string): ProfileConfig {
   const profile = profiles.find((each) => each.layout === layout);
@@ -85,7 +88,11 @@ function profileOf(layout: string): ProfileConfig {
 
 describe('a deployed contract', () => {
   test.each(layoutIds)('of layout %s passes every check', async (layout) => {
-    expect(await aProbe().profile(profileOf(layout))).toEqual({ ...good, tokens: tokensOf(layout) });
+    expect(await aProbe().profile(profileOf(layout))).toEqual({
+      ...good,
+      tokens: tokensOf(layout),
+      unsigned: unsignedOf(layout),
+    });
   });
 
   test.each(layoutIds)('of layout %s does not accept a stranger as signer', async (layout) => {
@@ -95,6 +102,7 @@ describe('a deployed contract', () => {
       signer: 'NotAuthorized',
       signers: { dev: 'NotAuthorized' },
       tokens: tokensOf(layout),
+      unsigned: unsignedOf(layout),
     });
   });
 
@@ -134,6 +142,7 @@ test('an address without code is reported, and the probe calls it no further', a
     signer: 'Unknown',
     signers: { dev: 'Unknown' },
     tokens: 'Unknown',
+    unsigned: 'Unknown',
   });
   expect(await aProbe().code(profile.sponsorship)).toBe('NoCode');
   expect(await aProbe().code(profile.entryPoint)).toBe('CodePresent');
@@ -148,6 +157,7 @@ test('a foreign contract fails every check', async () => {
     signer: 'NotAuthorized',
     signers: { dev: 'NotAuthorized' },
     tokens: 'Secured',
+    unsigned: 'Unknown',
   });
 });
 
@@ -162,6 +172,7 @@ describe('a token contract at another address', () => {
       signer: 'NotAuthorized',
       signers: { dev: 'NotAuthorized' },
       tokens: 'AfterCall',
+      unsigned: 'Unknown',
     });
   });
 
@@ -174,6 +185,28 @@ describe('a token contract at another address', () => {
   test('without code is reported as such', async () => {
     const token = parseAddress(`0x${'ab'.repeat(20)}`);
     expect((await aProbe().profile({ ...profileOf('vendor-1.1.0'), token })).code).toBe('NoCode');
+  });
+});
+
+describe('whether a token contract accepts data that nobody signed', () => {
+  const token = parseAddress(`0x${'5a'.repeat(20)}`);
+  const asked = async (code: string) => {
+    await dev.chain.request('anvil_setCode', [token, code]);
+    return (await aProbe().profile({ ...profileOf('vendor-2.x'), token })).unsigned;
+  };
+
+  test('is what its validation says', async () => {
+    // (bytes context, uint256 validationData): empty and 0.
+    expect(await asked('0x604060005260606000f3')).toBe('Accepted');
+    // validationData 1: the signature is wrong.
+    expect(await asked('0x6040600052600160205260606000f3')).toBe('Refused');
+    expect(await asked('0x60006000fd')).toBe('Refused');
+  });
+
+  test('is not known while the chain does not answer', async () => {
+    const down = { ...dev.chain, call: () => Promise.reject(new DomainError('UNAVAILABLE', 'down')) };
+    const facts = await aProbe({ chain: down as Chain }).profile(profileOf('vendor-2.x'));
+    expect(facts.unsigned).toBe('Unknown');
   });
 });
 

@@ -49,7 +49,6 @@ export const token: TokenCodec = {
     if (data.length < signatureAt || data[paymasterHeadSize] !== modes.token) return undefined;
     return { hash: hashOf(op, data.subarray(0, signatureAt), chainId) };
   },
-  acceptsUnsigned: false,
   getHashCall: (op, terms) => getHashCall(op, unsigned(terms)),
   signerCall: verifyingSignerCall,
   need,

@@ -90,7 +90,6 @@ export function tokenCodec(version: EntryPointVersion, figures: TokenFigures): T
       if (preFund === 0n) return { hash };
       return { hash, paidInAdvance: worthOf(preFund, readUint256(data, at + 50)) };
     },
-    acceptsUnsigned: false,
     // The contract finds the end of the data from its flags, so the signature may be missing here.
     getHashCall: (op, terms) =>
       encodeCall(`function getHash(uint8 mode, ${format.abiType} userOp)`, [

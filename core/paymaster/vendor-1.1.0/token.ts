@@ -55,7 +55,6 @@ export function tokenCodec(oracleAggregator: Hex): TokenCodec {
     encode: (_op, terms, signature) => encode(terms, oracleAggregator, signature),
     decode: (paymasterAndData) => decode(paymasterAndData, oracleAggregator),
     recognise,
-    acceptsUnsigned: false,
     getHashCall: (op, terms) => getHashCall(op, terms, oracleAggregator),
     signerCall: verifyingSignerCall,
     need: (op) => {

@@ -55,6 +55,8 @@ export const sponsorship = sponsorshipCodec(({ unaccountedGas }) => ({
 }));
 
 const size = 153;
+/** The vendor's contract also takes a signature of 64 bytes (EIP-2098). Every contract refuses data of any other length. */
+const shortSize = 152;
 const signatureAt = 88;
 
 /**
@@ -113,7 +115,7 @@ function decode(paymasterAndData: Hex) {
 
 function recognise(op: FinalUserOperation, paymasterAndData: Hex, chainId: number): MinedPromise | undefined {
   const data = readBytes(paymasterAndData);
-  if (data.length < signatureAt) return undefined;
+  if (data.length !== size && data.length !== shortSize) return undefined;
   const fundingAddress = readAddress(data, paymasterHeadSize);
   const terms = {
     chainId,

@@ -1,6 +1,6 @@
 import { entryPoint07 } from '../../entry-point/v07.js';
 import { keccak256, personalDigest } from '../../crypto/keccak.js';
-import { toAddressKey } from '../../units/address.js';
+import { toAddressKey, type AddressKey } from '../../units/address.js';
 import { divideUp } from '../../units/divide.js';
 import { bytesToHex, type Hex } from '../../units/hex.js';
 import { maxCost, requiredGas } from '../../entry-point/gas.js';
@@ -48,7 +48,7 @@ export function tokenCodec(gas: PaymasterGas): TokenCodec {
     encode: (_op, terms, signature) => encode(terms, gas, signature),
     decode,
     recognise,
-    acceptsUnsigned: true,
+    unsigned: (paymaster, token) => unsignedData(paymaster, token, gas),
     getHashCall: (op, terms) => getHashCall(op, terms, gas),
     signerCall: verifyingSignerCall,
     need: (op) => need(op, gas),
@@ -79,9 +79,12 @@ const size = 186;
 const signatureAt = 121;
 /**
  * In this mode the vendor's contract accepts an operation from anyone: its data end after the token, and nobody signs
- * them.
+ * them. It refuses data of any other length, and so does every contract of this layout.
  */
 const independentMode = 1;
+const independentSize = 73;
+/** The vendor's contract also takes a signature of 64 bytes (EIP-2098). */
+const shortSize = 185;
 
 /** The EntryPoint's fine for unused gas, assuming that all of it is unused: contracts charge this in advance. */
 function fineGas(op: FinalUserOperation, gas: PaymasterGas): bigint {
@@ -135,6 +138,14 @@ function encode(terms: TokenTerms, gas: PaymasterGas, signature: Uint8Array): He
   return bytesToHex(data);
 }
 
+function unsignedData(paymaster: Hex, token: AddressKey, gas: PaymasterGas): Hex {
+  const data = zeroed(independentSize);
+  writePaymasterHead(data, paymaster, gas);
+  data[paymasterHeadSize] = independentMode;
+  writeHex(data, token, 53);
+  return bytesToHex(data);
+}
+
 function decode(paymasterAndData: Hex): DecodedTokenPayment {
   const data = readExactly(paymasterAndData, size);
   if (data[paymasterHeadSize] !== 0)
@@ -157,8 +168,9 @@ function recognise(
   chainId: number,
 ): MinedPromise | 'unsigned' | undefined {
   const data = readBytes(paymasterAndData);
-  if (data[paymasterHeadSize] === independentMode) return 'unsigned';
-  if (data.length < signatureAt || data[paymasterHeadSize] !== 0) return undefined;
+  const mode = data[paymasterHeadSize];
+  if (data.length === independentSize && mode === independentMode) return 'unsigned';
+  if ((data.length !== size && data.length !== shortSize) || mode !== 0) return undefined;
   const terms = {
     chainId,
     paymaster: readAddress(data, 0),

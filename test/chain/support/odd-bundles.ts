@@ -59,16 +59,18 @@ export const anyOddBundle = fc.record({
   isAggregated: fc.boolean(),
   /** Decides the order of the parts. */
   order: fc.array(fc.nat(1_000), { minLength: 24, maxLength: 24 }),
-  gaps: fc.array(
-    fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(40) }),
-    { minLength: 24, maxLength: 24 },
-  ),
+  gaps: fc.array(fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(40) }), {
+    minLength: 24,
+    maxLength: 24,
+  }),
   change,
 });
 export type OddBundle = typeof anyOddBundle extends fc.Arbitrary<infer T> ? T : never;
 
 /** A part of the call data: its words may name the distance from a place of it to another part. */
-type Part = { readonly words: readonly (string | { readonly to: number; readonly from: 'begin' | 'list' })[] };
+type Part = {
+  readonly words: readonly (string | { readonly to: number; readonly from: 'begin' | 'list' })[];
+};
 
 export function oddBundleData(isPacked: boolean, bundle: OddBundle, { account, paymaster }: Place): Hex {
   const parts: Part[] = [];
@@ -120,8 +122,15 @@ export function oddBundleData(isPacked: boolean, bundle: OddBundle, { account, p
   return changed(laidOut(isPacked, bundle, parts, first), bundle.change);
 }
 
-function laidOut(isPacked: boolean, { order, gaps, isAggregated }: OddBundle, parts: readonly Part[], first: number): Hex {
-  const sizes = parts.map(({ words }) => words.reduce((sum, one) => sum + (typeof one === 'string' ? one.length / 2 : 32), 0));
+function laidOut(
+  isPacked: boolean,
+  { order, gaps, isAggregated }: OddBundle,
+  parts: readonly Part[],
+  first: number,
+): Hex {
+  const sizes = parts.map(({ words }) =>
+    words.reduce((sum, one) => sum + (typeof one === 'string' ? one.length / 2 : 32), 0),
+  );
   const places = parts.map((_, index) => index).toSorted((a, b) => order[a]! - order[b]!);
   const begins: number[] = [];
   let end = 64;

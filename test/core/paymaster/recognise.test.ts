@@ -1,12 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import type { MinedUserOperation } from '../../../core/entry-point/handle-ops.js';
 import { digestOf } from '../../../core/paymaster/digest.js';
 import { layoutIds } from '../../../core/paymaster/layout.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
-import { recognise } from '../../../core/paymaster/recognise.js';
+import { recognise, recogniseAny, type ContractModes } from '../../../core/paymaster/recognise.js';
+import { toAddressKey } from '../../../core/units/address.js';
 import { hexToBytes, type Hex } from '../../../core/units/hex.js';
+import { runs } from '../../support/property.js';
 import {
   anExampleOperation,
+  anyBytes,
   anyOperation,
   anySignature,
   anyTerms,
@@ -57,7 +61,9 @@ describe.each(layoutIds)('sponsorship of %s', (id) => {
 
   test('is recognised with another signature and with bytes behind it', () => {
     const data = sponsorship.encode(anExampleOperation, exampleTerms, signature);
-    const padded: Hex = `${data.replace('07'.repeat(65), '09'.repeat(65)) as Hex}00ff`;
+    // Contracts of the layout vendor 2.x refuse data of another length.
+    const more = id === 'vendor-2.x' ? '' : '00ff';
+    const padded: Hex = `${data.replace('07'.repeat(65), '09'.repeat(65)) as Hex}${more}`;
     expect(
       readingDigests(
         recognise(modes, { ...anExampleOperation, paymasterAndData: padded }, exampleTerms.chainId),
@@ -114,11 +120,94 @@ describe.each(tokenLayoutIds)('token payment of %s', (id) => {
   });
 });
 
-test('data that the vendor takes from anybody are unsigned, and nobody has promised them', () => {
+describe('data that the vendor takes from anybody', () => {
+  const { token, sponsorship } = layouts['vendor-2.x'];
   const paymasterAndData: Hex = `0x${'11'.repeat(52)}01${'22'.repeat(20)}`;
-  expect(
-    recognise([{ token: layouts['vendor-2.x'].token }], { ...anExampleOperation, paymasterAndData }, 1),
-  ).toBe('unsigned');
+  const read = (modes: readonly ContractModes[], data = paymasterAndData) =>
+    recognise(modes, { ...anExampleOperation, paymasterAndData: data }, 1);
+
+  test('are unsigned where the contract was seen to accept such data', () => {
+    expect(read([{ token, acceptsUnsigned: true }])).toBe('unsigned');
+    expect(read([{ token, acceptsUnsigned: true }], `${paymasterAndData}00`)).toEqual([]);
+  });
+
+  test.each([{}, { acceptsUnsigned: false }])('are nothing of a contract with $acceptsUnsigned', (fact) => {
+    expect(read([{ token, ...fact }])).toEqual([]);
+    expect(read([{ sponsorship, token, ...fact }])).toEqual([]);
+  });
+});
+
+// Rule 17: recognising and decoding are the inverse of encoding, whatever the fields hold.
+describe.each(layoutIds)('any terms of %s', (id) => {
+  const { sponsorship, token, entryPointVersion } = layouts[id];
+  const { chainId } = exampleTerms;
+  /** First bytes that are modes or flags of some layout. */
+  const anyWallet = fc
+    .tuple(fc.oneof(fc.constantFrom('00', '01', '02', '03', '07'), fc.constant(undefined)), anyBytes(20, 20))
+    .map(([first, bytes]) => toAddressKey(first === undefined ? bytes : `0x${first}${bytes.slice(4)}`));
+  const anySponsorship = fc
+    .tuple(anyTerms, anyWallet)
+    .map(([terms, fundingAddress]) => ({ ...terms, chainId, fundingAddress }));
+  const anyPayment = fc
+    .tuple(anyTokenTerms, anyWallet)
+    .map(([terms, paid]) => ({ ...terms, chainId, token: paid }));
+  /** The contracts as profiles name them: one for both modes, also twice, and one for each mode. */
+  const shared: readonly (readonly ContractModes[])[] = [true, false, undefined].flatMap(
+    (acceptsUnsigned) => [
+      [{ sponsorship, token, acceptsUnsigned }],
+      [
+        { sponsorship, token, acceptsUnsigned },
+        { sponsorship, token, acceptsUnsigned },
+      ],
+    ],
+  );
+  const everyLayout = Object.values(layouts).filter((one) => one.entryPointVersion === entryPointVersion);
+
+  test('of a sponsorship are read from its data, and no others', () => {
+    fc.assert(
+      fc.property(anyOperation, anySponsorship, anySignature, (op, terms, signed) => {
+        const data = sponsorship.encode(op, terms, signed);
+        const mined = { ...op, paymasterAndData: data };
+        const decoded = sponsorship.decode(data);
+        expect([decoded.validUntil, decoded.validAfter]).toEqual([terms.validUntil, terms.validAfter]);
+        if (decoded.fundingAddress !== undefined) expect(decoded.fundingAddress).toBe(terms.fundingAddress);
+        const want = { mode: 'SPONSORED', digest: digestOf(sponsorship.hash(op, terms)) };
+        for (const modes of [...shared, [{ sponsorship }], [{ sponsorship, acceptsUnsigned: true }]])
+          expect(readingsOf(modes, mined)).toEqual([want]);
+        expect(recogniseAny(everyLayout, mined, chainId)).toContainEqual(expect.objectContaining(want));
+      }),
+      runs(200),
+    );
+  });
+
+  if (token !== undefined)
+    test('of a payment are read from its data, and no others', () => {
+      fc.assert(
+        fc.property(anyOperation, anyPayment, anySignature, (op, terms, signed) => {
+          const data = token.encode(op, terms, signed);
+          const mined = { ...op, paymasterAndData: data };
+          const decoded = token.decode(data);
+          expect([decoded.validUntil, decoded.validAfter, decoded.token]).toEqual([
+            terms.validUntil,
+            terms.validAfter,
+            terms.token,
+          ]);
+          const want = { mode: 'ERC20', digest: digestOf(token.hash(op, terms)) };
+          for (const modes of [...shared, [{ token }], [{ token, acceptsUnsigned: true }]])
+            expect(readingsOf(modes, mined)).toEqual([want]);
+          expect(recogniseAny(everyLayout, mined, chainId)).toContainEqual(expect.objectContaining(want));
+        }),
+        runs(200),
+      );
+    });
+
+  /** Each reading once. */
+  function readingsOf(modes: readonly ContractModes[], op: MinedUserOperation) {
+    const readings = recognise(modes, op, chainId);
+    if (readings === 'unsigned') return readings;
+    const once = new Map(readings.map(({ mode, digest }) => [`${mode}/${digest}`, { mode, digest }]));
+    return [...once.values()];
+  }
 });
 
 test.each([...sponsoredVectors(), ...tokenVectors()])(

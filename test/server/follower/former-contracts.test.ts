@@ -131,7 +131,7 @@ describe('older promises of both modes, of which only mode and contract are kept
   );
 });
 
-/** Each variant is another operation of the nonce. Its bundler has appended bytes to the data. */
+/** Each variant is another operation of the nonce. Its bundler has appended bytes to the data where it may. */
 function mined(layout: LayoutId, mode: Mode, variant: number): SignedBytes {
   const { sponsorship, token, entryPointVersion } = layouts[layout];
   const op: FinalUserOperation = {
@@ -148,7 +148,8 @@ function mined(layout: LayoutId, mode: Mode, variant: number): SignedBytes {
     mode === 'SPONSORED'
       ? [sponsorship.hash(op, sponsored), sponsorship.encode(op, sponsored, signature)]
       : [token!.hash(op, paid), token!.encode(op, paid, signature)];
-  const padded: Hex = `${data}00ff`;
+  // Contracts of the layout vendor 2.x refuse appended bytes.
+  const padded: Hex = layout === 'vendor-2.x' ? data : `${data}00ff`;
   const form = entryPointVersion === '0.6' ? '0.6' : '0.7';
   return { digest: digestOf(hash), input: handleOpsInput(form, op, padded) };
 }

@@ -328,18 +328,23 @@ describe('operations of our contracts that nobody here has promised', () => {
     });
   });
 
-  test('stop nothing where the contract takes such data from anybody', async () => {
+  test.each([
+    { name: 'stop nothing where the contract takes such data from anybody', accepts: true, unattributed: 1 },
+    // The second operation cannot be read either way: it may be such an operation too, so it is counted and stops nothing.
+    { name: 'stop nothing where the contract was not asked yet', accepts: undefined, unattributed: 2 },
+    { name: 'stop a contract that refuses such data', accepts: false, unattributed: 2 },
+  ])('$name', async ({ accepts, unattributed }) => {
     const [profile] = aChainConfig({}, 'vendor-2.x').profiles;
     const apart = { sponsorship: parseAddress(anAddress(0xc1)), token: parseAddress(contract) };
-    it.reconfigure(aChainConfig({ profiles: [{ ...profile!, ...apart }] }));
+    const fact = accepts === undefined ? {} : { acceptsUnsigned: accepts };
+    it.reconfigure(aChainConfig({ profiles: [{ ...profile!, ...apart, ...fact }] }));
     const op = { ...anExampleOperation, sender, nonce: 0n };
     const unsigned: Hex = `0x${contract.slice(2)}${'00'.repeat(32)}01${'22'.repeat(20)}`;
     const input = handleOpsInput('0.7', op, unsigned);
     it.chain.mine({ operations: [anOperation(40, { input }), anOperation(40, { nonce: 1n })] });
     it.pass(2);
-    // The second operation cannot be read: it may be such an operation too, so it is counted and stops nothing.
-    expect(await it.follower.round()).toMatchObject({ unattributed: 1 });
-    expect(await it.usage.suspended(chainId)).toEqual([]);
+    expect(await it.follower.round()).toMatchObject({ unattributed });
+    expect(await it.usage.suspended(chainId)).toEqual(accepts === false ? [contractFence(contract)] : []);
   });
 
   test('of a stranger are ignored', async () => {
