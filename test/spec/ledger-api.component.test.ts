@@ -340,6 +340,31 @@ describe('a wrong question is answered with what is wrong', () => {
     expect(other).toMatchObject({ status: 400, message: expect.stringContaining('of the same query') });
   });
 
+  test('a cursor whose range somebody has stretched beyond 4000 days, or turned around', async () => {
+    const page = await ask(`/decisions?${range}&limit=1`);
+    const made = JSON.parse(Buffer.from(String(page.data['cursor']), 'base64url').toString()) as object;
+    for (const times of [
+      { from: 0, to: 8e15 },
+      { from: 2, to: 1 },
+    ]) {
+      const cursor = Buffer.from(JSON.stringify({ ...made, ...times })).toString('base64url');
+      const stretched = await ask(`/decisions?${range}&limit=1&cursor=${cursor}`);
+      expect(stretched).toMatchObject({
+        status: 400,
+        message: expect.stringContaining('the cursor of an answer'),
+      });
+    }
+  });
+
+  test('but the cursor of the longest range goes on', async () => {
+    const longest = 'from=2016-01-01T00:00:30Z&to=2026-12-14T00:00:30Z';
+    const page = await ask(`/decisions?${longest}&limit=1`);
+    expect(page).toMatchObject({ status: 200, data: { cursor: expect.any(String) } });
+    expect(await ask(`/decisions?${longest}&limit=1&cursor=${String(page.data['cursor'])}`)).toMatchObject({
+      status: 200,
+    });
+  });
+
   test('a decision that does not exist', async () => {
     expect(await ask(`/decisions/${unknown}`)).toMatchObject({ status: 404 });
     expect(await ask('/decisions/..%2F..')).toMatchObject({ status: 404 });

@@ -5,6 +5,7 @@ import { isRecordId } from '../../../core/ledger/record-id.js';
 import type { Range } from '../../../core/ledger/steps.js';
 import type { RecordId } from '../../../core/ledger/record.js';
 import type { EpochMs } from '../../../core/units/time.js';
+import { isWithin } from './range.js';
 
 /** Where a page ends, and the range of its query: without `to`, the range would grow from page to page. */
 export type Position = Range & { readonly before: RecordId };
@@ -14,10 +15,14 @@ export function formatCursor({ from, to, before }: Position, query: object): str
   return Buffer.from(JSON.stringify({ from, to, before, query: fingerprint(query) })).toString('base64url');
 }
 
-/** Throws INVALID_INPUT for a text that is not a cursor, or is the cursor of another query. */
-export function parseCursor(text: string, query: object): Position {
+/**
+ * Throws INVALID_INPUT for a text that is not a cursor, or is the cursor of another query. Anyone can write a cursor, so
+ * its range is judged like that of a query without one.
+ */
+export function parseCursor(text: string, query: object, maxDays: number): Position {
   const { from, to, before, query: made } = contentOf(text);
-  if (!isTime(from) || !isTime(to) || typeof before !== 'string' || !isRecordId(before))
+  const isRange = isTime(from) && isTime(to) && isWithin({ from, to }, maxDays);
+  if (!isRange || typeof before !== 'string' || !isRecordId(before))
     throw invalidInput({ field: 'cursor', expected: 'the cursor of an answer', value: quote(text) });
   if (made !== fingerprint(query))
     throw invalidInput({ field: 'cursor', expected: 'of the same query: repeat all its other parameters' });

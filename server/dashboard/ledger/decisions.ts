@@ -23,6 +23,7 @@ import * as schemas from './schemas.js';
 
 const pageSize = 100;
 const maxPageSize = 1000;
+const maxDays = 4000;
 /** Rows of one CSV answer; a longer range has to be asked for in parts. */
 const maxTableRows = 1_000_000;
 
@@ -67,8 +68,8 @@ export const decisionsEndpoint = endpoint({
     const { cursor, limit = pageSize, from, to, ...filters } = given;
     const asked = { organisation: principal.tenant, ...filters };
     const bound = { ...asked, from, to };
-    const position = cursor === undefined ? undefined : parseCursor(cursor, bound);
-    const range = position ?? rangeOf(given, tools.clock.now(), { defaultDays: 1, maxDays: 4000 });
+    const position = cursor === undefined ? undefined : parseCursor(cursor, bound, maxDays);
+    const range = position ?? rangeOf(given, tools.clock.now(), { defaultDays: 1, maxDays });
     const query: DecisionQuery = {
       ...asked,
       from: range.from,

@@ -3,6 +3,7 @@ import { invalidInput } from '../../../core/errors.js';
 import { endOf, startOf, type Range } from '../../../core/ledger/steps.js';
 
 const dayMs = 86_400_000;
+const minuteMs = 60_000;
 
 /**
  * The range of a query, widened to whole minutes. Without `to` it ends now, and without `from` it begins `defaultDays`
@@ -28,6 +29,11 @@ export function rangeOf(
       value: formatInstant(last),
     });
   return widened({ from: first, to: last }, 'minute');
+}
+
+/** Whether a range that {@link rangeOf} may have widened to whole minutes is not empty and not too long. */
+export function isWithin({ from, to }: Range, maxDays: number): boolean {
+  return from < to && to - from <= maxDays * dayMs + 2 * minuteMs;
 }
 
 export function widened({ from, to }: Range, unit: 'minute' | 'day'): Range {
