@@ -43,7 +43,11 @@ export function printBanner(deps: {
     );
     console.line(example);
   }
-  printListing(console, connection);
+  printListing(
+    console,
+    connection,
+    `node -p "JSON.parse(require('fs').readFileSync('${quoted(directory.connectionFile)}')).authToken"`,
+  );
   console.line();
   console.line('Resources, use of limits, deposits and refusals, from another terminal: make status');
   console.line('Ctrl-C stops everything. Start again with "make run": the data stays.');
@@ -63,12 +67,24 @@ export function printStates(console: Console, states: readonly ResourceState[]):
   for (const line of formatStates(states)) console.line(`  ${line}`);
 }
 
-/** Prints a curl command that lists paymasters, if the connection has a token. */
-export function printListing(console: Console, { dashboardUrl, authToken }: Connection): void {
+/** A path for a text in quotes, of JavaScript or not, within double quotes of a shell. */
+function quoted(path: string): string {
+  return path.replace(/["'$`]/g, '\\$&');
+}
+
+/**
+ * Prints a curl command that lists paymasters, if the connection has a token. The token itself is not shown: terminals are
+ * recorded and shared. `showToken` is the command that prints it.
+ */
+export function printListing(
+  console: Console,
+  { dashboardUrl, authToken }: Connection,
+  showToken: string,
+): void {
   if (authToken === undefined) return;
   console.line();
   console.line('List your paymasters');
-  console.line(`curl -s ${dashboardUrl}/api/v2/public/sdk/paymaster -H 'authToken: ${authToken}'`);
+  console.line(`curl -s ${dashboardUrl}/api/v2/public/sdk/paymaster -H "authToken: $(${showToken})"`);
 }
 
 /** Prints the problems of the manifests, with file, line, field and expectation. */

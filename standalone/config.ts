@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { given } from '../core/units/given.js';
 import { readPlatformDefaults } from '../core/config/platform-settings.js';
 import { readRefusalsPerSecond } from '../server/ledger-settings.js';
+import { isLoopbackHost } from '../core/policy/webhook/webhook-url.js';
 import { Settings } from '../core/settings.js';
 import type { PortChoice } from './port-choice.js';
 
@@ -33,11 +34,22 @@ export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string) {
   if (chainRpcUrl !== undefined && !/^https?:$/.test(URL.parse(chainRpcUrl)?.protocol ?? ''))
     settings.mistake('CHAIN_RPC_URL', 'an http or https URL');
 
+  const host = settings.optional('HOST') ?? '127.0.0.1';
   return settings.finish({
     /** `PAYMASTER_QUOTA_…` and `PAYMASTER_DEFAULT_CONTRACT_ACTION`, as for the operator. */
     platform: readPlatformDefaults(settings),
-    host: settings.optional('HOST') ?? '127.0.0.1',
+    host,
     port: port('PORT', 8080),
+    /**
+     * Whether webhooks may call this machine. Not unless it is said where others reach this service: they would reach
+     * what listens on this machine for its own programs only.
+     */
+    allowLoopbackWebhooks:
+      settings.oneOf(
+        'PAYMASTER_WEBHOOK_ALLOW_LOOPBACK',
+        ['true', 'false'],
+        isLoopbackHost(host) ? 'true' : 'false',
+      ) === 'true',
     /** Databases, keys, connection.json, log. */
     dataDirectory: resolve(settings.optional('PAYMASTER_DATA_DIR') ?? resolve(root, '.paymaster')),
     manifestDirectory: resolve(

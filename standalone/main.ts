@@ -6,6 +6,7 @@ import { findRoot } from './root.js';
 import { startStandalone } from './standalone.js';
 import { StartError } from './start-error.js';
 import { messageOf } from '../core/errors.js';
+import { printableLines } from '../core/terminal-text.js';
 
 // Entry point of `make run`: environment → configuration → everything in one process, until a signal.
 
@@ -34,7 +35,8 @@ async function main(): Promise<number> {
   } catch (error) {
     if (stopping.aborted) return 0;
     if (error instanceof StartError) return fail(error.message);
-    process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    process.stderr.write(`${printableLines(trace)}\n`);
     return fail('the start failed unexpectedly (see above)');
   }
 
@@ -47,6 +49,6 @@ async function main(): Promise<number> {
 }
 
 function fail(message: string): number {
-  for (const line of message.split('\n')) process.stderr.write(`error: ${line}\n`);
+  for (const line of printableLines(message).split('\n')) process.stderr.write(`error: ${line}\n`);
   return 1;
 }

@@ -1,5 +1,6 @@
 import type { AnyResource } from '../core/resources/kinds.js';
 import { formatKey, keyOf } from '../core/meta/meta.js';
+import { printable } from '../core/terminal-text.js';
 
 /** The state of one resource, for one line of output. */
 export type ResourceState = {
@@ -40,12 +41,7 @@ const symbols = { ready: '✓', waiting: '…', paused: '⏸', refused: '✗' } 
 /** `✗ SmartContract quickstart/shop-counter  spec.address must be …`, without characters that would move a terminal's cursor. */
 export function formatState({ kind, key, phase, message }: ResourceState): string {
   const what = { ready: 'Ready', waiting: message, paused: 'paused', refused: message }[phase];
-  return `${symbols[phase]} ${kind} ${key}  ${printable(what)}`;
-}
-
-/** Makes text from outside safe to print on one line of a terminal. */
-export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ');
+  return printable(`${symbols[phase]} ${kind} ${key}  ${what}`);
 }
 
 /** If there were more lines than this, they are summarised. */

@@ -119,7 +119,7 @@ async function startParts(
   });
   onStop(keepFresh(signers, log, signerReloadMs));
   const masterKeys = loadMasterKeys(directory);
-  const webhookRules = { allowLoopback: true, allowHttp: true };
+  const webhookRules = { allowLoopback: config.allowLoopbackWebhooks, allowHttp: true };
   const webhooks = createWebhookCaller({
     ...webhookRules,
     masterKeys,

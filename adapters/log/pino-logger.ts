@@ -1,5 +1,6 @@
 import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
 import type { LogFields, Logger } from '../../core/log.js';
+import { printableJson } from '../../core/terminal-text.js';
 import { redactFields, redactText } from './redact.js';
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -22,6 +23,7 @@ export type LoggerOptions = {
 /**
  * JSON lines `{level, time, msg, …fields}` with the level as text and the time as RFC 3339. Values under names that
  * sound secret, and texts in the form of an apiKey or a signature, never reach the destination (see `redact.ts`).
+ * Characters that a terminal obeys are escaped.
  */
 export function createLogger(options: LoggerOptions = {}): Logger {
   const secrets = (options.secrets ?? []).filter((secret) => secret.length >= 8);
@@ -30,7 +32,7 @@ export function createLogger(options: LoggerOptions = {}): Logger {
     base: options.base === undefined ? null : redactFields(options.base),
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
-    hooks: { streamWrite: (line: string) => redactText(line, secrets) },
+    hooks: { streamWrite: (line: string) => printableJson(redactText(line, secrets)) },
   };
   return wrap(pino(settings, options.destination ?? pino.destination({ fd: 1, sync: true })));
 }

@@ -1,5 +1,6 @@
 import type { Logger } from '../../core/log.js';
 import { SettingsError } from '../../core/settings.js';
+import { printableLines } from '../../core/terminal-text.js';
 import { createLogger, type LogLevel } from '../log/pino-logger.js';
 import { aborted, createStopSignal } from './stop-signal.js';
 
@@ -60,7 +61,7 @@ function parse<C>({ parse: read }: { readonly parse: () => C }): C | undefined {
     return read();
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    for (const line of error.message.split('\n')) process.stderr.write(`error: ${line}\n`);
+    for (const line of printableLines(error.message).split('\n')) process.stderr.write(`error: ${line}\n`);
     return undefined;
   }
 }

@@ -1,4 +1,5 @@
 import { SettingsError } from '../../core/settings.js';
+import { printableLines } from '../../core/terminal-text.js';
 import { usage, UsageError, validate } from './command.js';
 import { UnreadablePath } from './read-files.js';
 
@@ -12,6 +13,8 @@ try {
   const isMistake =
     error instanceof UsageError || error instanceof UnreadablePath || error instanceof SettingsError;
   if (!isMistake) throw error;
-  process.stderr.write(`error: ${error.message}\n${error instanceof UsageError ? `${usage}\n` : ''}`);
+  process.stderr.write(
+    `error: ${printableLines(error.message)}\n${error instanceof UsageError ? `${usage}\n` : ''}`,
+  );
   process.exitCode = 2;
 }

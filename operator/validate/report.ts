@@ -1,4 +1,5 @@
 import { formatKey } from '../../core/meta/meta.js';
+import { printable, printableJson } from '../../core/terminal-text.js';
 import type { ValidationFinding } from './findings.js';
 import type { ReadManifests } from './read-files.js';
 
@@ -14,11 +15,8 @@ export type Report = Pick<ReadManifests, 'files' | 'leftOut'> & {
  */
 export function renderJson({ files, objects, leftOut, findings }: Report): string {
   const rows = findings.map(({ object, ...rest }) => ({ ...rest, ...object }));
-  return JSON.stringify(
-    { ok: !hasErrors(findings), files: files.length, objects, leftOut, findings: rows },
-    null,
-    2,
-  );
+  const document = { ok: !hasErrors(findings), files: files.length, objects, leftOut, findings: rows };
+  return printableJson(JSON.stringify(document, null, 2));
 }
 
 /** For people: one line per finding that editors turn into a link, then a summary. */
@@ -34,7 +32,11 @@ export function renderText({ files, objects, leftOut, findings }: Report): strin
   const summary =
     `${count(objects, 'object')} in ${count(files.length, 'file')}: ` +
     `${count(errors, 'error')}, ${count(findings.length - errors, 'warning')}`;
-  return [...lines, ...left, `${errors === 0 ? '✓' : '✗'} ${summary}`, ...hints(findings)].join('\n');
+  return [
+    ...[...lines, ...left].map(printable),
+    `${errors === 0 ? '✓' : '✗'} ${summary}`,
+    ...hints(findings),
+  ].join('\n');
 }
 
 export function hasErrors(findings: readonly ValidationFinding[]): boolean {

@@ -42,7 +42,8 @@ export function printClusterBanner(
     for (const { origin } of replicas)
       console.line(example.replace(new URL(connection.rpcUrl ?? origin).origin, origin));
   }
-  printListing(console, connection);
+  const tokenFile = join(cluster.directory, 'auth-token').replaceAll("'", `'\\''`);
+  printListing(console, connection, `cat '${tokenFile}'`);
   console.line();
   console.line('Ctrl-C stops everything and forgets it.');
 }

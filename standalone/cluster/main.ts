@@ -6,6 +6,7 @@ import { countStates } from '../resource-state.js';
 import { printClusterBanner } from './cluster-banner.js';
 import { applyQuickstart, describeQuickstart } from './quickstart.js';
 import { messageOf } from '../../core/errors.js';
+import { printableLines } from '../../core/terminal-text.js';
 
 // Entry point of `make run-kube`: runs the parts of an installation as processes of this machine, until a signal.
 
@@ -25,7 +26,7 @@ async function main(): Promise<number> {
     await aborted(stopping);
   } catch (error) {
     if (!stopping.aborted) {
-      process.stderr.write(`error: ${messageOf(error)}\n`);
+      process.stderr.write(`error: ${printableLines(messageOf(error))}\n`);
       await cluster?.stop();
       return 1;
     }

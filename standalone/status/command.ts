@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Connection } from '../connection.js';
 import { statusPath } from './endpoint.js';
+import { printableJson } from '../../core/terminal-text.js';
 import { renderStatus } from './render.js';
 import type { Status } from './status.js';
 
@@ -19,7 +20,7 @@ const timeoutMs = 10_000;
 export async function status(dataDirectory: string, options: { readonly json: boolean }): Promise<string> {
   const { dashboardUrl, operatorToken } = readConnection(dataDirectory);
   const text = await ask(`${dashboardUrl}${statusPath}`, operatorToken);
-  return options.json ? text : renderStatus(JSON.parse(text) as Status);
+  return options.json ? printableJson(text) : renderStatus(JSON.parse(text) as Status);
 }
 
 function readConnection(dataDirectory: string): Pick<Connection, 'dashboardUrl' | 'operatorToken'> {

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { printableLines } from '../../core/terminal-text.js';
 import { findRoot } from '../root.js';
 import { status, StatusError } from './command.js';
 
@@ -11,6 +12,6 @@ try {
   process.stdout.write(`${await status(directory, { json: process.argv.includes('--json') })}\n`);
 } catch (error) {
   if (!(error instanceof StatusError)) throw error;
-  process.stderr.write(`error: ${error.message}\n`);
+  process.stderr.write(`error: ${printableLines(error.message)}\n`);
   process.exitCode = 1;
 }

@@ -1,5 +1,6 @@
 import { table } from '../console.js';
-import { countStates, formatStates, printable } from '../resource-state.js';
+import { printable } from '../../core/terminal-text.js';
+import { countStates, formatStates } from '../resource-state.js';
 import type { DecisionStatus, DepositStatus, LimitStatus, SpentStatus, Status } from './status.js';
 
 /** The status as sections of text for a terminal. */
@@ -23,7 +24,7 @@ export function renderStatus(status: Status): string {
     '',
     'Last refusals',
     section(
-      refusals.map(({ at, paymaster, reason, detail = '' }) => [at, paymaster, reason, printable(detail)]),
+      refusals.map(({ at, paymaster, reason, detail = '' }) => [at, paymaster, reason, detail]),
       'none since the start',
     ),
     ...missing.map((what) => `! ${printable(what)}`),
@@ -36,9 +37,9 @@ function section(rows: readonly (readonly string[])[], empty: string): string {
 
 function limitRow(limit: LimitStatus): readonly string[] {
   const { paymaster, name, threshold, used, percent, resetsAt, perUser } = limit;
-  if (perUser) return [paymaster, printable(name), `${threshold} per user`, '', ''];
-  if (used === undefined) return [paymaster, printable(name), `? of ${threshold}`, '', ''];
-  return [paymaster, printable(name), `${used} of ${threshold}`, `${percent} %`, `resets ${resetsAt}`];
+  if (perUser) return [paymaster, name, `${threshold} per user`, '', ''];
+  if (used === undefined) return [paymaster, name, `? of ${threshold}`, '', ''];
+  return [paymaster, name, `${used} of ${threshold}`, `${percent} %`, `resets ${resetsAt}`];
 }
 
 function spentRow({ organisation, sponsored, refused, mined, spent }: SpentStatus): readonly string[] {

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { silentLogger } from '../../core/log.js';
 import { startAnvil } from '../../standalone/dev-chain/anvil.js';
+import { parseStandaloneConfig } from '../../standalone/config.js';
 import { repositoryRoot } from '../support/repository-root.js';
 import { dashboard, freshUserOp, rpc } from './support/client.js';
 import {
@@ -113,9 +114,47 @@ test('prints what runs where, the state of each resource, and a curl that works 
     id: 1,
     result: { paymasterAndData: expect.stringMatching(/^0x[0-9a-f]{552}$/) },
   });
+  expect(output).not.toContain(connection.authToken);
+  const listing = output.split('\n').find((line) => line.startsWith('curl') && line.includes('authToken'));
+  expect(JSON.parse(execFileSync('sh', ['-c', listing ?? 'false'], { encoding: 'utf8' }))).toMatchObject({
+    statusCode: 200,
+  });
   for (const path of ['/healthz', '/readyz', '/metrics'])
     expect((await fetch(`${connection.dashboardUrl}${path}`)).status).toBe(200);
 });
+
+test('webhooks may call this machine only while nobody else reaches it, or where a setting says so', async () => {
+  const open = { HOST: '0.0.0.0' };
+  const exposed = await start({ environment: open });
+  expect(await makesLocalWebhook(exposed)).toMatchObject({
+    statusCode: 400,
+    message: expect.stringContaining('a public address'),
+  });
+  exposed.signal('SIGTERM');
+  await exposed.ended;
+  const allowed = await start({
+    environment: { ...open, PAYMASTER_WEBHOOK_ALLOW_LOOPBACK: 'true' },
+    dataDirectory: exposed.dataDirectory,
+  });
+  expect(await makesLocalWebhook(allowed)).toMatchObject({ statusCode: 200 });
+  expect(parseStandaloneConfig({}, '/').allowLoopbackWebhooks).toBe(true);
+  expect(parseStandaloneConfig({ HOST: '192.0.2.1' }, '/').allowLoopbackWebhooks).toBe(false);
+});
+
+async function makesLocalWebhook(running: RunningStandalone): Promise<unknown> {
+  const { dashboardUrl, authToken = '', apiKey } = running.connection();
+  const { port } = new URL(dashboardUrl);
+  const response = await fetch(`http://127.0.0.1:${port}/api/v2/public/sdk/paymaster-policy`, {
+    method: 'POST',
+    headers: { authToken, apiKey, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      name: 'local',
+      policyType: 'WEBHOOK',
+      policyData: { url: 'http://127.0.0.1:9/check' },
+    }),
+  });
+  return response.json();
+}
 
 test('connection.json names every version with its layout and addresses, and is private', () => {
   const connection = untouched.connection();

@@ -100,8 +100,11 @@ export function isLoopbackName(hostname: string): boolean {
   return hostname === 'localhost' || hostname.endsWith('.localhost');
 }
 
-function isLoopbackHost(hostname: string): boolean {
-  return isLoopbackName(hostname) || /^127\.\d+\.\d+\.\d+$/.test(hostname) || hostname === '[::1]';
+/** `localhost`, and the literal addresses of this machine; those of IPv6 with or without brackets. */
+export function isLoopbackHost(hostname: string): boolean {
+  return (
+    isLoopbackName(hostname) || /^127\.\d+\.\d+\.\d+$/.test(hostname) || /^(\[::1\]|::1)$/.test(hostname)
+  );
 }
 
 /** The part of the URL that may be shown: query and user information can contain a customer's secrets. */

@@ -1,0 +1,27 @@
+// Text of tenants and callers must neither move a terminal's cursor nor change the order in which other text is shown, so
+// controls (C0 and C1), format characters (those that set the direction of text are among them) and separators of lines go.
+const obeyed = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
+const obeyedButLineFeed = /(?:(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}])+/gu;
+/** Those that JSON leaves as they are. */
+const obeyedInJson = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** Makes text from outside safe to print on one line of a terminal. */
+export function printable(text: string): string {
+  return text.replace(obeyed, ' ');
+}
+
+/** The same for a text of several lines. */
+export function printableLines(text: string): string {
+  return text.replace(obeyedButLineFeed, ' ');
+}
+
+/** The same JSON, with such characters written as escapes. */
+export function printableJson(json: string): string {
+  return json.replace(obeyedInJson, (character) =>
+    Array.from({ length: character.length }, (_, i) => escapeOf(character.charCodeAt(i))).join(''),
+  );
+}
+
+function escapeOf(unit: number): string {
+  return `\\u${unit.toString(16).padStart(4, '0')}`;
+}
