@@ -1,29 +1,29 @@
+import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { ReadMethods } from '../core/config/compile-contracts.js';
-import { readMethods, type ContractMethods } from '../core/resources/abi.js';
+import { readMethodsInParts, type ContractMethods } from '../core/resources/abi.js';
 
-/**
- * Characters of ABI and whitelist whose parsed form is kept: a paymaster with many contracts is compiled as a whole at
- * each change.
- */
+/** In characters of JSON: the methods of six hundred ABIs of the longest text, or of tens of thousands of ordinary ones. */
 const keptCharacters = 64 * 1024 * 1024;
 
 /**
- * `readMethods` with a memory by content, including errors: a reconcile of a contract that did not change parses
- * nothing. The key is not uid and generation: a restored etcd gives those out a second time.
+ * `readMethodsInParts` with a memory by content, including errors: a reconcile of a contract that did not change parses
+ * no ABI. The key is not uid and generation: a restored etcd gives those out a second time. It is a digest, and what was
+ * read is kept as JSON: the texts themselves would be several times as long, and fewer contracts would fit.
  */
-export function createMethodReader(read: ReadMethods = readMethods): ReadMethods {
-  const known = new LRUCache<string, ContractMethods>({
+export function createMethodReader(read: ReadMethods = readMethodsInParts): ReadMethods {
+  const known = new LRUCache<string, string>({
     maxSize: keptCharacters,
-    sizeCalculation: (_, text) => Math.max(1, text.length),
+    sizeCalculation: (kept, digest) => kept.length + digest.length,
   });
-  return (abi, whitelistedMethods) => {
+  return function* (abi, whitelistedMethods) {
     // JSON, because a plain concatenation of the methods could be split in different ways.
-    const text = `${JSON.stringify(whitelistedMethods)} ${abi}`;
-    const remembered = known.get(text);
-    if (remembered !== undefined) return remembered;
-    const methods = read(abi, whitelistedMethods);
-    known.set(text, methods);
+    const whitelist = JSON.stringify(whitelistedMethods);
+    const digest = createHash('sha256').update(whitelist).update(abi).digest('base64');
+    const remembered = known.get(digest);
+    if (remembered !== undefined) return JSON.parse(remembered) as ContractMethods;
+    const methods = yield* read(abi, whitelistedMethods);
+    known.set(digest, JSON.stringify(methods));
     return methods;
   };
 }

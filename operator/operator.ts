@@ -15,6 +15,7 @@ import { formatKey, keyOf } from '../core/meta/meta.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
 import type { ConnectionSecrets, MasterKeys } from '../core/secrets.js';
 import type { TenantAccess } from '../core/tenant-access.js';
+import { createPace } from '../adapters/pace.js';
 import { createMethodReader } from './method-reader.js';
 import { createCache, ownerOf } from './cache.js';
 import { createChainFacts } from './facts/chain-facts.js';
@@ -98,6 +99,7 @@ export function createOperator(deps: OperatorDeps) {
   const announcer = createAnnouncer({ events: deps.events ?? noEvents, cache, timers });
   const statuses = createStatusWriter({ resources, cache, announcer, clock });
   const readMethods = createMethodReader();
+  const pace = createPace();
   const offeredChains = createOfferedChains({ cache, layouts });
   const rotation =
     'read' in deps.masterKeys
@@ -187,6 +189,8 @@ export function createOperator(deps: OperatorDeps) {
         masterKeys,
         areKeysKnown: rotation?.isUsable ?? (() => true),
         readMethods,
+        pace,
+        reported: new WeakMap(),
         webhookRules,
         platform: deps.platform ?? openPlatform,
       }),

@@ -1,3 +1,4 @@
+import type { InParts } from '../units/in-parts.js';
 import type { ContractMethods, Selector } from '../resources/abi.js';
 import { finding, isConditionTrue, type Finding } from '../meta/conditions.js';
 import type { SmartContract } from '../resources/smart-contract.js';
@@ -9,8 +10,8 @@ import { quotaExceeded, type Quota } from './platform.js';
 import { compareAge, conflicts, rank } from './ranking.js';
 import { tooManyContracts, youngerThan } from './too-many.js';
 
-/** `readMethods` of `core/resources/abi.ts`, or a caching version of it. */
-export type ReadMethods = (abi: string, whitelistedMethods: readonly string[]) => ContractMethods;
+/** `readMethodsInParts` of `core/resources/abi.ts`, or a caching version of it. */
+export type ReadMethods = (abi: string, whitelistedMethods: readonly string[]) => InParts<ContractMethods>;
 
 export type CompiledContract = {
   readonly object: SmartContract;
@@ -29,35 +30,39 @@ export type CompiledContract = {
  * that its owner has just removed. A contract that is wrong by itself claims neither its name nor its address,
  * because another contract may be the correction.
  */
-export function compileContracts(
+export function* compileContracts(
   contracts: readonly SmartContract[],
   context: {
     readonly previous: PaymasterConfig | undefined;
     readonly quota: Quota | undefined;
     readonly readMethods: ReadMethods;
   },
-): readonly CompiledContract[] {
+): InParts<readonly CompiledContract[]> {
   const served = new Set(
     (context.previous?.contracts ?? []).map(({ name, address }) => identityOf(name, address)),
   );
   const tooMany = youngerThan(contracts, maxContracts);
   const counting = contracts.filter((contract) => !tooMany.has(contract));
   const ranked = rank(counting, ({ spec }) => served.has(identityOf(spec.name, spec.address)));
-  const read = new Map(counting.map((contract) => [contract, readContract(contract, served, context)]));
+  const read = new Map<SmartContract, ReadContract>();
+  for (const contract of counting) {
+    yield;
+    read.set(contract, yield* readContract(contract, served, context));
+  }
   const sound = ranked.filter((contract) => read.get(contract)?.problem === undefined);
   const sameAddress = conflicts(sound, (contract) => contract.spec.address.toLowerCase());
   const sameName = conflicts(sound, (contract) => contract.spec.name);
   const overQuota = new Set(context.quota === undefined ? [] : ranked.slice(context.quota.count));
-  return [...contracts].sort(compareAge).map((object) => {
+  const compiled: CompiledContract[] = [];
+  for (const object of [...contracts].sort(compareAge)) {
+    yield;
     const own = read.get(object);
     // Its ABI is not even read: the cost of reading must not grow with the number of contracts that someone adds.
-    if (own === undefined)
-      return {
-        object,
-        accepted: finding('Accepted', 'TooMany', tooManyContracts),
-        methods: [],
-        selectors: [],
-      };
+    if (own === undefined) {
+      const accepted = finding('Accepted', 'TooMany', tooManyContracts);
+      compiled.push({ object, accepted, methods: [], selectors: [] });
+      continue;
+    }
     const problem =
       own.problem ??
       conflict(sameAddress.get(object), `address ${object.spec.address}`) ??
@@ -65,8 +70,9 @@ export function compileContracts(
       (context.quota !== undefined && overQuota.has(object)
         ? quotaExceeded(context.quota, 'contracts per paymaster')
         : undefined);
-    return compileContract(object, own, problem);
-  });
+    compiled.push(compileContract(object, own, problem));
+  }
+  return compiled;
 }
 
 function compileContract(
@@ -87,15 +93,15 @@ type ReadContract = Pick<CompiledContract, 'methods' | 'selectors' | 'checksum'>
   readonly problem?: Finding;
 };
 
-function readContract(
+function* readContract(
   object: SmartContract,
   served: ReadonlySet<string>,
   { readMethods }: { readonly readMethods: ReadMethods },
-): ReadContract {
+): InParts<ReadContract> {
   const { spec } = object;
   if (!isAddressText(spec.address))
     return { methods: [], selectors: [], problem: invalid(`spec.address must be 0x and 40 hex digits.`) };
-  const { methods, selectors, problems } = readMethods(spec.abi, spec.whitelistedMethods ?? []);
+  const { methods, selectors, problems } = yield* readMethods(spec.abi, spec.whitelistedMethods ?? []);
   // The address of a contract never changes, so one that was accepted before checksums were judged stays accepted.
   const isInUse = served.has(identityOf(spec.name, spec.address)) || isConditionTrue(object, 'Accepted');
   const checksum = judgeChecksum('spec.address', spec.address, isInUse);

@@ -1,4 +1,5 @@
 import { quote } from '../errors.js';
+import type { InParts } from '../units/in-parts.js';
 import { findCondition, finding, type Finding } from '../meta/conditions.js';
 import { dataOf, policyKindOf, readParts, type ConfigOfPolicy } from '../policy/derived.js';
 import type { PolicyRules } from '../policy/kind.js';
@@ -47,17 +48,17 @@ type Context = {
  * Compiles the policies of one paymaster, oldest first. Fails closed: an active policy that is not accepted keeps its
  * last compiled form; if it has none, it refuses every request.
  */
-export function compilePolicies(
+export function* compilePolicies(
   policies: readonly PaymasterPolicy[],
   outer: Context,
-): readonly CompiledPolicy[] {
+): InParts<readonly CompiledPolicy[]> {
   const context = { ...outer, known: knownCycles(outer.previous), keys: knownKeys(outer.previous) };
   const tooMany = tooManyOf(policies);
   const counting = policies.filter((policy) => !tooMany.has(policy));
   const ranked = rank(counting, (policy) => isServed(policy, context));
   const sameName = conflicts(ranked, (policy) => policy.spec.name);
   const overQuota = new Set(context.quota === undefined ? [] : ranked.slice(context.quota.count));
-  return [...policies].sort(compareAge).map((object) => {
+  const compileOne = (object: PaymasterPolicy): CompiledPolicy => {
     if (tooMany.has(object)) return leftOut(object, context);
     const holder = sameName.get(object);
     if (holder !== undefined) return keepLast(object, nameConflict(object, holder), context);
@@ -66,7 +67,13 @@ export function compilePolicies(
     const problem = problemOf(object, { webhookUrls: context.webhookRules });
     if (problem !== undefined) return keepLast(object, finding('Accepted', 'Invalid', problem), context);
     return compilePolicy(object, context);
-  });
+  };
+  const compiled: CompiledPolicy[] = [];
+  for (const object of [...policies].sort(compareAge)) {
+    yield;
+    compiled.push(compileOne(object));
+  }
+  return compiled;
 }
 
 function tooManyOf(policies: readonly PaymasterPolicy[]): ReadonlySet<PaymasterPolicy> {
@@ -83,10 +90,11 @@ function tooManyOf(policies: readonly PaymasterPolicy[]): ReadonlySet<PaymasterP
 /** A policy beyond the allowed number: it refuses nothing, and keeps its recorded cycle in case it counts later. */
 function leftOut(object: PaymasterPolicy, context: Context & Known): CompiledPolicy {
   const accepted = finding('Accepted', 'TooMany', tooManyPolicies(object.spec.policyType));
-  const cycle = object.status?.cycle ?? lastingOf(object, context);
+  const policyId = idOf(object, context.tenant);
+  const cycle = object.status?.cycle ?? lastingOf(object, policyId, context);
   return {
     object,
-    policyId: idOf(object, context.tenant),
+    policyId,
     accepted,
     ...(cycle === undefined ? {} : { cycle }),
   };
@@ -106,7 +114,7 @@ function compilePolicy(object: PaymasterPolicy, context: Context & Known): Compi
       now: context.now,
       served:
         context.previous && kind.config.read(context.previous, { policyId, name, wasProgrammed: false }),
-      lastingCycle: lastingOf(object, context),
+      lastingCycle: lastingOf(object, policyId, context),
       keyGeneration: context.keys.get(policyId) ?? 1,
     },
   );
@@ -125,16 +133,17 @@ function compilePolicy(object: PaymasterPolicy, context: Context & Known): Compi
  */
 function lastingOf(
   object: PaymasterPolicy,
-  { known, now, tenant }: Context & Known,
+  policyId: string,
+  { known, now }: Context & Known,
 ): CycleStatus | undefined {
   const isNew = object.status?.cycle === undefined && object.metadata.generation === 1;
-  return isNew ? lastingCycle(known, idOf(object, tenant), now) : undefined;
+  return isNew ? lastingCycle(known, policyId, now) : undefined;
 }
 
 /** The last compiled form of a policy that is not accepted now; its recorded cycle stays as well. */
 function keepLast(object: PaymasterPolicy, accepted: Finding, context: Context & Known): CompiledPolicy {
   const policyId = idOf(object, context.tenant);
-  const cycle = object.status?.cycle ?? lastingOf(object, context);
+  const cycle = object.status?.cycle ?? lastingOf(object, policyId, context);
   const base = { object, policyId, accepted, ...(cycle === undefined ? {} : { cycle }) };
   if (object.spec.active === false) return base;
   return { ...base, served: lastServed(object, context) ?? 'invalid' };

@@ -1,4 +1,5 @@
 import { given } from '../units/given.js';
+import { atOnce, type InParts } from '../units/in-parts.js';
 import { writeParts } from '../policy/derived.js';
 import { finding, type Finding } from '../meta/conditions.js';
 import type { Organisation } from '../resources/organisation.js';
@@ -44,13 +45,18 @@ export type CompiledPaymaster = {
  * Pure. Fails closed: anything that is not accepted can only narrow what is sponsored, never widen it.
  */
 export function compilePaymaster(sources: PaymasterSources): CompiledPaymaster {
+  return atOnce(compileInParts(sources));
+}
+
+/** The same in parts: a tenant may have thousands of contracts and policies. */
+export function* compileInParts(sources: PaymasterSources): InParts<CompiledPaymaster> {
   const { paymaster, chain, organisation, previous } = sources;
-  const contracts = compileContracts(sources.contracts, {
+  const contracts = yield* compileContracts(sources.contracts, {
     previous,
     quota: quotaOf(organisation, sources.platform, 'contractsPerPaymaster'),
     readMethods: sources.readMethods,
   });
-  const policies = compilePolicies(sources.policies, {
+  const policies = yield* compilePolicies(sources.policies, {
     previous,
     quota: quotaOf(organisation, sources.platform, 'policiesPerPaymaster'),
     webhookRules: sources.webhookRules,
@@ -63,7 +69,7 @@ export function compilePaymaster(sources: PaymasterSources): CompiledPaymaster {
   const accepted = refusalOf(sources) ?? funding.refused ?? finding('Accepted', 'Accepted');
   const resolved = resolution(sources, profile);
   const complete = assemble(sources, contracts, policies, funding.address, notReadyOf(accepted, resolved));
-  const { config, tooLarge } = fit(complete, previous);
+  const { config, tooLarge } = yield* fit(complete, previous);
   const refusal = [accepted, resolved].find(({ status }) => status !== 'True');
   const programmed =
     tooLarge ??

@@ -1,3 +1,4 @@
+import type { InParts } from '../units/in-parts.js';
 import { finding, type Finding } from '../meta/conditions.js';
 import { maxConfigBytes, type PaymasterConfig } from './paymaster-config.js';
 
@@ -9,11 +10,13 @@ type Contracts = PaymasterConfig['contracts'];
  * takes effect immediately. So nothing stays in force that the owner or the platform has withdrawn: funding, tokens,
  * quotas, caps, policies, a contract or a method. A contract for which no room is left is dropped alone.
  */
-export function fit(
+export function* fit(
   config: PaymasterConfig,
   previous: PaymasterConfig | undefined,
-): { readonly config: PaymasterConfig; readonly tooLarge?: Finding } {
-  if (sizeOf(config) <= maxConfigBytes) return { config };
+): InParts<{ readonly config: PaymasterConfig; readonly tooLarge?: Finding }> {
+  const roomBytes = maxConfigBytes - sizeOf({ ...config, contracts: [] });
+  const fitting = yield* asManyAsFit(config.contracts, roomBytes);
+  if (fitting.length === config.contracts.length && roomBytes >= 0) return { config };
   const message = `The compiled form is over ${maxConfigBytes / 1024} KiB: whitelist fewer methods, or delete contracts.`;
   const tooLarge = finding('Programmed', 'TooLarge', message);
   const wasClosed =
@@ -22,18 +25,24 @@ export function fit(
   // Without contracts the config always fits. It still says that contracts are registered, so nothing else is sponsored.
   const bare = { ...config, contracts: [], ...(notReady === undefined ? {} : { notReady }) };
   const wanted = stillWanted(previous?.contracts ?? [], config.contracts);
-  return { config: { ...bare, contracts: asManyAsFit(wanted, maxConfigBytes - sizeOf(bare)) }, tooLarge };
+  return {
+    config: { ...bare, contracts: yield* asManyAsFit(wanted, maxConfigBytes - sizeOf(bare)) },
+    tooLarge,
+  };
 }
 
 /** The contracts in their order, without those that are too large for what the ones before them leave of the room. */
-function asManyAsFit(contracts: Contracts, roomBytes: number): Contracts {
+function* asManyAsFit(contracts: Contracts, roomBytes: number): InParts<Contracts> {
   let leftBytes = roomBytes;
-  return contracts.filter((contract) => {
+  const fitting: Contracts[number][] = [];
+  for (const contract of contracts) {
+    yield;
     const bytes = Buffer.byteLength(JSON.stringify(contract)) + ','.length;
-    if (bytes > leftBytes) return false;
+    if (bytes > leftBytes) continue;
     leftBytes -= bytes;
-    return true;
-  });
+    fitting.push(contract);
+  }
+  return fitting;
 }
 
 /** What was served before and is still wanted: never more than either of the two. */

@@ -1,5 +1,6 @@
 import { keccak256 } from '../crypto/keccak.js';
 import { invalidInput, isDomainError, quote, type Problem } from '../errors.js';
+import { atOnce, type InParts } from '../units/in-parts.js';
 import { canonicalSignature, maxSignatureLength } from './abi-signature.js';
 import { canonicalWord, maxTypeDepth, splitType, type TypeFault } from './abi-type.js';
 
@@ -42,8 +43,16 @@ export type ContractMethods = {
  * Reads the ABI and whitelist of a contract. Pure, never throws for any text, and takes time linear in their length.
  */
 export function readMethods(abiText: string, whitelistedMethods: readonly string[]): ContractMethods {
+  return atOnce(readMethodsInParts(abiText, whitelistedMethods));
+}
+
+/** The same in parts: an ABI of the longest text takes tens of milliseconds. */
+export function* readMethodsInParts(
+  abiText: string,
+  whitelistedMethods: readonly string[],
+): InParts<ContractMethods> {
   try {
-    const abi = parseAbi(abiText);
+    const abi = yield* parseAbiInParts(abiText);
     const { selectors, problems } = selectorsOf(abi, whitelistedMethods);
     return { methods: methodsOf(abi), selectors: problems.length === 0 ? selectors : [], problems };
   } catch (error) {
@@ -57,15 +66,20 @@ export function readMethods(abiText: string, whitelistedMethods: readonly string
  * `constant` and `payable`. Throws DomainError INVALID_INPUT, which names each wrong entry as `abi[3]`.
  */
 export function parseAbi(text: string): ParsedAbi {
+  return atOnce(parseAbiInParts(text));
+}
+
+function* parseAbiInParts(text: string): InParts<ParsedAbi> {
   const entries = parseEntries(text);
   const problems: Problem[] = [];
   const functions: AbiFunction[] = [];
-  entries.forEach((entry, index) => {
+  for (const [index, entry] of entries.entries()) {
+    yield;
     const parsed = parseEntry(entry, `abi[${index}]`);
-    if (parsed === undefined) return;
+    if (parsed === undefined) continue;
     if ('expected' in parsed) problems.push(parsed);
     else functions.push(parsed);
-  });
+  }
   if (functions.length > maxFunctions)
     problems.push({ field: 'abi', expected: `one of at most ${maxFunctions} functions` });
   if (problems.length > 0) throw invalidInput(problems.slice(0, maxProblems));

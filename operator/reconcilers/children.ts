@@ -11,7 +11,9 @@ import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import { finding, type Finding } from '../../core/meta/conditions.js';
 import { given } from '../../core/units/given.js';
 import { parseKey } from '../../core/meta/meta.js';
+import type { PaymasterPolicy } from '../../core/resources/paymaster-policy.js';
 import type { Clock } from '../../core/units/time.js';
+import type { Pace } from '../../adapters/pace.js';
 import type { Cache } from '../cache.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
 import { codeFinding } from './findings.js';
@@ -24,12 +26,23 @@ type Deps = {
   readonly statuses: StatusWriter;
   readonly facts: Pick<ChainFacts, 'code'>;
   readonly readMethods: ReadMethods;
+  readonly pace: Pace;
+  readonly reported: ReportedPolicies;
   readonly webhookRules: WebhookUrlRules;
   readonly clock: Clock;
 };
 
+/**
+ * What the status of a policy was last made from. Most of thousands of policies need no second look when one of them has
+ * changed: an object that was changed is another object.
+ */
+export type ReportedPolicies = WeakMap<PaymasterPolicy, string>;
+
 /** Statuses of the contracts and policies of a paymaster: they are compiled with it, so they are reported with it. */
-export async function writeContracts({ statuses, facts }: Deps, compiled: CompiledPaymaster): Promise<void> {
+export async function writeContracts(
+  { statuses, facts, pace }: Deps,
+  compiled: CompiledPaymaster,
+): Promise<void> {
   const { chainId } = compiled.config;
   await runAll(
     compiled.contracts.map((contract) => async () => {
@@ -42,6 +55,7 @@ export async function writeContracts({ statuses, facts }: Deps, compiled: Compil
       const findings = [...own, ready, ...told];
       await statuses.write('SmartContract', contract.object, findings, contractStatus(contract));
     }),
+    pace,
   );
 }
 
@@ -55,14 +69,22 @@ function codeFindings(
   return [recall(found, object.status?.conditions, object.metadata.generation)];
 }
 
-export async function writePolicies({ statuses }: Deps, compiled: CompiledPaymaster): Promise<void> {
+export async function writePolicies(
+  { statuses, pace, reported }: Deps,
+  compiled: CompiledPaymaster,
+): Promise<void> {
+  const outer = withoutContracts(compiled);
   await runAll(
     compiled.policies.map((policy) => async () => {
-      const own = childFindings(policy.accepted, withoutContracts(compiled));
+      const sources = JSON.stringify([policy.accepted, outer.programmed, policy.policyId, policy.cycle]);
+      if (reported.get(policy.object) === sources) return;
+      const own = childFindings(policy.accepted, outer);
       const findings = [...own, summarise(own, pausedHold(policy.object.spec.active))];
       const status = { policyId: policy.policyId, ...given({ cycle: policy.cycle }) };
       await statuses.write('PaymasterPolicy', policy.object, findings, status);
+      reported.set(policy.object, sources);
     }),
+    pace,
   );
 }
 
@@ -70,16 +92,16 @@ export async function writePolicies({ statuses }: Deps, compiled: CompiledPaymas
 export async function writeOrphans(deps: Deps, key: string): Promise<void> {
   const { name, namespace = '' } = parseKey(key);
   const alone = { previous: undefined, quota: undefined };
-  const contracts = compileContracts(deps.cache.contractsOf(key), {
-    ...alone,
-    readMethods: deps.readMethods,
-  });
-  const policies = compilePolicies(deps.cache.policiesOf(key), {
-    ...alone,
-    webhookRules: deps.webhookRules,
-    now: deps.clock.now(),
-    tenant: tenantOf(namespace, organisationOf(deps.cache, namespace)?.spec.tenantGeneration),
-  });
+  const { pace, readMethods } = deps;
+  const contracts = await pace.run(compileContracts(deps.cache.contractsOf(key), { ...alone, readMethods }));
+  const policies = await pace.run(
+    compilePolicies(deps.cache.policiesOf(key), {
+      ...alone,
+      webhookRules: deps.webhookRules,
+      now: deps.clock.now(),
+      tenant: tenantOf(namespace, organisationOf(deps.cache, namespace)?.spec.tenantGeneration),
+    }),
+  );
   const message = `There is no Paymaster "${name}" in this namespace: create it, or correct spec.paymasterRef.`;
   const findingsOf = (accepted: Finding): readonly Finding[] => {
     const own = [
@@ -89,7 +111,7 @@ export async function writeOrphans(deps: Deps, key: string): Promise<void> {
     ];
     return [...own, summarise(own)];
   };
-  await runAll([
+  const actions = [
     ...contracts.map(
       (contract) => () =>
         deps.statuses.write(
@@ -104,7 +126,8 @@ export async function writeOrphans(deps: Deps, key: string): Promise<void> {
       const status = { policyId: policy.policyId, ...given({ cycle: policy.object.status?.cycle }) };
       return deps.statuses.write('PaymasterPolicy', policy.object, findingsOf(policy.accepted), status);
     }),
-  ]);
+  ];
+  await runAll(actions, pace);
 }
 
 /** When a config is too large, only contracts are left out of it. */

@@ -1,4 +1,4 @@
-import { compilePaymaster, holdsItsName, type CompiledPaymaster } from '../../core/config/compile.js';
+import { compileInParts, holdsItsName, type CompiledPaymaster } from '../../core/config/compile.js';
 import type { ReadMethods } from '../../core/config/compile-contracts.js';
 import type { ConfigStore, ReadConfig } from '../../core/config/config-store.js';
 import { defaultFundingOf, maySpendSharedDeposit } from '../../core/config/funding.js';
@@ -17,13 +17,14 @@ import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import type { MasterKeys } from '../../core/secrets.js';
 import type { Clock } from '../../core/units/time.js';
+import type { Pace } from '../../adapters/pace.js';
 import type { Cache } from '../cache.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
 import type { FundingQuestion } from '../facts/facts.js';
 import type { PlatformView } from '../facts/platform-view.js';
 import type { ServingFacts } from '../facts/serving-facts.js';
 import { done, type Reconcile } from '../runtime/controller.js';
-import { writeContracts, writeOrphans, writePolicies } from './children.js';
+import { writeContracts, writeOrphans, writePolicies, type ReportedPolicies } from './children.js';
 import type { ConnectionSecretWriter } from './connection-secret.js';
 import { contractFindings, fundedFinding, noFundingWallet, signerFinding } from './findings.js';
 import { recallProfile } from './chain.js';
@@ -50,6 +51,8 @@ export type PaymasterReconcilerDeps = {
   /** While false, nothing can be compiled; every paymaster is reconciled again when it turns true. */
   readonly areKeysKnown: () => boolean;
   readonly readMethods: ReadMethods;
+  readonly pace: Pace;
+  readonly reported: ReportedPolicies;
   readonly webhookRules: WebhookUrlRules;
   readonly platform: PlatformDefaults;
   readonly clock: Clock;
@@ -69,7 +72,7 @@ export function createPaymasterReconciler(deps: PaymasterReconcilerDeps): Reconc
     if (!deps.areKeysKnown()) return done;
     await removeFormer(deps, paymaster);
     const { sources, read } = await gather(deps, key, paymaster);
-    const compiled = compilePaymaster(sources);
+    const compiled = await deps.pace.run(compileInParts(sources));
     const stored = await store(deps, compiled, read);
     askChain(deps, key, stored);
     const secret = await writeStatuses(deps, paymaster, stored);
@@ -226,7 +229,7 @@ async function writeStatuses(
   compiled: CompiledPaymaster,
 ): Promise<Finding | undefined> {
   let secret: Finding | undefined;
-  await runAll([
+  const actions = [
     () => writeContracts(deps, compiled),
     () => writePolicies(deps, compiled),
     async () => {
@@ -239,7 +242,8 @@ async function writeStatuses(
         compiled.status,
       );
     },
-  ]);
+  ];
+  await runAll(actions, deps.pace);
   return secret;
 }
 

@@ -6,6 +6,7 @@ import type { Kind, Resources } from '../../core/resources/kinds.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Cache } from '../cache.js';
+import type { Pace } from '../../adapters/pace.js';
 import type { Announcer } from './announcer.js';
 
 type Status<K extends Kind> = NonNullable<Resources[K]['status']>;
@@ -54,13 +55,20 @@ const atOnce = 4;
 
 /**
  * Runs all actions, a few at once, and then throws the first error: if the status of one object cannot be written, the
- * others must still get theirs.
+ * others must still get theirs. `pace`: for thousands of actions, most of which find nothing to write.
  */
-export async function runAll(actions: readonly (() => Promise<void>)[]): Promise<void> {
+export async function runAll(
+  actions: readonly (() => Promise<void>)[],
+  pace?: Pick<Pace, 'rest'>,
+): Promise<void> {
   const errors: unknown[] = [];
   const waiting = actions.values();
   async function work(): Promise<void> {
-    for (const action of waiting) await action().catch((error: unknown) => errors.push(error));
+    for (const action of waiting) {
+      const pause = pace?.rest();
+      if (pause !== undefined) await pause;
+      await action().catch((error: unknown) => errors.push(error));
+    }
   }
   await Promise.all(Array.from({ length: Math.min(atOnce, actions.length) }, work));
   if (errors.length > 0) throw errors[0];

@@ -14,6 +14,7 @@ import type { AnyResource } from '../../core/resources/kinds.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import { plusMs, systemClock, type Clock } from '../../core/units/time.js';
 import { createCache } from '../cache.js';
+import { createPace } from '../../adapters/pace.js';
 import { createMethodReader } from '../method-reader.js';
 import { createChainReconciler } from '../reconcilers/chain.js';
 import { createConnectionSecretWriter } from '../reconcilers/connection-secret.js';
@@ -120,6 +121,8 @@ async function startReconcilers(
     masterKeys: throwawayKeys,
     areKeysKnown: () => true,
     readMethods: createMethodReader(),
+    pace: createPace(),
+    reported: new WeakMap(),
     webhookRules,
     platform,
   });

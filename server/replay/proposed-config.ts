@@ -9,7 +9,7 @@ import { invalidInput, type Problem } from '../../core/errors.js';
 import { isConditionTrue, type Finding } from '../../core/meta/conditions.js';
 import { formatKey, keyOf } from '../../core/meta/meta.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
-import { readMethods } from '../../core/resources/abi.js';
+import { readMethodsInParts } from '../../core/resources/abi.js';
 import type { AnyResource } from '../../core/resources/kinds.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
@@ -98,7 +98,7 @@ async function compile(
     offeredChains: [...chains.keys()],
     masterKeys,
     previous,
-    readMethods,
+    readMethods: readMethodsInParts,
     webhookRules: webhookUrls,
     now,
   });

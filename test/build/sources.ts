@@ -2,7 +2,7 @@ import { compileChain } from '../../core/config/compile-chain.js';
 import type { LayoutFacts } from '../../core/config/compile-chain.js';
 import { openPlatform } from '../../core/config/platform.js';
 import type { PaymasterSources } from '../../core/config/sources.js';
-import { readMethods } from '../../core/resources/abi.js';
+import { readMethodsInParts } from '../../core/resources/abi.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { aChain, aPaymaster, anOrganisation } from './resources.js';
 
@@ -30,7 +30,7 @@ export function someSources(overrides: Partial<PaymasterSources> = {}): Paymaste
     offeredChains: [31337],
     masterKeys: { current: new Uint8Array(32).fill(1) },
     previous: undefined,
-    readMethods,
+    readMethods: readMethodsInParts,
     webhookRules: {},
     now: someNow,
     ...overrides,

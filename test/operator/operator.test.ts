@@ -76,6 +76,7 @@ describe('a paymaster that is ready', () => {
     world = await startWorld();
     await world.apply(aPaymaster(), aSmartContract(), aPolicy());
     await world.until('the paymaster is ready', isReady(world));
+    await world.settle();
     const config = await world.config('shop');
     expect((await world.get('Paymaster', 'shop')).status).toMatchObject({
       observedGeneration: 1,
