@@ -5,6 +5,7 @@ import type { Ambient } from '../../core/ambient.js';
 import { errorOfStatus, noAnswer, type KubeApiError } from './api-error.js';
 import { messageOf } from '../../core/errors.js';
 import { parseJson } from '../../core/schema/json-value.js';
+import { withinDeadline } from '../within-deadline.js';
 
 /** Where the API server is and how to authenticate; read again when files change. */
 export type KubeCredentials = {
@@ -39,6 +40,10 @@ export type KubeRequest = {
  * Pooled HTTP/1.1 to one API server. Unary calls share up to 32 connections and have a deadline. Watches have separate
  * agents without a body time-out (the reader guards against stalls). Agents are keyed by the hash of server, CA and
  * client certificate, so rotated files take effect at the next call. After a 401 the credentials are read again once.
+ *
+ * Never HTTP/2, which undici would choose: all calls share one connection there, a deadline ends its stream only, and a
+ * connection that is half open answers nothing until TCP gives up after 15 minutes. Here a deadline closes the connection.
+ * After a call without an answer the next ones open new connections, since others of that time may be dead as well.
  */
 export type KubeTransport = {
   /** Parsed JSON of a 2xx answer; anything else is a {@link KubeApiError}. */
@@ -53,6 +58,8 @@ export type TransportDeps = Pick<Ambient, 'log' | 'metrics'> & {
   readonly userAgent: string;
 };
 
+type ConnectionPool = { readonly key: string; readonly unary: Agent; readonly watch: Agent };
+
 const unaryTimeoutMs = 30_000;
 const maxConnections = 32;
 
@@ -62,7 +69,7 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
     help: 'Requests to the Kubernetes API by method and code; code <error> when none came back',
     labels: ['method', 'code'],
   });
-  const pools = new Map<string, { unary: Agent; watch: Agent }>();
+  const pools = new Map<string, ConnectionPool>();
   const stopped = new AbortController();
 
   async function send(call: KubeRequest, kind: 'unary' | 'watch'): Promise<Dispatcher.ResponseData> {
@@ -79,13 +86,15 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
   ): Promise<Dispatcher.ResponseData> {
     const credentials = await loadCredentials(fresh);
     const timeoutMs = Math.ceil(call.timeoutMs ?? unaryTimeoutMs);
-    const signals = [stopped.signal, ...(call.signal ? [call.signal] : [])];
-    if (kind === 'unary') signals.push(AbortSignal.timeout(timeoutMs));
+    const ended = AbortSignal.any([stopped.signal, ...(call.signal ? [call.signal] : [])]);
+    const signals = kind === 'unary' ? [ended, AbortSignal.timeout(timeoutMs)] : [ended];
+    const signal = AbortSignal.any(signals);
+    const pool = poolFor(credentials);
     try {
-      const response = await request(urlOf(credentials.server, call), {
+      const asked = request(urlOf(credentials.server, call), {
         method: call.method,
-        dispatcher: poolFor(credentials)[kind],
-        signal: AbortSignal.any(signals),
+        dispatcher: pool[kind],
+        signal,
         headersTimeout: timeoutMs,
         bodyTimeout: kind === 'watch' ? 0 : timeoutMs,
         headers: {
@@ -96,10 +105,12 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
         },
         ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
       });
+      const response = await withinDeadline(signal, asked);
       requests.with({ method: call.method, code: String(response.statusCode) }).inc();
       return response;
     } catch (error) {
       requests.with({ method: call.method, code: '<error>' }).inc();
+      if (!ended.aborted) retire(pool);
       throw unreachableServer(call, error);
     }
   }
@@ -112,7 +123,7 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
     }
   }
 
-  function poolFor(credentials: KubeCredentials): { unary: Agent; watch: Agent } {
+  function poolFor(credentials: KubeCredentials): ConnectionPool {
     const key = createHash('sha256')
       .update(
         JSON.stringify([
@@ -127,24 +138,28 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
       .digest('hex');
     const existing = pools.get(key);
     if (existing) return existing;
-    // Certificates were rotated: calls on the old connections may finish, and no new ones start there.
-    for (const pool of pools.values()) closeQuietly(pool);
-    pools.clear();
+    // Certificates were rotated.
+    for (const pool of pools.values()) retire(pool);
     const connect = {
       ...given({ ca: credentials.ca, cert: credentials.clientCertificate, key: credentials.clientKey }),
       ...given({ servername: credentials.serverName }),
       rejectUnauthorized: credentials.skipTlsVerify !== true,
       timeout: 10_000,
     };
+    const common = { connect, allowH2: false, keepAliveTimeout: 30_000 };
     const pool = {
-      unary: new Agent({ connect, connections: maxConnections, keepAliveTimeout: 30_000 }),
-      watch: new Agent({ connect, keepAliveTimeout: 30_000 }),
+      key,
+      unary: new Agent({ ...common, connections: maxConnections }),
+      watch: new Agent(common),
     };
     pools.set(key, pool);
     return pool;
   }
 
-  function closeQuietly(pool: { unary: Agent; watch: Agent }): void {
+  /** Calls on its connections may finish, and no new ones start there. */
+  function retire(pool: ConnectionPool): void {
+    if (pools.get(pool.key) !== pool) return;
+    pools.delete(pool.key);
     for (const agent of [pool.unary, pool.watch]) {
       agent
         .close()
