@@ -144,5 +144,7 @@ const remedies: Readonly<Record<string, string>> = {
   'ConnectionSecret/WriteFailed':
     'Read the log of the operator; it may lack the right to write Secrets here.',
   'DashboardAccess/NamespaceNotFound': 'Create the namespace, or delete the Organisation.',
+  'DashboardAccess/NamespaceNotLabelled':
+    '`kubectl label namespace NAMESPACE paymasters.dev/organisation=true`, by somebody who may label namespaces. Access that was granted before stays.',
   'DashboardAccess/NotOurs': 'Rename or delete the RoleBinding of somebody else.',
 };

@@ -4,7 +4,7 @@ import { given } from '../../core/units/given.js';
 import { isStatus } from './api-error.js';
 import { mapErrors } from './errors.js';
 import { readList, readObject } from './reads.js';
-import type { KubeTransport } from './transport.js';
+import type { KubeRequest, KubeTransport } from './transport.js';
 
 /** One RoleBinding in each organisation's namespace: the ClusterRole and the account that gets it. */
 export type TenantBinding = {
@@ -56,7 +56,13 @@ export function createKubeTenantAccess({ transport, bindings }: KubeTenantAccess
 }
 
 type Granted = Awaited<ReturnType<TenantAccess['grant']>>;
-const worstFirst = ['no-namespace', 'not-ours', 'granted', 'unchanged'] as const satisfies readonly Granted[];
+const worstFirst = [
+  'no-namespace',
+  'no-label',
+  'not-ours',
+  'granted',
+  'unchanged',
+] as const satisfies readonly Granted[];
 
 function createBindings(
   transport: KubeTenantAccessDeps['transport'],
@@ -81,16 +87,22 @@ function createBindings(
     return { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding', metadata, roleRef, subjects };
   }
 
-  async function create(namespace: string): Promise<'granted' | 'no-namespace'> {
+  async function create(namespace: string): Promise<Granted> {
     try {
-      await transport.request({
-        method: 'POST',
-        path: collectionOf(namespace),
-        body: bodyFor(namespace),
-      });
-      return 'granted';
+      return await send({ method: 'POST', path: collectionOf(namespace), body: bodyFor(namespace) });
     } catch (error) {
       if (isStatus(error, 404)) return 'no-namespace';
+      throw error;
+    }
+  }
+
+  async function send(call: KubeRequest): Promise<Granted> {
+    try {
+      await transport.request(call);
+      return 'granted';
+    } catch (error) {
+      // So an admission policy of the chart refuses bindings in namespaces without the label.
+      if (isStatus(error, 422)) return 'no-label';
       throw error;
     }
   }
@@ -114,13 +126,11 @@ function createBindings(
       await remove(namespace, present);
       return create(namespace);
     }
-    if (isDeepStrictEqual(withoutGroup(present.subjects), subjects)) return 'unchanged';
-    await transport.request({
-      method: 'PUT',
-      path: pathOf(namespace),
-      body: bodyFor(namespace, present.metadata.resourceVersion),
-    });
-    return 'granted';
+    // Sent also where it changes nothing: the answer says whether the namespace has its label.
+    const body = bodyFor(namespace, present.metadata.resourceVersion);
+    const outcome = await send({ method: 'PUT', path: pathOf(namespace), body });
+    const isSame = isDeepStrictEqual(withoutGroup(present.subjects), subjects);
+    return outcome === 'granted' && isSame ? 'unchanged' : outcome;
   }
 
   async function revoke(namespace: string): Promise<void> {

@@ -1,66 +1,57 @@
-import { isDeepStrictEqual } from 'node:util';
 import { DomainError } from '../../core/errors.js';
 import { apiVersion } from '../../core/meta/meta.js';
 import type { ConnectionSecrets } from '../../core/secrets.js';
-import { given } from '../../core/units/given.js';
 import { isStatus } from '../kube/api-error.js';
 import type { KubeTransport } from '../kube/transport.js';
 import { toDomainError } from '../kube/errors.js';
-import { readObject } from '../kube/reads.js';
-
-type Secret = {
-  readonly metadata: {
-    readonly resourceVersion: string;
-    readonly ownerReferences?: readonly { readonly uid: string; readonly controller?: boolean }[];
-  };
-  readonly data?: Readonly<Record<string, string>>;
-};
 
 /**
- * Connection secrets as Secrets of type Opaque that the Paymaster controls, so that they are deleted with it. Created
- * by POST and changed by PUT with the version that was read, only while that Paymaster is the controller: a Secret of
- * anybody else is never overwritten. Access that RBAC denies is DomainError INTERNAL, an outage UNAVAILABLE.
+ * Connection secrets as Secrets of type Opaque that the Paymaster controls, so that they are deleted with it. The operator may
+ * not read Secrets, so each write replaces the whole Secret. The API server writes nothing where nothing changes, and an
+ * admission policy of the chart refuses every Secret that was not made for this Paymaster. Access that RBAC denies is
+ * DomainError INTERNAL, an outage UNAVAILABLE.
  */
 export function createKubeConnectionSecrets(deps: {
   readonly transport: Pick<KubeTransport, 'request'>;
 }): ConnectionSecrets {
   const { transport } = deps;
 
-  async function write(
-    secret: Parameters<ConnectionSecrets['write']>[0],
-  ): ReturnType<ConnectionSecrets['write']> {
-    const { namespace, name, owner, data } = secret;
+  async function write({
+    namespace,
+    name,
+    owner,
+    data,
+  }: Parameters<ConnectionSecrets['write']>[0]): ReturnType<ConnectionSecrets['write']> {
     const collection = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets`;
-    const path = `${collection}/${encodeURIComponent(name)}`;
-    const encoded = Object.fromEntries(
-      Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
-    );
-    const body = (resourceVersion?: string) => ({
+    const query = { fieldManager: 'paymaster-operator' };
+    const body = {
       apiVersion: 'v1',
       kind: 'Secret',
       type: 'Opaque',
       metadata: {
         name,
         namespace,
-        ...given({ resourceVersion }),
         labels: { 'app.kubernetes.io/managed-by': 'paymaster-operator' },
         ownerReferences: [
           { apiVersion, kind: 'Paymaster', name: owner.name, uid: owner.uid, controller: true },
         ],
       },
-      data: encoded,
-    });
-    const query = { fieldManager: 'paymaster-operator' };
-    const present = await readObject<Secret>(transport, path);
-    if (present === undefined) {
-      await transport.request({ method: 'POST', path: collection, query, body: body() });
-      return 'written';
+      data: Object.fromEntries(
+        Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+      ),
+    };
+    try {
+      await transport.request({
+        method: 'PUT',
+        path: `${collection}/${encodeURIComponent(name)}`,
+        query,
+        body,
+      });
+    } catch (error) {
+      if (isStatus(error, 422)) return 'not-ours';
+      if (!isStatus(error, 404)) throw error;
+      await transport.request({ method: 'POST', path: collection, query, body });
     }
-    const { ownerReferences = [], resourceVersion } = present.metadata;
-    if (!ownerReferences.some(({ uid, controller }) => controller === true && uid === owner.uid))
-      return 'not-ours';
-    if (isDeepStrictEqual(present.data ?? {}, encoded)) return 'unchanged';
-    await transport.request({ method: 'PUT', path, query, body: body(resourceVersion) });
     return 'written';
   }
 
@@ -76,7 +67,7 @@ export function createKubeConnectionSecrets(deps: {
             cause: error,
           });
         const mapped = toDomainError(error, what);
-        // Somebody else created it between the read and the creation: read it again.
+        // Somebody else created it between the two requests.
         if (mapped.code !== 'ALREADY_EXISTS') throw mapped;
         throw new DomainError('WRITE_CONFLICT', `${what} was created meanwhile`, { cause: error });
       }

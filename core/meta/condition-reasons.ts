@@ -237,6 +237,9 @@ export const conditionReasons = {
   DashboardAccess: {
     Granted: yes('The dashboard may work in the namespace.'),
     NamespaceNotFound: no('The namespace does not exist: create it, and access follows.'),
+    NamespaceNotLabelled: no(
+      'The namespace lacks the label paymasters.dev/organisation=true, with which the platform lets the operator work in it.',
+    ),
     NotOurs: no(
       'The namespace has a RoleBinding "paymaster-dashboard" or "paymaster-connection-secrets" of somebody else: rename or delete it.',
     ),

@@ -4,7 +4,7 @@ import { summarise } from '../../core/config/summary.js';
 import { unreachable } from '../../core/errors.js';
 import { findCondition, finding, isConditionTrue, type Finding } from '../../core/meta/conditions.js';
 import type { Organisation } from '../../core/resources/organisation.js';
-import type { TenantAccess } from '../../core/tenant-access.js';
+import { organisationLabel, type TenantAccess } from '../../core/tenant-access.js';
 import { hasWrongChecksum } from '../../core/units/address.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Cache } from '../cache.js';
@@ -77,6 +77,12 @@ export function createOrganisationReconciler(deps: {
         return finding('DashboardAccess', 'Granted');
       case 'no-namespace':
         return finding('DashboardAccess', 'NamespaceNotFound');
+      case 'no-label':
+        return finding(
+          'DashboardAccess',
+          'NamespaceNotLabelled',
+          `The platform has to allow it: kubectl label namespace ${namespace} ${organisationLabel}`,
+        );
       case 'not-ours':
         return finding('DashboardAccess', 'NotOurs');
       default:

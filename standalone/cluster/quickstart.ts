@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { organisationLabel } from '../../core/tenant-access.js';
 import { ensureAuthToken } from '../auth-token.js';
 import { describeConnection, type Connection } from '../connection.js';
 import { watchReadiness } from '../readiness.js';
@@ -10,6 +11,7 @@ import type { Cluster } from './cluster.js';
 export function applyQuickstart({ plane }: Cluster): void {
   const folder = join(findRoot(import.meta.url), 'examples/quickstart');
   plane.kubectl(['create', 'namespace', 'quickstart']);
+  plane.kubectl(['label', 'namespace', 'quickstart', organisationLabel]);
   plane.kubectl(['apply', '-f', folder]);
 }
 

@@ -56,6 +56,11 @@ describe('values.schema.json', () => {
       message: /at '\/fullnameOverride': .*does not match pattern/,
     },
     {
+      name: 'a role for Secrets is bound only under the admission policy that says where',
+      set: 'admission.restrictBindings.enabled=false',
+      message: /admission\.restrictBindings\.enabled must be true while operator\.connectionSecrets\.organisations is/,
+    },
+    {
       name: 'an image digest is a SHA-256',
       set: 'image.digest=sha256:abc',
       message: /at '\/image\/digest': .*does not match pattern/,

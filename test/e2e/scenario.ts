@@ -99,6 +99,7 @@ export async function install(world: World, files: string): Promise<Nodes> {
         name,
         'pod-security.kubernetes.io/enforce=restricted',
         'pod-security.kubernetes.io/warn=restricted',
+        ...(name === tenant ? ['paymasters.dev/organisation=true'] : []),
       ]);
     }
     return `${system}, ${tenant}; nodes ${nodes.keeper}${nodes.spare ? `, ${nodes.spare}` : ''}`;

@@ -60,6 +60,11 @@ podAntiAffinity:
 {{ .root.Release.Namespace }}-{{ include "paymaster.fullname" .root }}-{{ .name }}
 {{- end -}}
 
+{{/* Not empty where the operator has a role for Secrets. */}}
+{{- define "paymaster.writesSecrets" -}}
+{{- with .Values.operator.connectionSecrets }}{{ if or .organisations .allNamespaces .namespaces }}true{{ end }}{{ end -}}
+{{- end -}}
+
 {{- define "paymaster.usageStoreUrl" -}}
 {{- if .Values.usageStore.url -}}
 {{- .Values.usageStore.url -}}

@@ -8,9 +8,13 @@ import { systemNamespace } from '../../../standalone/cluster/component.js';
 
 const rbac = 'rbac.authorization.k8s.io/v1';
 
-/** Creates the namespace where it is missing. */
+/** Creates the namespace where it is missing, with the label that lets the operator grant rights in it. */
 export async function ensureNamespace(admin: KubeTransport, name: string): Promise<void> {
-  const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+  const body = {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name, labels: { 'paymasters.dev/organisation': 'true' } },
+  };
   await admin.request({ method: 'POST', path: '/api/v1/namespaces', body }).catch((error: unknown) => {
     if (!isStatus(error, 409)) throw error;
   });
