@@ -1,3 +1,4 @@
+import { trimEnd } from './units/trim-end.js';
 import { quote } from './errors.js';
 
 /** All wrong settings of a process: one sentence each, for the person who set them. */
@@ -56,7 +57,7 @@ export class Settings {
     const text = this.text(name, what);
     const isRight = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
     if (text !== '' && !isRight) this.mistake(name, 'an http or https URL');
-    return text.replace(/\/+$/, '');
+    return trimEnd(text, '/');
   }
 
   mistake(name: string, expected: string, value?: string): void {

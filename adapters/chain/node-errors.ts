@@ -36,9 +36,10 @@ export function isRateLimit(error: NodeError): boolean {
 /** A node's message for people: one line, short, without URLs (some providers quote the one that was called). */
 export function formatNodeMessage(message: string): string {
   const line = message
-    .replace(/[a-z]+:\/\/\S+/gi, '<url>')
-    .replace(/\s+/g, ' ')
-    .trim();
+    .trim()
+    .split(/\s+/)
+    .map((word) => (word.includes('://') ? '<url>' : word))
+    .join(' ');
   return line.length > 200 ? `${line.slice(0, 197)}...` : line;
 }
 

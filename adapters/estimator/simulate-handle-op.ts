@@ -141,7 +141,12 @@ function gasOf({ op, paymasterAndData }: Simulation, { form }: Speech): bigint {
 /** The node refuses to give a call that much gas; smaller limits may work. */
 function refusesGas(error: unknown): error is DomainError & { readonly cause: RpcError } {
   if (!(error instanceof DomainError) || !(error.cause instanceof RpcError)) return false;
-  return /gas (limit|cap|allowance)|gas.*(exceed|too high)|exceed.*gas/i.test(error.cause.message);
+  const text = error.cause.message.toLowerCase();
+  const gas = text.indexOf('gas');
+  if (gas < 0) return false;
+  return (
+    /gas (?:limit|cap|allowance)/.test(text) || text.includes('exceed') || text.includes('too high', gas)
+  );
 }
 
 /** The node does not know the parameters, as opposed to being busy or broken: asking again would not help. */

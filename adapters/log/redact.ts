@@ -45,7 +45,7 @@ const secretNames = new Set([
 const apiKeyShape = /[A-Za-z0-9_-]{9}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 const signatureShape = /(?<![0-9a-f])(?:0x)?[0-9a-f]{130}(?![0-9a-f])/gi;
 const bearerShape = /\b(Bearer|Basic) [A-Za-z0-9._~+/=-]{8,}/gi;
-const userInfoShape = /(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@"']+@/gi;
+const userInfoShape = /:\/\/[^\s/@"']+@/g;
 
 /** Replaces known secrets and secret shapes in a finished line. */
 export function redactText(line: string, secrets: readonly string[]): string {
@@ -53,7 +53,7 @@ export function redactText(line: string, secrets: readonly string[]): string {
     .replace(apiKeyShape, replacement)
     .replace(signatureShape, replacement)
     .replace(bearerShape, `$1 ${replacement}`)
-    .replace(userInfoShape, `$1${replacement}@`);
+    .replace(userInfoShape, `://${replacement}@`);
   for (const secret of secrets) text = text.replaceAll(secret, replacement);
   return text;
 }

@@ -45,9 +45,8 @@ function validatorOf(schema: StructuralSchema, field: string): Validate {
   return validate;
 }
 
-const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
-const namePattern = new RegExp(`^${label}(\\.${label})*$`);
-const namespacePattern = new RegExp(`^${label}$`);
+const namePattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const namespacePattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 
 /** The API server's rules for the name of an object of this kind. */
 export function validateName(kind: Kind, { name, namespace }: ResourceInput['metadata']): Problem[] {

@@ -1,3 +1,5 @@
+import { trimEnd } from './trim-end.js';
+
 declare const brand: unique symbol;
 
 /** Native-token amount in wei. Non-negative; never a float, never ether. */
@@ -33,7 +35,7 @@ export function parseEther(text: string): Wei {
 export function parseDecimal(text: string, decimals: number): bigint {
   const match = decimalPattern.exec(text);
   if (!match) throw new RangeError(`expected plain decimal text such as "0.05", got "${text}"`);
-  const fraction = (match[2] ?? '').replace(/0+$/, '');
+  const fraction = trimEnd(match[2] ?? '', '0');
   if (fraction.length > decimals)
     throw new RangeError(`expected at most ${decimals} decimals, got "${text}"`);
   return BigInt(match[1] + fraction.padEnd(decimals, '0'));
@@ -43,7 +45,7 @@ export function parseDecimal(text: string, decimals: number): bigint {
 export function formatDecimal(value: bigint, decimals: number): string {
   const digits = value.toString().padStart(decimals + 1, '0');
   const whole = digits.slice(0, digits.length - decimals);
-  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '');
+  const fraction = trimEnd(digits.slice(digits.length - decimals), '0');
   return fraction === '' ? whole : `${whole}.${fraction}`;
 }
 

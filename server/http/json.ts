@@ -1,4 +1,4 @@
-import { plainDecimal } from '../../core/units/decimal-text.js';
+import { isSameNumber } from '../../core/units/decimal-text.js';
 import { DomainError, invalidInput, type Problem } from '../../core/errors.js';
 
 /**
@@ -32,5 +32,6 @@ function fault(value: unknown, source: string | undefined): string | undefined {
 
 function isExact(value: number, source: string | undefined): boolean {
   if (!Number.isFinite(value)) return false;
-  return source === undefined || plainDecimal(source) === plainDecimal(String(value));
+  const text = String(value);
+  return source === undefined || source === text || isSameNumber(source, text);
 }

@@ -5,7 +5,7 @@ import { parseUserOperation } from '../../core/userop/parse.js';
 import { createParsers } from '../../server/dashboard/parse.js';
 import { parseJson } from '../../server/http/json.js';
 import { anAbi } from '../build/resources.js';
-import { growthOf, mostGrowth } from '../support/work.js';
+import { growthOf, mostGrowth, ratioOf } from '../support/work.js';
 
 /** REST and JSON-RPC requests, valid or not, are parsed in time linear in their length. */
 
@@ -33,6 +33,28 @@ describe('the text of a body', () => {
     }, 20_000);
     expect(growth).toBeLessThan(mostGrowth);
   });
+});
+
+describe('a byte of a body costs what any other byte costs', () => {
+  // The 48 kB that held the process for two seconds.
+  test.each([
+    '1e-323',
+    '5e-324',
+    '1e308',
+    '0.00000000000000000000000000000001',
+    '1e0000000000000000000000000000',
+  ])('in a list of %s', (literal) => {
+    const listOf = (text: string) => `[${`${text},`.repeat(48_000 / (text.length + 1))}1]`;
+    const [costly, ordinary] = [listOf(literal), listOf('1.2345')];
+    expect(
+      ratioOf(
+        () => parseJson(costly),
+        () => parseJson(ordinary),
+        mostPerByte,
+      ),
+    ).toBeLessThan(mostPerByte);
+  });
+  const mostPerByte = 10;
 });
 
 describe('a body of the dashboard', () => {

@@ -8,16 +8,24 @@
 export function growthOf(runOfSize: (size: number) => () => unknown, size: number): number {
   const small = runOfSize(Math.max(1, Math.floor(size / 4)));
   const large = runOfSize(4 * size);
-  for (let warm = 0; warm < 3; warm += 1) millis(large, 1);
-  const times = Math.max(1, Math.ceil(roundMs / Math.max(0.001, millis(large, 1))));
-  let leastSmall = Number.POSITIVE_INFINITY;
-  let leastLarge = Number.POSITIVE_INFINITY;
+  return ratioOf(large, small, mostGrowth);
+}
+
+/** How many times as much work the first run takes as the second, measured as {@link growthOf} does: again when it is `most` or more. */
+export function ratioOf(costly: () => unknown, ordinary: () => unknown, most: number): number {
+  for (let warm = 0; warm < 3; warm += 1) millis(costly, 1);
+  const times = Math.max(1, Math.ceil(roundMs / Math.max(0.001, millis(costly, 1))));
+  let leastCostly = Number.POSITIVE_INFINITY;
+  let leastOrdinary = Number.POSITIVE_INFINITY;
   for (let round = 0; round < mostRounds; round += 1) {
-    leastSmall = Math.min(leastSmall, millis(small, times));
-    leastLarge = Math.min(leastLarge, millis(large, times));
-    if (round >= leastRounds && leastLarge < mostGrowth * leastSmall) break;
+    leastOrdinary = Math.min(leastOrdinary, millis(ordinary, times));
+    leastCostly = Math.min(leastCostly, millis(costly, times));
+    if (round < leastRounds) continue;
+    const ratio = leastCostly / leastOrdinary;
+    // So far above the bound that no measurement changes it.
+    if (ratio < most || ratio > 8 * most) break;
   }
-  return leastLarge / leastSmall;
+  return leastCostly / leastOrdinary;
 }
 
 /** Twice the input may take 2.5 times the work, so sixteen times the input its fourth power. */
