@@ -3,6 +3,7 @@ import { createSqliteLedger } from '../adapters/ledger/sqlite/ledger.js';
 import type { LedgerFeed } from '../core/ledger/feed.js';
 import { createLedgerKeeping } from '../server/ledger/keeping.js';
 import type { StandaloneConfig } from './config.js';
+import type { Console } from './console.js';
 
 export type RunningLedger = Awaited<ReturnType<typeof startLedger>>;
 
@@ -12,10 +13,20 @@ export async function startLedger(
     readonly directory: string;
     readonly durability: StandaloneConfig['durability'];
     readonly feed: LedgerFeed;
+    readonly console: Pick<Console, 'warn'>;
   },
 ) {
-  const { directory, durability, feed, clock, log, metrics } = deps;
-  const ledger = await createSqliteLedger({ directory, durability });
+  const { directory, durability, feed, clock, log, metrics, console } = deps;
+  const ledger = await createSqliteLedger({
+    directory,
+    durability,
+    onSetAside: (what) => {
+      log.error('damaged ledger file set aside', what);
+      console.warn(
+        `${what.file} is damaged and was moved to ${what.movedTo}: what it recorded is missing from answers`,
+      );
+    },
+  });
   const keeping = createLedgerKeeping({ feed, ledger, clock, log, metrics });
   keeping.start();
   return {

@@ -104,6 +104,7 @@ async function startParts(
       directory: directory.ledgerDirectory,
       durability: config.durability,
       feed: usage.feed,
+      console,
       ...ambient,
       log: log.child({ part: 'ledger' }),
     });

@@ -146,6 +146,7 @@ function databaseOf(path: string, sql: DatabaseSync, claim: DatabaseSync | undef
 
 /** Result codes of SQLite that get a specific explanation. */
 const sqliteBusy = 5;
+const sqliteCorrupt = 11;
 const sqliteFull = 13;
 const sqliteNotADatabase = 26;
 /** Too large, a constraint, another type. */
@@ -178,6 +179,12 @@ export function explained(path: string, error: unknown): unknown {
 /** True when the file cannot grow. The transaction may still be open. */
 export function isFull(error: unknown): boolean {
   return isSqliteError(error) && (error.errcode & 0xff) === sqliteFull;
+}
+
+/** True when the content of the file is not that of a database, as far as it was read. */
+export function isDamaged(error: unknown): boolean {
+  const { cause } = isDomainError(error) ? error.details : { cause: error };
+  return isSqliteError(cause) && [sqliteCorrupt, sqliteNotADatabase].includes(cause.errcode & 0xff);
 }
 
 /** True when the tables refused a value: the same statement fails again however often it is tried. */

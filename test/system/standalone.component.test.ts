@@ -142,7 +142,7 @@ test('webhooks may call this machine only while nobody else reaches it, or where
 });
 
 async function makesLocalWebhook(running: RunningStandalone): Promise<unknown> {
-  const { dashboardUrl, authToken = '', apiKey } = running.connection();
+  const { dashboardUrl, authToken, apiKey } = running.connection();
   const { port } = new URL(dashboardUrl);
   const response = await fetch(`http://127.0.0.1:${port}/api/v2/public/sdk/paymaster-policy`, {
     method: 'POST',

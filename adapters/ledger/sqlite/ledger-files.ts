@@ -32,6 +32,7 @@ import { viewOf } from './month-records.js';
 import { searchMonths } from './month-search.js';
 import { spentBy, usageOf } from './month-usage.js';
 import { packRows, type PackedRows } from './packed-rows.js';
+import { openOrSetAside, type SetAside } from './set-aside.js';
 
 export type LedgerFilesOptions = {
   readonly directory: string;
@@ -63,14 +64,25 @@ const inputsPerPage = 200;
 const endOfNames = Date.UTC(10_000, 0);
 
 /**
- * Opens all files of a directory, and makes it if it does not exist. A file that is broken, or that a newer release has
- * written, is refused here and not in the middle of an answer.
+ * Opens all files of a directory, and makes it if it does not exist. A damaged file is set aside, and one that a newer
+ * release has written is refused: here, and not in the middle of an answer.
  */
-export function openLedgerFiles({ directory, durability, retention }: LedgerFilesOptions): LedgerFiles {
-  const funds = openFundsFile(join(directory, 'ledger-funds.sqlite'), { durability, exclusive: true });
-  const months = createFileSet(directory, monthName, (path) => openMonthFile(path, { durability }));
+export function openLedgerFiles(
+  { directory, durability, retention }: LedgerFilesOptions,
+  onSetAside: (what: SetAside) => void,
+): LedgerFiles {
+  function opening<File>(open: (path: string) => File): (path: string) => File {
+    return (path) => openOrSetAside(path, open, onSetAside);
+  }
+
+  // The first: it is claimed, so that no other process has the files that are set aside.
+  const openFunds = opening((path) => openFundsFile(path, { durability, exclusive: true }));
+  const funds = openFunds(join(directory, 'ledger-funds.sqlite'));
+  const openMonth = opening((path) => openMonthFile(path, { durability }));
+  const months = createFileSet(directory, monthName, openMonth);
   const reader = createLineReader();
-  const days = createFileSet(directory, dayName, (path) => openInputsFile(path, { durability }));
+  const openDay = opening((path) => openInputsFile(path, { durability }));
+  const days = createFileSet(directory, dayName, openDay);
 
   function close(): void {
     months.close();

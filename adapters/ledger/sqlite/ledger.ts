@@ -8,6 +8,7 @@ import type { DecisionInputs } from '../../../core/ledger/record.js';
 import type { DatabaseOptions } from '../../sqlite/database.js';
 import type { InputsPlace } from './inputs-file.js';
 import { unpackRows } from './packed-rows.js';
+import type { SetAside } from './set-aside.js';
 import { startWorker, type WorkerClient } from './worker-client.js';
 
 /** Far more than any question takes; a thread that takes longer is stuck. */
@@ -19,16 +20,25 @@ export type SqliteLedgerOptions = {
   readonly durability: DatabaseOptions['durability'];
   readonly retention?: Retention;
   readonly deadlineMs?: number;
+  /** Told of each damaged file that was renamed. */
+  readonly onSetAside?: (what: SetAside) => void;
 };
 
 /**
  * The ledger in SQLite files: `ledger-YYYY-MM.sqlite` per month with decisions, settlements and their roll-ups,
  * `ledger-inputs-YYYY-MM-DD.sqlite` per day, `ledger-funds.sqlite`. What is too old goes with its file. A thread of its
- * own stores and answers. Throws UNAVAILABLE when the files cannot be opened, or are of a newer release.
+ * own stores and answers. A damaged file is renamed, and what it holds is missing from answers. Throws UNAVAILABLE when the
+ * files cannot be opened, or are of a newer release.
  */
 export async function createSqliteLedger(options: SqliteLedgerOptions): Promise<Ledger> {
-  const { directory, durability, retention = defaultRetention, deadlineMs = defaultDeadlineMs } = options;
-  return ledgerOf(await startWorker({ directory, durability, retention }, deadlineMs));
+  const {
+    directory,
+    durability,
+    retention = defaultRetention,
+    deadlineMs = defaultDeadlineMs,
+    onSetAside,
+  } = options;
+  return ledgerOf(await startWorker({ directory, durability, retention }, deadlineMs, onSetAside));
 }
 
 export function ledgerOf(worker: WorkerClient): Ledger {

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { DomainError, messageOf } from '../../../core/errors.js';
 import type { LedgerFilesOptions } from './ledger-files.js';
+import type { SetAside } from './set-aside.js';
 import {
   errorOf,
   type Answer,
@@ -28,7 +29,11 @@ type Thread = {
  * Starts the ledger's thread and waits until its files are open. A thread that ends on its own fails the calls that
  * wait, as UNAVAILABLE, and the next call starts another one.
  */
-export async function startWorker(options: LedgerFilesOptions, deadlineMs: number): Promise<WorkerClient> {
+export async function startWorker(
+  options: LedgerFilesOptions,
+  deadlineMs: number,
+  onSetAside: (what: SetAside) => void = () => {},
+): Promise<WorkerClient> {
   let calls = 0;
   let thread: Promise<Thread> | undefined;
   let stopped: Promise<void> | undefined;
@@ -55,7 +60,7 @@ export async function startWorker(options: LedgerFilesOptions, deadlineMs: numbe
     });
     const started = { worker, waiting, ended };
     try {
-      await answerOf(started, 0);
+      for (const what of (await answerOf(started, 0)) as readonly SetAside[]) onSetAside(what);
     } catch (error) {
       // The next call starts another one, and two must not have the files at once.
       await worker.terminate();

@@ -12,7 +12,7 @@ export type Request = {
   readonly arguments: readonly unknown[];
 };
 
-/** `call` 0 says how opening the files went. */
+/** `call` 0 says how opening the files went, with those that were set aside. */
 export type Answer =
   { readonly call: number; readonly value: unknown } | { readonly call: number; readonly error: PlainError };
 

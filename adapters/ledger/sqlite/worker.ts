@@ -1,6 +1,7 @@
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { openLedgerFiles, type LedgerFiles, type LedgerFilesOptions } from './ledger-files.js';
+import type { SetAside } from './set-aside.js';
 import { plainError, type Answer, type Request } from './worker-messages.js';
 
 // The thread that owns the ledger's files: it answers one request after another, so that neither storing nor a long
@@ -22,7 +23,9 @@ function answer(call: number, work: () => unknown): void {
 
 let files: LedgerFiles | undefined;
 answer(0, () => {
-  files = openLedgerFiles(workerData as LedgerFilesOptions);
+  const setAside: SetAside[] = [];
+  files = openLedgerFiles(workerData as LedgerFilesOptions, (what) => setAside.push(what));
+  return setAside;
 });
 
 if (files === undefined) port.close();

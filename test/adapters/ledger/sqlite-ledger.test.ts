@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, rmdirSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, rmdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
@@ -73,6 +73,41 @@ describe('the files of the SQLite ledger', () => {
       senders: false,
       limit: 10,
     });
+
+  test.each([
+    ['ledger-2026-01.sqlite', 'a month', 0],
+    ['ledger-inputs-2026-01-31.sqlite', 'a day of inputs', 0],
+    ['ledger-funds.sqlite', 'the funds', 0],
+    ['ledger-2026-01.sqlite', 'a month whose header is whole', 100],
+    ['ledger-inputs-2026-01-31.sqlite', 'a day of inputs whose header is whole', 100],
+    ['ledger-funds.sqlite', 'the funds, whose header is whole', 100],
+  ])('a damaged file (%s, %s) is set aside, and the others answer', async (name, _, from) => {
+    const directory = aDirectory();
+    const first = await openIn(directory);
+    const decision = aDecision('acme', january);
+    const newer = aDecision('acme', february);
+    await first.append(alone(decision, inputsOf(decision, 1), newer));
+    await first.stop();
+    const file = join(directory, name);
+    const damaged = readFileSync(file).fill(0xa5, from);
+    writeFileSync(file, damaged);
+
+    for (const movedTo of [`${file}.damaged`, `${file}.damaged-2`]) {
+      const told: unknown[] = [];
+      const again = await createSqliteLedger({
+        directory,
+        durability: 'process',
+        onSetAside: (what) => told.push(what),
+      });
+      open.push(again);
+      expect(told).toEqual([{ file, movedTo }]);
+      expect(readFileSync(movedTo)).toEqual(damaged);
+      expect(await again.decision('acme', newer.id)).toBeDefined();
+      await again.append(alone(aDecision('acme', january), inputsOf(decision, 2)));
+      await again.stop();
+      writeFileSync(file, damaged);
+    }
+  });
 
   test('stored records are there after the ledger is opened again', async () => {
     const directory = aDirectory();
