@@ -67,7 +67,7 @@ const remedies: Readonly<Record<string, string>> = {
   'Accepted/FundingNotProven': 'Sign the funding message with the wallet, or leave `spec.funding` out.',
   'Accepted/ChainNotAllowed': 'Ask the platform to allow the chain for the Organisation.',
   'Accepted/QuotaExceeded': 'Delete what is not needed, or ask the platform to raise the quota.',
-  'Accepted/TooMany': 'Delete what is not needed; the oldest count.',
+  'Accepted/TooMany': 'Delete or pause what is not needed; the oldest count.',
   'ResolvedRefs/ChainNotFound': 'Use one of the chains that the message lists.',
   'ResolvedRefs/VersionNotFound': 'Use one of the versions that the message lists.',
   'ResolvedRefs/AccountSignatureUnsupported':

@@ -13,7 +13,7 @@ import type { PaymasterConfig } from './paymaster-config.js';
 import { quotaExceeded, type Quota } from './platform.js';
 import { compareAge, conflicts, rank } from './ranking.js';
 import type { Tenant } from './tenant.js';
-import { tooManyPolicies, youngerThan } from './too-many.js';
+import { tooManyPolicies } from './too-many.js';
 
 /** What is served for one policy. `invalid`: it is active and was never accepted, so every request is refused. */
 export type ServedPolicy = ConfigOfPolicy | 'invalid';
@@ -53,7 +53,7 @@ export function* compilePolicies(
   outer: Context,
 ): InParts<readonly CompiledPolicy[]> {
   const context = { ...outer, known: knownCycles(outer.previous), keys: knownKeys(outer.previous) };
-  const tooMany = tooManyOf(policies);
+  const tooMany = tooManyOf(policies, context);
   const counting = policies.filter((policy) => !tooMany.has(policy));
   const ranked = rank(counting, (policy) => isServed(policy, context));
   const sameName = conflicts(ranked, (policy) => policy.spec.name);
@@ -76,13 +76,19 @@ export function* compilePolicies(
   return compiled;
 }
 
-function tooManyOf(policies: readonly PaymasterPolicy[]): ReadonlySet<PaymasterPolicy> {
-  const byType = Map.groupBy(policies, ({ spec }) => spec.policyType);
+/**
+ * Active policies beyond the number that counts. Those in force come first, then the oldest: one that is added or resumed
+ * waits, so that it puts no other out of force.
+ */
+function tooManyOf(policies: readonly PaymasterPolicy[], context: Context): ReadonlySet<PaymasterPolicy> {
+  const active = policies.filter(({ spec }) => spec.active !== false);
+  const byType = Map.groupBy(active, ({ spec }) => spec.policyType);
   return new Set(
     [...byType].flatMap(([type, ofType]) => {
       // Only a store that checks nothing can hold an unknown type; it is reported as such.
       const most = policyKindOf(type)?.most.count ?? Number.POSITIVE_INFINITY;
-      return [...youngerThan(ofType, most)];
+      if (ofType.length <= most) return [];
+      return rank(ofType, (policy) => lastServed(policy, context) !== undefined).slice(most);
     }),
   );
 }

@@ -3,10 +3,10 @@ import { policyKinds, type PolicyType } from '../policy/kinds.js';
 import { maxContracts } from './paymaster-config.js';
 import { compareAge } from './ranking.js';
 
-/** The message for one policy too many, e.g. "A paymaster has at most 20 spending limits". */
+/** The message for one policy too many. */
 export function tooManyPolicies(type: PolicyType): string {
   const { count, name } = policyKinds[type].most;
-  return `A paymaster has at most ${count} ${name}, and the oldest count: delete one.`;
+  return `A paymaster has at most ${count} active ${name}, and the oldest count: delete or pause one.`;
 }
 
 export const tooManyContracts = `A paymaster has at most ${maxContracts} contracts, and the oldest count: delete one.`;

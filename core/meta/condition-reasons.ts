@@ -26,7 +26,7 @@ export const conditionReasons = {
     ChainNotAllowed: no('The Organisation may not use this chain.'),
     QuotaExceeded: no('A quota of the Organisation is used up by older objects.'),
     TooMany: no(
-      'Only so many contracts, and policies of a type, of a paymaster count: the oldest. The message says how many.',
+      'Only so many contracts, and active policies of a type, of a paymaster count: those in force, then the oldest. The message says how many.',
     ),
   },
   ResolvedRefs: {

@@ -85,8 +85,9 @@ function specOf(input: CreatePolicy, paymaster: Paymaster, clock: Clock): Paymas
   };
 }
 
-/** A policy above the maximum would be stored and never take effect. */
-function requireRoom(policies: readonly PaymasterPolicy[], type: PolicyType): void {
-  if (policies.filter(({ spec }) => spec.policyType === type).length >= policyKinds[type].most.count)
+/** An active policy above the maximum would be stored and not take effect. */
+export function requireRoom(policies: readonly PaymasterPolicy[], type: PolicyType): void {
+  const active = policies.filter(({ spec }) => spec.policyType === type && spec.active !== false);
+  if (active.length >= policyKinds[type].most.count)
     throw new DomainError('QUOTA_EXCEEDED', tooManyPolicies(type));
 }

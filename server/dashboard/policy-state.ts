@@ -5,18 +5,21 @@ import type { Tools } from './deps.js';
 import type { PaymasterCall, Reply } from './endpoint.js';
 import { unlessDeleted } from './lookups.js';
 import { findContract, inTurn, policiesOf, policyNotFound } from './policy-lookup.js';
+import { requireRoom } from './policies.js';
 import { policyIdOfCall } from './views.js';
 
 /**
  * Endpoints 12 and 13. A policy that is already in the wanted state is not written, and pausing never moves a limit's
- * cycle. The policy list shows contracts too, so a contract can be paused by its id.
+ * cycle. One that would be active beyond the number that counts is refused. The policy list shows contracts too, so a contract can be paused by its id.
  */
 export async function setActive(tools: Tools, call: PaymasterCall, active: boolean): Promise<Reply> {
   const { paymaster, params } = call;
   const policyId = params['policyId'] ?? '';
   const policy = (await policiesOf(tools, paymaster)).find((each) => policyIdOfCall(call, each) === policyId);
   const contract = policy ? undefined : await findContract(tools, call, policyId);
-  const programmed = await inTurn(tools, paymaster, () => {
+  const programmed = await inTurn(tools, paymaster, async () => {
+    if (policy && active && policy.spec.active === false)
+      requireRoom(await policiesOf(tools, paymaster), policy.spec.policyType);
     if (policy) return change(tools, 'PaymasterPolicy', policy, active);
     if (contract) return change(tools, 'SmartContract', contract, active);
     throw policyNotFound();

@@ -377,9 +377,44 @@ describe('what the organisation is granted', () => {
     const late = await add(aLimitBody, 'L21');
     expect({ status: late.status, message: late.body.message }).toEqual({
       status: 400,
-      message: 'A paymaster has at most 20 spending limits, and the oldest count: delete one.',
+      message:
+        'A paymaster has at most 20 active spending limits, and the oldest count: delete or pause one.',
     });
     expect((await add(aDeploymentBody, 'Deploy')).status).toBe(200);
+  });
+
+  test('deactivated policies take no place, and none is activated beyond the number', async () => {
+    await applyOrganisation(host.resources, 'small', {
+      namespace: 'small',
+      tokens,
+      quotas: { paymasters: 5 },
+    });
+    const paymaster = await create('Deactivated');
+    const credentials = { token, key: String(recordOf(paymaster.body.data)['apiKey']) };
+    const add = async (name: string): Promise<string> => {
+      const policyData = { url: 'https://host.example/' };
+      const body = { name, policyType: 'WEBHOOK', policyData };
+      const answer = await host.call('POST', '/paymaster-policy', { ...credentials, body });
+      expect(answer).toMatchObject({ status: 200 });
+      return String(recordOf(answer.body.data)['_id']);
+    };
+    const setActive = (id: string, verb: 'activate' | 'deactivate') =>
+      host.call('PATCH', `/paymaster-policy/${verb}/${id}`, credentials);
+    const old: string[] = [];
+    for (let index = 1; index <= 5; index += 1) old.push(await add(`W${index}`));
+    for (const id of old) expect((await setActive(id, 'deactivate')).status).toBe(200);
+    const newer: string[] = [];
+    for (let index = 6; index <= 10; index += 1) newer.push(await add(`W${index}`));
+
+    const beyond = await setActive(old[0]!, 'activate');
+    expect({ status: beyond.status, message: beyond.body.message }).toEqual({
+      status: 400,
+      message: 'A paymaster has at most 5 active webhooks, and the oldest count: delete or pause one.',
+    });
+    // What is active already is no change.
+    expect((await setActive(newer[0]!, 'activate')).status).toBe(200);
+    expect((await setActive(newer[0]!, 'deactivate')).status).toBe(200);
+    expect((await setActive(old[0]!, 'activate')).status).toBe(200);
   });
 
   test('a chain that the organisation may not use is not supported', async () => {

@@ -613,7 +613,8 @@ describe('what is too many', () => {
     expect(compiled.policies.at(-1)?.accepted).toMatchObject({
       status: 'False',
       reason: 'TooMany',
-      message: 'A paymaster has at most 20 spending limits, and the oldest count: delete one.',
+      message:
+        'A paymaster has at most 20 active spending limits, and the oldest count: delete or pause one.',
     });
     expect(compiled.config.invalidPolicies).toEqual([]);
     expect(compiled.config.notReady).toBeUndefined();
@@ -636,9 +637,26 @@ describe('what is too many', () => {
     expect(compiled.config.limits).toHaveLength(20);
   });
 
-  test('keeps a paused one in the count: resuming it must not put another one out of force', () => {
-    const paused = limits(1).map((policy) => ({ ...policy, spec: { ...policy.spec, active: false } }));
-    expect(compile({ policies: [...paused, ...limits(20, 1)] }).config.limits).toHaveLength(19);
+  const withActive = (policies: readonly PaymasterPolicy[], active: boolean): readonly PaymasterPolicy[] =>
+    policies.map((policy) => ({ ...policy, spec: { ...policy.spec, active } }));
+
+  test('does not count paused ones, however old they are', () => {
+    const compiled = compile({ policies: [...withActive(limits(20), false), ...limits(20, 20)] });
+    expect(compiled.config.limits).toHaveLength(20);
+    expect(new Set(compiled.policies.map(({ accepted }) => accepted.reason))).toEqual(new Set(['Accepted']));
+  });
+
+  test('one that is resumed beyond the number waits, also an old one: it must not put another one out of force', () => {
+    const before = compile({ policies: [...withActive(limits(1), false), ...limits(20, 1)] }).config;
+    const resumed = compile({ policies: limits(21), previous: before });
+    expect(resumed.config.limits).toEqual(before.limits);
+    expect(resumed.policies.map(({ accepted }) => accepted.reason)).toEqual([
+      'TooMany',
+      ...Array.from({ length: 20 }, () => 'Accepted'),
+    ]);
+    expect(resumed.config.invalidPolicies).toEqual([]);
+    const oneLess = compile({ policies: limits(20), previous: resumed.config });
+    expect(oneLess.config.limits).toHaveLength(20);
   });
 
   test('of contracts counts the 1000 oldest; a later one sponsors nothing and is not even read', () => {
