@@ -35,7 +35,13 @@ export function createChains(deps: ChainsDeps): Chains {
 
   return {
     get(endpoint) {
-      const key = JSON.stringify([endpoint.chainId, endpoint.rpc.urls, endpoint.rpc.file, endpoint.lane]);
+      const key = JSON.stringify([
+        endpoint.chainId,
+        endpoint.rpc.urls,
+        endpoint.rpc.file,
+        endpoint.lane,
+        endpoint.only,
+      ]);
       const existing = chains.get(key);
       if (existing !== undefined) return existing;
       const chain = connect(endpoint, () => {

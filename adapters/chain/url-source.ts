@@ -23,8 +23,18 @@ type SourceDeps = { readonly log: Logger; readonly clock: Clock; readonly urlDir
 const recheckMs = 1_000;
 const fileNamePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$/;
 
-/** Targets of an endpoint: its `urls`, or the lines of its `file`, which is read again when it changes. */
+/** Targets of an endpoint: its `urls`, or the lines of its `file`, which is read again when it changes; one of them with `only`. */
 export function createUrlSource(endpoint: ChainEndpoint, deps: SourceDeps): UrlSource {
+  const { only } = endpoint;
+  const all = allTargets(endpoint, deps);
+  if (only === undefined) return all;
+  return async () => {
+    const targets = await all();
+    return targets.slice(only % targets.length).slice(0, 1);
+  };
+}
+
+function allTargets(endpoint: ChainEndpoint, deps: SourceDeps): UrlSource {
   const { urls, file } = endpoint.rpc;
   if (urls !== undefined && urls.length > 0) {
     const targets = urls.map((url, index) =>

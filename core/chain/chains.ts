@@ -8,6 +8,8 @@ export type ChainEndpoint = {
    * takes the node too long must not make the URL count as dead for other uses.
    */
   readonly lane?: 'simulations';
+  /** Asks one URL alone: that with this number, modulo their number. */
+  readonly only?: number;
   readonly rpc: { readonly urls?: readonly string[]; readonly file?: string };
 };
 

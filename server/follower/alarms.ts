@@ -46,9 +46,20 @@ export function reportStep(
     readonly losses: readonly MinedOperation[];
     readonly ambiguous: readonly MinedOperation[];
     readonly forfeited: readonly Reservation[];
+    /** Operations that cannot be read yet, and those that were settled although they cannot. */
+    readonly waiting: readonly { readonly operation: MinedOperation }[];
+    readonly withoutReading: readonly MinedOperation[];
   },
 ): void {
-  const { losses, ambiguous, forfeited } = found;
+  const { losses, ambiguous, forfeited, waiting, withoutReading } = found;
+  for (const { blockNumber, transactionHash } of waiting.map(({ operation }) => operation))
+    log.warn('operation cannot be read yet', { blockNumber, transactionHash });
+  for (const { paymaster, blockNumber, transactionHash } of withoutReading)
+    log.error('operation cannot be read: settled for every promise that it may carry', {
+      contract: paymaster,
+      blockNumber,
+      transactionHash,
+    });
   for (const { paymaster, blockNumber, transactionHash } of losses)
     log.warn('operation was mined and paid no token', { contract: paymaster, blockNumber, transactionHash });
   for (const { blockNumber, transactionHash } of ambiguous)

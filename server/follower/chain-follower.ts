@@ -1,10 +1,7 @@
-import type { Ambient } from '../../core/ambient.js';
-import type { Block, Chain } from '../../core/chain/chain.js';
+import type { Block } from '../../core/chain/chain.js';
 import type { Head } from '../../core/chain/heads.js';
-import type { ChainConfig } from '../../core/config/chain-config.js';
 import { DomainError } from '../../core/errors.js';
 import { isSameCursor } from '../../core/usage/turn.js';
-import { lossCharges } from '../../core/usage/token-losses.js';
 import type {
   AccountBalance,
   AccountId,
@@ -13,58 +10,42 @@ import type {
   FollowerStep,
   Reservation,
   StepResult,
-  UsageStore,
 } from '../../core/usage/usage-store.js';
-import type { AddressKey } from '../../core/units/address.js';
-import { toMs, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
-import { gweiCeil } from '../../core/units/wei.js';
+import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
 import { AccountsInUse } from './accounts.js';
 import { reportStep, suspendContracts } from './alarms.js';
 import { isOlderHead, stepBalances } from './balances.js';
-import { blockTimes } from './block-times.js';
-import { commonPoint, continuityOf, type ContinuityState } from './continuity.js';
+import type { ChainFollowerDeps } from './chain-follower-deps.js';
+import { Connection } from './connection.js';
+import { continuityOf, type ContinuityState } from './continuity.js';
 import { recordEndings, recordRestored } from './ending-inputs.js';
 import { History } from './history.js';
 import { joined } from './late.js';
+import { chargesOfLoss } from './loss-charges.js';
 import { operationId, type MinedOperation } from './mined.js';
 import { ensureAccount } from './new-account.js';
 import { passedTime } from './passed-time.js';
 import { nothingEnded, Releaser } from './releaser.js';
-import { reversals, settlementTexts, withRecord, type FollowerLedger, type StepEnds } from './records.js';
+import { Rescan } from './rescan.js';
+import { reversals, withRecord } from './records.js';
 import { idle, type Round } from './round.js';
-import { merged, Scanner } from './scan.js';
-import { settledInStep } from './settlement.js';
-import { endOfStep, settleAgain, settleMined, usableBalances } from './step-readings.js';
-import { blockAt, watched, watchedContracts, type Source, type WatchedContract } from './source.js';
+import { merged, Scanner, type Watched } from './scan.js';
+import { settledInStep, type Unattributed } from './settlement.js';
+import {
+  countTries,
+  endOfStep,
+  findWaiting,
+  settleAgain,
+  settleMined,
+  usableBalances,
+} from './step-readings.js';
+import { takeBackStep } from './take-back.js';
+import { stepTexts } from './step-texts.js';
+import { blockAt, cursorOf, watched, type Source } from './source.js';
 import { spentByPaymaster } from './spent-by-paymaster.js';
 import { minedForSenders } from './spent-elsewhere.js';
-import { endedInStep, negated, type Ended } from './undo.js';
-
-export type ChainFollowerDeps = Pick<Ambient, 'clock' | 'log'> & {
-  readonly usage: Pick<
-    UsageStore,
-    | 'now'
-    | 'reservations'
-    | 'cursor'
-    | 'advance'
-    | 'takenSteps'
-    | 'addBalance'
-    | 'accounts'
-    | 'forgetAccounts'
-    | 'setSuspended'
-  >;
-  readonly chainId: number;
-  /** The config that is served now, its connection, and other connections to the same chain if there are any. */
-  readonly current: () => {
-    readonly config: ChainConfig;
-    readonly chain: Chain;
-    readonly elsewhere?: (attempt: number) => Chain;
-  };
-  /** The platform's wallets, which are followed even without live promises. */
-  readonly platformAccounts: () => readonly AccountId[];
-  /** What records for the ledger need. Absent: nothing is recorded. */
-  readonly ledger?: FollowerLedger;
-};
+import { countOf, endedInStep, negated, type Ended } from './undo.js';
+import { Unread } from './unread.js';
 
 /** Balances are written again after this time at the latest, even when nothing happens on the chain. */
 const refreshMs = 60_000;
@@ -72,11 +53,6 @@ const refreshMs = 60_000;
 const releasesPerStep = 1_000;
 /** Most blocks that one step settles. */
 const blocksPerStep = 10_000;
-/** How far back to scan when we know no block that a reorganisation has left in the chain. */
-const blindRescanBlocks = 256;
-/** The longest expiry of any promise. For this long after a blind rescan, an operation that nobody has promised proves nothing. */
-const longestExpirySeconds = 86_400;
-
 /**
  * Follows one chain. Each round reads the head, settles the operations mined up to `confirmations` below it, ends expired reservations,
  * and writes the balances of that block, all in one fenced step. A round that fails changes nothing; the next one starts from the
@@ -89,15 +65,11 @@ export class ChainFollower {
   readonly #releaser = new Releaser(this.#scanner);
   readonly #history = new History();
   readonly #inUse = new AccountsInUse();
-  /** EntryPoints of every profile that this process has seen, including profiles that were removed. */
-  readonly #entryPoints = new Set<AddressKey>();
-  readonly #seenContracts = new Map<AddressKey, WatchedContract>();
-  /** Blocks up to this one are scanned once more, and their operations may have been settled before. */
-  #rescannedThrough = -1;
-  /** Until this chain time a mined operation may be one that was settled before, without this process knowing. */
-  #blindUntil = 0;
-  #head: Head | undefined;
-  #verified: Chain | undefined;
+  readonly #unread = new Unread();
+  /** True when others have taken steps: one of them may wait for operations that it cannot read. */
+  #mayOthersWait = true;
+  readonly #connection: Connection;
+  readonly #rescan = new Rescan();
   /** True when the node of the last round did not show the settled block. */
   #isWaiting = false;
   /** Head block and time of the last step that was written, and how many contracts and accounts it read. */
@@ -107,23 +79,24 @@ export class ChainFollower {
 
   constructor(deps: ChainFollowerDeps) {
     this.#deps = deps;
+    this.#connection = new Connection(deps);
   }
 
   get head(): Head | undefined {
-    return this.#head;
+    return this.#connection.head;
   }
 
   /** Only reads the head, for a chain that another replica follows. Throws UNAVAILABLE. */
   async observe(): Promise<void> {
-    await this.#readHead(await this.#source(), this.#deps.clock.now());
+    await this.#connection.readHead(await this.#connection.source(), this.#deps.clock.now());
   }
 
   /** One round. Throws UNAVAILABLE when the node or the store does not answer. */
   async round(): Promise<Round> {
-    const { usage, chainId, clock, log } = this.#deps;
-    const source = await this.#source();
+    const { usage, chainId, clock, log, ledger } = this.#deps;
+    const source = await this.#connection.source();
     const startedAt = clock.now();
-    const head = await this.#readHead(source, startedAt);
+    const head = await this.#connection.readHead(source, startedAt);
     const stored = await usage.cursor(chainId);
     const state = stored === undefined ? 'whole' : await this.#continuityOf(source, stored, head);
     if (state === 'waiting') return { ...idle, waitsAt: stored };
@@ -136,7 +109,7 @@ export class ChainFollower {
     const confirmed = Math.max(0, head.number - source.confirmations);
     const from =
       stored === undefined || state === 'broken'
-        ? this.#blindStart(stored, head, confirmed)
+        ? this.#rescan.start(stored, head, { confirmed, log })
         : stored.blockNumber + 1;
     const end = Math.min(Math.max(confirmed, from - 1), from - 1 + blocksPerStep);
     const last = end === head.number ? head : await blockAt(source, end);
@@ -144,6 +117,9 @@ export class ChainFollower {
     const isBehindHead = last.number < confirmed;
     const due = isBehindHead ? [] : await this.#due(expiredBefore);
     const known = await usage.accounts(chainId);
+    const wanted = watched(source.contracts, known, this.#connection.entryPoints);
+    await this.#waitForOthers(source, wanted, startedAt);
+    const retried = this.#unread.due(startedAt);
     const { followed, forgotten } = this.#accounts(source, known, startedAt);
     const isOlder = stored !== undefined && isOlderHead(head, source.confirmations, stored);
     const isFresh =
@@ -152,57 +128,70 @@ export class ChainFollower {
       this.#written.accounts === followed.length &&
       startedAt - this.#written.at < refreshMs;
     const isQuiet = state === 'whole' && this.#releaser.isWaiting(due, last.number);
-    if (isFresh && isQuiet) return idle;
+    if (isFresh && isQuiet && retried.length === 0) return idle;
 
-    const wanted = watched(source.contracts, known, this.#entryPoints);
     const found = merged(
       await this.#scanner.operations(source.chain, wanted, from, last.number),
       await minedForSenders(source, this.#scanner, usage, { from, to: last }),
     );
     const cut = endOfStep(found, last.number);
     const target = cut === last.number ? last : await blockAt(source, cut);
-    const mined = found.filter(({ blockNumber }) => blockNumber <= cut);
+    const mined = merged(
+      found.filter(({ blockNumber }) => blockNumber <= cut),
+      retried.map(({ operation }) => operation),
+    );
     const isCaughtUp = !isBehindHead && cut === last.number;
     const ours = new Set(wanted.contracts);
-    const isAgain = ({ blockNumber }: MinedOperation): boolean => blockNumber <= this.#rescannedThrough;
-    const settlement = await settleMined(
-      usage,
-      source,
+    const reading = { usage, source, history: this.#history, unread: this.#unread, ours };
+    const lateOnes = new Set(retried.filter(({ isLate }) => isLate).map(({ operation }) => operation));
+    const isAgain = (operation: MinedOperation): boolean =>
+      operation.blockNumber <= this.#rescan.through || lateOnes.has(operation);
+    const now = await settleMined(
+      reading,
       mined.filter((operation) => !isAgain(operation)),
-      ours,
     );
-    const again = await settleAgain(usage, this.#history, source, mined.filter(isAgain), ours);
+    const again = await settleAgain(reading, mined.filter(isAgain));
     const seen = new Set(mined.map(operationId));
     const expired = due.filter(({ key }) => !seen.has(operationId(key)));
     const ending = isCaughtUp
       ? await this.#releaser.end(source, expired, target, releasesPerStep)
       : nothingEnded;
-    const late = joined(
-      again,
-      await settleAgain(usage, this.#history, source, ending.mined, ours, ending.spent),
-    );
+    const later = await settleAgain(reading, ending.mined, ending.spent);
+    const { settlement, corrected } = now;
+    const late = joined(again.settlement, later.settlement);
     // Most nodes have no balances for blocks far below the head; nothing is promised until the head is reached.
     const balances = isCaughtUp
       ? await usableBalances(usage, this.#scanner, source, followed, { from, target, head, wanted })
       : new Map<string, never>();
+    const failures = await countTries(
+      source,
+      this.#unread,
+      [now, again, later].flatMap(({ failed }) => failed),
+    );
     // Read last, because this also proves that the node that gave the events has this block, and not only an older one.
     if ((await blockAt(source, target.number)).hash !== target.hash)
       throw new DomainError('UNAVAILABLE', `chain ${chainId} changed while it was read`);
 
     // Apply: one step, or nothing. A suspension is written before the step, so that a crash in between cannot lose it.
-    const strange = target.timestamp < this.#blindUntil ? [] : settlement.unattributed;
+    const isFirst = ({ operation }: Unattributed): boolean =>
+      !retried.some((item) => item.operation === operation);
+    const strange = target.timestamp < this.#rescan.blindUntil ? [] : settlement.unattributed.filter(isFirst);
     // Another follower that has settled these operations meanwhile has ended their promises, too. Only while the cursor is the
     // same do missing promises mean that nobody made them.
     if (strange.length > 0 && !isSameCursor(await usage.cursor(chainId), stored)) return idle;
     await suspendContracts(this.#deps, source, strange);
     const losses = [...settlement.losses, ...late.losses];
-    const lossesCharged = losses.flatMap((operation) => this.#lossCharges(operation));
+    const passedOver = new Set(now.passedOver);
+    const chargesOf = (operation: MinedOperation): readonly Charge[] =>
+      chargesOfLoss(operation, { chainId, at: usage.now(), isProven: !passedOver.has(operation) });
+    const charges = [...corrected.charges, ...losses.flatMap(chargesOf)];
     const settled = [...settlement.settled, ...late.settled];
     const used = [...settlement.released, ...late.released];
     const forfeited = [...ending.forfeited, ...late.forfeited];
+    const isNew = (operation: MinedOperation): boolean => !corrected.operations.has(operation);
     const next = cursorOf(target);
     const ends = { settled, released: used, expired: ending.released, forfeited };
-    const texts = await this.#settlementTexts(source, ends, target);
+    const texts = await stepTexts({ ...this.#deps, source }, ends, target);
     const result = await this.#advance({
       chainId,
       expected: stored,
@@ -213,68 +202,56 @@ export class ChainFollower {
         ...ending.released.map(({ key, validUntil }) => ({ key, validUntil })),
       ].map(withRecord(texts)),
       forfeited: forfeited.map(({ key }) => ({ key })).map(withRecord(texts)),
-      charges: lossesCharged,
-      restored: [],
+      charges,
+      restored: corrected.restored,
+      ...(ledger === undefined
+        ? {}
+        : { restoredRecords: reversals(corrected.restored, { ...ledger, chainId }) }),
       balances: stepBalances(followed, balances, known, { readAt: startedAt, isOlder }),
       ...this.#ordered,
     });
     if (!result.isTaken) return idle;
     const ended = endedInStep(result.ended, { settled, released: [...used, ...ending.released] });
-    if (this.#deps.ledger !== undefined) recordEndings(this.#deps.ledger, result, ended, settled);
-    this.#history.add(stored, { cursor: next, ended, undo: negated(lossesCharged) });
+    if (ledger !== undefined) {
+      recordRestored(ledger, result, corrected.restored);
+      recordEndings(ledger, result, ended, settled);
+    }
+    this.#history.add(stored, { cursor: next, ended, undo: negated(charges) });
     this.#releaser.remember(ending);
     const read = { contracts: source.contracts.size, accounts: followed.length };
     this.#written = isCaughtUp ? { hash: head.hash, at: startedAt, ...read } : undefined;
     if (forgotten.length > 0) await usage.forgetAccounts(chainId, forgotten);
-    reportStep(log, { losses, ambiguous: settlement.ambiguous, forfeited });
+    this.#unread.settled([now, again, later].flatMap(({ decided }) => decided));
+    const waiting = failures.filter((failure) => this.#unread.failed(failure, startedAt));
+    for (const operation of now.passedOver) {
+      const isIts = ({ reservation }: Ended): boolean =>
+        operationId(reservation.key) === operationId(operation);
+      const counted = losses.includes(operation) ? chargesOf(operation) : [];
+      this.#unread.pass(operation, { ended: ended.filter(isIts), charges: counted }, startedAt);
+    }
+    const withoutReading = [now, again, later].flatMap((read) => read.passedOver);
+    reportStep(log, { losses, ambiguous: settlement.ambiguous, forfeited, waiting, withoutReading });
     return {
       cursor: next,
       settled: countOf(ended, 'settled'),
       released: countOf(ended, 'released'),
       forfeited: countOf(ended, 'forfeited'),
-      unpaid: losses.length,
+      unpaid: losses.filter(isNew).length,
       unattributed: strange.length,
+      passedOver: withoutReading.length,
+      unread: this.#unread.waiting,
       restored: 0,
-      spent: spentByPaymaster(settled, result.ended),
+      spent: spentByPaymaster(
+        settled.filter(({ operation }) => isNew(operation)),
+        result.ended,
+      ),
       isComplete: isCaughtUp && ending.isComplete,
     };
   }
 
   /** Reads the balance of an account that the store does not know yet, e.g. a new funding wallet. */
   async ensureAccount(account: AccountId): Promise<void> {
-    await ensureAccount({ ...this.#deps, source: () => this.#source() }, account);
-  }
-
-  /** Asks each connection once for its chain id: balances of another chain would be promised as if they were this chain's. */
-  async #source(): Promise<Source> {
-    const { chainId } = this.#deps;
-    const { config, chain, elsewhere = () => chain } = this.#deps.current();
-    if (chain !== this.#verified) {
-      const answer = await chain.chainId();
-      if (answer !== chainId)
-        throw new DomainError('UNAVAILABLE', `the node of chain ${chainId} is one of chain ${answer}`, {
-          reason: 'CHAIN_MISMATCH',
-        });
-      this.#verified = chain;
-    }
-    const contracts = watchedContracts(config);
-    for (const watchedContract of contracts.values()) {
-      this.#entryPoints.add(watchedContract.entryPoint);
-      this.#seenContracts.set(watchedContract.contract, watchedContract);
-    }
-    const { confirmations } = config;
-    return { chain, elsewhere, chainId, confirmations, contracts, seenContracts: this.#seenContracts };
-  }
-
-  async #readHead(source: Source, observedAt: EpochMs): Promise<Block> {
-    const [block, priorityFeePerGas] = await Promise.all([
-      blockAt(source, 'latest'),
-      // Some nodes do not know the method; price guards have their own floor.
-      source.chain.priorityFee().catch(() => this.#head?.priorityFeePerGas ?? 0n),
-    ]);
-    const { number, timestamp, baseFeePerGas } = block;
-    this.#head = { number, timestamp, baseFeePerGas, priorityFeePerGas, observedAt };
-    return block;
+    await ensureAccount({ ...this.#deps, source: () => this.#connection.source() }, account);
   }
 
   #accounts({ contracts }: Source, known: readonly AccountBalance[], now: EpochMs) {
@@ -283,7 +260,11 @@ export class ChainFollower {
 
   async #continuityOf({ chain }: Source, stored: Cursor, head: Block): Promise<ContinuityState> {
     // Another follower has taken steps since, or this process has just begun: the known steps do not lead to the cursor.
-    if (this.#history.points()[0]?.blockHash !== stored.blockHash) await this.#readHistory();
+    if (this.#history.points()[0]?.blockHash !== stored.blockHash) {
+      await this.#readHistory();
+      this.#unread.clear();
+      this.#mayOthersWait = true;
+    }
     const state = await continuityOf(chain, stored, head, this.#history.points());
     const isWaiting = state === 'waiting';
     // Logged once; after that the metric shows it.
@@ -301,38 +282,21 @@ export class ChainFollower {
     this.#history.load(await this.#deps.usage.takenSteps(this.#deps.chainId));
   }
 
-  /**
-   * Steps back to the last remembered block that is still in the chain. Reservations that ended after it are live again, and what they
-   * counted is taken back, even if others have been promised the difference since. The next rounds settle the operations of the new
-   * blocks. Undefined when nothing is remembered. When no remembered block is left the cursor does not move: whichever process scans
-   * next must not mistake reservations that are live again for operations that nobody has promised.
-   */
+  /** Undefined when nothing is taken back. Throws UNAVAILABLE. */
   async #takeBack(source: Source, stored: Cursor, head: Block): Promise<Round | undefined> {
-    const { chainId, log } = this.#deps;
+    const { log, ledger } = this.#deps;
     // Another follower may have taken a step at the same block.
     await this.#readHistory();
-    if (this.#history.points()[0]?.blockHash !== stored.blockHash) return undefined;
-    const common = await commonPoint(source, this.#history.points(), head);
-    const { restored, charges: undone, givenBack } = this.#history.after(common);
-    if (common === undefined && restored.length === 0 && undone.length === 0) return undefined;
-    const next = common ?? stored;
-    const nothing = { settled: [], released: [], forfeited: [], balances: [] };
-    const { ledger } = this.#deps;
-    const result = await this.#advance({
-      chainId,
-      expected: stored,
-      next,
-      takesBackAfter: common?.blockNumber ?? -1,
-      restored,
-      restoredRecords: ledger === undefined ? [] : reversals(restored, { ...ledger, chainId }),
-      charges: undone,
-      ...nothing,
-      ...this.#ordered,
-    });
+    const back = await takeBackStep(this.#deps, source, this.#history, { stored, head });
+    if (back === undefined) return undefined;
+    const { common, restored, givenBack } = back;
+    const { next } = back.step;
+    const result = await this.#advance({ ...back.step, ...this.#ordered });
     if (!result.isTaken) return idle;
     if (ledger !== undefined) recordRestored(ledger, result, restored);
     this.#history.rollBack(common);
     this.#releaser.forget();
+    this.#unread.rollBack(next.blockNumber);
     this.#written = undefined;
     log.error('chain was reorganised or replaced below the settled block', {
       settledBlock: stored.blockNumber,
@@ -343,28 +307,6 @@ export class ChainFollower {
       mostAboveLimitsGwei: givenBack,
     });
     return { ...idle, cursor: next, restored: restored.length, isComplete: false };
-  }
-
-  /** What the ledger gets to know about a step; nothing is read when nothing is recorded. Throws UNAVAILABLE. */
-  async #settlementTexts(
-    source: Source,
-    ends: StepEnds,
-    target: Block,
-  ): Promise<ReadonlyMap<string, string>> {
-    const { ledger, chainId, current } = this.#deps;
-    if (ledger === undefined) return new Map();
-    const { feeTokens } = current().config;
-    return settlementTexts(ends, {
-      ...ledger,
-      chainId,
-      at: toMs(target.timestamp as EpochSeconds),
-      timeOf: await blockTimes(
-        source,
-        ends.settled.map(({ operation }) => operation),
-        target,
-      ),
-      decimalsOf: (token) => feeTokens.find(({ address }) => address.toLowerCase() === token)?.decimals,
-    });
   }
 
   /** Records of inputs keep the places of a step's endings. */
@@ -384,39 +326,24 @@ export class ChainFollower {
     }
   }
 
-  /**
-   * The first block to scan for a step that does not begin where another ended. For the first cursor ever nothing was promised
-   * before, so no earlier block is needed. Otherwise it lies some blocks back, and some of those may have been settled before.
-   */
-  #blindStart(stored: Cursor | undefined, head: Block, confirmed: number): number {
-    if (stored === undefined) return confirmed + 1;
-    const from = Math.max(0, Math.min(stored.blockNumber, head.number) - blindRescanBlocks);
-    this.#blindUntil = head.timestamp + longestExpirySeconds;
-    this.#rescannedThrough = Math.min(stored.blockNumber, head.number);
-    this.#deps.log.warn('chain is scanned again from before the settled block', {
-      settledBlock: stored.blockNumber,
-      head: head.number,
-      rescanFrom: from,
-    });
-    return from;
-  }
-
   /** The oldest of the reservations whose time is over; those that wait for another check are among them. */
-  #due(expiredBefore: EpochSeconds): Promise<readonly Reservation[]> {
-    const limit = releasesPerStep + this.#releaser.waiting;
-    return this.#deps.usage.reservations(this.#deps.chainId, { operations: [], expiredBefore, limit });
+  async #due(expiredBefore: EpochSeconds): Promise<readonly Reservation[]> {
+    const limit = releasesPerStep + this.#releaser.waiting + this.#unread.waiting;
+    const { usage, chainId } = this.#deps;
+    const due = await usage.reservations(chainId, { operations: [], expiredBefore, limit });
+    return due.filter(({ key }) => !this.#unread.isWaiting(operationId(key)));
   }
 
-  #lossCharges({ paymaster: contract, sender, actualGasCost }: MinedOperation): readonly Charge[] {
-    const { chainId, usage } = this.#deps;
-    return lossCharges({ chainId, contract }, sender, { loss: gweiCeil(actualGasCost), at: usage.now() });
+  /** Throws UNAVAILABLE. */
+  async #waitForOthers(source: Source, wanted: Watched, now: EpochMs): Promise<void> {
+    if (!this.#mayOthersWait) return;
+    const found = await findWaiting(
+      { usage: this.#deps.usage, source },
+      this.#history,
+      this.#scanner,
+      wanted,
+    );
+    for (const operation of found) this.#unread.add(operation, now);
+    this.#mayOthersWait = false;
   }
-}
-
-function countOf(ended: readonly Ended[], how: Ended['how']): number {
-  return ended.filter((one) => one.how === how).length;
-}
-
-function cursorOf({ number, hash, timestamp }: Block): Cursor {
-  return { blockNumber: number, blockHash: hash, timestamp: timestamp as EpochSeconds };
 }

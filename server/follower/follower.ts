@@ -10,7 +10,8 @@ import { neverLost, type UsageRecovery } from '../../core/usage/epoch.js';
 import type { AccountId, UsageStore } from '../../core/usage/usage-store.js';
 import type { FundsSamples } from '../ledger/funds.js';
 import { accountName } from './balances.js';
-import { ChainFollower, type ChainFollowerDeps } from './chain-follower.js';
+import { ChainFollower } from './chain-follower.js';
+import type { ChainFollowerDeps } from './chain-follower-deps.js';
 import type { LossReporter } from './loss-reporter.js';
 import type { Instruments } from '../ops/instruments.js';
 import { createFollowerMeter } from './meter.js';
@@ -46,6 +47,8 @@ const superviseMs = 250;
 const patientFailures = 3;
 const rememberMs = 2_000;
 const maxRemembered = 10_000;
+/** Most URLs that a Chain lists. */
+const mostUrls = 16;
 
 type Followed = {
   readonly follower: ChainFollower;
@@ -75,12 +78,10 @@ export function createFollower(deps: FollowerDeps) {
     if (config === undefined)
       throw new DomainError('UNAVAILABLE', `chain ${chainId} is not served`, { reason: 'CHAIN_UNKNOWN' });
     const chain = chains.get(config);
-    const urls = config.rpc.urls ?? [];
+    const { rpc } = config;
     // Uses one URL at a time, in turn: one node may show what another hides.
-    const elsewhere = (attempt: number): Chain => {
-      const url = urls[attempt % Math.max(1, urls.length)];
-      return url === undefined || urls.length < 2 ? chain : chains.get({ chainId, rpc: { urls: [url] } });
-    };
+    const elsewhere = (attempt: number): Chain =>
+      rpc.urls?.length === 1 ? chain : chains.get({ chainId, rpc, only: attempt % mostUrls });
     return { config, chain, elsewhere };
   }
 

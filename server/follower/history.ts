@@ -67,6 +67,13 @@ export class History {
     );
   }
 
+  /** Whether a remembered step has ended a reservation of the operation with this name. */
+  hasEnded(id: string): boolean {
+    return this.#steps.some(({ ended }) =>
+      ended.some(({ reservation }) => operationId(reservation.key) === id),
+    );
+  }
+
   /** Forgets the steps after `common`, once the store has taken them back. */
   rollBack(common: Cursor | undefined): void {
     this.#steps = this.#steps.filter(({ cursor }) => !isAfter(cursor, common));

@@ -35,6 +35,7 @@ export function createFollowerMeter(
     async round(chainId: number, round: Round, head: Head | undefined): Promise<void> {
       const { cursor, settled, released, forfeited, unpaid, unattributed, restored, waitsAt, isComplete } =
         round;
+      const { passedOver, unread } = round;
       const chain = String(chainId);
       observe(chainId, head, isComplete && waitsAt === undefined);
       instruments.settlements.with({ chain, outcome: 'settled' }).inc(settled);
@@ -42,6 +43,8 @@ export function createFollowerMeter(
       instruments.settlements.with({ chain, outcome: 'forfeited' }).inc(forfeited);
       for (const [paymasterId, gwei] of round.spent) spentBy(paymasterId).inc(gwei);
       instruments.unattributedOperations.with({ chain }).inc(unattributed);
+      instruments.passedOver.with({ chain }).inc(passedOver);
+      if (unread !== undefined) instruments.unreadOperations.with({ chain }).set(unread);
       instruments.restoredReservations.with({ chain }).inc(restored);
       instruments.unpaidOperations.with({ chain }).inc(unpaid);
       instruments.reservations.with({ chain }).set(await usage.liveCount(chainId));

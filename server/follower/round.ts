@@ -11,6 +11,10 @@ export type Round = {
   readonly unpaid: number;
   /** Operations that our contracts paid for and nobody here has promised. */
   readonly unattributed: number;
+  /** Operations that it settled without what no node has shown about them. */
+  readonly passedOver: number;
+  /** Operations that wait because no node shows what is needed to settle them. Undefined: as after the round before. */
+  readonly unread?: number;
   /** Reservations of removed blocks that are live again. */
   readonly restored: number;
   /** Actual gas cost of the operations that it settled, in gwei by paymasterId; each operation once. */
@@ -28,6 +32,7 @@ export const idle: Round = {
   forfeited: 0,
   unpaid: 0,
   unattributed: 0,
+  passedOver: 0,
   restored: 0,
   spent: new Map(),
   isComplete: true,

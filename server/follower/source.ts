@@ -4,10 +4,11 @@ import { DomainError } from '../../core/errors.js';
 import { entryPoints } from '../../core/entry-point/address.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import type { ContractModes } from '../../core/paymaster/recognise.js';
-import type { AccountId, OperationId } from '../../core/usage/usage-store.js';
+import type { AccountId, Cursor, OperationId } from '../../core/usage/usage-store.js';
 import { addressWord, toAddressKey, type AddressKey } from '../../core/units/address.js';
 import { hexWord, type Hex } from '../../core/units/hex.js';
 import type { Gwei } from '../../core/units/wei.js';
+import type { EpochSeconds } from '../../core/units/time.js';
 import { accountName, usable } from './balances.js';
 import { operationId } from './mined.js';
 import type { Watched } from './scan.js';
@@ -23,6 +24,14 @@ export type Source = {
   /** `contracts`, and the contracts of profiles that were removed since this process started. */
   readonly seenContracts: ReadonlyMap<AddressKey, WatchedContract>;
 };
+
+/** The usual connection, and two others: with each attempt other ones, so that eight attempts ask sixteen URLs. */
+export function connections(
+  { chain, elsewhere }: Pick<Source, 'chain' | 'elsewhere'>,
+  attempt: number,
+): readonly Chain[] {
+  return [...new Set([chain, elsewhere(2 * attempt + 1), elsewhere(2 * attempt + 2)])];
+}
 
 /** Everything that a chain's profiles say about one contract. */
 export type WatchedContract = {
@@ -103,6 +112,10 @@ export async function blockAt(
   const block = await chain.block(tag);
   if (block === undefined) throw new DomainError('UNAVAILABLE', `chain ${chainId} has no block ${tag}`);
   return block;
+}
+
+export function cursorOf({ number, hash, timestamp }: Block): Cursor {
+  return { blockNumber: number, blockHash: hash, timestamp: timestamp as EpochSeconds };
 }
 
 /**

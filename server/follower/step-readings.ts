@@ -1,15 +1,17 @@
 import type { Block } from '../../core/chain/chain.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { EpochSeconds } from '../../core/units/time.js';
-import type { AccountId, Reservation, UsageStore } from '../../core/usage/usage-store.js';
+import type { AccountId, Charge, Reservation, UsageStore } from '../../core/usage/usage-store.js';
 import { charges } from './balances.js';
 import { readEvidence } from './evidence-reader.js';
 import type { History } from './history.js';
 import { nothingLate, settleLate, type LateSettlement } from './late.js';
-import { operationId, type MinedOperation } from './mined.js';
+import { byOperation, operationId, reservationId, type MinedOperation } from './mined.js';
 import type { Scanner } from './scan.js';
-import { nothingSettled, settle, type Settlement } from './settlement.js';
-import { readUsable, type Source } from './source.js';
+import { settle, type Settlement } from './settlement.js';
+import { connections, readUsable, type Source } from './source.js';
+import { negated } from './undo.js';
+import { retriesAtOnce, type Failure, type Unread } from './unread.js';
 
 // What a step of the follower reads: promises for mined operations, evidence about them, and balances.
 
@@ -17,39 +19,145 @@ type Promises = Pick<UsageStore, 'reservations'>;
 
 /** Most operations that one step settles. A single block with more operations is settled whole. */
 const operationsPerStep = 2_000;
+/** Blocks in which a follower looks for operations that the one before it waited for. */
+const mostLookedBack = 5_000;
 
-/** Settles the operations that were mined, by the promises for their nonces. */
+/** What a step reads from, and what it knows. */
+export type StepReading = {
+  readonly usage: Promises;
+  readonly source: Source;
+  readonly history: Pick<History, 'hasSettled'>;
+  readonly unread: Unread;
+  readonly ours: ReadonlySet<AddressKey>;
+};
+
+/** Operations that a step decides, those that wait, and those that it decides without what no node has shown. */
+type Decided<T> = {
+  readonly settlement: T;
+  readonly decided: readonly MinedOperation[];
+  readonly failed: readonly Omit<Failure, 'counts'>[];
+  readonly passedOver: readonly MinedOperation[];
+};
+
+/** Settles the operations that were mined, by the promises for their nonces. `corrected`: what earlier settlements are taken back by it. */
 export async function settleMined(
-  usage: Promises,
-  source: Source,
+  reading: StepReading,
   mined: readonly MinedOperation[],
-  ours: ReadonlySet<AddressKey>,
-): Promise<Settlement> {
-  if (mined.length === 0) return nothingSettled;
-  const reservations = await promisesFor(usage, source, mined);
-  const evidenceOf = await readEvidence(source, mined, reservations, { ours });
-  return settle(mined, reservations, evidenceOf, (contract) => ours.has(contract));
+): Promise<Decided<Settlement> & { readonly corrected: Corrected }> {
+  const { usage, source, unread, ours } = reading;
+  const ended = mined.flatMap((operation) => unread.passed(operation)?.ended ?? []);
+  const restored = ended.map(({ reservation }) => reservation);
+  const names = new Set(restored.map(({ key }) => reservationId(key)));
+  const live = mined.length === 0 ? [] : await promisesFor(usage, source, mined);
+  const reservations = [...restored, ...live.filter(({ key }) => !names.has(reservationId(key)))];
+  const { evidenceOf, ...read } = await decide(reading, mined, reservations, false);
+  const corrections = read.decided.flatMap((operation) => unread.passed(operation) ?? []);
+  return {
+    settlement: settle(read.decided, reservations, evidenceOf, (contract) => ours.has(contract)),
+    ...read,
+    corrected: {
+      operations: new Set(read.decided.filter((operation) => unread.passed(operation) !== undefined)),
+      restored: corrections.flatMap((passed) => passed.ended.map(({ reservation }) => reservation)),
+      charges: corrections.flatMap((passed) => [
+        ...passed.ended.flatMap(({ undo }) => undo),
+        ...negated(passed.charges),
+      ]),
+    },
+  };
 }
+
+/** Reservations that are live again for the time of a step, and what takes back how they were counted. */
+export type Corrected = {
+  readonly operations: ReadonlySet<MinedOperation>;
+  readonly restored: readonly Reservation[];
+  readonly charges: readonly Charge[];
+};
 
 /**
  * Settles operations that may have been settled when they were mined. `only`: the reservations that may end; default:
  * all of these operations.
  */
 export async function settleAgain(
-  usage: Promises,
-  history: Pick<History, 'hasSettled'>,
-  source: Source,
+  reading: StepReading,
   mined: readonly MinedOperation[],
-  ours: ReadonlySet<AddressKey>,
   only?: readonly Reservation[],
-): Promise<LateSettlement> {
-  if (mined.length === 0) return nothingLate;
+): Promise<Decided<LateSettlement>> {
+  if (mined.length === 0) return { settlement: nothingLate, decided: [], failed: [], passedOver: [] };
+  const { usage, source, history } = reading;
   const promised = await promisesFor(usage, source, mined);
   const spent = only ?? promised;
-  const evidenceOf = await readEvidence(source, mined, spent, { ours, asProof: true });
-  return settleLate(mined, spent, promised, evidenceOf, (operation) =>
+  const { evidenceOf, ...read } = await decide(reading, mined, spent, true);
+  const settlement = settleLate(read.decided, spent, promised, evidenceOf, (operation) =>
     history.hasSettled(operationId(operation)),
   );
+  return { settlement, ...read };
+}
+
+/** Which of the operations are settled now: not those that wait for another try. */
+async function decide(
+  { source, unread, ours }: StepReading,
+  mined: readonly MinedOperation[],
+  reservations: readonly Reservation[],
+  isLate: boolean,
+) {
+  const { evidenceOf, incomplete } = await readEvidence(source, mined, reservations, {
+    ours,
+    asProof: isLate,
+    attempt: (operation) => unread.attempt(operation),
+  });
+  const waits = (operation: MinedOperation): boolean =>
+    incomplete.has(operation) && (unread.passed(operation) !== undefined || unread.mayWait(operation));
+  const decided = mined.filter((operation) => !waits(operation));
+  const failed = mined.filter(waits).map((operation) => ({ operation, isLate }));
+  return {
+    evidenceOf,
+    decided,
+    failed,
+    passedOver: decided.filter((operation) => incomplete.has(operation)),
+  };
+}
+
+/**
+ * Which of the tries count: those where a connection that did not show the operation has shown its block. The usual one has answered
+ * everything else of the step. Asked of a few, since others were not tried.
+ */
+export function countTries(
+  source: Source,
+  unread: Unread,
+  failed: readonly Omit<Failure, 'counts'>[],
+): Promise<readonly Failure[]> {
+  return Promise.all(
+    failed.map(async (failure, index) => {
+      const { operation } = failure;
+      if (index >= retriesAtOnce) return { ...failure, counts: false };
+      const [, ...others] = connections(source, unread.attempt(operation));
+      const blocks = await Promise.all(
+        others.map((chain) => chain.block({ hash: operation.blockHash }).catch(() => undefined)),
+      );
+      return { ...failure, counts: others.length === 0 || blocks.some((block) => block !== undefined) };
+    }),
+  );
+}
+
+/**
+ * Operations that the follower before this one waited for: mined in blocks of remembered steps, ended by none of them, and still
+ * promised. Throws UNAVAILABLE.
+ */
+export async function findWaiting(
+  { usage, source }: Pick<StepReading, 'usage' | 'source'>,
+  history: History,
+  scanner: Scanner,
+  wanted: Parameters<Scanner['operations']>[1],
+): Promise<readonly MinedOperation[]> {
+  const points = history.points();
+  const [newest, oldest] = [points[0], points.at(-1)];
+  if (newest === undefined || oldest === undefined) return [];
+  const from = Math.max(oldest.blockNumber + 1, newest.blockNumber - mostLookedBack + 1);
+  const mined = await scanner.operations(source.chain, wanted, from, newest.blockNumber);
+  const open = mined.filter((operation) => !history.hasEnded(operationId(operation)));
+  if (open.length === 0) return [];
+  const promised = byOperation(await promisesFor(usage, source, open));
+  return open.filter((operation) => promised.has(operationId(operation)));
 }
 
 /** Balances at the block where a step ends, less what later operations have taken. Throws UNAVAILABLE. */

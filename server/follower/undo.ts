@@ -38,6 +38,10 @@ export function endedInStep(
   });
 }
 
+export function countOf(ended: readonly Ended[], how: Ended['how']): number {
+  return ended.filter((one) => one.how === how).length;
+}
+
 /** The same for a step that the store has kept. */
 export function endedIn(ended: readonly EndedReservation[]): readonly Ended[] {
   return ended.map(({ reservation, how, actualCost }) => {

@@ -93,6 +93,14 @@ export function createInstruments(metrics: Metrics) {
       'paymaster_unattributed_operations_total',
       'Operations that a paymaster contract paid for and nobody here has promised: the key leaked or usage data are lost.',
     ),
+    unreadOperations: by('chain').gauge(
+      'paymaster_follower_unread_operations',
+      'Mined operations that wait because no node shows their transaction or the logs of their block.',
+    ),
+    passedOver: by('chain').counter(
+      'paymaster_follower_passed_over_total',
+      'Mined operations that were settled although no node has shown their transaction or the logs of their block.',
+    ),
     restoredReservations: by('chain').counter(
       'paymaster_reorganised_reservations_total',
       'Reservations that are live again because their blocks were removed: limits may show more than their thresholds.',

@@ -268,6 +268,16 @@ describe('a file of URLs', () => {
     expect(await chain.chainId()).toBe(2);
   });
 
+  test('is asked one URL at a time where a caller wants that', async () => {
+    const [first, second] = [await node(() => result('0x1')), await node(() => result('0x2'))];
+    await writeFile(join(directory, 'two'), `${first.url}\n${second.url}\n`);
+    const ask = (only: number) => chains.get({ chainId: 1, rpc: { file: 'two' }, only }).chainId();
+    expect(await Promise.all([0, 1, 2, 3].map(ask))).toEqual([1, 2, 1, 2]);
+    second.answer = () => 'drop';
+    await expect(ask(1)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(first.requests).toHaveLength(2);
+  });
+
   test('that is missing or holds no URL is UNAVAILABLE, without quoting it', async () => {
     expect(String(await failureOf(chains.get({ chainId: 1, rpc: { file: 'none' } }).chainId()))).toMatch(
       /chain 1: URL file "none" is not usable: it cannot be read/,

@@ -78,6 +78,8 @@ export class FakeChain implements Chain {
   hidesTransactions = false;
   /** The node answers no logs of a single block. */
   hidesBlockLogs = false;
+  /** The node cannot answer these: too large, too slow, or broken. */
+  refuses: (asked: { readonly transaction: Hex } | { readonly logs: LogFilter }) => boolean = () => false;
   /** Number of requests by method, as a node would bill them. */
   readonly requests = new Map<string, number>();
   /** Contracts that revert every call. */
@@ -218,6 +220,7 @@ export class FakeChain implements Chain {
 
   async logs({ address, topics = [], ...blocks }: LogFilter): Promise<readonly Log[]> {
     this.#answer('eth_getLogs');
+    this.#refuse('eth_getLogs', { logs: { address, topics, ...blocks } as LogFilter });
     const [fromBlock, toBlock] = this.#range(blocks);
     if (toBlock - fromBlock >= this.widestRange)
       throw new DomainError('UNAVAILABLE', 'query returned more than 10000 results');
@@ -240,6 +243,7 @@ export class FakeChain implements Chain {
 
   async transaction(hash: Hex): Promise<Transaction | undefined> {
     this.#answer('eth_getTransactionByHash');
+    this.#refuse('eth_getTransactionByHash', { transaction: hash });
     const mined = this.#mined.flatMap(({ transactions }) => transactions).find((one) => one.hash === hash);
     return mined === undefined || this.hidesTransactions ? undefined : { input: mined.input, to: mined.to };
   }
@@ -298,6 +302,11 @@ export class FakeChain implements Chain {
     if (typeof tag === 'object') return this.#mined.find(({ block }) => block.hash === tag.hash);
     if (typeof tag === 'string') return this.#head();
     return tag > this.#head().block.number || this.missing.has(tag) ? undefined : this.#mined[tag];
+  }
+
+  #refuse(method: string, asked: Parameters<FakeChain['refuses']>[0]): void {
+    if (this.refuses(asked))
+      throw new DomainError('UNAVAILABLE', `${method} failed: an answer above 4194304 bytes`);
   }
 
   #answer(method: string): void {

@@ -30,8 +30,8 @@ const month = 30 * 86_400_000;
 
 /**
  * The follower of one profile over a real chain, with one limit of each kind. Without `redis` it uses a new embedded store. With
- * it three replicas reserve in turn and the last one follows. Its node may lie: `lies` replaces its answers.
- * Other connections of the follower are honest.
+ * it three replicas reserve in turn and the last one follows. Its node may lie: `lie` replaces its answers, those of other connections
+ * only where it is told so.
  */
 export async function followDevChain(devChain: DevChain, version: string, redis?: Pick<RedisServer, 'url'>) {
   const profile = devChain.profile(version);
@@ -58,6 +58,7 @@ export async function followDevChain(devChain: DevChain, version: string, redis?
   ];
   const config = aChainConfig({ chainId: devChain.chainId, confirmations: 0, profiles });
   let lies: Partial<Chain> = {};
+  let isLieEverywhere = false;
   const chain: Chain = new Proxy(devChain.chain, {
     get: (honest, name) => Reflect.get({ ...honest, ...lies }, name) as unknown,
   });
@@ -65,7 +66,7 @@ export async function followDevChain(devChain: DevChain, version: string, redis?
   const follower = new ChainFollower({
     usage,
     chainId: devChain.chainId,
-    current: () => ({ config, chain, elsewhere: () => devChain.chain }),
+    current: () => ({ config, chain, elsewhere: () => (isLieEverywhere ? chain : devChain.chain) }),
     platformAccounts: () => [{ contract: toAddressKey(sponsorship), fundingAddress: defaultFunding }],
     clock,
     log: silentLogger,
@@ -111,8 +112,9 @@ export async function followDevChain(devChain: DevChain, version: string, redis?
 
   return {
     profile,
-    lie: (about: Partial<Chain>) => {
+    lie: (about: Partial<Chain>, { everywhere = false } = {}) => {
       lies = about;
+      isLieEverywhere = everywhere;
     },
     newAccount: (): Promise<TestAccount> => buildAccount(devChain, entryPointVersion),
     operation: (account: TestAccount, change: Partial<FinalUserOperation> = {}) =>
@@ -188,6 +190,17 @@ export async function followDevChain(devChain: DevChain, version: string, redis?
     },
 
     live: () => usage.liveCount(devChain.chainId),
+
+    /** Time passes on the clock, with a round in each five seconds. Resolves with the number of things done, by kind. */
+    async follow(seconds: number) {
+      const did = { settled: 0, unpaid: 0, unattributed: 0, passedOver: 0 };
+      for (let second = 0; second < seconds; second += 5) {
+        ahead += 5_000;
+        const round = await follower.round();
+        for (const kind of Object.keys(did) as (keyof typeof did)[]) did[kind] += round[kind];
+      }
+      return did;
+    },
 
     /** Time passes on the chain and on the clock, and a block is mined. */
     async pass(seconds: number, blocks = 1): Promise<void> {

@@ -15,7 +15,8 @@ import type {
 import { parseAddress, type AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
-import { ChainFollower, type ChainFollowerDeps } from '../../../server/follower/chain-follower.js';
+import { ChainFollower } from '../../../server/follower/chain-follower.js';
+import type { ChainFollowerDeps } from '../../../server/follower/chain-follower-deps.js';
 import {
   aLimit,
   anAddress,
@@ -156,6 +157,22 @@ function recordingLogger(lines: LogLine[]): Logger {
     child: () => log,
   };
   return log;
+}
+
+/** A round in each two seconds, and a block in each twelve, for so many seconds. What the rounds did, by kind. */
+export async function followFor(
+  { clock, chain, follower }: Pick<Followed, 'clock' | 'chain' | 'follower'>,
+  passing: number,
+  of = follower,
+) {
+  const did = { settled: 0, released: 0, forfeited: 0, unpaid: 0, passedOver: 0 };
+  for (let second = 0; second < passing; second += 2) {
+    clock.advance(2_000);
+    if (second % 12 === 0) chain.mine();
+    const round = await of.round();
+    for (const kind of Object.keys(did) as (keyof typeof did)[]) did[kind] += round[kind];
+  }
+  return did;
 }
 
 export type Followed = Awaited<ReturnType<typeof aFollowed>>;

@@ -1,0 +1,58 @@
+import type { Block, Chain } from '../../core/chain/chain.js';
+import type { Head } from '../../core/chain/heads.js';
+import { DomainError } from '../../core/errors.js';
+import type { AddressKey } from '../../core/units/address.js';
+import type { EpochMs } from '../../core/units/time.js';
+import type { ChainFollowerDeps } from './chain-follower-deps.js';
+import { blockAt, watchedContracts, type Source, type WatchedContract } from './source.js';
+
+/** The connection of one chain, as its config is now, and the newest block that it has shown. */
+export class Connection {
+  readonly #deps: Pick<ChainFollowerDeps, 'chainId' | 'current'>;
+  /** EntryPoints of every profile that this process has seen, including profiles that were removed. */
+  readonly entryPoints = new Set<AddressKey>();
+  readonly #seenContracts = new Map<AddressKey, WatchedContract>();
+  #head: Head | undefined;
+  #verified: Chain | undefined;
+
+  constructor(deps: Pick<ChainFollowerDeps, 'chainId' | 'current'>) {
+    this.#deps = deps;
+  }
+
+  get head(): Head | undefined {
+    return this.#head;
+  }
+
+  /** Asks each connection once for its chain id: balances of another chain would be promised as if they were this chain's. */
+  async source(): Promise<Source> {
+    const { chainId } = this.#deps;
+    const { config, chain, elsewhere = () => chain } = this.#deps.current();
+    if (chain !== this.#verified) {
+      const answer = await chain.chainId();
+      if (answer !== chainId)
+        throw new DomainError('UNAVAILABLE', `the node of chain ${chainId} is one of chain ${answer}`, {
+          reason: 'CHAIN_MISMATCH',
+        });
+      this.#verified = chain;
+    }
+    const contracts = watchedContracts(config);
+    for (const watchedContract of contracts.values()) {
+      this.entryPoints.add(watchedContract.entryPoint);
+      this.#seenContracts.set(watchedContract.contract, watchedContract);
+    }
+    const { confirmations } = config;
+    return { chain, elsewhere, chainId, confirmations, contracts, seenContracts: this.#seenContracts };
+  }
+
+  /** Throws UNAVAILABLE. */
+  async readHead(source: Source, observedAt: EpochMs): Promise<Block> {
+    const [block, priorityFeePerGas] = await Promise.all([
+      blockAt(source, 'latest'),
+      // Some nodes do not know the method; price guards have their own floor.
+      source.chain.priorityFee().catch(() => this.#head?.priorityFeePerGas ?? 0n),
+    ]);
+    const { number, timestamp, baseFeePerGas } = block;
+    this.#head = { number, timestamp, baseFeePerGas, priorityFeePerGas, observedAt };
+    return block;
+  }
+}
