@@ -127,7 +127,7 @@ function connectionReader(source: Source, attempt: (operation: MinedOperation) =
 
 /**
  * Reads what contracts reported about operations, and the EntryPoint's events of operations that they paid for: by contract and block,
- * each once. Never a receipt: whoever mines an operation decides how large its transaction's receipt is, while these logs have a fixed
+ * each once. Never a receipt: anyone may mine an operation, and decides how large the receipt is, while these logs have a fixed
  * size, and there is one more of them only for another operation that we signed. Undefined if no connection shows the block's logs.
  */
 function reportReader(shown: Shown): (operation: MinedOperation) => Promise<readonly Log[] | undefined> {

@@ -29,6 +29,10 @@ export class Mining {
   ): Promise<ActionResult> {
     const { clock, ground } = this.#scene;
     clock.advance(1_000);
+    if (action.do === 'bundle' && action.delivery?.fat === 'input') {
+      this.#scene.wasUnreadable = true;
+      this.#scene.isExact = false;
+    }
     const result = await ground.mine(action, this.#scene.now(), natureOf(usedOf));
     if (action.do === 'bundle') this.#countMined(result);
     return result;

@@ -113,13 +113,18 @@ export class Run {
     scene.chain.heal();
     for (let i = 0; i <= confirmations; i++) await this.#mining.mineEmpty(2);
     if (!(await this.#following.settle())) return;
-    await checkCounters(scene, scene.wereLogsHidden);
+    await checkCounters(scene, scene.wereLogsHidden || scene.wasUnreadable);
     if (!scene.ground.hasCheapBlocks) return;
     scene.clock.advance(700_000);
     if (!(await this.#following.settle())) return;
     // A nonce that was used without an event is given up this many blocks after the follower noticed it.
     for (let i = 0; i < 66; i++) await this.#mining.mineEmpty(1);
     if (!(await this.#following.settle())) return;
+    // What no node shows is tried for longer.
+    for (let i = 0; i < 40 && scene.wasUnreadable && (await scene.store().liveCount(chainId)) > 0; i++) {
+      scene.clock.advance(330_000);
+      if (!(await this.#following.settle())) return;
+    }
     await checkCounters(scene, false);
     const live = await scene.store().liveCount(chainId);
     if (live > 0) throw new BrokenRule(7, `${live} reservations are left when every signature has expired`);
@@ -236,6 +241,7 @@ export class Run {
       case 'no-transactions':
         faults.hasNoTransactions = true;
         this.#scene.isExact = false;
+        this.#scene.wasUnreadable = true;
         return;
       case 'down':
         faults.isDown = true;

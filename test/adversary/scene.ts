@@ -54,6 +54,8 @@ export class Scene {
   lostGrants: readonly Grant[] = [];
   /** Whether a node has hidden logs. */
   wereLogsHidden = false;
+  /** Some transaction could not be read for a while: promises wait, and then settle without. */
+  wasUnreadable = false;
   /** Whether an attacker has mined with a leaked key what the service had promised to pay for in another way. */
   wasForged = false;
   /** False once data were lost or attribution became impossible: counters may then hold more than was spent. */

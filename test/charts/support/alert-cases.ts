@@ -153,6 +153,14 @@ export const alertCases: readonly AlertCase[] = [
     },
   },
   {
+    alert: 'PaymasterOperationPassedOver',
+    fires: { 'paymaster_follower_passed_over_total{chain="1"}': once },
+    quiet: {
+      'paymaster_follower_passed_over_total{chain="1"}': never,
+      'paymaster_follower_unread_operations{chain="1"}': '3x30',
+    },
+  },
+  {
     alert: 'PaymasterReorganised',
     fires: { 'paymaster_reorganised_reservations_total{chain="1"}': once },
     quiet: { 'paymaster_reorganised_reservations_total{chain="1"}': never },

@@ -16,7 +16,7 @@ import {
   type Followed,
 } from './followed.js';
 
-// Whoever mines an operation decides how its transaction looks: no node may be able to show it.
+// Anyone may mine our operation, in a transaction that no node can show.
 
 let it: Followed;
 const [ours, theirs] = [signedBytes('SPONSORED', 1), signedBytes('SPONSORED', 2, { wallet: otherFunding })];
