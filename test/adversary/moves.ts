@@ -15,7 +15,7 @@ const all = [
   'secured',
 ] as const;
 export type Move = (typeof all)[number];
-const listed: readonly Move[] = ['wrapped', 'fat', 'wallets', 'failing-signer'];
+const listed: readonly Move[] = ['wrapped', 'fat', 'fat-input', 'wallets', 'failing-signer'];
 
 const asked = process.env['PAYMASTER_TEST_MOVES'];
 const made: ReadonlySet<string> = new Set(asked === undefined ? listed : asked.split(','));
