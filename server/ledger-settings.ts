@@ -1,4 +1,4 @@
-import { parsePostgresUrl, type PostgresAddress } from '../adapters/ledger/postgres/options.js';
+import { parsePostgresUrl, type PostgresAddress } from '../adapters/postgres/address.js';
 import { DomainError } from '../core/errors.js';
 import { defaultRetention, type Retention } from '../core/ledger/ledger.js';
 import type { Settings } from '../core/settings.js';

@@ -37,7 +37,12 @@ describe('a package is used only in its place', () => {
       allowed: /^adapters\/(usage\/)?redis\//,
       why: 'stores are ports',
     },
-    { name: 'pg', packages: /^pg$/, allowed: /^adapters\/ledger\/postgres\//, why: 'stores are ports' },
+    {
+      name: 'pg',
+      packages: /^pg$/,
+      allowed: /^adapters\/((ledger|store)\/)?postgres\//,
+      why: 'stores are ports',
+    },
     {
       name: 'node:sqlite',
       packages: /^node:sqlite$/,

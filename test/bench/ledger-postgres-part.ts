@@ -1,5 +1,5 @@
 import { createPostgresLedger } from '../../adapters/ledger/postgres/ledger.js';
-import { parsePostgresUrl } from '../../adapters/ledger/postgres/options.js';
+import { parsePostgresUrl } from '../../adapters/postgres/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import type { Goal } from './goals.js';

@@ -1,8 +1,16 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import pg from 'pg';
 import { freePort } from '../../standalone/cluster/free-port.js';
 import { succeeds, until } from './until.js';
@@ -22,11 +30,24 @@ export type PostgresServer = {
    * they like.
    */
   limitFiles(bytes: number | undefined): void;
+  /** A server that follows this one, asynchronously. */
+  startStandby(): Promise<Standby>;
+  /** From now on every commit waits until a standby has it. */
+  waitForStandbys(): Promise<void>;
   /** kill -9 of the whole server. */
   kill(): Promise<void>;
   /** Starts it again on the same files and port. */
   start(): Promise<void>;
   /** Ends the processes and removes the files. May be called twice. */
+  stop(): Promise<void>;
+};
+
+/** Without its primary it can be promoted. */
+export type Standby = {
+  readonly port: number;
+  /** Resolves when it has everything that the primary has. */
+  caughtUp(): Promise<void>;
+  promote(): Promise<void>;
   stop(): Promise<void>;
 };
 
@@ -64,7 +85,7 @@ export async function startPostgres({
     fsync: 'off',
     hba_file: write(
       'hba.conf',
-      'host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n',
+      'host all postgres 127.0.0.1/32 trust\nhost replication postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n',
     ),
     ...(certificate !== undefined && {
       ssl: 'on',
@@ -91,16 +112,85 @@ export async function startPostgres({
   const urlOf = (database: string): string =>
     `postgresql://postgres@127.0.0.1:${port}/${database}?sslmode=disable`;
 
+  function run(folder: string, change: Readonly<Record<string, string>> = {}): ChildProcess {
+    const settled = Object.entries({ ...all, ...change });
+    return spawn(
+      join(programs, 'postgres'),
+      ['-D', folder, ...settled.flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+      { stdio: 'ignore', cwd: directory, ...owner },
+    );
+  }
+
   async function start(): Promise<void> {
     // Processes of a killed server hold its memory for a moment, during which a new one refuses to start.
     await until(`PostgreSQL on port ${port} answers`, async () => {
-      if (running === undefined || running.exitCode !== null)
-        running = spawn(
-          join(programs, 'postgres'),
-          ['-D', data, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
-          { stdio: 'ignore', cwd: directory, ...owner },
-        );
+      if (running === undefined || running.exitCode !== null) running = run(data);
       return succeeds(query(urlOf('postgres'), 'SELECT 1'));
+    });
+  }
+
+  async function startStandby(): Promise<Standby> {
+    const standbyPort = await freePort();
+    const folder = join(directory, `standby-${standbyPort}`);
+    const copied = spawnSync(
+      join(programs, 'pg_basebackup'),
+      [
+        '-D',
+        folder,
+        '-h',
+        '127.0.0.1',
+        '-p',
+        String(port),
+        '-U',
+        'postgres',
+        '-R',
+        '-X',
+        'stream',
+        '--no-sync',
+        '-c',
+        'fast',
+      ],
+      { encoding: 'utf8', cwd: directory, ...owner },
+    );
+    if (copied.status !== 0)
+      throw new Error(`pg_basebackup failed: ${copied.error?.message ?? copied.stderr}`);
+    const child = run(folder, { port: String(standbyPort) });
+    const url = `postgresql://postgres@127.0.0.1:${standbyPort}/postgres?sslmode=disable`;
+    await until('the standby answers', () => succeeds(query(url, 'SELECT 1')));
+    return {
+      port: standbyPort,
+      caughtUp: () =>
+        until('the standby has everything', async () => {
+          const [row] = await query(
+            urlOf('postgres'),
+            'SELECT bool_and(replay_lsn >= pg_current_wal_lsn()) AS is_there FROM pg_stat_replication',
+          );
+          return row?.['is_there'] === true;
+        }),
+      promote: async () => {
+        await query(url, 'SELECT pg_promote()');
+        await until('the standby is promoted', async () => {
+          const [row] = await query(url, 'SELECT pg_is_in_recovery() AS is_standby');
+          return row?.['is_standby'] === false;
+        });
+        await query(url, "ALTER SYSTEM SET synchronous_standby_names = ''");
+        await query(url, 'SELECT pg_reload_conf()');
+      },
+      stop: async () => {
+        if (child.exitCode !== null || child.signalCode !== null) return;
+        const ended = once(child, 'exit');
+        child.kill('SIGKILL');
+        await ended;
+      },
+    };
+  }
+
+  async function waitForStandbys(): Promise<void> {
+    await query(urlOf('postgres'), "ALTER SYSTEM SET synchronous_standby_names = '*'");
+    await query(urlOf('postgres'), 'SELECT pg_reload_conf()');
+    await until('commits wait for the standby', async () => {
+      const [row] = await query(urlOf('postgres'), 'SELECT sync_state FROM pg_stat_replication');
+      return row?.['sync_state'] === 'sync';
     });
   }
 
@@ -150,6 +240,8 @@ export async function startPostgres({
       return urlOf(`ledger_${databases}`);
     },
     query,
+    startStandby,
+    waitForStandbys,
     limitFiles: (bytes) => {
       const limit = `--fsize=${bytes ?? 'unlimited'}:`;
       const done = spawnSync('prlimit', [`--pid=${running?.pid}`, limit], { encoding: 'utf8', ...owner });
@@ -177,5 +269,6 @@ function postgresPrograms(): string {
     throw new Error(
       'PostgreSQL is not installed: `apt-get install postgresql` (Debian, Ubuntu), `brew install postgresql@16` (macOS) or `apk add postgresql` (Alpine)',
     );
-  return found;
+  // Where a link leads: the other programs are beside it.
+  return dirname(realpathSync(join(found, 'initdb')));
 }

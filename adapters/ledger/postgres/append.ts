@@ -11,7 +11,7 @@ import type {
 } from '../../../core/ledger/record.js';
 import { createTally, type Tally } from '../../../core/ledger/rollup.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import type { Session } from './connection.js';
+import type { Session } from '../../postgres/transactions.js';
 import { insertNew } from './insert.js';
 import {
   decisionColumns,

@@ -2,7 +2,7 @@ import type { AccountName, FundsHistory, FundsQuery } from '../../../core/ledger
 import { accountValue } from '../../../core/ledger/shares.js';
 import { spansOf, startOf, endOf } from '../../../core/ledger/steps.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import { Values, type Session } from './connection.js';
+import { Values, type Session } from '../../postgres/transactions.js';
 import { epochMs, timestamp } from './record-rows.js';
 
 export async function readFunds(session: Session, query: FundsQuery): Promise<readonly FundsHistory[]> {

@@ -1,7 +1,7 @@
 import type { InputsQuery } from '../../../core/ledger/ledger.js';
 import type { DecisionInputs } from '../../../core/ledger/record.js';
 import { lowestRecordId } from '../../../core/ledger/record-id.js';
-import type { Row, Session } from './connection.js';
+import type { Row, Session } from '../../postgres/transactions.js';
 import { dayOf, inputsOf } from './record-rows.js';
 
 /** Inputs are some kilobytes each. */

@@ -1,4 +1,4 @@
-import type { Row, Session } from './connection.js';
+import type { Row, Session } from '../../postgres/transactions.js';
 
 /** Rows for a FROM clause, from the JSON text that is the query's only value. */
 export function rowsOf(alias: string, columns: Readonly<Record<string, string>>): string {

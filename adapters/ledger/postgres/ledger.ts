@@ -10,10 +10,15 @@ import { recordTime } from '../../../core/ledger/record-id.js';
 import { invalidInput, isDomainError } from '../../../core/errors.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { appendEntries } from './append.js';
-import { createPostgres, type PostgresOptions, type Session, type Transaction } from './connection.js';
+import {
+  createPostgres,
+  type PostgresOptions,
+  type Session,
+  type Transaction,
+} from '../../postgres/transactions.js';
 import { readFunds } from './funds.js';
 import { readInputs } from './inputs.js';
-import { migrate } from './migrate.js';
+import { migrate } from '../../postgres/migrate.js';
 import { createPartitions, PartsMissing } from './partitions.js';
 import { createReplayTable, pruneReplays } from './replays.js';
 import { steps } from './schema.js';
@@ -49,7 +54,7 @@ export function createPostgresLedger(
 
   /** Once per process; tried again after a failure. */
   function ready(): Promise<void> {
-    migrated ??= migrate(postgres, steps).catch((error: unknown) => {
+    migrated ??= migrate(postgres, { schema: 'ledger', steps }).catch((error: unknown) => {
       migrated = undefined;
       throw error;
     });

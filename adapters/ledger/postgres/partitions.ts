@@ -1,8 +1,8 @@
 import type { Retention } from '../../../core/ledger/ledger.js';
 import { endOf, rollupUnits, startOf } from '../../../core/ledger/steps.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import type { Postgres, Session } from './connection.js';
-import { changeTables } from './migrate.js';
+import type { Postgres, Session } from '../../postgres/transactions.js';
+import { changeTables } from '../../postgres/migrate.js';
 
 /** Tables in parts by day or month (UTC). `kept`: the retention that removes a part. */
 const tables = {

@@ -12,7 +12,7 @@ import { recordTime } from '../../../core/ledger/record-id.js';
 import { startOf } from '../../../core/ledger/steps.js';
 import type { LedgerEntry } from '../../../core/ledger/ledger.js';
 import type { EpochMs, EpochSeconds } from '../../../core/units/time.js';
-import type { Row } from './connection.js';
+import type { Row } from '../../postgres/transactions.js';
 
 /** Columns that rows of every kind of record have. */
 const commonColumns = {

@@ -1,6 +1,6 @@
 import { heldMs, type ReplayRegister } from '../../../core/ledger/replay-register.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import type { Row, Session, Transaction } from './connection.js';
+import type { Row, Session, Transaction } from '../../postgres/transactions.js';
 
 type Run = <T>(mode: Transaction['mode'], work: (session: Session) => Promise<T>) => Promise<T>;
 

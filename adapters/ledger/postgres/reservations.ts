@@ -3,7 +3,7 @@ import type { Decision, RecordId, Reversal, Settlement } from '../../../core/led
 import { recordTime } from '../../../core/ledger/record-id.js';
 import type { Tally } from '../../../core/ledger/rollup.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import type { Session } from './connection.js';
+import type { Session } from '../../postgres/transactions.js';
 import { insertNew } from './insert.js';
 import { dayOf, decisionOf, settlementOf, timestamp } from './record-rows.js';
 

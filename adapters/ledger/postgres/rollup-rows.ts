@@ -1,7 +1,7 @@
 import { addAmounts, noAmounts, type Amounts, type MutableAmounts } from '../../../core/ledger/amounts.js';
 import type { RollupDelta } from '../../../core/ledger/rollup.js';
 import { startOf, type RollupUnit } from '../../../core/ledger/steps.js';
-import type { Session } from './connection.js';
+import type { Session } from '../../postgres/transactions.js';
 import { jsonOf, keyText, rowsOf } from './insert.js';
 import { timestamp } from './record-rows.js';
 

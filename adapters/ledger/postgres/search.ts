@@ -8,7 +8,7 @@ import type { Decision, RecordId } from '../../../core/ledger/record.js';
 import { isRecordId, lowestRecordId, recordTime } from '../../../core/ledger/record-id.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type { Hex } from '../../../core/units/hex.js';
-import { Values, type Session } from './connection.js';
+import { Values, type Session } from '../../postgres/transactions.js';
 import { dayOf, decisionOf, epochMs, minedOf } from './record-rows.js';
 
 /** The first slice of time that is searched; the next ones are longer while they take little time. */

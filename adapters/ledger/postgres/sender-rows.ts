@@ -9,7 +9,7 @@ import type { Seen, SenderDelta } from '../../../core/ledger/rollup.js';
 import type { RollupDimension } from '../../../core/ledger/shares.js';
 import type { AddressKey } from '../../../core/units/address.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import type { Row, Session } from './connection.js';
+import type { Row, Session } from '../../postgres/transactions.js';
 import { jsonOf, keyText, rowsOf } from './insert.js';
 import { epochMs, timestamp } from './record-rows.js';
 import { orZero, sumColumns, sumsOf } from './rollup-rows.js';

@@ -3,7 +3,7 @@ import type { UsageQuery, UsageRow } from '../../../core/ledger/query.js';
 import { rollupUnits, rowRange, spansOf, startOf } from '../../../core/ledger/steps.js';
 import type { AddressKey } from '../../../core/units/address.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import { Values, type Row, type Session } from './connection.js';
+import { Values, type Row, type Session } from '../../postgres/transactions.js';
 import { timestamp } from './record-rows.js';
 import { sumColumns, unknownDecimals } from './rollup-rows.js';
 import { senderAmounts } from './sender-rows.js';

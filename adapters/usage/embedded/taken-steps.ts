@@ -3,6 +3,7 @@ import { mostTakenEndings, mostTakenSteps, stepsTo } from '../../../core/usage/t
 import type { Cursor, TakenStep } from '../../../core/usage/usage-store.js';
 import { isFull, type Database } from '../../sqlite/database.js';
 import { textOf } from '../../sqlite/row.js';
+import { formatStep, parseStep } from '../step-text.js';
 
 /** The last steps of each chain, one row per step. */
 export const takenStepsSchema = `
@@ -58,18 +59,4 @@ export function createTakenSteps({ sql }: Database): TakenSteps {
         all.all(chainId).map((row) => parseStep(textOf(row, 'step'))),
       ),
   };
-}
-
-/** JSON; amounts of wei and nonces are decimal texts. */
-function formatStep(step: TakenStep): string {
-  return JSON.stringify(step, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
-}
-
-const bigMembers = new Set(['nonce', 'prefundWei']);
-
-/** Expects text that {@link formatStep} has written. */
-function parseStep(text: string): TakenStep {
-  return JSON.parse(text, (name, value: unknown) =>
-    bigMembers.has(name) && typeof value === 'string' ? BigInt(value) : value,
-  ) as TakenStep;
 }

@@ -19,7 +19,7 @@ import { integerOf, textOf, type Row } from '../../sqlite/row.js';
 import { ChainRows } from './chain-rows.js';
 import type { LedgerOutbox } from './ledger-outbox.js';
 import { createTakenSteps, takenStepsSchema } from './taken-steps.js';
-import { formatTerms, parseTerms } from './usage-terms.js';
+import { formatTerms, parseTerms } from '../terms.js';
 
 /**
  * The stored data: settled use (a counter without any has no row), balances, fences, reservations, and one row per

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createPostgresLedger } from '../../../adapters/ledger/postgres/ledger.js';
-import { parsePostgresUrl } from '../../../adapters/ledger/postgres/options.js';
+import { parsePostgresUrl } from '../../../adapters/postgres/address.js';
 import type { Ledger, LedgerEntry } from '../../../core/ledger/ledger.js';
 import { heldMs } from '../../../core/ledger/replay-register.js';
 import { usageSteps, type UsageRow } from '../../../core/ledger/query.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { formatPostgresAddress, parsePostgresUrl } from '../../../adapters/ledger/postgres/options.js';
+import { formatPostgresAddress, parsePostgresUrl } from '../../../adapters/postgres/address.js';
 
 const parse = (text: string) => parsePostgresUrl('PAYMASTER_LEDGER_URL', text);
 

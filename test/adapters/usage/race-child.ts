@@ -1,8 +1,7 @@
 import { readFileSync, writeSync } from 'node:fs';
-import { createRedisUsageStore } from '../../../adapters/usage/redis/usage.js';
 import { isDomainError } from '../../../core/errors.js';
-import { silentLogger } from '../../../core/log.js';
 import { reserve } from '../../../core/usage/plan.js';
+import { openRaceStore } from './race-stores.js';
 import { costOf, isPaymaster, limitsOf, operationOf, type Race } from './race.js';
 
 /**
@@ -18,8 +17,7 @@ const realPerformanceNow = performance.now.bind(performance);
 Date.now = () => realNow() + Number(aheadMs);
 performance.now = () => realPerformanceNow() + Number(aheadMs);
 
-const store = createRedisUsageStore({ url: race.url, identity: number, log: silentLogger, timeoutMs: 500 });
-await store.opened();
+const store = await openRaceStore(race.url, number);
 const deadline = realNow() + race.milliseconds;
 let next = Number(number);
 let pause = Promise.resolve();

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createPostgresLedger } from '../../../adapters/ledger/postgres/ledger.js';
-import { parsePostgresUrl } from '../../../adapters/ledger/postgres/options.js';
+import { parsePostgresUrl } from '../../../adapters/postgres/address.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import type { Ledger } from '../../../core/ledger/ledger.js';
 import { silentLogger } from '../../../core/log.js';

@@ -1,5 +1,5 @@
 import { createPostgresLedger } from '../../../adapters/ledger/postgres/ledger.js';
-import { parsePostgresUrl } from '../../../adapters/ledger/postgres/options.js';
+import { parsePostgresUrl } from '../../../adapters/postgres/address.js';
 import { messageOf } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
 import { systemClock, type EpochMs } from '../../../core/units/time.js';

@@ -1,9 +1,7 @@
-import { isIP } from 'node:net';
-import { checkServerIdentity, type ConnectionOptions } from 'node:tls';
 import pg from 'pg';
-import { DomainError, isDomainError, messageOf } from '../../../core/errors.js';
-import { readText } from '../../read-text.js';
-import { formatPostgresAddress, type PostgresAddress } from './options.js';
+import { DomainError, isDomainError, messageOf } from '../../core/errors.js';
+import { formatPostgresAddress, type PostgresAddress } from './address.js';
+import { clientConfig, clientOf, type ClientOptions } from './client.js';
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -41,14 +39,9 @@ export type Postgres = {
   stop(): Promise<void>;
 };
 
-export type PostgresOptions = {
-  readonly address: PostgresAddress;
-  /** Read again before each connection, so that a rotated password is found. Used instead of the URL's. */
-  readonly passwordFile?: string;
+export type PostgresOptions = ClientOptions & {
   /** Connections of each of the two pools. Default 4. */
   readonly poolSize?: number;
-  /** Shown in the server's list of connections. Default `paymaster-ledger`. */
-  readonly applicationName?: string;
 };
 
 const connectTimeoutMs = 5_000;
@@ -89,24 +82,13 @@ export function createPostgres(options: PostgresOptions): Postgres {
 }
 
 function createPool(options: PostgresOptions): pg.Pool {
-  const { address, poolSize = 4, applicationName = 'paymaster-ledger' } = options;
-  // Password and certificates are read again for each connection.
-  class Client extends pg.Client {
-    constructor(config?: pg.ClientConfig) {
-      super({ ...config, password: () => passwordOf(options), ssl: tlsOptions(address) });
-    }
-  }
+  const { poolSize = 4 } = options;
   const pool = new pg.Pool({
-    Client,
-    host: address.host,
-    port: address.port,
-    database: address.database,
-    user: address.user,
-    application_name: applicationName,
+    ...clientConfig(options),
+    Client: clientOf(options),
     max: poolSize,
     connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: idleTimeoutMs,
-    keepAlive: true,
     allowExitOnIdle: true,
   });
   // A connection that breaks leaves the pool, and a statement that runs on it fails; without these listeners the
@@ -161,23 +143,4 @@ function explained(address: PostgresAddress, error: unknown): DomainError {
 
 function isMistake(error: unknown): boolean {
   return error instanceof TypeError || error instanceof RangeError;
-}
-
-function passwordOf({ address, passwordFile }: PostgresOptions): string {
-  return passwordFile === undefined ? (address.password ?? '') : readText('passwordFile', passwordFile);
-}
-
-function tlsOptions({ host, tls }: PostgresAddress): ConnectionOptions | false {
-  if (tls.mode === 'disable') return false;
-  return {
-    ...(tls.caFile === undefined ? {} : { ca: readText('sslrootcert', tls.caFile) }),
-    ...(tls.certFile === undefined ? {} : { cert: readText('sslcert', tls.certFile) }),
-    ...(tls.keyFile === undefined ? {} : { key: readText('sslkey', tls.keyFile) }),
-    rejectUnauthorized: tls.mode !== 'require',
-    minVersion: 'TLSv1.2',
-    // The name is given here, because an address is not sent as a server name.
-    checkServerIdentity: (_, certificate) =>
-      tls.mode === 'verify-full' ? checkServerIdentity(host, certificate) : undefined,
-    ...(isIP(host) === 0 ? { servername: host } : {}),
-  };
 }

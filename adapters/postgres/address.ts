@@ -1,4 +1,4 @@
-import { invalidInput, quote, type Problem } from '../../../core/errors.js';
+import { invalidInput, quote, type Problem } from '../../core/errors.js';
 
 /**
  * How the server proves who it is. `verify-full`: its certificate is by a trusted authority and names the host.

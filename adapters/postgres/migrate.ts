@@ -1,5 +1,5 @@
-import { DomainError } from '../../../core/errors.js';
-import type { Postgres, Session } from './connection.js';
+import { DomainError } from '../../core/errors.js';
+import type { Postgres, Session } from './transactions.js';
 
 /** Key of the advisory lock of changes to the tables. It is the same in every release. */
 const lockKey = 7_045_133;
@@ -9,26 +9,30 @@ const timeoutMs = 60_000;
  * Brings the tables up to date, each step exactly once, although several processes may start at the same time. A
  * database that is up to date needs no right to create anything. Throws UNAVAILABLE for tables of a newer release.
  */
-export async function migrate(postgres: Postgres, steps: readonly string[]): Promise<void> {
-  if ((await postgres.transaction({ mode: 'read', timeoutMs }, versionOf)) === steps.length) return;
+export async function migrate(
+  postgres: Postgres,
+  { schema, steps }: { readonly schema: 'ledger' | 'usage'; readonly steps: readonly string[] },
+): Promise<void> {
+  const versionIn = (session: Session) => versionOf(session, schema);
+  if ((await postgres.transaction({ mode: 'read', timeoutMs }, versionIn)) === steps.length) return;
   await changeTables(postgres, async (session) => {
-    const version = await versionOf(session);
+    const version = await versionIn(session);
     if (version > steps.length)
       throw new DomainError(
         'UNAVAILABLE',
-        `the ledger in PostgreSQL was written by a newer release (version ${version}, known is ${steps.length}): use that release`,
+        `the tables "${schema}" in PostgreSQL were written by a newer release (version ${version}, known is ${steps.length}): use that release`,
         { reason: 'NEWER_VERSION' },
       );
     if (version === 0) {
-      await session.query('CREATE SCHEMA IF NOT EXISTS ledger');
+      await session.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
       await session.query(
-        'CREATE TABLE ledger.versions (version integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())',
+        `CREATE TABLE ${schema}.versions (version integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())`,
       );
     }
     for (const [index, step] of steps.entries()) {
       if (index < version) continue;
       await session.query(step);
-      await session.query('INSERT INTO ledger.versions (version) VALUES ($1)', [index + 1]);
+      await session.query(`INSERT INTO ${schema}.versions (version) VALUES ($1)`, [index + 1]);
     }
   });
 }
@@ -41,9 +45,11 @@ export function changeTables(postgres: Postgres, work: (session: Session) => Pro
   });
 }
 
-async function versionOf(session: Session): Promise<number> {
-  const [found] = await session.query("SELECT to_regclass('ledger.versions') IS NOT NULL AS is_there");
+async function versionOf(session: Session, schema: string): Promise<number> {
+  const [found] = await session.query('SELECT to_regclass($1) IS NOT NULL AS is_there', [
+    `${schema}.versions`,
+  ]);
   if (found?.['is_there'] !== true) return 0;
-  const [row] = await session.query('SELECT max(version) AS version FROM ledger.versions');
+  const [row] = await session.query(`SELECT max(version) AS version FROM ${schema}.versions`);
   return Number(row?.['version'] ?? 0);
 }

@@ -5,11 +5,11 @@ import type {
   Reservation,
   SignedPromise,
   Unit,
-} from '../../../core/usage/usage-store.js';
-import type { AddressKey } from '../../../core/units/address.js';
-import type { Hex } from '../../../core/units/hex.js';
-import type { EpochMs, EpochSeconds } from '../../../core/units/time.js';
-import { gwei } from '../../../core/units/wei.js';
+} from '../../core/usage/usage-store.js';
+import type { AddressKey } from '../../core/units/address.js';
+import type { Hex } from '../../core/units/hex.js';
+import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
+import { gwei } from '../../core/units/wei.js';
 
 /**
  * What a reservation has promised and holds, as the JSON text of one column:

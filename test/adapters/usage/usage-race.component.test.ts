@@ -8,7 +8,6 @@ import type { Reservation } from '../../../core/usage/usage-store.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { gwei } from '../../../core/units/wei.js';
 import { chainId, contract, hourMs } from '../../conformance/usage-requests.js';
-import { startRedis } from '../../support/redis.js';
 import { isSoak, soakSeconds } from '../../support/soak-seconds.js';
 import { succeeds, until } from '../../support/until.js';
 import {
@@ -22,7 +21,7 @@ import {
   sendersEach,
   type Race,
 } from './race.js';
-import { openStore } from './redis-usage.js';
+import { openRaceStore, raceServers } from './race-stores.js';
 import { aDirectory } from './sqlite-usage.js';
 
 /** One of each kind that binds. */
@@ -31,11 +30,11 @@ const limitedPolicies = ['pm-0/count', 'pm-0/each', 'pm-1/own', 'pm-1/spend'];
 const raceMs = isSoak ? 8 * 60_000 : soakSeconds * 1000;
 const child = fileURLToPath(new URL('./race-child.js', import.meta.url));
 
-test(
-  'three replicas that race for 50,000 operations exceed no limit and no deposit by one unit, and lose no promise, although Redis is killed in the midst and one clock is ahead',
-  async () => {
+test.each(raceServers)(
+  'on $name three replicas that race for 50,000 operations exceed no limit and no deposit by one unit, and lose no promise, although the server is killed in the midst and one clock is ahead',
+  async ({ name, start }) => {
     const directory = aDirectory();
-    const server = await startRedis();
+    const server = await start();
     const now = Date.now();
     const race: Race = {
       url: server.url,
@@ -49,7 +48,7 @@ test(
     };
     const path = join(directory.path, 'race.json');
     writeFileSync(path, JSON.stringify(race));
-    const store = await openStore(server.url);
+    const store = await openRaceStore(server.url, 'observer');
     try {
       await store.addBalance(chainId, {
         contract,
@@ -90,7 +89,7 @@ test(
       checkPromises(race, promised, reservations);
       const full = await checkSums(race, reservations);
       console.info(
-        `${promised.length + refused} of ${race.operations} operations in ${seconds.toFixed(1)} s: ` +
+        `${name}: ${promised.length + refused} of ${race.operations} operations in ${seconds.toFixed(1)} s: ` +
           `${promised.length} promised, ${refused} refused, ${answers.length - promised.length - refused} asked again; ` +
           `filled: ${[...full].map(([policy, count]) => `${policy} ×${count}`).join(', ')}`,
       );

@@ -1,0 +1,56 @@
+import { isIP } from 'node:net';
+import { checkServerIdentity, type ConnectionOptions } from 'node:tls';
+import pg from 'pg';
+import { readText } from '../read-text.js';
+import type { PostgresAddress } from './address.js';
+
+export type ClientOptions = {
+  readonly address: PostgresAddress;
+  /** Read again before each connection, so that a rotated password is found. Used instead of the URL's. */
+  readonly passwordFile?: string;
+  /** Shown in the server's list of connections. Default `paymaster-ledger`. */
+  readonly applicationName?: string;
+};
+
+/** Where a connection goes and as whom, without secrets; see {@link clientOf}. */
+export function clientConfig({
+  address,
+  applicationName = 'paymaster-ledger',
+}: ClientOptions): pg.ClientConfig {
+  return {
+    host: address.host,
+    port: address.port,
+    database: address.database,
+    user: address.user,
+    application_name: applicationName,
+    keepAlive: true,
+  };
+}
+
+/** A class of clients that read password and certificates again for each connection. */
+export function clientOf(options: ClientOptions): new (config?: pg.ClientConfig) => pg.Client {
+  return class extends pg.Client {
+    constructor(config?: pg.ClientConfig) {
+      super({ ...config, password: () => passwordOf(options), ssl: tlsOptions(options.address) });
+    }
+  };
+}
+
+function passwordOf({ address, passwordFile }: ClientOptions): string {
+  return passwordFile === undefined ? (address.password ?? '') : readText('passwordFile', passwordFile);
+}
+
+function tlsOptions({ host, tls }: PostgresAddress): ConnectionOptions | false {
+  if (tls.mode === 'disable') return false;
+  return {
+    ...(tls.caFile === undefined ? {} : { ca: readText('sslrootcert', tls.caFile) }),
+    ...(tls.certFile === undefined ? {} : { cert: readText('sslcert', tls.certFile) }),
+    ...(tls.keyFile === undefined ? {} : { key: readText('sslkey', tls.keyFile) }),
+    rejectUnauthorized: tls.mode !== 'require',
+    minVersion: 'TLSv1.2',
+    // The name is given here, because an address is not sent as a server name.
+    checkServerIdentity: (_, certificate) =>
+      tls.mode === 'verify-full' ? checkServerIdentity(host, certificate) : undefined,
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+  };
+}

@@ -1,0 +1,58 @@
+import { DomainError } from '../../../core/errors.js';
+import type { EpochMs } from '../../../core/units/time.js';
+import { format } from './schema.js';
+import { textOf, type Row } from './turn-rows.js';
+import { writerOf, type WriterRow } from './writers.js';
+
+/** Which server and which history it is: a promoted standby has another timeline. */
+type Identity = { readonly system: string; readonly timeline: string };
+
+/** What the server says about itself, and the writers of its data. */
+export type Server = {
+  /** The one that wrote the data. */
+  readonly stored: Identity;
+  readonly now: Identity;
+  /** Whether a commit waits for a standby. */
+  readonly waitsForStandby: boolean;
+  readonly clock: EpochMs;
+  /** What writers had counted whose rows are gone. */
+  readonly retiredSequence: number;
+  readonly writers: readonly WriterRow[];
+};
+
+/** From the rows of `readServer`. Throws UNAVAILABLE (NEWER_VERSION) for data in a form that this release does not know. */
+export function serverOf(rows: readonly Row[]): Server {
+  const [row = {}] = rows;
+  if (row['format'] !== format)
+    throw new DomainError(
+      'UNAVAILABLE',
+      `the usage tables in PostgreSQL have format ${Number(row['format'])}, and this release knows ${format}: use a release that knows them`,
+      { reason: 'NEWER_VERSION' },
+    );
+  return {
+    stored: { system: textOf(row, 'system_identifier'), timeline: textOf(row, 'timeline') },
+    now: { system: textOf(row, 'system_now'), timeline: textOf(row, 'timeline_now') },
+    waitsForStandby: row['waits_for_standby'] === true,
+    clock: Number(row['now']) as EpochMs,
+    retiredSequence: Number(row['retired_sequence']),
+    writers: rows.filter(({ id }) => id !== null).map(writerOf),
+  };
+}
+
+/** Rises with every turn that changes anything, of whichever writer. */
+export function totalOf({ writers, retiredSequence }: Pick<Server, 'writers' | 'retiredSequence'>): number {
+  return writers.reduce((sum, { sequence }) => sum + sequence, retiredSequence);
+}
+
+export function hasMoved({ stored, now }: Server): boolean {
+  return stored.system !== now.system || stored.timeline !== now.timeline;
+}
+
+/**
+ * Whether a standby must have every commit that was acknowledged: the newest turn that is there waited for it, and so did the last turn
+ * of each writer that still writes. Otherwise nobody knows what came after.
+ */
+export function waitedForStandby({ writers }: Server): boolean {
+  const newest = writers.toSorted((a, b) => b.turn - a.turn)[0];
+  return newest?.isSynchronous === true && writers.every((row) => row.isRetired || row.isSynchronous);
+}

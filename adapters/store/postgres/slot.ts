@@ -1,0 +1,356 @@
+import { randomUUID } from 'node:crypto';
+import { DomainError, isDomainError } from '../../../core/errors.js';
+import type { RowChanges } from '../../../core/usage/rows.js';
+import { isSameCursor, Turn } from '../../../core/usage/turn.js';
+import type { EpochMs } from '../../../core/units/time.js';
+import { ConnectionLost, sqlStateOf, type Pipeline } from '../../postgres/pipeline.js';
+import { wantedRows, type WantedRows } from './names.js';
+import {
+  begin,
+  commit,
+  lockChain,
+  lockWriter,
+  nextTurn,
+  readRows,
+  readServer,
+  rollback,
+  takeLocks,
+  writeRows,
+  writeWriter,
+} from './statements.js';
+import { chainRowOf, TurnRows } from './turn-rows.js';
+import type { SeenWriters } from './writers.js';
+import { hasMoved, serverOf, totalOf, type Server } from './server-facts.js';
+import {
+  changesSharedFence,
+  decideAll,
+  isRefusal,
+  readAnswers,
+  type Call,
+  type Expected,
+  type Read,
+} from './turn-reading.js';
+
+/** What a slot needs of its process. */
+export type Process = {
+  readonly seen: SeenWriters;
+  connect(): Promise<Pipeline>;
+  /** The epoch that the chain must have: "id:since". Throws UNAVAILABLE. */
+  epochOf(
+    chainId: number,
+  ): Promise<{ readonly text: string; readonly since: number; readonly sequence: number }>;
+  /** The chain has another epoch. Resolves when it is established again, and throws UNAVAILABLE while it is lost. */
+  mismatch(chainId: number): Promise<void>;
+  /** The data are older than data that this process has seen. Throws UNAVAILABLE. */
+  behind(chainId: number): Promise<never>;
+  /** The server, or its timeline, is another. Resolves when that is written down. */
+  moved(): Promise<void>;
+  /** The time of a turn, by the server's clock and the latest time that was given out. Throws UNAVAILABLE. */
+  timeOf(clock: EpochMs, latest: number): EpochMs;
+  acknowledged(chainId: number, sequence: number, turn: number): void;
+  failed(error: unknown): void;
+};
+
+const answerMs = 5_000;
+/** The turn did not happen, and may work the next time: deadlock, lock or statement timeout, idle too long, read-only. */
+const passing = new Set(['40P01', '40001', '55P03', '57014', '25P03', '25P02']);
+/** The server goes down, or is no primary: another connection may reach one that is. */
+const closing = /^(57P0|08|25006)/;
+/** A value that the database does not take. */
+const valueErrors = /^(22|23|54)/;
+const attempts = 4;
+
+/** Thrown by an attempt that changed nothing and may be made again. */
+class Again extends Error {
+  readonly locks: readonly string[];
+  readonly isAlone: boolean;
+  constructor(
+    why: string,
+    {
+      locks = [],
+      isAlone = false,
+      cause,
+    }: { readonly locks?: readonly string[]; readonly isAlone?: boolean; readonly cause?: unknown } = {},
+  ) {
+    super(why, { cause });
+    this.locks = locks;
+    this.isAlone = isAlone;
+  }
+}
+
+/**
+ * One connection that writes, one turn at a time: two round trips, between which the core decides. Nothing of a turn is answered before its
+ * commit is known: a commit in doubt counts as made only when a later commit of this writer was acknowledged.
+ */
+export class Slot {
+  readonly #process: Process;
+  #client: Pipeline | undefined;
+  #id = randomUUID();
+  /** Of the last turn that is known to be committed; undefined while this writer has no row. */
+  #sequence: number | undefined;
+
+  constructor(process: Process) {
+    this.#process = process;
+  }
+
+  /** Settles every call. Never rejects. */
+  async run(chainId: number, calls: readonly Call[], isAlone: boolean): Promise<void> {
+    const locks = new Set<string>();
+    let alone = isAlone;
+    for (let attempt = 1; ; attempt++)
+      try {
+        return await this.#turn(chainId, calls, { locks, isAlone: alone });
+      } catch (error) {
+        const state = sqlStateOf(error);
+        if (state !== undefined && valueErrors.test(state)) return this.#halves(chainId, calls, alone, error);
+        if (error instanceof ConnectionLost) this.#drop();
+        else if (state !== undefined && closing.test(state)) this.#drop();
+        const isPassing =
+          error instanceof Again ||
+          error instanceof ConnectionLost ||
+          (state !== undefined && (passing.has(state) || closing.test(state)));
+        if (isPassing && attempt < attempts) {
+          if (error instanceof Again) {
+            for (const name of error.locks) locks.add(name);
+            alone ||= error.isAlone;
+          }
+          continue;
+        }
+        this.#process.failed(error);
+        const refusal = isDomainError(error) ? error : unavailable(error);
+        for (const { reject } of calls) reject(refusal);
+        return;
+      }
+  }
+
+  /** Marks this writer as one that has ended, so that nobody misses it. */
+  async stop(): Promise<void> {
+    const client = this.#client;
+    this.#client = undefined;
+    if (client === undefined) return;
+    try {
+      await client.trip(
+        [
+          {
+            name: 'retire',
+            text: 'UPDATE usage.writer SET is_retired = true WHERE id = $1',
+            values: [this.#id],
+          },
+        ],
+        answerMs,
+      );
+      await client.end();
+    } catch {
+      // It is found by its age later.
+      client.destroy();
+    }
+  }
+
+  /** One bad text refuses one request. */
+  async #halves(chainId: number, calls: readonly Call[], isAlone: boolean, error: unknown): Promise<void> {
+    if (calls.length === 1) {
+      this.#process.failed(error);
+      calls[0]!.reject(
+        new DomainError('INTERNAL', 'the usage store does not take a value of the request', { cause: error }),
+      );
+      return;
+    }
+    const middle = Math.ceil(calls.length / 2);
+    await this.run(chainId, calls.slice(0, middle), isAlone);
+    await this.run(chainId, calls.slice(middle), isAlone);
+  }
+
+  async #turn(
+    chainId: number,
+    calls: readonly Call[],
+    { locks, isAlone }: { readonly locks: ReadonlySet<string>; readonly isAlone: boolean },
+  ): Promise<void> {
+    const epoch = await this.#process.epochOf(chainId);
+    const client = await this.#connected();
+    const wanted = wantedRows(calls.map((call) => call.wanted));
+    for (const name of locks) wanted.locks.add(name);
+    // What has been acknowledged by now must be in what is read from now on.
+    const expected = { isIntact: this.#process.seen.judge(), text: epoch.text, sequence: epoch.sequence };
+    let isWritten = false;
+    try {
+      const { answers } = await client.trip(
+        [
+          begin(false),
+          lockWriter(this.#id),
+          lockChain(chainId, isAlone),
+          takeLocks(chainId, wanted),
+          ...readRows(chainId, wanted),
+          nextTurn,
+        ],
+        answerMs,
+      );
+      const read = readAnswers(answers);
+      await this.#judge(chainId, read, expected, wanted);
+      const number = Number(read.turn['turn']);
+      const latest = Math.max(0, ...read.server.writers.map(({ at }) => at));
+      const now = this.#process.timeOf(read.server.clock, latest);
+      const chain = chainRowOf(read.chain, epoch.since);
+      const rows = new TurnRows(chainId, wanted, read.rows, { chain, sequence: number, place: 0 });
+      const turn = new Turn(chainId, rows);
+      const decided = decideAll(calls, turn, now);
+      const changes = turn.changes();
+      if (changes !== undefined && !isAlone && changesSharedFence(changes, rows))
+        throw new Again('a fence changes', { isAlone: true });
+      for (const { call, result } of decided) if (isRefusal(call, result)) call.resolve(result as never);
+      const waiting = decided.filter(({ call, result }) => !isRefusal(call, result));
+      if (changes === undefined) {
+        client.trip([rollback], answerMs).catch(() => this.#drop());
+        this.#process.acknowledged(chainId, 0, number);
+        for (const { call, result } of waiting) call.resolve(result as never);
+        return;
+      }
+      isWritten = true;
+      await this.#write(client, chainId, changes, {
+        movesCursor: !isSameCursor(changes.chain.cursor, chain.cursor),
+        number,
+        now,
+        server: read.server,
+      });
+      this.#process.acknowledged(chainId, totalOf(read.server) + 1, number);
+      for (const { call, result } of waiting) call.resolve(result as never);
+    } catch (error) {
+      // The transaction is open, or failed: either way nothing of it stays. What was lost with its connection is over, too.
+      if (!isWritten && client.isOpen) client.trip([rollback], answerMs).catch(() => this.#drop());
+      throw error;
+    }
+  }
+
+  /** Throws when nothing may be decided over what was read. */
+  async #judge(
+    chainId: number,
+    { server, ownSequence, chain, lateLocks }: Read,
+    expected: Expected,
+    wanted: WantedRows,
+  ): Promise<void> {
+    if (!expected.isIntact(server.writers)) return this.#process.behind(chainId);
+    if (hasMoved(server)) {
+      await this.#rolledBack();
+      await this.#process.moved();
+      throw new Again('the server is another one');
+    }
+    if (chain['epoch'] !== expected.text) {
+      await this.#rolledBack();
+      await this.#process.mismatch(chainId);
+      throw new Again('another epoch has begun');
+    }
+    if (totalOf(server) < expected.sequence) return this.#process.behind(chainId);
+    this.#process.seen.note(server.writers);
+    // Stopped for so long that its row was removed.
+    if (ownSequence !== this.#sequence) {
+      this.#abandon();
+      throw new Again('this writer has no row any longer');
+    }
+    const late = lateLocks.filter((name) => !wanted.locks.has(name));
+    if (late.length > 0) throw new Again('a reservation holds what was not locked', { locks: late });
+  }
+
+  async #write(
+    client: Pipeline,
+    chainId: number,
+    changes: RowChanges,
+    {
+      movesCursor,
+      number,
+      now,
+      server,
+    }: {
+      readonly movesCursor: boolean;
+      readonly number: number;
+      readonly now: EpochMs;
+      readonly server: Server;
+    },
+  ): Promise<void> {
+    const sequence = (this.#sequence ?? 0) + 1;
+    const own = writeWriter(this.#id, { sequence, turn: number, at: now }, server.waitsForStandby);
+    let isSure = false;
+    try {
+      const { answers, notices } = await client.trip(
+        [...writeRows(chainId, changes, movesCursor), own, commit],
+        answerMs,
+      );
+      if (answers.at(-1)?.tag !== 'COMMIT') throw new Again('the commit was answered with a rollback');
+      // A notice: the commit is on this server, and perhaps on no other.
+      isSure = notices === 0;
+    } catch (error) {
+      if (!(error instanceof ConnectionLost)) throw error;
+    }
+    if (!isSure) await this.#settleDoubt(sequence, number, server);
+    else this.#sequence = sequence;
+    this.#process.seen.committed(this.#id, this.#sequence ?? sequence);
+  }
+
+  /** Resolves when the commit was made for certain. Throws {@link Again} when it was not made, and UNAVAILABLE when nobody knows. */
+  async #settleDoubt(sequence: number, turn: number, server: Server): Promise<void> {
+    const id = this.#id;
+    try {
+      this.#drop();
+      const client = (this.#client = await this.#process.connect());
+      const { answers } = await client.trip([begin(false), lockWriter(id), readServer], answerMs);
+      const found = answers[1]?.rows[0]?.['sequence'];
+      const there = serverOf(answers[2]?.rows ?? []);
+      const isSame = there.now.system === server.now.system && there.now.timeline === server.now.timeline;
+      if (found === sequence - 1) {
+        await client.trip([rollback], answerMs);
+        throw new Again('the commit was not made');
+      }
+      if (found !== sequence || !isSame) throw new Error('the data are others since the commit');
+      const next = writeWriter(id, { sequence: sequence + 1, turn, at: there.clock }, there.waitsForStandby);
+      const confirmed = await client.trip([next, commit], answerMs);
+      if (confirmed.answers.at(-1)?.tag !== 'COMMIT' || confirmed.notices > 0)
+        throw new Error('a later commit was not confirmed either');
+      this.#sequence = sequence + 1;
+    } catch (error) {
+      if (error instanceof Again) throw error;
+      // The promises of the turn may be stored and are not signed. They expire like any other.
+      this.#abandon();
+      throw unavailable(error);
+    }
+  }
+
+  async #connected(): Promise<Pipeline> {
+    if (this.#client?.isOpen !== true) this.#client = await this.#process.connect();
+    if (this.#sequence === undefined) {
+      await this.#client.trip(
+        [
+          {
+            name: 'add-writer',
+            text: `INSERT INTO usage.writer (id, sequence, turn, at, is_synchronous) VALUES ($1, 0, 0, 0, true) ON CONFLICT (id) DO NOTHING`,
+            values: [this.#id],
+          },
+        ],
+        answerMs,
+      );
+      this.#sequence = 0;
+    }
+    return this.#client;
+  }
+
+  async #rolledBack(): Promise<void> {
+    await this.#client?.trip([rollback], answerMs);
+  }
+
+  #drop(): void {
+    this.#client?.destroy();
+    this.#client = undefined;
+  }
+
+  /** Goes on as a new writer: how far the former one has come is not known. */
+  #abandon(): void {
+    this.#drop();
+    this.#id = randomUUID();
+    this.#sequence = undefined;
+  }
+}
+
+export function unavailable(cause: unknown): DomainError {
+  return new DomainError('UNAVAILABLE', 'the usage store in PostgreSQL does not answer', {
+    cause,
+    reason: 'USAGE_STORE_DOWN',
+    retryAfterSeconds: 1,
+  });
+}

@@ -1,0 +1,206 @@
+import { randomUUID } from 'node:crypto';
+import type { Ambient } from '../../../core/ambient.js';
+import { noMetrics, type Metrics } from '../../../core/metrics.js';
+import type { FollowerLease } from '../../../core/policy/follower-lease.js';
+import { createMemoryEpochMirror, type EpochMirror, type UsageRecovery } from '../../../core/usage/epoch.js';
+import type { FundingMessages } from '../../../core/usage/funding-messages.js';
+import type {
+  ReserveRequest,
+  ReserveResult,
+  UsageReading,
+  UsageStore,
+} from '../../../core/usage/usage-store.js';
+import { usageOver } from '../../../core/usage/usage-over-rows.js';
+import type { Clock, EpochMs } from '../../../core/units/time.js';
+import type { ClientOptions } from '../../postgres/client.js';
+import { migrate } from '../../postgres/migrate.js';
+import { createPostgres } from '../../postgres/transactions.js';
+import type { KeptEpoch, KeptEpochs } from '../../usage/kept-epochs.js';
+import { UsageEpochs } from '../../usage/usage-epochs.js';
+import { UsageFullness } from '../../usage/usage-fullness.js';
+import { PostgresRows } from './postgres-rows.js';
+import { format, steps } from './schema.js';
+import { serverOf, totalOf } from './server-facts.js';
+import { readServer } from './statements.js';
+import { textOf } from './turn-rows.js';
+import { startUpkeep } from './upkeep.js';
+
+export type PostgresUsageOptions = Pick<Ambient, 'log'> & {
+  readonly client: ClientOptions;
+  /** Unique per process, for the follower's lease. */
+  readonly identity: string;
+  /** Replaces the time of the server: for tests. */
+  readonly clock?: Clock;
+  /** Where the epoch's copy is kept. Default: in this process, which does not notice a loss across its own restart. */
+  readonly epochMirror?: EpochMirror;
+  readonly metrics?: Metrics;
+};
+
+export type PostgresUsageStore = UsageStore &
+  FundingMessages & {
+    readonly lease: FollowerLease;
+    readonly reading: UsageReading;
+    /** `raise` updates the copies of the epochs at once, as happens every few seconds. */
+    readonly recovery: UsageRecovery & { raise(): Promise<boolean> };
+  };
+
+/** A follower that has not renewed for this long loses its chain to another replica. */
+const leaseMs = 10_000;
+/** `validUntil` is by the clock of the caller, the time that of the server. */
+const clocksApartMs = 30_000;
+
+/** The usage store in PostgreSQL, with its tables up to date. Throws UNAVAILABLE. */
+export async function openPostgresUsageStore(options: PostgresUsageOptions): Promise<PostgresUsageStore> {
+  const { log, metrics = noMetrics } = options;
+  await prepare(options.client);
+  const commits = metrics.counter<'outcome'>({
+    name: 'paymaster_usage_commits_total',
+    help: 'Transactions of the usage store, by outcome: ok or failed.',
+    labels: ['outcome'],
+  });
+  const rows = new PostgresRows({
+    ...options,
+    epochs: () => epochs,
+    onCommit: (outcome) => commits.with({ outcome }).inc(),
+  });
+  const epochs = new UsageEpochs({
+    store: keptEpochs(rows),
+    mirror: options.epochMirror ?? createMemoryEpochMirror(),
+    clock: { now: () => rows.now() },
+    log,
+    metrics,
+  });
+  const usage = usageOver(rows, new UsageFullness(metrics));
+  const upkeep = startUpkeep(rows, usage, log);
+  // A stop lets them finish.
+  const reserving = new Set<Promise<unknown>>();
+  async function reserve(request: ReserveRequest): Promise<ReserveResult> {
+    const { chainId } = request.key;
+    const expiryMs = request.promise.validUntil * 1000 - rows.now() - clocksApartMs;
+    if (epochs.known(chainId) === undefined) await epochs.of(chainId);
+    if (!epochs.isNoted(chainId, expiryMs)) await epochs.note(chainId, expiryMs);
+    return usage.reserve(request);
+  }
+  return {
+    ...usage,
+    async reserve(request) {
+      const reservation = reserve(request);
+      reserving.add(reservation);
+      try {
+        return await reservation;
+      } finally {
+        reserving.delete(reservation);
+      }
+    },
+    capacity: () => 5_000_000,
+    ping: async () => void (await rows.query('SELECT 1')),
+    async stop() {
+      await upkeep.stop();
+      await Promise.allSettled(reserving);
+      await epochs.stop();
+      await rows.stop();
+    },
+    ...fundingMessages(rows),
+    lease: followerLease(rows, options.identity),
+    reading: { now: () => rows.now(), counters: usage.counters, accounts: usage.accounts },
+    recovery: epochs,
+  };
+}
+
+async function prepare(client: ClientOptions): Promise<void> {
+  const postgres = createPostgres({ ...client, poolSize: 1 });
+  try {
+    await migrate(postgres, { schema: 'usage', steps });
+    await postgres.transaction({ mode: 'write', timeoutMs: 10_000 }, (session) =>
+      session.query(
+        `INSERT INTO usage.database (id, format, system_identifier, timeline)
+         SELECT 1, ${format}, system_identifier::text, substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) FROM pg_control_system()
+         ON CONFLICT (id) DO NOTHING`,
+      ),
+    );
+  } finally {
+    await postgres.stop();
+  }
+}
+
+/** The epoch of a chain is a column of its row; its sequence is the sum of what all writers have counted. */
+function keptEpochs(rows: PostgresRows): KeptEpochs {
+  async function read(chainId: number): Promise<KeptEpoch> {
+    const [found] = await rows.query('SELECT epoch, longest_expiry_ms FROM usage.chain WHERE chain_id = $1', [
+      chainId,
+    ]);
+    return {
+      kept: found === undefined ? '' : textOf(found, 'epoch'),
+      longestExpiryMs: Number(found?.['longest_expiry_ms'] ?? 0),
+      sequence: totalOf(serverOf(await rows.query(readServer.text))),
+      now: rows.now(),
+    };
+  }
+  return {
+    assertUsable: () => rows.assertUsable(),
+    read,
+    async begin(chainId, expected, isFirst) {
+      const epoch = `${randomUUID()}:${isFirst ? 0 : rows.now()}`;
+      // Alone: a turn that began in the former epoch has ended before.
+      await rows.alone(
+        chainId,
+        `INSERT INTO usage.chain AS c (chain_id, epoch) SELECT $1, CASE WHEN $2 = '' THEN $3 ELSE '' END
+         ON CONFLICT (chain_id) DO UPDATE SET epoch = $3 WHERE c.epoch = $2`,
+        [chainId, expected, epoch],
+      );
+      return read(chainId);
+    },
+    async noteExpiry(chainId, expected, longestExpiryMs) {
+      await rows.query('UPDATE usage.chain SET longest_expiry_ms = $3 WHERE chain_id = $1 AND epoch = $2', [
+        chainId,
+        expected,
+        longestExpiryMs,
+      ]);
+    },
+  };
+}
+
+/** The lease ends by the time of the server. */
+function followerLease(rows: PostgresRows, identity: string): FollowerLease {
+  return {
+    async hold(chainId) {
+      const taken = await rows.query(
+        `INSERT INTO usage.lease AS l (chain_id, holder, until) VALUES ($1, $2, clock_timestamp() + $3 * interval '1 millisecond')
+         ON CONFLICT (chain_id) DO UPDATE SET holder = excluded.holder, until = excluded.until
+         WHERE l.holder = $2 OR l.until < clock_timestamp() RETURNING holder`,
+        [chainId, identity, leaseMs],
+      );
+      return taken.length > 0;
+    },
+    async release(chainId) {
+      await rows.query('DELETE FROM usage.lease WHERE chain_id = $1 AND holder = $2', [chainId, identity]);
+    },
+  };
+}
+
+function fundingMessages(rows: PostgresRows): FundingMessages {
+  return {
+    async putFundingMessage(paymasterId, message, expiresAt) {
+      await rows.query('DELETE FROM usage.message WHERE expires_at <= $1', [rows.now()]);
+      await rows.query(
+        `INSERT INTO usage.message VALUES ($1, $2, $3)
+         ON CONFLICT (paymaster_id) DO UPDATE SET message = excluded.message, expires_at = excluded.expires_at`,
+        [paymasterId, message, expiresAt satisfies EpochMs],
+      );
+    },
+    async getFundingMessage(paymasterId) {
+      const [row] = await rows.query(
+        'SELECT message FROM usage.message WHERE paymaster_id = $1 AND expires_at > $2',
+        [paymasterId, rows.now()],
+      );
+      return row === undefined ? undefined : textOf(row, 'message');
+    },
+    async consumeFundingMessage(paymasterId, message) {
+      const used = await rows.query(
+        'DELETE FROM usage.message WHERE paymaster_id = $1 AND message = $2 AND expires_at > $3 RETURNING 1',
+        [paymasterId, message, rows.now()],
+      );
+      return used.length > 0;
+    },
+  };
+}

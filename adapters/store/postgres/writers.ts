@@ -1,0 +1,68 @@
+import { textOf, type Row } from './turn-rows.js';
+
+/** How far each connection that writes had come. It counts its own turns, so nothing is shared that turns would queue for. */
+export type WriterRow = {
+  readonly id: string;
+  readonly sequence: number;
+  /** Number of its last turn. */
+  readonly turn: number;
+  /** The store's time of its last turn. */
+  readonly at: number;
+  /** Whether its last commit had to be on a standby, too. */
+  readonly isSynchronous: boolean;
+  readonly isRetired: boolean;
+};
+
+export function writerOf(row: Row): WriterRow {
+  return {
+    id: textOf(row, 'id'),
+    sequence: Number(row['sequence']),
+    turn: Number(row['turn']),
+    at: Number(row['at']),
+    isSynchronous: row['is_synchronous'] === true,
+    isRetired: row['is_retired'] === true,
+  };
+}
+
+/**
+ * What this process has seen of all writers. Data in which one of them is behind, or is gone without a word, are older than data
+ * that were acknowledged.
+ */
+export class SeenWriters {
+  readonly #seen = new Map<string, { sequence: number; isRetired: boolean }>();
+
+  /**
+   * Judges data that are read from now on: data that were read before an acknowledgement need not have what was acknowledged. The
+   * function answers false when the data have lost writes.
+   */
+  judge(): (rows: readonly WriterRow[]) => boolean {
+    const seen = [...this.#seen].map(([id, { sequence, isRetired }]) => ({ id, sequence, isRetired }));
+    return (rows) => {
+      const byId = new Map(rows.map((row) => [row.id, row]));
+      return seen.every(({ id, sequence, isRetired }) => {
+        const row = byId.get(id);
+        return row === undefined ? isRetired : row.sequence >= sequence;
+      });
+    };
+  }
+
+  /** Of data that are intact. */
+  note(rows: readonly WriterRow[]): void {
+    for (const { id, sequence, isRetired } of rows) {
+      const known = this.#seen.get(id)?.sequence ?? 0;
+      this.#seen.set(id, { sequence: Math.max(known, sequence), isRetired });
+    }
+    const ids = new Set(rows.map(({ id }) => id));
+    for (const id of this.#seen.keys()) if (!ids.has(id)) this.#seen.delete(id);
+  }
+
+  /** A turn of this process that was acknowledged. */
+  committed(id: string, sequence: number): void {
+    this.#seen.set(id, { sequence, isRetired: false });
+  }
+
+  /** The data are others now, and known to be. */
+  forget(): void {
+    this.#seen.clear();
+  }
+}

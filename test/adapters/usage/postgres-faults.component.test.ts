@@ -1,0 +1,218 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { PostgresUsageOptions, PostgresUsageStore } from '../../../adapters/store/postgres/usage.js';
+import { forgetWriters } from '../../../adapters/store/postgres/upkeep.js';
+import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
+import { always } from '../../../core/usage/window.js';
+import { toSeconds, type EpochMs } from '../../../core/units/time.js';
+import { aLimit, aRequest, chainId } from '../../conformance/usage-requests.js';
+import { startPostgres, type PostgresServer } from '../../support/postgres.js';
+import { startProxy, type PostgresProxy } from './postgres-proxy.js';
+import { openStore } from './postgres-usage.js';
+
+const reserved = { outcome: 'reserved' };
+const lost = { code: 'UNAVAILABLE', details: { reason: 'USAGE_STORE_LOST' } };
+
+let server: PostgresServer;
+let url: string;
+const ending: { stop(): Promise<void> }[] = [];
+
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server.stop());
+beforeEach(async () => {
+  url = await server.createDatabase();
+});
+afterEach(async () => {
+  for (const one of ending.splice(0).toReversed()) await one.stop();
+});
+
+async function open(at = url, change: Partial<PostgresUsageOptions> = {}): Promise<PostgresUsageStore> {
+  const store = await openStore(at, change);
+  ending.push(store);
+  return store;
+}
+
+async function proxied(): Promise<PostgresProxy> {
+  const proxy = await startProxy(url);
+  ending.push(proxy);
+  return proxy;
+}
+
+const limit = aLimit({ counter: 'limit', window: always, threshold: 3 });
+const one = (nonce: bigint, paymasterId = 'pm-1') =>
+  aRequest({
+    key: { nonce, paymasterId },
+    limits: [limit],
+    promise: { validUntil: toSeconds((Date.now() + 300_000) as EpochMs) },
+  });
+const taken = async (store: PostgresUsageStore) => (await store.counters(chainId, [limit]))[0]?.reserved;
+
+describe('a commit in doubt', () => {
+  test('that was made counts once, and its promise is given', async () => {
+    const proxy = await proxied();
+    const store = await open(proxy.url);
+    expect(await store.reserve(one(1n))).toEqual(reserved);
+    proxy.fail('answer-lost');
+    expect(await store.reserve(one(2n))).toEqual(reserved);
+    await proxy.happened();
+    expect(await store.liveCount(chainId)).toBe(2);
+    expect(await taken(store)).toBe(2);
+    expect(await store.reserve(one(3n))).toEqual(reserved);
+    expect(await store.reserve(one(4n))).toMatchObject({ outcome: 'limit' });
+  });
+
+  test('that never arrived is made again, once', async () => {
+    const proxy = await proxied();
+    const store = await open(proxy.url);
+    expect(await store.reserve(one(1n))).toEqual(reserved);
+    proxy.fail('lost-on-the-way');
+    expect(await store.reserve(one(2n))).toEqual(reserved);
+    await proxy.happened();
+    expect(await store.liveCount(chainId)).toBe(2);
+    expect(await taken(store)).toBe(2);
+  });
+
+  test('promises nothing while the server stays away', async () => {
+    const proxy = await proxied();
+    const store = await open(proxy.url);
+    await store.reserve(one(1n));
+    proxy.fail('answer-lost');
+    const answer = store.reserve(one(2n)).then(
+      () => 'promised',
+      (error: { code: string }) => error.code,
+    );
+    await proxy.happened();
+    await server.kill();
+    try {
+      expect(await answer).toBe('UNAVAILABLE');
+    } finally {
+      await server.start();
+    }
+    // It was made and never signed, so it counts until it expires.
+    expect(await (await open()).liveCount(chainId)).toBe(2);
+  });
+});
+
+test('a replica that stops inside a turn holds others for a moment, and its turn is decided again when it wakes up', async () => {
+  const proxy = await proxied();
+  const stalled = await open(proxy.url);
+  const other = await open();
+  await stalled.reserve(one(1n));
+  proxy.fail('held');
+  const late = stalled.reserve(one(2n));
+  await proxy.happened();
+  // It waits for the lock, and gets it when the server has ended the turn of the other.
+  expect(await other.reserve(one(3n))).toEqual(reserved);
+  proxy.release();
+  expect(await late).toEqual(reserved);
+  expect(await taken(other)).toBe(3);
+  expect(await other.liveCount(chainId)).toBe(3);
+});
+
+test('a text that the database does not take refuses one request of its turn', async () => {
+  const store = await open();
+  await store.reserve(one(0n));
+  const answers = await Promise.allSettled([
+    store.reserve(one(1n)),
+    store.reserve(one(2n, 'pm\u0000')),
+    store.reserve(one(3n)),
+  ]);
+  expect(
+    answers.map((answer) => (answer.status === 'fulfilled' ? answer.value.outcome : answer.reason.code)),
+  ).toEqual(['reserved', 'INTERNAL', 'reserved']);
+  expect(await taken(store)).toBe(3);
+});
+
+test('writers that have ended are forgotten, and nobody misses them', async () => {
+  const mirror = createMemoryEpochMirror();
+  const watching = await open(url, { epochMirror: mirror });
+  const ended = await openStore(url, { epochMirror: mirror });
+  await ended.reserve(one(1n));
+  await watching.reserve(one(2n));
+  await ended.stop();
+  // It sees that the other has ended, as it does every minute.
+  await watching.counters(chainId, [limit]);
+  const query = (text: string, values: readonly unknown[] = []) =>
+    server.query(url, text.replace('$1', JSON.stringify(values[0] ?? null)));
+  const days = (count: number) =>
+    forgetWriters({ query, now: () => (Date.now() + count * 86_400_000 + 60_000) as EpochMs });
+  // The first one is retired since its stop; the other counts as ended without a word after a day.
+  await days(2);
+  expect(await watching.reserve(one(3n))).toEqual(reserved);
+  const [row] = await server.query(url, 'SELECT retired_sequence FROM usage.database');
+  expect(Number(row?.['retired_sequence'])).toBeGreaterThan(0);
+  await watching.recovery.raise();
+  const next = await open(url, { epochMirror: mirror });
+  expect(await next.liveCount(chainId)).toBe(3);
+});
+
+test('data of a format that this release does not know are left alone', async () => {
+  const store = await open();
+  await store.reserve(one(1n));
+  await server.query(url, 'UPDATE usage.database SET format = 2');
+  await expect(store.reserve(one(2n))).rejects.toMatchObject({ details: { reason: 'NEWER_VERSION' } });
+  await expect(store.counters(chainId, [limit])).rejects.toMatchObject({
+    details: { reason: 'NEWER_VERSION' },
+  });
+});
+
+describe('a standby that becomes the primary', () => {
+  test('is a loss when commits did not wait for it: nothing is signed until every promise has expired', async () => {
+    const primary = await startPostgres();
+    ending.push(primary);
+    const at = await primary.createDatabase();
+    const standby = await primary.startStandby();
+    ending.push(standby);
+    const database = new URL(at);
+    const mirror = createMemoryEpochMirror();
+    const store = await openStore(at, { epochMirror: mirror });
+    expect(await store.reserve(one(1n))).toEqual(reserved);
+    await store.stop();
+    await standby.caughtUp();
+    await primary.kill();
+    await standby.promote();
+    database.port = String(standby.port);
+    const after = await open(database.href, { epochMirror: mirror });
+    await expect(after.reserve(one(2n))).rejects.toMatchObject(lost);
+    expect(await after.recovery.recover(chainId)).toBe('waiting');
+  });
+
+  test('is no loss when every commit waited for it', async () => {
+    const primary = await startPostgres();
+    ending.push(primary);
+    const at = await primary.createDatabase();
+    const standby = await primary.startStandby();
+    ending.push(standby);
+    await primary.waitForStandbys();
+    const mirror = createMemoryEpochMirror();
+    const store = await openStore(at, { epochMirror: mirror });
+    expect(await store.reserve(one(1n))).toEqual(reserved);
+    await store.stop();
+    await primary.kill();
+    await standby.promote();
+    const database = new URL(at);
+    database.port = String(standby.port);
+    const after = await open(database.href, { epochMirror: mirror });
+    expect(await after.reserve(one(2n))).toEqual(reserved);
+    expect(await after.liveCount(chainId)).toBe(2);
+  });
+
+  test('is refused while it is a standby', async () => {
+    const primary = await startPostgres();
+    ending.push(primary);
+    const at = await primary.createDatabase();
+    const mirror = createMemoryEpochMirror();
+    const first = await openStore(at, { epochMirror: mirror });
+    await first.reserve(one(1n));
+    await first.stop();
+    const standby = await primary.startStandby();
+    ending.push(standby);
+    await standby.caughtUp();
+    const database = new URL(at);
+    database.port = String(standby.port);
+    await expect(openStore(database.href, { epochMirror: mirror })).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+    });
+  });
+});

@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, test } from '@jest/globals';
+import fc from 'fast-check';
+import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
+import { startPostgres, type PostgresServer } from '../../support/postgres.js';
+import { runs } from '../../support/property.js';
+import { isSoak } from '../../support/soak-seconds.js';
+import { aClock } from './clock.js';
+import { openStore, takeRecords } from './postgres-usage.js';
+import { checkAgainstModel, type Subject } from './usage-difference.js';
+import { manySteps } from './usage-steps.js';
+
+let server: PostgresServer;
+
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server.stop());
+
+test('on PostgreSQL, too, every answer is the model’s in any interleaving of calls, clock steps, restarts and kills', async () => {
+  await fc.assert(
+    fc.asyncProperty(manySteps, async (steps) => checkAgainstModel(steps, await aSubject())),
+    runs(isSoak ? 600 : 40),
+  );
+}, 900_000);
+
+/** `restart` replaces the replica; `crash` also kills the server with -9. */
+async function aSubject(): Promise<Subject> {
+  const clock = aClock();
+  const url = await server.createDatabase();
+  const options = { clock, epochMirror: createMemoryEpochMirror() };
+  let store = await openStore(url, options);
+  const restart = async () => {
+    await store.stop();
+    store = await openStore(url, options);
+    return store;
+  };
+  return {
+    store,
+    clock,
+    takeRecords: () => takeRecords(server, url),
+    restart,
+    crash: async () => {
+      await server.kill();
+      await server.start();
+      return restart();
+    },
+    stop: () => store.stop(),
+  };
+}

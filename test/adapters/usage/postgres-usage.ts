@@ -1,0 +1,104 @@
+import { parsePostgresUrl } from '../../../adapters/postgres/address.js';
+import { openPostgresUsageStore, type PostgresUsageOptions } from '../../../adapters/store/postgres/usage.js';
+import { textOf } from '../../../adapters/store/postgres/turn-rows.js';
+import { silentLogger } from '../../../core/log.js';
+import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
+import type { AddedRecord } from '../../../core/usage/usage-store.js';
+import type { UsageHarness } from '../../conformance/usage/suite.js';
+import type { PostgresServer } from '../../support/postgres.js';
+import { aClock } from './clock.js';
+
+export function openStore(url: string, change: Partial<PostgresUsageOptions> = {}) {
+  return openPostgresUsageStore({
+    client: { address: parsePostgresUrl('url', url) },
+    identity: 'replica-1',
+    log: silentLogger,
+    ...change,
+  });
+}
+
+/** An empty store in a database of its own. Its clock is moved by hand; reopening it is a replica that is replaced. */
+export async function createPostgresHarness(
+  server: PostgresServer,
+  change: Partial<PostgresUsageOptions> = {},
+): Promise<UsageHarness> {
+  const clock = aClock();
+  const all = { clock, epochMirror: createMemoryEpochMirror(), ...change };
+  const url = await server.createDatabase();
+  let current = await openStore(url, all);
+  let copy: readonly string[] = [];
+  const reopen = async () => {
+    await current.stop();
+    current = await openStore(url, all);
+    return current;
+  };
+  const putCopyBackUnderneath = async () => {
+    await server.query(url, `TRUNCATE ${tables.map((table) => `usage.${table}`).join(', ')}`);
+    for (const statement of copy) await server.query(url, statement);
+  };
+  return {
+    store: current,
+    clock,
+    reopen,
+    wipe: async () => {
+      await current.stop();
+      await server.query(url, 'DROP SCHEMA usage CASCADE');
+      current = await openStore(url, all);
+      return current;
+    },
+    mirrored: async () => void (await current.recovery.raise()),
+    takeRecords: () => takeRecords(server, url),
+    takeCopy: async () => {
+      copy = await copyOf(server, url);
+    },
+    putCopyBack: async () => {
+      await current.stop();
+      await putCopyBackUnderneath();
+      current = await openStore(url, all);
+      return current;
+    },
+    putCopyBackUnderneath,
+    stop: () => current.stop(),
+  };
+}
+
+export async function takeRecords(server: PostgresServer, url: string): Promise<readonly AddedRecord[]> {
+  const rows = await server.query(
+    url,
+    'WITH gone AS (DELETE FROM usage.record RETURNING *) SELECT * FROM gone ORDER BY number',
+  );
+  return rows.map((row) => ({
+    reservation: row['reservation'] === null ? undefined : textOf(row, 'reservation'),
+    text: textOf(row, 'text'),
+    ...(row['context'] === null ? {} : { context: textOf(row, 'context') }),
+  }));
+}
+
+const tables = [
+  'database',
+  'chain',
+  'writer',
+  'lock',
+  'counter',
+  'account',
+  'fence',
+  'reservation',
+  'step',
+  'record',
+];
+
+/** Statements that put the rows back as they are now. */
+async function copyOf(server: PostgresServer, url: string): Promise<readonly string[]> {
+  const statements: string[] = [];
+  for (const table of tables) {
+    const [row] = await server.query(
+      url,
+      `SELECT coalesce(json_agg(t), '[]')::text AS rows FROM usage.${table} AS t`,
+    );
+    const rows = textOf(row ?? {}, 'rows').replaceAll("'", "''");
+    statements.push(
+      `INSERT INTO usage.${table} OVERRIDING SYSTEM VALUE SELECT * FROM json_populate_recordset(NULL::usage.${table}, '${rows}')`,
+    );
+  }
+  return statements;
+}
