@@ -7,14 +7,14 @@ if (!signingKey) throw new Error('set SIGNING_KEY to the signingKey that creatin
 const members = new Set(['0x1234567890123456789012345678901234567890']);
 
 createServer(async (request, response) => {
+  const { method, url, headers } = request;
   const chunks = [];
   for await (const chunk of request) chunks.push(chunk);
   const body = Buffer.concat(chunks);
-  const payload = request.method === 'GET' ? request.url : body;
   const answer = (status, value) =>
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
-  if (!verify({ headers: request.headers, payload, signingKey })) return answer(401, {});
-  const { data, userOp } = request.method === 'GET' ? { data: {}, userOp: {} } : JSON.parse(body);
+  if (!verify({ method, url, headers, body, signingKey })) return answer(401, {});
+  const { data, userOp } = method === 'GET' ? { data: {}, userOp: {} } : JSON.parse(body);
   console.log(`${userOp.sender ?? 'somebody'} asks with ${JSON.stringify(data)}`);
   if (members.has(String(userOp.sender).toLowerCase())) return answer(200, { arePoliciesVerified: true });
   answer(200, { arePoliciesVerified: false, reason: 'not a member of the club' });

@@ -6,15 +6,16 @@ const text: JsonSchema = { type: 'string' };
 const headers: Readonly<Record<string, { readonly description: string; readonly example: string }>> = {
   'X-Signature': {
     description:
-      'HMAC-SHA256 as 64 lowercase hex digits over "<X-Timestamp>.<payload>". The key is the text `signingKey` of the policy, its characters as UTF-8 bytes: do not decode it from hex. The payload is the raw body of a POST, and of a GET the path with its query, as received.',
-    example: 'd6a1f6b2a3f8ad6a8b3c2f2f2d6f0a52a98c3f3c0f6f2b7ac7b8f6d1d7c6b0e4',
+      '"v2=" and HMAC-SHA256 as 64 lowercase hex digits, over these lines with one line feed after each but the last: "v2"; X-Timestamp; X-Policy-Id; "live", or "test" when there is a header X-Test-Delivery; the method; the path with its query, as received; the raw body, which is empty for a GET. The key is the text `signingKey` of the policy, its characters as UTF-8 bytes: do not decode it from hex.',
+    example: 'v2=d6a1f6b2a3f8ad6a8b3c2f2f2d6f0a52a98c3f3c0f6f2b7ac7b8f6d1d7c6b0e4',
   },
   'X-Timestamp': {
-    description: 'Unix seconds of the request. Refuse what is older than a few minutes: it may be a replay.',
+    description:
+      'Unix seconds of the request. Refuse what is more than five minutes away: it may be a replay.',
     example: '1767225600',
   },
   'X-Policy-Id': {
-    description: 'The `_id` of the policy, for a host that serves several.',
+    description: 'The `_id` of the policy, for a host that serves several. It is signed.',
     example: '7e0b4a52-6d7f-5d8a-9a51-0f3b1f1f6a11',
   },
   'X-Request-Id': {
@@ -37,8 +38,7 @@ const test: JsonSchema = {
   in: 'header',
   required: false,
   schema: { const: 'true' },
-  description:
-    'A test delivery of the owner: nothing is sponsored by the answer. No signature covers headers.',
+  description: 'A test delivery of the owner: nothing is sponsored by the answer. The signature says so too.',
 };
 
 const requestExample = {
@@ -69,7 +69,7 @@ export const webhookCall: JsonSchema = {
         '**Retries.** One, 50 ms after a connection error or HTTP 5xx, with the same X-Request-Id. An answer must not depend on how often it is asked. No redirect is followed.',
         '**Meaning.** HTTP 200 with a boolean `arePoliciesVerified` is an answer. HTTP 4xx is a "no" (but 404, 408, 410, 421, 425 and 429). Everything else is a failure: it refuses, unless `onError` is Allow. After ten failures in a row the host is left alone for five seconds.',
         '**Load.** One paymaster has at most 64 open calls to a host. An answer has at most 64 KiB.',
-        'A verifier in 15 lines and a whole host: examples/webhook-host. A test delivery: `POST /api/v1/webhooks/{policyId}/deliveries`.',
+        'A verifier in 15 lines, and whole hosts in JavaScript, Python and Go: examples/webhook-host. A test delivery: `POST /api/v1/webhooks/{policyId}/deliveries`.',
       ].join('\n\n'),
       parameters: [
         ...Object.entries(headers).map(([name, { description, example }]) => ({

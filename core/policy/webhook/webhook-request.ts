@@ -31,22 +31,36 @@ export type RenderInput = {
  * The request to a rule endpoint that a customer hosts.
  *
  * POST sends the body of {@link encodeBody}. GET sends only the data, as query parameters (see {@link queryOf}). Both
- * are signed: `X-Signature` is HMAC-SHA256, 64 lowercase hex digits, over `<X-Timestamp>.<payload>`, where the
- * payload is the body of a POST and the request target (path and query, as received) of a GET. `X-Timestamp` is in
- * Unix seconds. While the key is being rotated, `X-Signature` still uses the old key and `X-Signature-Next` uses the
- * new one: a host accepts a request if either is right for a key that it trusts. A host should compute the signature
- * over the raw bytes it received and refuse timestamps older than a few minutes.
+ * are signed over everything that a host decides by: `X-Signature` is `v2=` and HMAC-SHA256, 64 lowercase hex digits,
+ * over these lines, each but the last followed by one line feed:
+ *
+ *     v2
+ *     X-Timestamp, in Unix seconds
+ *     X-Policy-Id
+ *     live, or test when there is a header X-Test-Delivery
+ *     POST or GET
+ *     the request target (path and query, as received)
+ *     the body, which is empty for a GET
+ *
+ * While the key is being rotated, `X-Signature` still uses the old key and `X-Signature-Next` uses the new one: a host
+ * accepts a request if either is right for a key that it trusts. A host should compute the signature over the raw bytes
+ * it received and refuse timestamps older than a few minutes.
  */
 export function renderWebhook(input: RenderInput): RenderedWebhook {
   const { webhook, data } = input;
   const url = new URL(webhook.url);
   if (webhook.method === 'GET') {
     const path = `${url.pathname}${queryOf(url, data)}`;
-    return { method: 'GET', path, headers: headersOf(input, path), body: undefined };
+    return { method: 'GET', path, headers: headersOf(input, path, undefined), body: undefined };
   }
   const body = input.body();
-  const headers = { ...headersOf(input, body), 'content-type': 'application/json' };
-  return { method: 'POST', path: `${url.pathname}${url.search}`, headers, body };
+  const path = `${url.pathname}${url.search}`;
+  return {
+    method: 'POST',
+    path,
+    headers: { ...headersOf(input, path, body), 'content-type': 'application/json' },
+    body,
+  };
 }
 
 /** Longest `signature` that is sent to a host: enough for a passkey or several owners. */
@@ -63,23 +77,23 @@ export function encodeBody(data: unknown, userOp: Readonly<Record<string, unknow
   return Buffer.from(JSON.stringify({ data, userOp: isLong ? { ...userOp, signature: '0x' } : userOp }));
 }
 
-/** HMAC-SHA256 over `timestamp.payload`, as 64 lowercase hex digits. */
-function signWebhook(signingKey: string, timestamp: EpochSeconds, payload: string | Uint8Array): string {
-  return createHmac('sha256', signingKey).update(`${timestamp}.`).update(payload).digest('hex');
-}
-
-function headersOf(input: RenderInput, payload: string | Uint8Array): Record<string, string> {
+function headersOf(input: RenderInput, path: string, body: Uint8Array | undefined): Record<string, string> {
+  const { webhook, isTest = false, now, signingKey, nextKey } = input;
+  const kind = isTest ? 'test' : 'live';
+  const start = ['v2', now, webhook.policyId, kind, webhook.method, path, ''].join('\n');
+  const sign = (key: string): string => {
+    const hmac = createHmac('sha256', key).update(start);
+    return `v2=${(body === undefined ? hmac : hmac.update(body)).digest('hex')}`;
+  };
   return {
     accept: 'application/json',
     'user-agent': 'paymaster-operator',
     'x-request-id': input.requestId,
-    'x-policy-id': input.webhook.policyId,
-    ...(input.isTest === true ? { 'x-test-delivery': 'true' } : {}),
-    'x-timestamp': String(input.now),
-    'x-signature': signWebhook(input.signingKey, input.now, payload),
-    ...(input.nextKey === undefined
-      ? {}
-      : { 'x-signature-next': signWebhook(input.nextKey, input.now, payload) }),
+    'x-policy-id': webhook.policyId,
+    ...(isTest ? { 'x-test-delivery': 'true' } : {}),
+    'x-timestamp': String(now),
+    'x-signature': sign(signingKey),
+    ...(nextKey === undefined ? {} : { 'x-signature-next': sign(nextKey) }),
   };
 }
 

@@ -83,6 +83,13 @@ const aRequest = (
 const askOne = async (caller: WebhookCaller, url: string, change: Partial<WebhookConfig> = {}) =>
   (await caller.call(aRequest([aWebhook(url, change)])))[0];
 
+/** Of a POST that is no test. */
+function signatureOf(request: WebhookHost['received'][number] | undefined, key: string): string {
+  const { 'x-timestamp': timestamp, 'x-policy-id': policyId } = request?.headers ?? {};
+  const lines = ['v2', timestamp, policyId, 'live', 'POST', request?.path, request?.body];
+  return `v2=${createHmac('sha256', key).update(lines.join('\n')).digest('hex')}`;
+}
+
 const localUrl = ({ port }: WebhookHost, path = '/') => `http://127.0.0.1:${port}${path}`;
 const yes = answerJson({ arePoliciesVerified: true });
 const no = answerJson({ arePoliciesVerified: false });
@@ -112,10 +119,7 @@ describe('a webhook is called', () => {
         'x-timestamp': '1700000000',
       },
     });
-    const expected = createHmac('sha256', deriveWebhookKey(masterKey, 'p-1'))
-      .update(`1700000000.${request?.body}`)
-      .digest('hex');
-    expect(request?.headers['x-signature']).toBe(expected);
+    expect(request?.headers['x-signature']).toBe(signatureOf(request, deriveWebhookKey(masterKey, 'p-1')));
   });
 
   test('signed by the old key until the overlap is over, and by the new one from its beginning', async () => {
@@ -127,9 +131,7 @@ describe('a webhook is called', () => {
       const request = host.received.at(-1);
       const policyId = String(request?.headers['x-policy-id']);
       const by = (keyGeneration: number): string =>
-        createHmac('sha256', deriveWebhookKey(masterKey, policyId, keyGeneration))
-          .update(`${String(request?.headers['x-timestamp'])}.${request?.body}`)
-          .digest('hex');
+        signatureOf(request, deriveWebhookKey(masterKey, policyId, keyGeneration));
       return { headers: request?.headers ?? {}, old: by(1), next: by(2) };
     };
     const during = await signed(until - 1);
@@ -158,10 +160,7 @@ describe('a webhook is called', () => {
       await askOne(caller, localUrl(host, '/check'));
       const request = host.received.at(-1);
       const policyId = String(request?.headers['x-policy-id']);
-      const by = (master: Uint8Array): string =>
-        createHmac('sha256', deriveWebhookKey(master, policyId))
-          .update(`${String(request?.headers['x-timestamp'])}.${request?.body}`)
-          .digest('hex');
+      const by = (master: Uint8Array): string => signatureOf(request, deriveWebhookKey(master, policyId));
       const { 'x-signature': signature, 'x-signature-next': signatureNext } = request?.headers ?? {};
       return { signature, signatureNext, old: by(masterKey), next: by(next) };
     };

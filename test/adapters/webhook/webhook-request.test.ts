@@ -26,11 +26,12 @@ const render = (webhook: WebhookConfig, data: unknown) =>
     now: 1_700_000_000 as EpochSeconds,
   });
 
-const sign = (payload: string) =>
-  createHmac('sha256', 'k'.repeat(64)).update(`1700000000.${payload}`).digest('hex');
+/** The lines of version 2, written out: nothing of them is taken from the code. */
+const sign = (request: string, key = 'k'.repeat(64)) =>
+  `v2=${createHmac('sha256', key).update(`v2\n1700000000\np-1\n${request}`).digest('hex')}`;
 
 describe('the request to a webhook host', () => {
-  test('is a POST with the webhook data and the user operation, signed over timestamp and body', () => {
+  test('is a POST with the webhook data and the user operation, signed over everything that it says', () => {
     const { method, path, body, headers } = render(aWebhook(), { plan: 'gold' });
     expect({ method, path, body: new TextDecoder().decode(body) }).toEqual({
       method: 'POST',
@@ -42,7 +43,24 @@ describe('the request to a webhook host', () => {
       'x-request-id': 'r-1',
       'x-policy-id': 'p-1',
       'x-timestamp': '1700000000',
-      'x-signature': sign(new TextDecoder().decode(body)),
+      'x-signature': sign(`live\nPOST\n/check?tenant=7\n${new TextDecoder().decode(body)}`),
+    });
+  });
+
+  test('says that it is a test of the owner, in what is signed too', () => {
+    const body = encodeBody({}, {});
+    const { headers } = renderWebhook({
+      webhook: aWebhook(),
+      data: {},
+      body: () => body,
+      requestId: 'r-1',
+      isTest: true,
+      signingKey: 'k'.repeat(64),
+      now: 1_700_000_000 as EpochSeconds,
+    });
+    expect(headers).toMatchObject({
+      'x-test-delivery': 'true',
+      'x-signature': sign(`test\nPOST\n/check?tenant=7\n${new TextDecoder().decode(body)}`),
     });
   });
 
@@ -59,8 +77,8 @@ describe('the request to a webhook host', () => {
     });
     const text = new TextDecoder().decode(body);
     expect(rendered.headers).toMatchObject({
-      'x-signature': sign(text),
-      'x-signature-next': createHmac('sha256', 'n'.repeat(64)).update(`1700000000.${text}`).digest('hex'),
+      'x-signature': sign(`live\nPOST\n/check?tenant=7\n${text}`),
+      'x-signature-next': sign(`live\nPOST\n/check?tenant=7\n${text}`, 'n'.repeat(64)),
     });
     expect(render(aWebhook(), {}).headers).not.toHaveProperty('x-signature-next');
   });
@@ -107,7 +125,7 @@ describe('the request to a webhook host', () => {
   ])('with method GET carries the data as query parameters: $name', ({ data, query }) => {
     const { method, path, body, headers } = render(aWebhook({ method: 'GET' }), data);
     expect({ method, path, body }).toEqual({ method: 'GET', path: `/check${query}`, body: undefined });
-    expect(headers['x-signature']).toBe(sign(`/check${query}`));
+    expect(headers['x-signature']).toBe(sign(`live\nGET\n/check${query}\n`));
   });
 });
 
