@@ -2,6 +2,7 @@ import { Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { types } from 'node:util';
 import { buildConnector } from 'undici';
+import { pause } from '../pause.js';
 import { isLoopbackName, type PrivateHost } from '../../core/policy/webhook/webhook-url.js';
 import { createNetworkGuard, type AddressGuard } from '../../core/policy/webhook/public-address.js';
 
@@ -10,6 +11,8 @@ import { createNetworkGuard, type AddressGuard } from '../../core/policy/webhook
  * - A literal host is checked itself, because no lookup happens for it.
  * - We resolve a name ourselves, **all** its addresses must be allowed, and the socket connects to exactly those: a
  *   resolver that answers differently the second time (DNS rebinding) is never asked a second time.
+ * - A name that leads to an inner address and one that does not exist are refused by the same error after the same
+ *   time: whoever names hosts must not learn which names the inner network has.
  * - The address of the connected socket is checked once more, however it was reached.
  * - A host that the platform lists is checked only against the addresses that are listed with it.
  * - TLS uses the name of the URL for SNI and certificate, is always verified, and no proxy setting is read.
@@ -70,7 +73,7 @@ function connectorWith(
   };
 }
 
-/** All addresses of a name, as literals; rejects when it has none. */
+/** All addresses of a name, as literals; none, or an error with such a code, when it has none. */
 export type ResolveHost = (hostname: string) => Promise<readonly string[]>;
 
 /**
@@ -85,30 +88,45 @@ export function createResolver(): { resolve: ResolveHost; stop(): void } {
       const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
       const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
       if (addresses.length > 0) return addresses;
-      const failure = answers.find((answer) => answer.status === 'rejected');
-      throw failure?.reason ?? new Error('no addresses');
+      const failures = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []));
+      // A server that failed may know the name another time.
+      throw failures.find((failure) => !isUnknownName(failure)) ?? failures[0];
     },
     stop: () => resolver.cancel(),
   };
 }
 
+const unknownNames: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'ENODATA']);
+
+function isUnknownName(error: unknown): boolean {
+  return types.isNativeError(error) && 'code' in error && unknownNames.has(error.code);
+}
+
+/** The shortest timeout of a webhook is twice as long, and most answers of DNS servers are there by then. */
+const refusalMs = 250;
+
 /**
- * The address, or one of the addresses, may not be called. It contains no address, which would reveal the inner
- * network.
+ * The address, or one of the addresses, may not be called, or there is none. It contains no address, which would reveal
+ * the inner network.
  */
 class AddressRefused extends Error {
   readonly code = 'ADDRESS_REFUSED';
 
   constructor() {
-    super('the host has an address that may not be called');
+    super('the host has no address that may be called');
     this.name = 'AddressRefused';
   }
 }
 
 function guardedLookup(guard: AddressGuard, resolve: ResolveHost): LookupFunction {
   const allowedAddresses = async (hostname: string) => {
-    const addresses = await resolve(hostname);
+    const refusal = pause(refusalMs);
+    const addresses = await resolve(hostname).catch((error: unknown) => {
+      if (isUnknownName(error)) return [];
+      throw error;
+    });
     if (addresses.length === 0 || !addresses.every((address) => guard.isAllowed(address))) {
+      await refusal;
       throw new AddressRefused();
     }
     return addresses.map((address) => ({ address, family: isIP(address) }));

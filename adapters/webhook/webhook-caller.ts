@@ -252,7 +252,7 @@ class UndiciWebhookCaller implements WebhookCaller {
     const code = codeOf(error);
     switch (code) {
       case 'ADDRESS_REFUSED':
-        return notAsked(blocked(`${host} was not called, it has an address that may not be called`));
+        return notAsked(blocked(`${host} was not called, its name has no address that may be called`));
       case 'BODY_TOO_LARGE': {
         // An answer may repeat what was sent, and the caller decides how much that is.
         const outcome = blocked(`${host} answered a body of more than ${this.#limits.bodyBytes} bytes`);

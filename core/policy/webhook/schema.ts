@@ -19,7 +19,7 @@ export const webhookSchema = object<WebhookSpec>(
         'GET',
       ]),
       onError: choice(
-        'What a host that fails means. Default Deny: nothing is sponsored then. Allow means that anyone who can overload your host is sponsored: whatever the other policies pass is sponsored without a check while the host is away, takes longer than timeoutSeconds, or answers HTTP 5xx or a body without a boolean arePoliciesVerified. Only spending limits bound what that costs: have one. HTTP 4xx (but 404, 408, 410, 421, 425, 429) is a "no"; calls that wait in our own queue are never sponsored.',
+        'What a host that fails means. Default Deny: nothing is sponsored then. Allow means that anyone who can overload your host is sponsored: whatever the other policies pass is sponsored without a check while the host is away (but its name exists), takes longer than timeoutSeconds, or answers HTTP 5xx or a body without a boolean arePoliciesVerified. Only spending limits bound what that costs: have one. HTTP 4xx (but 404, 408, 410, 421, 425, 429) is a "no"; calls that wait in our own queue are never sponsored.',
         ['Deny', 'Allow'],
       ),
       timeoutSeconds: number(

@@ -90,6 +90,8 @@ function signatureOf(request: WebhookHost['received'][number] | undefined, key: 
   return `v2=${createHmac('sha256', key).update(lines.join('\n')).digest('hex')}`;
 }
 
+const dnsError = (code: string) => Object.assign(new Error('no such name'), { code });
+
 const localUrl = ({ port }: WebhookHost, path = '/') => `http://127.0.0.1:${port}${path}`;
 const yes = answerJson({ arePoliciesVerified: true });
 const no = answerJson({ arePoliciesVerified: false });
@@ -385,10 +387,10 @@ describe('a failure is reported with host and cause', () => {
     expect(await askOne(aCaller(), localUrl(host))).toEqual(failedWith(/\(ECONNREFUSED\)/));
   });
 
-  test('when the name does not resolve', async () => {
-    const resolve = () => Promise.reject(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }));
+  test('when the name cannot be looked up now', async () => {
+    const resolve = () => Promise.reject(Object.assign(new Error('server failed'), { code: 'ESERVFAIL' }));
     expect(await askOne(aCaller({ resolve }), 'https://nowhere.example.com/')).toEqual(
-      failedWith(/\(ENOTFOUND\)/),
+      failedWith(/\(ESERVFAIL\)/),
     );
   });
 
@@ -479,8 +481,33 @@ describe('no URL leads to an inner address', () => {
       ports: [canary.port],
       resolve: () => Promise.resolve(addresses),
     });
-    expect(await askOne(caller, `http://${name}:${canary.port}/`)).toEqual(blockedWith(/may not be called/));
+    expect(await askOne(caller, `http://${name}:${canary.port}/`)).toEqual(
+      blockedWith(/no address that may be called/),
+    );
     expect(canary.connections()).toBe(0);
+  });
+
+  test.each([
+    { name: 'leads to an inner address', resolve: () => Promise.resolve(['10.0.0.7']) },
+    {
+      name: 'leads to an inner and a public address',
+      resolve: () => Promise.resolve(['93.184.215.14', '10.0.0.7']),
+    },
+    { name: 'leads nowhere', resolve: () => Promise.resolve([]) },
+    { name: 'does not exist', resolve: () => Promise.reject(dnsError('ENOTFOUND')) },
+    { name: 'has no addresses', resolve: () => Promise.reject(dnsError('ENODATA')) },
+  ])('a name that $name is refused in the same words and the same time as others', async ({ resolve }) => {
+    const caller = aCaller({ ...strict, resolve, limits: { failures: 2 } });
+    // The breaker must not tell them apart either.
+    for (let call = 1; call <= 3; call += 1) {
+      const startedAt = performance.now();
+      expect(await askOne(caller, 'https://guess.example.com/', { onError: 'Allow' })).toEqual({
+        verdict: 'blocked',
+        detail: 'guess.example.com was not called, its name has no address that may be called',
+      });
+      // Timers count in whole milliseconds.
+      expect(performance.now() - startedAt).toBeGreaterThanOrEqual(249);
+    }
   });
 
   test('a resolver that changes its answer is not believed twice', async () => {
@@ -502,7 +529,7 @@ describe('no URL leads to an inner address', () => {
     const url = `${origin}/`;
     expect(await askOne(caller, url)).toEqual({ verdict: 'verified' });
     expect(asked).toHaveLength(1);
-    expect(await askOne(caller, url)).toEqual(blockedWith(/may not be called/));
+    expect(await askOne(caller, url)).toEqual(blockedWith(/no address that may be called/));
     expect(host.received).toHaveLength(1);
   });
 
@@ -568,7 +595,7 @@ describe('a private host that the platform lists', () => {
     const open = { ...strict, allowHttp: true, ports: [host.port] };
     const other = aCaller({ ...open, privateHosts: listed(host.port), resolve });
     expect(await askOne(other, `http://hooks.example.com:${host.port}/`)).toEqual(
-      blockedWith(/may not be called/),
+      blockedWith(/no address that may be called/),
     );
     expect(host.received).toHaveLength(1);
   });
@@ -586,7 +613,7 @@ describe('a private host that the platform lists', () => {
       const origin = `http://${name}:${canary.port}`;
       const privateHosts = [{ origin, networks: listedHost.networks }];
       const caller = aCaller({ ...strict, privateHosts, resolve: () => Promise.resolve(addresses) });
-      expect(await askOne(caller, `${origin}/`)).toEqual(blockedWith(/may not be called/));
+      expect(await askOne(caller, `${origin}/`)).toEqual(blockedWith(/no address that may be called/));
       expect(canary.connections()).toBe(0);
     },
   );
