@@ -6,7 +6,8 @@ import { createKeccak, type IHasher } from 'hash-wasm';
 // waiting for it here would make every module of the graph one that cannot be loaded synchronously. Constants that are hashed
 // while modules load take the slower way.
 let engine: IHasher | undefined;
-void createKeccak(256).then((compiled) => {
+/** Resolves when `keccak256` is fast. */
+export const fastKeccak: Promise<void> = createKeccak(256).then((compiled) => {
   engine = compiled;
 });
 

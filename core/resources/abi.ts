@@ -69,7 +69,8 @@ export function parseAbi(text: string): ParsedAbi {
   return atOnce(parseAbiInParts(text));
 }
 
-function* parseAbiInParts(text: string): InParts<ParsedAbi> {
+/** The same in parts. */
+export function* parseAbiInParts(text: string): InParts<ParsedAbi> {
   const entries = parseEntries(text);
   const problems: Problem[] = [];
   const functions: AbiFunction[] = [];

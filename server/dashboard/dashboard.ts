@@ -2,6 +2,7 @@ import cors from 'cors';
 import express from 'express';
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import { quotaOf } from '../../core/config/platform.js';
+import { createPace } from '../../adapters/pace.js';
 import { createOutageLog } from '../../adapters/log/outage-log.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import { maxBodyBytes } from './body.js';
@@ -16,6 +17,7 @@ import { renderError } from './errors.js';
 import { createFairLedger } from './ledger/fair-ledger.js';
 import { ledgerEndpoints, ledgerPrefix } from './ledger/endpoints.js';
 import { createLedgerRouter } from './ledger/router.js';
+import { createMethodReading } from './methods-thread.js';
 import { createOpenApi } from './openapi.js';
 import { createParsers } from './parse.js';
 import { createProgrammedWait } from './programmed.js';
@@ -39,6 +41,7 @@ export function createDashboard(deps: DashboardDeps): Express {
     log,
     writes: createWrites({ resources, clock, log }),
     turns: createTurns(),
+    methodsOf: createMethodReading(),
     programmed: createProgrammedWait({ resources, configs, timeoutMs: deps.programmedTimeoutMs ?? 2000 }),
     parse: createParsers(deps.webhookUrls),
     quotaOf: (organisation, name) => quotaOf(organisation, { quotas: deps.quotas ?? {} }, name),
@@ -69,12 +72,13 @@ export function createDashboard(deps: DashboardDeps): Express {
   });
   app.use(prefix, answerError(deps));
   const { usage, ledger, replays, webhookUrls = {}, quotas = {} } = deps;
-  const proposals = { configs, masterKeys, webhookUrls, quotas };
+  const proposals = { resources, configs, webhookUrls, quotas };
   app.use(ledgerPrefix, observe(deps), cors(corsOptions));
   app.use(
     ledgerPrefix,
     createLedgerRouter(ledgerEndpoints, {
       ledger: ledger && createFairLedger(ledger),
+      pace: createPace(),
       replays,
       proposals,
       usage,

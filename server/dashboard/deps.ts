@@ -10,6 +10,7 @@ import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { MasterKeys } from '../../core/secrets.js';
 import type { Instruments } from '../ops/instruments.js';
 import type { Replays } from '../replay/replays.js';
+import type { MethodReading } from './methods-thread.js';
 import type { Parsers } from './parse.js';
 import type { ProgrammedWait } from './programmed.js';
 import type { Turns } from './turns.js';
@@ -47,6 +48,7 @@ export type Tools = Pick<
   readonly turns: Turns;
   readonly programmed: ProgrammedWait;
   readonly parse: Parsers;
+  readonly methodsOf: MethodReading;
   /** What this organisation may create. */
   readonly quotaOf: (organisation: Organisation, name: keyof Quotas) => Quota | undefined;
 };

@@ -53,7 +53,7 @@ const errorRows = {
   USER_NOT_FOUND: { status: 404, message: 'User not found' },
   QUOTA_EXCEEDED: { status: 400 },
   LEDGER_OFF: { status: 501 },
-  REPLAY_RUNNING: { status: 409 },
+  REPLAYS_BUSY: { status: 429, retryAfterSeconds: 5 },
   // Codes of the JSON-RPC edge: nothing here throws them.
   RPC_PARSE_ERROR: internal,
   RPC_INVALID_REQUEST: internal,

@@ -1,7 +1,6 @@
 import { DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
 import { maxContracts } from '../../core/config/paymaster-config.js';
 import { tooManyContracts } from '../../core/config/too-many.js';
-import { readMethods } from '../../core/resources/abi.js';
 import { keyOf } from '../../core/meta/meta.js';
 import { smartContractObjectName } from '../../core/resources/names.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
@@ -17,7 +16,7 @@ import { byAge, paymasterIdOfCall, renderContract } from './views.js';
 /** Endpoint 3. */
 export async function createContract(tools: Tools, call: PaymasterCall): Promise<Reply> {
   const input = tools.parse.createContract(call.body);
-  requireMethods(input.abi, input.whitelistedMethods ?? []);
+  await requireMethods(tools, call, input.abi, input.whitelistedMethods ?? []);
   const contract = await tools.turns.run(turnOf(call.paymaster), async () => {
     await requireFree(tools, call, input);
     return create(tools, call, input);
@@ -31,12 +30,13 @@ export async function listContracts(tools: Tools, { paymaster }: PaymasterCall):
 }
 
 /** Endpoint 5. Answers the contract as it is now, also when the methods did not change. */
-export async function updateContract(tools: Tools, { paymaster, body }: PaymasterCall): Promise<Reply> {
+export async function updateContract(tools: Tools, call: PaymasterCall): Promise<Reply> {
+  const { paymaster, body } = call;
   const { address, whitelistedMethods } = tools.parse.updateContract(body);
   const found = await findContract(tools, paymaster, address);
   const contract = await unlessDeleted(contractNotFound, () =>
-    tools.writes.change('SmartContract', keyOf(found), ({ spec }, owned) => {
-      requireMethods(spec.abi, whitelistedMethods);
+    tools.writes.change('SmartContract', keyOf(found), async ({ spec }, owned) => {
+      await requireMethods(tools, call, spec.abi, whitelistedMethods);
       return isSameList(spec.whitelistedMethods, whitelistedMethods)
         ? undefined
         : { ...owned, whitelistedMethods };
@@ -111,8 +111,13 @@ async function findContract(tools: Tools, paymaster: Paymaster, address: string)
 }
 
 /** Throws INVALID_INPUT for text that is not an ABI, and for methods that the ABI lacks, listing those that it has. */
-function requireMethods(abi: string, whitelistedMethods: readonly string[]): void {
-  const { problems } = readMethods(abi, whitelistedMethods);
+async function requireMethods(
+  { methodsOf }: Pick<Tools, 'methodsOf'>,
+  { principal }: Pick<PaymasterCall, 'principal'>,
+  abi: string,
+  whitelistedMethods: readonly string[],
+): Promise<void> {
+  const { problems } = await methodsOf(principal.tenant, abi, whitelistedMethods);
   if (problems.length > 0) throw invalidInput(problems);
 }
 

@@ -7,8 +7,9 @@ import {
 } from '../../adapters/manifests/parse-manifest.js';
 import { invalidInput, quote, type DomainError, type Problem } from '../../core/errors.js';
 import { isSameJson } from '../../core/meta/field-tree.js';
-import { apiVersion, formatKey } from '../../core/meta/meta.js';
+import { apiVersion, formatKey, type ObjectKey } from '../../core/meta/meta.js';
 import type { Kind, Resources } from '../../core/resources/kinds.js';
+import { fieldOf } from '../../core/schema/json-value.js';
 import { validateResource } from '../../core/resources/validate.js';
 import { formatInstant, type EpochMs } from '../../core/units/time.js';
 
@@ -16,7 +17,22 @@ import { formatInstant, type EpochMs } from '../../core/units/time.js';
 export const proposedKinds = ['Paymaster', 'SmartContract', 'PaymasterPolicy'] as const;
 export type ProposedKind = (typeof proposedKinds)[number];
 export type Proposed = Resources[ProposedKind];
-export type ProposedIdentity = Identity & { readonly kind: ProposedKind };
+export type ProposedIdentity = Identity & {
+  readonly kind: ProposedKind;
+  /** Name of the Paymaster that it is, or belongs to; not checked yet. */
+  readonly paymaster: string;
+};
+
+export type NamedPaymaster = { readonly name: string; readonly chainId: number };
+
+/** The resources of a namespace, with the proposed ones in place of the present ones. */
+export type ProposedResources = {
+  readonly paymasters: readonly Resources['Paymaster'][];
+  readonly contracts: readonly Resources['SmartContract'][];
+  readonly policies: readonly Resources['PaymasterPolicy'][];
+  /** The proposed objects among them. */
+  readonly proposed: ReadonlySet<Proposed>;
+};
 
 /** What was posted: a text of YAML documents, or a list of objects as texts. */
 export type ProposedTexts = { readonly form: 'text' | 'list'; readonly texts: readonly string[] };
@@ -27,9 +43,14 @@ const longestText = 65_536;
 /** Of the form. A text may hold one in every second character. */
 const mostProblems = 100;
 
-/** Reads the proposed resources of one replay, in its thread: first `read`, then `validate`. */
+/**
+ * Puts the proposed resources of one replay over those of its namespace, in its thread: `read`, `present` for what exists, and
+ * `validate`. An object of the same kind and name is replaced as a whole, any other is added.
+ */
 export class ProposalReader {
   #manifests: readonly ManifestObject[] = [];
+  readonly #all = new Map<string, Proposed>();
+  #proposed: readonly Proposed[] = [];
 
   /** Which objects are proposed. Throws INVALID_INPUT: for the form, and for a kind or namespace of others. */
   read(namespace: string, resources: ProposedTexts): readonly ProposedIdentity[] {
@@ -37,26 +58,54 @@ export class ProposalReader {
     const foreign = manifests.flatMap((manifest) => problemsOfPlace(manifest, namespace));
     if (foreign.length > 0) throw invalidInput(foreign);
     this.#manifests = manifests;
-    return manifests.map(({ kind, key }) => ({ kind: kind as ProposedKind, key }));
+    return manifests.map(({ kind, key, spec }) => ({
+      kind: kind as ProposedKind,
+      key,
+      paymaster: kind === 'Paymaster' ? key.name : String(fieldOf(fieldOf(spec, 'paymasterRef'), 'name')),
+    }));
   }
 
-  /**
-   * The proposed objects, in the order in which they were named; `present`: those of their names that exist. Throws
-   * INVALID_INPUT that names every problem of a resource's schema.
-   */
-  validate(present: readonly Proposed[], now: EpochMs): readonly Proposed[] {
+  /** Adds objects that exist. */
+  present(objects: readonly Proposed[]): void {
+    for (const object of objects) this.#all.set(idOf(object.kind as ProposedKind, object.metadata), object);
+  }
+
+  /** All Paymasters. Throws INVALID_INPUT that names every problem of a resource's schema. */
+  validate(now: EpochMs): readonly NamedPaymaster[] {
     const problems: Problem[] = [];
     const objects = this.#manifests.map((manifest) => {
       const { kind, key, spec } = manifest;
-      const old = present.find((one) => one.kind === kind && one.metadata.name === key.name);
+      const old = this.#all.get(idOf(kind as ProposedKind, key));
       const { namespace = '', name } = key;
       const found = validateResource(kind, { metadata: { namespace, name }, spec }, old);
       problems.push(...found.map((problem) => problemOf(manifest.locate(problem))));
       return objectOf(manifest, old, now) as Proposed;
     });
     if (problems.length > 0) throw invalidInput(problems);
-    return objects;
+    this.present(objects);
+    this.#proposed = objects;
+    return this.#ofKind('Paymaster').map(({ metadata, spec }) => ({
+      name: metadata.name,
+      chainId: spec.chainId,
+    }));
   }
+
+  get resources(): ProposedResources {
+    return {
+      paymasters: this.#ofKind('Paymaster'),
+      contracts: this.#ofKind('SmartContract'),
+      policies: this.#ofKind('PaymasterPolicy'),
+      proposed: new Set(this.#proposed),
+    };
+  }
+
+  #ofKind<K extends ProposedKind>(kind: K): readonly Resources[K][] {
+    return [...this.#all.values()].filter((object): object is Resources[K] => object.kind === kind);
+  }
+}
+
+function idOf(kind: ProposedKind, { name }: Pick<ObjectKey, 'name'>): string {
+  return `${kind} ${name}`;
 }
 
 /** Throws INVALID_INPUT for more than is read. */

@@ -1,63 +1,119 @@
-import type { ObjectKey } from '../../core/meta/meta.js';
-import type { Resources } from '../../core/resources/kinds.js';
+import { paymasterIdOf } from '../../core/config/ids.js';
+import type { ChainConfig } from '../../core/config/chain-config.js';
+import type { ConfigStore } from '../../core/config/config-store.js';
+import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
+import type { Quotas } from '../../core/config/platform.js';
+import type { Tenant } from '../../core/config/tenant.js';
+import { invalidInput, type Problem } from '../../core/errors.js';
+import { formatKey } from '../../core/meta/meta.js';
+import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
+import type { Organisation } from '../../core/resources/organisation.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { EpochMs } from '../../core/units/time.js';
 import {
-  proposedKinds,
   proposedTexts,
+  type NamedPaymaster,
   type Proposed,
   type ProposedIdentity,
-  type ProposedKind,
   type ProposedTexts,
 } from './proposal-reader.js';
+import type { CompiledProposal, CompileContext } from './proposed-config.js';
+import type { ReplayConfig } from './replayer.js';
 
-/** The resources of a namespace, with the proposed ones in place of the present ones. */
-export type ProposedResources = {
-  readonly paymasters: readonly Resources['Paymaster'][];
-  readonly contracts: readonly Resources['SmartContract'][];
-  readonly policies: readonly Resources['PaymasterPolicy'][];
-  /** The proposed objects among them. */
-  readonly proposed: ReadonlySet<Proposed>;
+export type ProposalDeps = {
+  readonly resources: Pick<ResourceStore, 'get' | 'list'>;
+  readonly configs: Pick<ConfigStore, 'getLatest' | 'getPaymaster' | 'getChain'>;
+  readonly webhookUrls: WebhookUrlRules;
+  readonly quotas: Quotas;
 };
 
-/** A ProposalReader, which reads in a thread of its own. */
+export type Proposal = {
+  readonly organisation: Organisation;
+  readonly namespace: string;
+  readonly tenant: Tenant;
+  /** YAML text, or objects. */
+  readonly resources: string | readonly unknown[];
+  /** The time of compilation. */
+  readonly now: EpochMs;
+  /** The begin of the replay. */
+  readonly from: EpochMs;
+};
+
+/** A ProposalReader and what it compiles, in a thread: only there may work grow with what a caller sends or has stored. */
 export type ProposalReading = {
   read(namespace: string, resources: ProposedTexts): Promise<readonly ProposedIdentity[]>;
-  validate(present: readonly Proposed[], now: EpochMs): Promise<readonly Proposed[]>;
+  present(objects: readonly Proposed[]): Promise<void>;
+  validate(now: EpochMs): Promise<readonly NamedPaymaster[]>;
+  compile(name: string, context: CompileContext): Promise<CompiledProposal>;
 };
 
 /**
- * Puts proposed resources over those of the namespace: an object of the same kind and name is replaced as a whole, any
- * other is added. Throws INVALID_INPUT that names every problem: of the form, of a resource's schema, and of a kind or
- * namespace that the organisation may not write.
+ * What would be served with the proposed resources: configs of paymasters that no proposed object is about stay as they are
+ * served, the others are compiled by the operator's own steps. Throws INVALID_INPUT that names every problem: of the form, of a
+ * resource's schema, of a kind or namespace that the organisation may not write, and when a proposed object would not be
+ * accepted, with the text of its condition.
  */
-export async function withProposed(
-  reader: ProposalReading,
-  store: Pick<ResourceStore, 'list'>,
-  namespace: string,
-  resources: string | readonly unknown[],
-  now: EpochMs,
-): Promise<ProposedResources> {
-  const named = await reader.read(namespace, proposedTexts(resources));
-  const present = await Promise.all(proposedKinds.map((kind) => store.list(kind, { namespace })));
-  const all = new Map<string, Proposed>(
-    present.flat().map((object) => [idOf(object.kind as ProposedKind, object.metadata), object]),
-  );
-  const objects = await reader.validate(
-    named.flatMap(({ kind, key }) => all.get(idOf(kind, key)) ?? []),
-    now,
-  );
-  for (const object of objects) all.set(idOf(object.kind as ProposedKind, object.metadata), object);
-  const ofKind = <K extends ProposedKind>(kind: K): readonly Resources[K][] =>
-    [...all.values()].filter((object): object is Resources[K] => object.kind === kind);
-  return {
-    paymasters: ofKind('Paymaster'),
-    contracts: ofKind('SmartContract'),
-    policies: ofKind('PaymasterPolicy'),
-    proposed: new Set(objects),
-  };
+export async function proposedConfig(
+  reading: ProposalReading,
+  deps: ProposalDeps,
+  { organisation, namespace, tenant, resources, now, from }: Proposal,
+): Promise<ReplayConfig> {
+  const named = await reading.read(namespace, proposedTexts(resources));
+  await sendPresent(reading, deps, namespace, named);
+  const all = await reading.validate(now);
+  const chains = new Map<number, ChainConfig>();
+  for (const chainId of new Set(all.map((paymaster) => paymaster.chainId))) {
+    const stored = await deps.configs.getChain(chainId);
+    if (stored !== undefined) chains.set(chainId, stored.config);
+  }
+  const { quotas, webhookUrls } = deps;
+  const common = { organisation, tenant, now, from, quotas, webhookUrls, chains: [...chains.values()] };
+  const about = new Set(named.map(({ paymaster }) => paymaster));
+  const paymasters: PaymasterConfig[] = [];
+  const problems: Problem[] = [];
+  for (const { name } of all) {
+    const paymasterId = paymasterIdOf(tenant, name);
+    const served = (await deps.configs.getPaymaster(paymasterId))?.config;
+    if (about.has(name)) {
+      const previous = (await deps.configs.getLatest(paymasterId))?.config;
+      const { config, refused } = await reading.compile(name, { ...common, served, previous });
+      problems.push(...refused);
+      paymasters.push(config);
+    } else if (served !== undefined) paymasters.push(served);
+  }
+  problems.push(...orphans(named, new Set(all.map(({ name }) => name))));
+  if (problems.length > 0) throw invalidInput(problems);
+  return { paymasters, chains: common.chains };
 }
 
-function idOf(kind: ProposedKind, { name }: Pick<ObjectKey, 'name'>): string {
-  return `${kind} ${name}`;
+/** One contract at a time: a thousand of them with long ABIs would be copied in one piece. */
+async function sendPresent(
+  reading: ProposalReading,
+  { resources }: ProposalDeps,
+  namespace: string,
+  named: readonly ProposedIdentity[],
+): Promise<void> {
+  await reading.present(await resources.list('Paymaster', { namespace }));
+  for (const name of new Set(named.map(({ paymaster }) => paymaster)))
+    for (const kind of ['SmartContract', 'PaymasterPolicy'] as const)
+      for (const object of await resources.list(kind, {
+        namespace,
+        fields: { 'spec.paymasterRef.name': name },
+      }))
+        await reading.present([object]);
+  // One that belongs to another paymaster until now.
+  for (const { kind, key } of named) {
+    const object = await resources.get(kind, key);
+    if (object !== undefined) await reading.present([object]);
+  }
+}
+
+/** Proposed contracts and policies of a paymaster that does not exist. */
+function orphans(named: readonly ProposedIdentity[], names: ReadonlySet<string>): readonly Problem[] {
+  return named
+    .filter(({ paymaster }) => !names.has(paymaster))
+    .map(({ kind, key, paymaster }) => ({
+      field: `resources: ${kind} ${formatKey(key)}`,
+      expected: `for a Paymaster that exists; "${paymaster}" does not`,
+    }));
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Ambient } from '../../core/ambient.js';
 import { pause } from '../../adapters/pause.js';
-import { inTime } from '../../adapters/within-deadline.js';
+import { inTime, withinDeadline } from '../../adapters/within-deadline.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import type { Ledger } from '../../core/ledger/ledger.js';
 import { heldMs, type RegisteredReplay, type ReplayRegister } from '../../core/ledger/replay-register.js';
@@ -15,8 +15,10 @@ import { startReplayThread, type ReplayThread } from './thread.js';
 
 export type ReplayAsk = Range & {
   readonly organisation: string;
-  /** What decides; `reader` reads what is proposed. Its errors are those of the start. */
+  /** What decides; `reader` reads and compiles what is proposed. Its errors are those of the start. */
   readonly configOf: (reader: ProposalReading) => Promise<ReplayConfig>;
+  /** Ends the preparation: nobody waits for its answer. Default: never. */
+  readonly gone?: AbortSignal;
 };
 
 export type StartedReplay = {
@@ -62,14 +64,13 @@ export function createReplays(
   function admit(organisation: string): void {
     if (busy.has(organisation)) throw isRunning(jobs.get(organisation)?.status.id);
     if (stopping.signal.aborted || busy.size >= mostRunning)
-      throw new DomainError('UNAVAILABLE', 'Other organisations are replaying: try again', {
-        reason: 'REPLAYS_BUSY',
+      throw new DomainError('REPLAYS_BUSY', 'Other organisations are replaying: try again', {
         retryAfterSeconds: 30,
       });
     busy.add(organisation);
   }
 
-  /** Throws what `configOf` throws, and REPLAY_RUNNING. */
+  /** Throws what `configOf` throws, and REPLAYS_BUSY. */
   async function begin(ask: ReplayAsk, thread: ReplayThread): Promise<Job> {
     const { organisation, from, to } = ask;
     const known = await register.find(organisation);
@@ -169,7 +170,7 @@ export function createReplays(
   }
 
   return {
-    /** Throws REPLAY_RUNNING, which names the running one, and UNAVAILABLE when too many others run in this process. */
+    /** Throws REPLAYS_BUSY, which names the running one, also when too many others run in this process. */
     async start(ask: ReplayAsk): Promise<StartedReplay> {
       const { organisation } = ask;
       admit(organisation);
@@ -180,6 +181,8 @@ export function createReplays(
       } catch (error) {
         await thread.stop();
         release(organisation);
+        if (ask.gone?.aborted === true)
+          throw new DomainError('INVALID_INPUT', 'The caller did not wait for the answer');
         throw error;
       }
     },
@@ -218,10 +221,11 @@ export function createReplays(
 }
 
 /** The thread ends with the caller's error: no text holds it for longer. */
-function prepared({ configOf }: ReplayAsk, thread: ReplayThread): Promise<ReplayConfig> {
+function prepared({ configOf, gone }: ReplayAsk, thread: ReplayThread): Promise<ReplayConfig> {
   const tooSlow = (): DomainError =>
     new DomainError('UNAVAILABLE', 'the proposed resources took too long to read');
-  return inTime(longestPreparationMs, configOf(thread), tooSlow);
+  const config = configOf(thread);
+  return inTime(longestPreparationMs, gone === undefined ? config : withinDeadline(gone, config), tooSlow);
 }
 
 async function* follow(job: Job, gone: AbortSignal): AsyncGenerator<ReplayStatus> {
@@ -238,8 +242,9 @@ async function* follow(job: Job, gone: AbortSignal): AsyncGenerator<ReplayStatus
 function isRunning(id: string | undefined): DomainError {
   const which = id === undefined ? 'Another replay' : `Replay ${id}`;
   return new DomainError(
-    'REPLAY_RUNNING',
+    'REPLAYS_BUSY',
     `${which} of this organisation is running: wait for it, or cancel it`,
+    { retryAfterSeconds: 5 },
   );
 }
 

@@ -24,8 +24,17 @@ async function answer(request: Request): Promise<Answers[keyof Answers]> {
   switch (request.ask) {
     case 'read':
       return reader.read(request.namespace, request.resources);
+    case 'present':
+      reader.present(request.objects);
+      return undefined;
     case 'validate':
-      return reader.validate(request.present, request.now);
+      return reader.validate(request.now);
+    case 'compile':
+      return (await import('./proposed-config.js')).compileProposed(
+        reader.resources,
+        request.name,
+        request.context,
+      );
     case 'begin':
       replayer = await begin(request.config);
       return undefined;

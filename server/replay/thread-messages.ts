@@ -2,14 +2,17 @@ import type { Problem } from '../../core/errors.js';
 import type { DecisionInputs } from '../../core/ledger/record.js';
 import type { EpochMs } from '../../core/units/time.js';
 import type { PastPromise } from './history.js';
-import type { Proposed, ProposedIdentity, ProposedTexts } from './proposal-reader.js';
+import type { NamedPaymaster, Proposed, ProposedIdentity, ProposedTexts } from './proposal-reader.js';
+import type { CompiledProposal, CompileContext } from './proposed-config.js';
 import type { ReplayConfig } from './replayer.js';
 import type { Findings } from './result.js';
 
 /** What the main thread asks of a replay's thread. Each request is answered once, in their order. */
 export type Request =
   | { readonly ask: 'read'; readonly namespace: string; readonly resources: ProposedTexts }
-  | { readonly ask: 'validate'; readonly present: readonly Proposed[]; readonly now: EpochMs }
+  | { readonly ask: 'present'; readonly objects: readonly Proposed[] }
+  | { readonly ask: 'validate'; readonly now: EpochMs }
+  | { readonly ask: 'compile'; readonly name: string; readonly context: CompileContext }
   | { readonly ask: 'begin'; readonly config: ReplayConfig }
   | { readonly ask: 'past'; readonly promises: readonly PastPromise[] }
   | { readonly ask: 'take'; readonly records: readonly DecisionInputs[] }
@@ -18,7 +21,9 @@ export type Request =
 /** By request. */
 export type Answers = {
   readonly read: readonly ProposedIdentity[];
-  readonly validate: readonly Proposed[];
+  readonly present: undefined;
+  readonly validate: readonly NamedPaymaster[];
+  readonly compile: CompiledProposal;
   readonly begin: undefined;
   readonly past: undefined;
   /** Operations that were decided so far. */

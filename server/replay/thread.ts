@@ -5,6 +5,7 @@ import type { DecisionInputs } from '../../core/ledger/record.js';
 import type { EpochMs } from '../../core/units/time.js';
 import type { PastPromise } from './history.js';
 import type { Proposed, ProposedTexts } from './proposal-reader.js';
+import type { CompileContext } from './proposed-config.js';
 import type { ReplayConfig } from './replayer.js';
 import type { Answer, Answers, Request } from './thread-messages.js';
 
@@ -44,7 +45,9 @@ export function startReplayThread() {
 
   return {
     read: (namespace: string, resources: ProposedTexts) => ask({ ask: 'read', namespace, resources }),
-    validate: (present: readonly Proposed[], now: EpochMs) => ask({ ask: 'validate', present, now }),
+    present: (objects: readonly Proposed[]) => ask({ ask: 'present', objects }),
+    validate: (now: EpochMs) => ask({ ask: 'validate', now }),
+    compile: (name: string, context: CompileContext) => ask({ ask: 'compile', name, context }),
     begin: (config: ReplayConfig) => ask({ ask: 'begin', config }),
     past: (promises: readonly PastPromise[]) => ask({ ask: 'past', promises }),
     /** Answers how many operations were decided so far. */

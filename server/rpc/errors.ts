@@ -47,7 +47,7 @@ export const rpcErrors = {
   USER_NOT_FOUND: internal,
   QUOTA_EXCEEDED: internal,
   LEDGER_OFF: internal,
-  REPLAY_RUNNING: internal,
+  REPLAYS_BUSY: internal,
 } as const satisfies Record<ErrorCode, RpcErrorRow>;
 
 /** One failed call, ready to be written: `body` is the JSON text of the `error` member. */

@@ -85,6 +85,7 @@ type Answered = {
   readonly status: number;
   readonly data: Readonly<Record<string, unknown>>;
   readonly message: string;
+  readonly retryAfter: number;
 };
 
 async function ask(
@@ -103,6 +104,7 @@ async function ask(
     status: response.status,
     data: recordOf(answer['data']),
     message: typeof answer['message'] === 'string' ? answer['message'] : '',
+    retryAfter: Number(response.headers.get('Retry-After')),
   };
 }
 
@@ -193,7 +195,7 @@ describe('a replay', () => {
       expect(first).toMatchObject({ status: 202, data: { state: 'running', done: 0, result: null } });
       const id = String(first.data['id']);
       const second = await ask('POST', '/replays', range);
-      expect(second).toMatchObject({ status: 409, message: expect.stringContaining(id) });
+      expect(second).toMatchObject({ status: 429, message: expect.stringContaining(id), retryAfter: 5 });
       expect(await ask('GET', `/replays/${id}`)).toMatchObject({
         status: 200,
         data: { id, state: 'running' },

@@ -10,16 +10,21 @@ export async function holdsOf(
   let isOver = false;
   const begun = processorMs();
   let before = begun;
-  const look = (): void => {
+  const note = (): void => {
     const now = processorMs();
     longestMs = Math.max(longestMs, now - before);
     before = now;
-    if (!isOver) setImmediate(look);
+  };
+  const look = (): void => {
+    if (isOver) return;
+    note();
+    setImmediate(look);
   };
   setImmediate(look);
   try {
     await work();
   } finally {
+    note();
     isOver = true;
   }
   return { longestMs, allMs: processorMs() - begun };

@@ -1,9 +1,10 @@
+import type { Pace } from '../../../adapters/pace.js';
 import type { ConfigStore } from '../../../core/config/config-store.js';
 import type { ResourceStore } from '../../../core/resources/resource-store.js';
 import type { JsonSchema } from '../../../core/schema/json-schema.js';
 import type { Clock } from '../../../core/units/time.js';
 import type { UsageReading } from '../../../core/usage/usage-store.js';
-import type { ProposalDeps } from '../../replay/proposed-config.js';
+import type { ProposalDeps } from '../../replay/proposal.js';
 import type { Replays } from '../../replay/replays.js';
 import type { Principal } from '../auth.js';
 import type { FairLedger } from './fair-ledger.js';
@@ -20,6 +21,8 @@ export type LedgerTools = {
   readonly proposals: ProposalDeps;
   readonly resources: Pick<ResourceStore, 'list'>;
   readonly clock: Clock;
+  /** For long work: names of methods are read from ABIs. */
+  readonly pace: Pace;
 };
 
 /** A question about the organisation of the caller's authToken. */
@@ -51,6 +54,8 @@ export type Asked<P extends Parameters> = {
   readonly params: Readonly<Record<string, string>>;
   /** Not checked yet; undefined without {@link LedgerEndpoint.body}. */
   readonly body: unknown;
+  /** Aborts when the caller no longer waits. */
+  readonly gone: AbortSignal;
 };
 
 export type LedgerAnswer = {

@@ -1,6 +1,7 @@
 import { isDomainError } from '../../../core/errors.js';
 import type { DecidedCall } from '../../../core/ledger/record.js';
-import { parseAbi } from '../../../core/resources/abi.js';
+import type { InParts } from '../../../core/units/in-parts.js';
+import { parseAbiInParts } from '../../../core/resources/abi.js';
 import type { Principal } from '../auth.js';
 import type { LedgerTools } from './endpoint.js';
 
@@ -14,7 +15,7 @@ export type MethodNamesReader = (contractIds: ReadonlySet<string>) => Promise<Me
 const mostContracts = 100;
 
 export function createMethodNames(
-  { resources }: Pick<LedgerTools, 'resources'>,
+  { resources, pace }: Pick<LedgerTools, 'resources' | 'pace'>,
   { namespace }: Pick<Principal, 'namespace'>,
 ): MethodNamesReader {
   const read = new Map<string, ReadonlyMap<string, string>>();
@@ -22,7 +23,10 @@ export function createMethodNames(
   async function readContract(name: string): Promise<void> {
     // Paymasters of the organisation may have contracts of the same name.
     const contracts = await resources.list('SmartContract', { namespace, fields: { 'spec.name': name } });
-    read.set(name, new Map(contracts.flatMap(({ spec }) => functionsOf(spec.abi))));
+    const names = new Map<string, string>();
+    for (const { spec } of contracts)
+      for (const [selector, method] of await pace.run(functionsOf(spec.abi))) names.set(selector, method);
+    read.set(name, names);
   }
 
   return async (contractIds) => {
@@ -38,9 +42,9 @@ export function contractsOf(calls: readonly DecidedCall[]): ReadonlySet<string> 
 }
 
 /** Selectors with their names; none of an ABI that cannot be read. */
-function functionsOf(abi: string): readonly (readonly [selector: string, name: string])[] {
+function* functionsOf(abi: string): InParts<readonly (readonly [selector: string, name: string])[]> {
   try {
-    return parseAbi(abi).functions.map(({ selector, name }) => [selector, name]);
+    return (yield* parseAbiInParts(abi)).functions.map(({ selector, name }) => [selector, name]);
   } catch (error) {
     if (!isDomainError(error, 'INVALID_INPUT')) throw error;
     return [];

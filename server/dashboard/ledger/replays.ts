@@ -2,8 +2,7 @@ import { DomainError, invalidInput, quote, type Problem } from '../../../core/er
 import { isObject } from '../../../core/schema/json-value.js';
 import { record } from '../../../core/schema/json-schema.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import { withProposed } from '../../replay/proposal.js';
-import { proposedConfig } from '../../replay/proposed-config.js';
+import { proposedConfig } from '../../replay/proposal.js';
 import type { ReplayConfig } from '../../replay/replayer.js';
 import type { Replays } from '../../replay/replays.js';
 import { endpoint, type LedgerTools } from './endpoint.js';
@@ -51,13 +50,13 @@ export const startReplayEndpoint = endpoint({
   status: 202,
   form: 'lines',
   errors: {
-    409: 'A replay of the organisation is running; the message names it.',
+    429: 'A replay of the organisation is running, which the message names, or two of others; or the token calls too often.',
     413: 'The body is too large.',
   },
   schema: replaySchema,
   example: { ...replayExample, state: 'running', endedAt: null, done: 0, result: null },
 
-  async answer(tools, { principal, body }) {
+  async answer(tools, { principal, body, gone }) {
     requireLedger(tools, principal);
     const replays = requireReplays(tools);
     const { organisation, namespace, tenant } = principal;
@@ -67,10 +66,10 @@ export const startReplayEndpoint = endpoint({
     const { status, follow } = await replays.start({
       organisation: tenant,
       ...range,
+      gone,
       async configOf(reader) {
-        const proposed = await withProposed(reader, tools.resources, namespace, resources, now);
-        const proposal = { ...proposed, organisation, tenant, now, from: range.from };
-        return onlyOf(await proposedConfig(tools.proposals, proposal), paymasterIds);
+        const proposal = { organisation, namespace, tenant, resources, now, from: range.from };
+        return onlyOf(await proposedConfig(reader, tools.proposals, proposal), paymasterIds);
       },
     });
     return {

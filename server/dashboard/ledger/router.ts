@@ -46,7 +46,8 @@ export function createLedgerRouter(endpoints: readonly LedgerEndpoint[], deps: L
           ? undefined
           : await bodyOf(request, response, bodies, principal.namespace);
       await inTurn(answers, principal, async () => {
-        const answer = await endpoint.answer(deps, { principal, given, params, body });
+        const gone = goneSignal(response);
+        const answer = await endpoint.answer(deps, { principal, given, params, body, gone });
         response.status(status);
         response.setTimeout(unreadMs, () => response.destroy());
         await send(request, response, answer);

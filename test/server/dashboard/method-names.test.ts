@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { ResourceStore } from '../../../core/resources/resource-store.js';
 import type { SmartContract } from '../../../core/resources/smart-contract.js';
+import { createPace } from '../../../adapters/pace.js';
 import { createMethodNames } from '../../../server/dashboard/ledger/method-names.js';
 
 const mint = '0x40c10f19';
@@ -24,7 +25,7 @@ const resources = {
 } as Pick<ResourceStore, 'list'>;
 
 test('methods have the names that the ABIs of the organisation have for them now', async () => {
-  const names = createMethodNames({ resources }, { namespace: 'acme' });
+  const names = createMethodNames({ resources, pace: createPace() }, { namespace: 'acme' });
   const nameOf = await names(new Set(['token', 'broken', 'secret', 'gone']));
   expect(nameOf('token', mint)).toBe('mint');
   expect(nameOf('token', burn)).toBe('burn');
@@ -38,7 +39,7 @@ test('methods have the names that the ABIs of the organisation have for them now
 });
 
 test('of an answer with very many contracts the first are named', async () => {
-  const names = createMethodNames({ resources }, { namespace: 'acme' });
+  const names = createMethodNames({ resources, pace: createPace() }, { namespace: 'acme' });
   await names(new Set(Array.from({ length: 100 }, (_, n) => `contract-${n}`)));
   expect((await names(new Set(['token'])))('token', mint)).toBeUndefined();
 });

@@ -2,12 +2,12 @@ import { expect, test } from '@jest/globals';
 import { paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import type { Organisation } from '../../../core/resources/organisation.js';
+import type { ResourceStore } from '../../../core/resources/resource-store.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { ProposalReader } from '../../../server/replay/proposal-reader.js';
-import { withProposed } from '../../../server/replay/proposal.js';
-import { proposedConfig } from '../../../server/replay/proposed-config.js';
+import { proposedConfig } from '../../../server/replay/proposal.js';
+import { compileProposed } from '../../../server/replay/proposed-config.js';
 import { aChainConfig, aLimitConfig, aPaymasterConfig, someChainId, someNow } from '../../build/configs.js';
-import { masterKeys } from '../../build/operator.js';
 import { aPaymaster, anOrganisation } from '../../build/resources.js';
 
 const now = (someNow + 40 * 86_400_000) as EpochMs;
@@ -41,26 +41,29 @@ async function servedWith(resources: string | readonly unknown[]): Promise<reado
     limits: [aLimitConfig({ policyId: policyIdOf('acme', 'daily'), name: 'daily', startMs: someNow })],
   });
   const stored = { config: served, hash: '' };
-  const store = { list: async (kind: string) => (kind === 'Paymaster' ? [shop] : []) };
-  const reader = new ProposalReader();
-  const reading = {
-    read: async (...given: Parameters<typeof reader.read>) => reader.read(...given),
-    validate: async (...given: Parameters<typeof reader.validate>) => reader.validate(...given),
+  const store = {
+    list: async (kind: string) => (kind === 'Paymaster' ? [shop] : []),
+    get: async () => undefined,
   };
-  const listed = store as Parameters<typeof withProposed>[1];
-  const proposed = await withProposed(reading, listed, 'acme', resources, now);
+  const reader = new ProposalReader();
   const config = await proposedConfig(
     {
+      read: async (...given) => reader.read(...given),
+      present: async (objects) => reader.present(objects),
+      validate: async (at) => reader.validate(at),
+      compile: async (...given) => compileProposed(reader.resources, ...given),
+    },
+    {
+      resources: store as unknown as Pick<ResourceStore, 'get' | 'list'>,
       configs: {
         getLatest: async () => stored,
         getPaymaster: async () => stored,
         getChain: async () => ({ config: aChainConfig(), hash: '' }),
       },
-      masterKeys,
       webhookUrls: {},
       quotas: {},
     },
-    { ...proposed, organisation, tenant: 'acme', now, from },
+    { organisation, namespace: 'acme', tenant: 'acme', resources, now, from },
   );
   return config.paymasters;
 }

@@ -110,7 +110,7 @@ test('replicas see and cancel the replay of another one, and free its place when
   try {
     const first = await startIn(child);
     await expect(here.start(empty)).rejects.toMatchObject({
-      code: 'REPLAY_RUNNING',
+      code: 'REPLAYS_BUSY',
       message: expect.stringContaining(first),
     });
     expect(await here.find('acme', first)).toMatchObject({ state: 'running' });
