@@ -29,7 +29,7 @@ export type Stores = {
 };
 export type OpenStores = (clock: ReturnType<typeof aClock>) => Promise<Stores>;
 
-const hasNoCopy: Pick<Stores, 'crash' | 'detach' | 'failover'> = {
+export const hasNoCopy: Pick<Stores, 'crash' | 'detach' | 'failover'> = {
   crash: (during) => during(),
   detach: async () => false,
   failover: async () => undefined,

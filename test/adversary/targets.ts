@@ -5,7 +5,12 @@ import { isSoak } from '../support/soak-seconds.js';
 const inMemory = numberOf('PAYMASTER_TEST_STEPS', isSoak ? 1_000_000 : 100_000);
 
 /** Steps on the model of the chain: in memory, and where each step writes to a disk or a server. */
-export const modelSteps = { inMemory, inFile: share(20), onRedis: share(50) } as const;
+export const modelSteps = {
+  inMemory,
+  inFile: share(20),
+  onRedis: share(50),
+  onPostgres: share(100),
+} as const;
 
 /** Steps on the real EntryPoints. */
 export const chainSteps = numberOf('PAYMASTER_TEST_CHAIN_STEPS', isSoak ? 50_000 : 2_400);

@@ -32,10 +32,7 @@ export async function createPostgresHarness(
     current = await openStore(url, all);
     return current;
   };
-  const putCopyBackUnderneath = async () => {
-    await server.query(url, `TRUNCATE ${tables.map((table) => `usage.${table}`).join(', ')}`);
-    for (const statement of copy) await server.query(url, statement);
-  };
+  const putCopyBackUnderneath = () => putBack(server, url, copy);
   return {
     store: current,
     clock,
@@ -87,8 +84,8 @@ const tables = [
   'record',
 ];
 
-/** Statements that put the rows back as they are now. */
-async function copyOf(server: PostgresServer, url: string): Promise<readonly string[]> {
+/** Statements that write the rows as they are now, for {@link putBack}. */
+export async function copyOf(server: PostgresServer, url: string): Promise<readonly string[]> {
   const statements: string[] = [];
   for (const table of tables) {
     const [row] = await server.query(
@@ -101,4 +98,9 @@ async function copyOf(server: PostgresServer, url: string): Promise<readonly str
     );
   }
   return statements;
+}
+
+export async function putBack(server: PostgresServer, url: string, copy: readonly string[]): Promise<void> {
+  const all = tables.map((table) => `usage.${table}`).join(', ');
+  await server.query(url, ['BEGIN', `TRUNCATE ${all}`, ...copy, 'COMMIT'].join('; '));
 }
