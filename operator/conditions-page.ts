@@ -40,6 +40,7 @@ const about: Partial<Readonly<Record<string, string>>> = {
   UsageStoreLost: 'Of a Chain. True is the trouble.',
   MasterKeys: 'Of every Chain, on Kubernetes.',
   TokenLoss: 'Of a Chain with a token mode. True is the trouble.',
+  Following: 'Of a Chain. It does not change `Ready`: signing goes on.',
   OpenFunding: 'Of a Chain. True is a warning.',
   OpenSponsorship: 'Of a Paymaster. True is the trouble, unless it is meant so.',
   CapsLimited: 'Of a Paymaster. True is the trouble.',
@@ -127,6 +128,9 @@ const remedies: Readonly<Record<string, string>> = {
   'TokenSecured/AfterCall': 'Nothing, or set `tokenPayment: preFund` where the layout has it.',
   'TokenSecured/NoRefunds': 'Let the treasury allow the contract to spend each fee token.',
   'TokenLoss/BudgetLow': 'Find out why operations did not pay; raise `tokenLossBudget` to go on today.',
+  'Following/Failing':
+    'Read the log of the rpc pods; check the URLs of `spec.rpc` (PaymasterFollowerStalled in docs/runbooks.md).',
+  'Following/Waiting': 'Put a node first in `spec.rpc` that is up to date and on the same chain.',
   'DataFeeUsable/Unreachable': 'Check the URLs of the Chain; see Reachable.',
   'DataFeeUsable/Unsupported':
     'Correct `spec.dataFee.kind`; a chain with another rule takes Bundler or Factor.',

@@ -8,7 +8,7 @@ import { noEvents, type EventRecorder } from '../core/resources/kubernetes-event
 import { layouts } from '../core/paymaster/layouts.js';
 import type { Signers } from '../core/paymaster/signer.js';
 import type { EpochCopies } from '../core/usage/epoch.js';
-import type { ServingReports } from '../core/policy/serving-reports.js';
+import { chainOfSubject, type ServingReports } from '../core/policy/serving-reports.js';
 import type { TokenLossReports } from '../core/policy/token-loss-reports.js';
 import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
 import { formatKey, keyOf } from '../core/meta/meta.js';
@@ -156,6 +156,7 @@ export function createOperator(deps: OperatorDeps) {
       reports: deps.servingReports,
       onChange(policyIds) {
         const changed = new Set(policyIds);
+        for (const chainId of policyIds.map(chainOfSubject)) if (chainId !== undefined) addChain(chainId);
         const policies = cache.all('PaymasterPolicy');
         followers.add(policies.filter(({ status }) => changed.has(status?.policyId ?? '')).map(ownerOf));
       },
@@ -200,6 +201,7 @@ export function createOperator(deps: OperatorDeps) {
         dataFees,
         losses,
         usage,
+        serving,
         urlPlace: deps.urlPlace,
         masterKeys: rotation?.finding,
         log,

@@ -23,7 +23,7 @@ import type { Instruments } from './ops/instruments.js';
 import type { RecentRefusals } from './ops/recent-refusals.js';
 import { withOrder } from './ledger/ordered-usage.js';
 import { createRecording, type Recording } from './ledger/recording.js';
-import { createFollower, type Follower } from './follower/follower.js';
+import { createFollower, type Follower, type FollowerDeps } from './follower/follower.js';
 import { createLossReporter, type LossReporter } from './follower/loss-reporter.js';
 import { createCallRunner } from './rpc/call-runner.js';
 import { createMethods } from './rpc/methods.js';
@@ -65,7 +65,7 @@ export type DataPlaneDeps = Ambient & {
   readonly recovery?: UsageRecovery;
   /** Where the follower reports which token modes have stopped, for the operator. Default: nowhere. */
   readonly tokenLosses?: TokenLossReports;
-  /** Where full limits and failing webhooks are reported, for the operator. Default: nowhere. */
+  /** Where full limits, failing webhooks and chains that are not followed are reported, for the operator. Default: nowhere. */
   readonly servingReports?: Pick<ServingReports, 'merge'>;
   readonly chains: Chains;
   readonly signers: Signers;
@@ -115,8 +115,11 @@ export function createDataPlane(deps: DataPlaneDeps) {
     deps.ledger && createRecording({ ...deps, feed: deps.ledger, recordsInputs: deps.ledgerInputs === true });
   const records = recording && createDecisionRecords(recording);
   const recorded = records === undefined ? {} : { records };
+  const notes = deps.servingReports && createServingNotes({ reports: deps.servingReports, clock, log });
   const follower =
-    deps.heads === undefined ? followChains(deps, view, { tokenAccounts, losses, recording }) : undefined;
+    deps.heads === undefined
+      ? followChains(deps, view, { tokenAccounts, losses, recording, onStall: notes?.notFollowed })
+      : undefined;
   const heads = deps.heads ?? follower?.heads ?? noHeads;
   const usage = follower === undefined ? deps.usage : withNewAccounts(deps.usage, follower, view);
   const simulation = {
@@ -134,7 +137,6 @@ export function createDataPlane(deps: DataPlaneDeps) {
     { usage, estimator, webhooks: deps.webhooks, payments, accounts },
     instruments,
   );
-  const notes = deps.servingReports && createServingNotes({ reports: deps.servingReports, clock, log });
   const noted =
     notes === undefined
       ? waits
@@ -264,16 +266,17 @@ function followChains(
     readonly tokenAccounts: TokenAccounts;
     readonly losses: LossReporter | undefined;
     readonly recording: Recording | undefined;
+    readonly onStall: FollowerDeps['onStall'] | undefined;
   },
 ): Follower {
   const { usage, lease, recovery, pollMs, chains, clock, log, instruments } = deps;
-  const { tokenAccounts, losses, recording } = parts;
+  const { tokenAccounts, losses, recording, onStall } = parts;
   const inputs = recording?.inputs;
   const ending: FollowerLedger['ending'] =
     inputs && ((of, order, one) => inputs.add(of, order, formatInputs({ kind: 'ending', ...one })));
   return createFollower({
     usage,
-    ...given({ pollMs, lease, recovery, losses }),
+    ...given({ pollMs, lease, recovery, losses, onStall }),
     ...(recording === undefined
       ? {}
       : { ledger: { ...recording, ending, organisationOf: (id: string) => view.tenantOf(id) ?? '' } }),

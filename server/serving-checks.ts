@@ -2,6 +2,7 @@ import { isDomainError } from '../core/errors.js';
 import type { Clock } from '../core/units/time.js';
 import type { UsageStore } from '../core/usage/usage-store.js';
 import type { Follower } from './follower/follower.js';
+import type { Stall } from './follower/progress.js';
 import { always, sharedDependency, type ReadinessCheck } from './ops/readiness.js';
 import type { ConfigView } from './view/config-view.js';
 
@@ -10,11 +11,12 @@ export function servingChecks(deps: {
   readonly usage: Pick<UsageStore, 'ping' | 'cursor'>;
   readonly view: Pick<ConfigView, 'synced' | 'chains'>;
   /** Undefined where another process follows the chains. */
-  readonly follower: Pick<Follower, 'ready'> | undefined;
+  readonly follower: Pick<Follower, 'ready' | 'stalls'> | undefined;
   readonly isWarm: () => boolean;
   readonly clock: Clock;
 }): readonly ReadinessCheck[] {
   const { usage, view, follower, isWarm, clock } = deps;
+  const stalls = (): readonly Stall[] => follower?.stalls() ?? [];
   return [
     {
       name: 'configs-synced',
@@ -60,11 +62,31 @@ export function servingChecks(deps: {
       clock,
     ),
     {
+      name: 'chains-settled',
+      action:
+        'See PaymasterFollowerStalled in docs/runbooks.md. This replica serves on: what is promised stays reserved in full, so limits and deposits fill early, and nothing is overspent.',
+      // Shared by all replicas, so a Service without this one would not be better.
+      isAdvice: always,
+      isReady: () => stalls().length === 0,
+      reason: () => stalls().map(formatStall).join('; '),
+    },
+    {
       name: 'warm-up',
       action: 'Wait: the sponsor path is being run on dummy operations.',
       isReady: isWarm,
     },
   ];
+}
+
+const why = {
+  Failing: 'rounds fail, see the log',
+  Waiting: 'the node does not show that block',
+} as const;
+
+function formatStall({ chainId, settled, confirmed, trouble, forMs }: Stall): string {
+  const minutes = Math.floor(forMs / 60_000);
+  const cause = trouble === undefined ? 'another replica follows it, or none does' : why[trouble];
+  return `chain ${chainId}: block ${settled ?? 'none'} has been the last settled one for ${minutes} minutes, ${confirmed} could be settled (${cause})`;
 }
 
 function openChains(

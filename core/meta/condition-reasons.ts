@@ -207,6 +207,16 @@ export const conditionReasons = {
     ),
     Unknown: unknown('No server has reported losses of token payments yet.'),
   },
+  Following: {
+    Following: yes('Mined operations are settled.'),
+    Failing: no(
+      'The settled block has not moved for five minutes although the chain has: reading the chain fails. Promises stay reserved in full, so limits and deposits fill early.',
+    ),
+    Waiting: no(
+      'The settled block has not moved for five minutes: the node does not show it. Promises stay reserved in full, so limits and deposits fill early.',
+    ),
+    Unknown: unknown('The reports of the servers were not read yet.'),
+  },
   DataFeeUsable: {
     Usable: yes('The chain says what it charges for posted data.'),
     Unreachable: no('The chain does not answer: the last figure counts for 15 minutes.'),

@@ -3,16 +3,32 @@ import type { EpochMs } from '../units/time.js';
 /** Why a policy currently keeps its paymaster from sponsoring, as a server has seen it. */
 const servingTroubles = ['LimitFull', 'WebhookFailing'] as const;
 export type ServingTrouble = (typeof servingTroubles)[number];
+/** Why a chain's settled block does not move: rounds fail, or the node does not show that block. */
+const followingTroubles = ['Failing', 'Waiting'] as const;
+export type FollowingTrouble = (typeof followingTroubles)[number];
+const troubles = [...servingTroubles, ...followingTroubles];
 
 /** `until`: the trouble counts as over at this time, unless a server sees it again. */
-export type ServingReport = { readonly trouble: ServingTrouble; readonly until: EpochMs };
+export type ServingReport = { readonly trouble: ServingTrouble | FollowingTrouble; readonly until: EpochMs };
 
-/** By policyId. */
+/** By policyId, or {@link chainSubject}. */
 export type ServingEntries = ReadonlyMap<string, ServingReport>;
 
+const chainPrefix = 'chain.';
+
+/** What a report about a chain is kept under; no policyId looks like it. */
+export function chainSubject(chainId: number): string {
+  return `${chainPrefix}${chainId}`;
+}
+
+/** The chain that a report is about; undefined: it is about a policy. */
+export function chainOfSubject(subject: string): number | undefined {
+  return subject.startsWith(chainPrefix) ? Number(subject.slice(chainPrefix.length)) : undefined;
+}
+
 /**
- * Port: troubles that servers see while they handle requests. The operator shows them as the condition `Serving`,
- * without asking the usage store or any host. No decision depends on them.
+ * Port: troubles that servers see while they handle requests or follow chains. The operator shows them as the conditions `Serving` and
+ * `Following`, without asking the usage store or any host. No decision depends on them.
  */
 export type ServingReports = {
   /** Entries that are not over. Throws UNAVAILABLE. */
@@ -24,7 +40,7 @@ export type ServingReports = {
   merge(entries: ServingEntries): Promise<void>;
 };
 
-/** The store keeps at most this many entries: the first ones. */
+/** The store keeps at most this many entries about policies: the first ones. Those about chains, which nobody else makes, always fit. */
 export const mostEntries = 1_000;
 
 /** The entries after adding `added`, without those that are over. */
@@ -32,7 +48,7 @@ export function mergeEntries(present: ServingEntries, added: ServingEntries, now
   const merged = new Map([...present].filter(([, { until }]) => until > now));
   for (const [policyId, entry] of added) {
     const known = merged.get(policyId);
-    if (known === undefined && merged.size >= mostEntries) continue;
+    if (known === undefined && merged.size >= mostEntries && chainOfSubject(policyId) === undefined) continue;
     if (known === undefined || known.until < entry.until) merged.set(policyId, entry);
   }
   return merged;
@@ -57,7 +73,7 @@ export function formatServingReport({ trouble, until }: ServingReport): string {
 /** Undefined for text that is not a report: another program may have written it. */
 export function parseServingReport(text: string): ServingReport | undefined {
   const [name, time = ''] = text.split(' ');
-  const trouble = servingTroubles.find((each) => each === name);
+  const trouble = troubles.find((each) => each === name);
   if (trouble === undefined || !/^\d{1,15}$/.test(time)) return undefined;
   return { trouble, until: Number(time) as EpochMs };
 }

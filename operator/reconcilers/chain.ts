@@ -14,6 +14,7 @@ import type { Cache } from '../cache.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
 import { filesOf } from '../facts/facts.js';
 import type { LossFacts } from '../facts/loss-facts.js';
+import type { ServingFacts } from '../facts/serving-facts.js';
 import type { UsageFacts } from '../facts/usage-facts.js';
 import type { DataFeeFacts } from '../facts/data-fee-facts.js';
 import type { PriceFacts } from '../facts/price-facts.js';
@@ -22,6 +23,7 @@ import { writeFeeTokens } from './fee-token.js';
 import { withSeen } from './seen-on-chain.js';
 import {
   dataFeeFindings,
+  followingFindings,
   missingKeys,
   profileFindings,
   reachabilityFinding,
@@ -40,6 +42,8 @@ export type ChainReconcilerDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly dataFees: Pick<DataFeeFacts, 'setChain' | 'removeChain' | 'level'>;
   /** Undefined when nothing reports losses. */
   readonly losses: Pick<LossFacts, 'of'> | undefined;
+  /** Undefined when servers report nothing. */
+  readonly serving: Pick<ServingFacts, 'of' | 'isKnown'> | undefined;
   /** Undefined when there is no source of facts about the usage store. */
   readonly usage: Pick<UsageFacts, 'of'> | undefined;
   readonly signers: Pick<Signers, 'get' | 'place'>;
@@ -165,6 +169,7 @@ async function writeChain(
     ...(usage === undefined ? [] : [usage]),
     ...(keys === undefined ? [] : [keys]),
     ...losses,
+    ...followingFindings(deps.serving, compiled.config.chainId).map(told),
     ...dataFee,
     ...openFunding(compiled.config),
     ready,

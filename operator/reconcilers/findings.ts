@@ -1,4 +1,5 @@
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
+import { chainSubject } from '../../core/policy/serving-reports.js';
 import { defaultTokenLossBudget } from '../../core/policy/token-loss.js';
 import type { Chain } from '../../core/resources/chain.js';
 import { conditionReasons } from '../../core/meta/condition-reasons.js';
@@ -17,6 +18,7 @@ import {
   type Reachability,
 } from '../facts/facts.js';
 import type { DataFeeLevel } from '../facts/data-fee-facts.js';
+import type { ServingFacts } from '../facts/serving-facts.js';
 import type { UsageFact } from '../facts/usage-facts.js';
 
 /** What chains answered, in sentences for people: which address, which file, and what to do. */
@@ -150,6 +152,18 @@ export function dataFeeFindings(level: DataFeeLevel): readonly Finding[] {
       return [finding('DataFeeUsable', reason, `${oracle} ${detail}.`)];
     }
   }
+}
+
+/** Servers report only chains whose settled block does not move. Empty where nothing is reported. */
+export function followingFindings(
+  serving: Pick<ServingFacts, 'of' | 'isKnown'> | undefined,
+  chainId: number,
+): readonly Finding[] {
+  if (serving === undefined) return [];
+  if (!serving.isKnown()) return [finding('Following', 'Unknown')];
+  const trouble = serving.of(chainSubject(chainId));
+  const isTrouble = trouble === 'Failing' || trouble === 'Waiting';
+  return [finding('Following', isTrouble ? trouble : 'Following')];
 }
 
 /** `profiles`: the profiles with a token mode. */

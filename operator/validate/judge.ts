@@ -131,6 +131,7 @@ async function startReconcilers(
     prices: noPriceFacts,
     dataFees: noDataFeeFacts,
     losses: undefined,
+    serving: undefined,
     usage: undefined,
     urlPlace: undefined,
     masterKeys: undefined,

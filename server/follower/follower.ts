@@ -1,11 +1,13 @@
 import type { Ambient } from '../../core/ambient.js';
 import { pause } from '../../adapters/pause.js';
 import type { Chain } from '../../core/chain/chain.js';
+import type { Head } from '../../core/chain/heads.js';
 import type { Chains } from '../../core/chain/chains.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import { soleFollower, type FollowerLease } from '../../core/policy/follower-lease.js';
+import type { FollowingTrouble } from '../../core/policy/serving-reports.js';
 import { neverLost, type UsageRecovery } from '../../core/usage/epoch.js';
 import type { AccountId, UsageStore } from '../../core/usage/usage-store.js';
 import type { FundsSamples } from '../ledger/funds.js';
@@ -15,6 +17,7 @@ import type { ChainFollowerDeps } from './chain-follower-deps.js';
 import type { LossReporter } from './loss-reporter.js';
 import type { Instruments } from '../ops/instruments.js';
 import { createFollowerMeter } from './meter.js';
+import { Progress, type Stall } from './progress.js';
 import { ReadAllowance } from './read-allowance.js';
 import type { FollowerLedger } from './records.js';
 import type { Round } from './round.js';
@@ -35,6 +38,8 @@ export type FollowerDeps = Pick<Ambient, 'clock' | 'log'> & {
   /** The platform's wallets on a chain, which are followed even without live promises. */
   readonly platformAccounts: (chainId: number) => readonly AccountId[];
   readonly instruments: Instruments;
+  /** Called again and again while the settled block of a chain does not move, by a replica that knows why. Default: nothing is called. */
+  readonly onStall?: (chainId: number, trouble: FollowingTrouble) => void;
   /** Pause between rounds. Default 500 for a chain without confirmations, 2000 for others. */
   readonly pollMs?: number;
 };
@@ -70,6 +75,7 @@ export function createFollower(deps: FollowerDeps) {
   const reads = new Map<string, { readonly at: number; readonly done: Promise<void> }>();
   const readsOf = new ReadAllowance();
   const meter = createFollowerMeter(deps.instruments, usage, clock);
+  const progress = new Progress();
   let supervisor: NodeJS.Timeout | undefined;
   let stopped = false;
 
@@ -115,13 +121,15 @@ export function createFollower(deps: FollowerDeps) {
     const { signal } = state.cancel;
     while (!signal.aborted) {
       let nextMs = pauseOf(chainId);
+      let trouble: FollowingTrouble | undefined;
       try {
         const round = await step(state.follower, chainId);
         if (state.failures > 0) log.info('chain is followed again', { failures: state.failures });
         state.succeeded = true;
         state.failures = 0;
         if (round?.isComplete === false) nextMs = 0;
-        if (round === undefined) meter.observed(chainId, state.follower.head);
+        if (round?.waitsAt !== undefined) trouble = 'Waiting';
+        if (round === undefined) meter.observed(chainId, state.follower.head, progress.keepsUp(chainId));
         if (round !== undefined) {
           deps.losses?.followed(chainId, round);
           deps.ledger?.funds.followed(chainId);
@@ -129,14 +137,45 @@ export function createFollower(deps: FollowerDeps) {
         }
       } catch (error) {
         state.failures += 1;
+        trouble = 'Failing';
         meter.failure(chainId, state.follower.head);
         // Logged once; after that the metric and the age of the balances show it.
         if (state.failures === 1) log.warn('chain cannot be followed', { error });
         nextMs = Math.min(longestPauseMs, nextMs * 2 ** Math.min(state.failures, 10));
       }
+      await look(chainId, state.follower.head, trouble);
       await pause(nextMs, signal);
     }
+    progress.forget(chainId);
     await giveBack(chainId);
+  }
+
+  /** Compares the settled block with the head; without either nothing is known. */
+  async function look(
+    chainId: number,
+    head: Head | undefined,
+    trouble: FollowingTrouble | undefined,
+  ): Promise<void> {
+    const config = deps.chainConfigs().find((candidate) => candidate.chainId === chainId);
+    if (config === undefined || head === undefined) return;
+    try {
+      const settled = (await usage.cursor(chainId))?.blockNumber;
+      progress.look(
+        chainId,
+        { settled, confirmed: head.number - config.confirmations, trouble },
+        clock.now(),
+      );
+    } catch {
+      // A store that does not answer has alerts and checks of its own.
+      return;
+    }
+    meter.stalled(chainId, progress.stalledMs(chainId, clock.now()));
+    const isStalled = stalls().some((stall) => stall.chainId === chainId);
+    if (isStalled && trouble !== undefined) deps.onStall?.(chainId, trouble);
+  }
+
+  function stalls(): readonly Stall[] {
+    return progress.stalls(clock.now());
   }
 
   /** One round, or undefined if another replica follows the chain. */
@@ -206,6 +245,8 @@ export function createFollower(deps: FollowerDeps) {
       await Promise.all([...ending, ...running.map(({ loop }) => loop)]);
     },
     heads: { get: (chainId: number) => followed.get(chainId)?.follower.head },
+    /** Chains whose settled block has not moved for five minutes although the chain has, whichever replica follows them. */
+    stalls,
     /** True when each served chain has had a successful round, or has failed so often that the others should not wait for it. */
     ready: (): boolean =>
       deps.chainConfigs().every(({ chainId }) => {

@@ -30,8 +30,12 @@ export function createFollowerMeter(
     /** Commits that ended without a finalize. */
     unfinished: (chainId: number, commits: number): void =>
       instruments.settlements.with({ chain: String(chainId), outcome: 'unfinished' }).inc(commits),
-    /** For a chain that another replica follows: this replica has read its head. */
-    observed: (chainId: number, head: Head | undefined): void => observe(chainId, head, true),
+    /** For a chain that another replica follows: this replica has read its head. `keepsUp`: the other one settles what there is. */
+    observed: (chainId: number, head: Head | undefined, keepsUp: boolean): void =>
+      observe(chainId, head, keepsUp),
+    /** The settled block has not moved for this long, although the chain has. */
+    stalled: (chainId: number, forMs: number): void =>
+      instruments.followerStalled.with({ chain: String(chainId) }).set(forMs / 1000),
     async round(chainId: number, round: Round, head: Head | undefined): Promise<void> {
       const { cursor, settled, released, forfeited, unpaid, unattributed, restored, waitsAt, isComplete } =
         round;

@@ -110,6 +110,10 @@ export function createInstruments(metrics: Metrics) {
       'paymaster_follower_lag_seconds',
       'Seconds since settlement had last caught up with what the chain shows: 0 also on a chain that makes no blocks.',
     ),
+    followerStalled: by('chain').gauge(
+      'paymaster_follower_stalled_seconds',
+      'Seconds for which the settled block has not moved although the chain has.',
+    ),
     headAge: by('chain').gauge('paymaster_chain_head_age_seconds', 'Age of the newest block that was read.'),
     followerFailures: by('chain').counter(
       'paymaster_follower_failures_total',

@@ -11,6 +11,8 @@ export type ReadinessCheck = {
   readonly name: string;
   /** What the operator should look at or change; shown only while the check fails. */
   readonly action: string;
+  /** Why the check fails, for anybody who can reach the port. Default: it says no more than that it does. */
+  readonly reason?: () => string;
   /** A throw, or taking longer than {@link checkTimeoutMs}, counts as a failure. */
   readonly isReady: () => boolean | Promise<boolean>;
   /** True: a failure is reported, but the replica still takes traffic. Default: it takes none. */
@@ -89,7 +91,12 @@ export function createReadiness(checks: readonly ReadinessCheck[], log: Logger):
       const report =
         result === true
           ? ({ name, ready: true } as const)
-          : failed(check, result === 'timeout' ? `did not answer within ${checkTimeoutMs} ms` : 'not yet');
+          : failed(
+              check,
+              result === 'timeout'
+                ? `did not answer within ${checkTimeoutMs} ms`
+                : (check.reason?.() ?? 'not yet'),
+            );
       note(report);
       return report;
     } catch (error) {

@@ -1,9 +1,10 @@
 import type { Logger } from '../../core/log.js';
 import {
+  chainSubject,
   mostEntries,
+  type FollowingTrouble,
   type ServingReport,
   type ServingReports,
-  type ServingTrouble,
 } from '../../core/policy/serving-reports.js';
 import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
 import { isForAllUsers } from '../../core/usage/counter-names.js';
@@ -17,7 +18,7 @@ const reportEveryMs = 15_000;
 export type ServingNotes = ReturnType<typeof createServingNotes>;
 
 /**
- * Notes problems that keep a paymaster from sponsoring, and reports them to the operator from time to time. It does not note refusals
+ * Notes problems that keep a paymaster from sponsoring or a chain from being settled, and reports them to the operator from time to time. It does not note refusals
  * that depend on the request alone: a limit is full by the amount that it has counted, not because one operation asked for more.
  */
 export function createServingNotes(deps: {
@@ -32,18 +33,18 @@ export function createServingNotes(deps: {
   let hasFailed = false;
   let reporting: Promise<void> = Promise.resolve();
 
-  function note(policyId: string, trouble: ServingTrouble, end: number): void {
+  function note(policyId: string, trouble: ServingReport['trouble'], end: number): void {
     const now = clock.now();
     const known = told.get(policyId);
     // Reported again when half of its time is over.
     if (known?.trouble === trouble && known.until - now > Math.min(standsMs, end - now) / 2) return;
-    if (fresh.size >= mostEntries && !fresh.has(policyId)) return;
     fresh.set(policyId, { trouble, until: Math.min(now + standsMs, end) as EpochMs });
   }
 
   function noteLimit({ limits }: Pick<ReserveRequest, 'limits'>, result: ReserveResult): void {
     if (result.outcome !== 'limit') return;
     const share = limits[result.index];
+    if (fresh.size >= mostEntries) return;
     if (share === undefined || !isForAllUsers(share.counter) || !isFull(share, result.used)) return;
     note(share.counter.slice(0, share.counter.indexOf('/')), 'LimitFull', share.window.until);
   }
@@ -85,12 +86,15 @@ export function createServingNotes(deps: {
         const outcomes = await webhooks.call(request);
         for (const [index, { verdict }] of outcomes.entries()) {
           const webhook = request.webhooks[index];
-          const isFailing = verdict === 'failed' && webhook?.onError !== 'Allow';
+          const isFailing = verdict === 'failed' && webhook?.onError !== 'Allow' && fresh.size < mostEntries;
           if (isFailing && webhook !== undefined) note(webhook.policyId, 'WebhookFailing', Infinity);
         }
         return outcomes;
       },
     }),
+    /** The settled block of the chain does not move. */
+    notFollowed: (chainId: number, trouble: FollowingTrouble): void =>
+      note(chainSubject(chainId), trouble, Infinity),
     /** Reports new notes; never rejects. */
     report,
     start(): void {

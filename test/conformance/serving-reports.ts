@@ -24,6 +24,18 @@ export function servingReportsConformance(
       return create({ now: () => now });
     };
 
+    test('a chain has its place also where many policies are reported', async () => {
+      const { reports, reopen } = await open();
+      await reports.merge(new Map(Array.from({ length: 1_000 }, (_, i) => [`limit-${i}`, full(100)])));
+      await reports.merge(
+        new Map([['chain.8453', { trouble: 'Failing', until: (startMs + 100) as EpochMs }]]),
+      );
+      await reports.merge(new Map([['one-more', full(100)]]));
+      const all = await reopen().all();
+      expect(all.size).toBe(1_001);
+      expect(all.get('chain.8453')?.trouble).toBe('Failing');
+    });
+
     test('reports that servers add are read at the other end, each with its later end', async () => {
       const { reports, reopen } = await open();
       expect(await reopen().all()).toEqual(new Map());

@@ -55,6 +55,21 @@ async function refusedBy(share: LimitShare, used: number): Promise<void> {
   await notes.report();
 }
 
+test('a chain that is not followed is reported, also while many limits are full', async () => {
+  for (let i = 0; i < 1_000; i++) {
+    const counter = limitCounter({ policyId: `limit-${i}`, startMs: 0 as EpochMs }, 3, '');
+    const usage = notes.ofUsage({
+      reserve: async (): Promise<ReserveResult> => ({ outcome: 'limit', index: 0, used: 10 }),
+      peek: async () => ({ result: { outcome: 'reserved' }, limits: [], holds: [], accounts: [] }),
+    });
+    await usage.reserve({ limits: [aShare({ counter })] } as unknown as ReserveRequest);
+  }
+  notes.notFollowed(8453, 'Failing');
+  await notes.report();
+  expect(written[0]?.size).toBe(1_001);
+  expect(written[0]?.get('chain.8453')).toEqual({ trouble: 'Failing', until: start + standsMs });
+});
+
 describe('a limit', () => {
   test('that all users share and that is full is reported, and again when half of its time is over', async () => {
     await refusedBy(aShare(), 10);

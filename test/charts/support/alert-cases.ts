@@ -200,6 +200,11 @@ export const alertCases: readonly AlertCase[] = [
     },
   },
   {
+    alert: 'PaymasterFollowerStalled',
+    fires: { 'paymaster_follower_stalled_seconds{chain="1"}': '301x30' },
+    quiet: { 'paymaster_follower_stalled_seconds{chain="1"}': '300x30' },
+  },
+  {
     alert: 'PaymasterDataFeeUnknown',
     fires: { 'paymaster_data_fee_age_seconds{chain="8453"}': '0+60x30' },
     quiet: {

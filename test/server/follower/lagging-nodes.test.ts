@@ -95,7 +95,7 @@ test('the lag is the time since settlement last caught up, whatever the age of t
   expect(await lag()).toBe(0);
   // From here on another replica follows the chain.
   it.clock.advance(100_000);
-  meter.observed(chainId, it.follower.head);
+  meter.observed(chainId, it.follower.head, true);
   expect(await lag()).toBe(0);
 });
 
