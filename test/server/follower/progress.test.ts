@@ -58,11 +58,11 @@ describe('a chain whose settled block does not move for five minutes although th
     logsFail();
     it.pass(1);
     await headIs(follower, it.chain.height);
-    it.clock.advance(298_000);
+    it.clock.advance(280_000);
     it.chain.mine();
     await headIs(follower, it.chain.height);
     expect(follower.stalls()).toEqual([]);
-    it.clock.advance(3_000);
+    it.clock.advance(10_000);
     await isStalled(follower);
     expect(follower.stalls()).toMatchObject([{ chainId, settled, trouble: 'Failing' }]);
     await until('it is told', () => told.length > 0);
