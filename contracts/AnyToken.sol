@@ -4,8 +4,9 @@ pragma solidity ^0.8.28;
 /// A token of any symbol, any decimals and bad manners, for tests. Anybody may mint. Worth nothing.
 contract AnyToken {
     /// plain; silent: returns nothing, as some old tokens do; taxed: half of every transferFrom vanishes;
-    /// idle: transferFrom answers true and moves nothing; frozen: transferFrom reverts.
-    enum Manners { plain, silent, taxed, idle, frozen }
+    /// idle: transferFrom answers true and moves nothing; frozen: transferFrom reverts; refusing: it answers false; hungry: it burns
+    /// all gas; bombing: it answers with very many bytes, or reverts with them (exploding); denying: it does its work and answers false.
+    enum Manners { plain, silent, taxed, idle, frozen, refusing, hungry, bombing, exploding, denying }
 
     string public symbol;
     uint8 public immutable decimals;
@@ -46,10 +47,14 @@ contract AnyToken {
         uint256 allowed = allowance[from][msg.sender];
         if (allowed < amount) revert InsufficientAllowance(allowed, amount);
         if (manners == Manners.frozen) revert Frozen(from);
+        if (manners == Manners.hungry) while (true) totalSupply;
+        if (manners == Manners.refusing) _finish(0);
+        if (manners == Manners.exploding) _explode(false);
         if (allowed != type(uint256).max) allowance[from][msg.sender] = allowed - amount;
         if (manners != Manners.idle) _move(from, to, amount);
         if (manners == Manners.taxed) _move(to, address(0xdead), amount / 2);
-        _answer();
+        if (manners == Manners.bombing) _explode(true);
+        _finish(manners == Manners.denying ? 0 : 1);
     }
 
     function _move(address from, address to, uint256 amount) private {
@@ -59,12 +64,26 @@ contract AnyToken {
         emit Transfer(from, to, amount);
     }
 
-    /// `true`, unless the token is silent.
-    function _answer() private view {
-        if (manners == Manners.silent) return;
-        assembly ("memory-safe") {
+    /// As many bytes as the gas that is left pays for, nearly.
+    function _explode(bool succeeds) private view {
+        uint256 size = gasleft() * 6;
+        assembly {
             mstore(0, 1)
-            return(0, 32)
+            if succeeds { return(0, size) }
+            revert(0, size)
+        }
+    }
+
+    function _answer() private view {
+        _finish(1);
+    }
+
+    /// Ends the call with this word, unless the token is silent.
+    function _finish(uint256 word) private view {
+        bool isSilent = manners == Manners.silent;
+        assembly {
+            mstore(0, word)
+            return(0, mul(32, iszero(isSilent)))
         }
     }
 }

@@ -36,6 +36,9 @@ contract HybridPaymaster07 {
     uint256 public constant unaccountedTokenGas = 60_000;
     /// Crediting a premium is an extra write, paid out of the premium itself.
     uint256 private constant premiumGas = 25_000;
+    /// The most that one call of a token gets, and what postOp keeps whatever tokens use: it always ends.
+    uint256 private constant tokenCallGas = 60_000;
+    uint256 private constant keptGas = 12_000;
     /// Of a signed markup in token mode: tokens are taken in validation, or the operation is refused there.
     uint32 private constant inAdvanceBit = 1 << 31;
     uint256 public constant minDeposit = 0;
@@ -53,6 +56,8 @@ contract HybridPaymaster07 {
     event GasBalanceDeducted(address indexed paymasterId, uint256 indexed charge, uint256 indexed premium);
     event VerifyingSignerChanged(address indexed oldSigner, address indexed newSigner, address indexed actor);
     event PaidGasInTokens(address indexed sender, address indexed token, uint256 gasCost, uint256 tokenCharge, uint32 markup, uint256 rate, bytes32 userOpHash);
+    /// Of `due` tokens the account has left `owed` unpaid; GasBalanceDeducted says what that cost the token account.
+    event TokensOwed(address indexed sender, address indexed token, uint256 owed, uint256 due, bytes32 userOpHash);
 
     error CallerNotAllowed(address caller);
     error InvalidValue(uint256 value);
@@ -115,10 +120,10 @@ contract HybridPaymaster07 {
         return _validateToken(op, userOpHash, maxCost, data);
     }
 
-    function postOp(uint8 mode, bytes calldata context, uint256 actualGasCost, uint256 feePerGas) external only(address(entryPoint)) {
+    function postOp(uint8, bytes calldata context, uint256 actualGasCost, uint256 feePerGas) external only(address(entryPoint)) {
         uint256 startGas = gasleft();
         Charge memory c = abi.decode(context, (Charge));
-        if (context.length > 128) _collect(mode, abi.decode(context[128:], (TokenTerms)), actualGasCost + (unaccountedTokenGas + c.penaltyGas) * feePerGas);
+        if (context.length > 128) _collect(abi.decode(context[128:], (TokenTerms)), actualGasCost + (unaccountedTokenGas + c.penaltyGas) * feePerGas);
         // What a token really used is measured: its account pays for that, never the sponsors.
         uint256 cost = actualGasCost + (startGas - gasleft() + unaccountedGas) * feePerGas;
         uint256 charge = (cost * c.markup) / 1e6 + c.penaltyGas * feePerGas;
@@ -139,27 +144,41 @@ contract HybridPaymaster07 {
         if (data[52] != 0 || rate == 0 || markup < 1e6 || markup > 2e6) revert InvalidValue(markup);
         Charge memory charge = _begin(op, tokenAccount, maxCost, unaccountedTokenGas, 1e6);
         TokenTerms memory terms = TokenTerms(op.sender, token, _tokens(charge.taken, rate, markup), rate, markup, userOpHash);
-        uint256 balance = IToken(token).balanceOf(op.sender);
+        uint256 balance = _ask(token, abi.encodeCall(IToken.balanceOf, (op.sender)));
         if (balance < terms.taken) revert InsufficientTokens(terms.taken, balance);
         // Taken now where it is allowed already, which cannot fail later; else after the call, which may be the approval, unless
         // the signer demands it now: the call may also move the tokens away.
-        if (!inAdvance && IToken(token).allowance(op.sender, address(this)) < terms.taken) terms.taken = 0;
-        else if (!_try(token, abi.encodeCall(IToken.transferFrom, (op.sender, address(this), terms.taken)))) revert TokenPaymentFailed(token);
+        if (!inAdvance && _ask(token, abi.encodeCall(IToken.allowance, (op.sender, address(this)))) < terms.taken) terms.taken = 0;
+        else if (_ask(token, abi.encodeCall(IToken.transferFrom, (op.sender, address(this), terms.taken))) != 1) revert TokenPaymentFailed(token);
         return (bytes.concat(abi.encode(charge), abi.encode(terms)), _validation(hash, data[121:186], until, from));
     }
 
-    function _collect(uint8 mode, TokenTerms memory t, uint256 charge) private {
+    /// What is paid is what arrives, whatever the token answers. Never reverts: the EntryPoint would undo the call, and this contract would
+    /// keep all that validation took. It takes what it can, and says what is owed.
+    function _collect(TokenTerms memory t, uint256 charge) private {
         uint256 due = _tokens(charge, t.rate, t.markup);
-        bool isPaid;
-        if (t.taken == 0) {
-            isPaid = _try(t.token, abi.encodeCall(IToken.transferFrom, (t.sender, tokenAccount, due)));
+        uint256 paid;
+        if (t.taken > 0) {
+            due = _least(due, t.taken);
+            paid = _receive(t.token, due, abi.encodeCall(IToken.transfer, (tokenAccount, due)));
+            // Last, because the account's own code may run. A refund that it does not take stays here.
+            _ask(t.token, abi.encodeCall(IToken.transfer, (t.sender, t.taken - due)));
         } else {
-            if (due > t.taken || !_try(t.token, abi.encodeCall(IToken.transfer, (t.sender, t.taken - due)))) due = t.taken;
-            isPaid = _try(t.token, abi.encodeCall(IToken.transfer, (tokenAccount, due)));
+            paid = _receive(t.token, due, abi.encodeCall(IToken.transferFrom, (t.sender, tokenAccount, due)));
+            uint256 left = paid == 0 ? _least(_ask(t.token, abi.encodeCall(IToken.balanceOf, (t.sender))), _ask(t.token, abi.encodeCall(IToken.allowance, (t.sender, address(this))))) : 0;
+            if (left > 0 && left < due) paid = _receive(t.token, left, abi.encodeCall(IToken.transferFrom, (t.sender, tokenAccount, left)));
         }
-        // A successful call that paid nothing is undone, at the cost of the refund; one that failed anyway needs no undoing.
-        if (!isPaid && mode == 0) revert TokenPaymentFailed(t.token);
-        emit PaidGasInTokens(t.sender, t.token, charge, isPaid ? due : 0, t.markup, t.rate, t.userOpHash);
+        emit PaidGasInTokens(t.sender, t.token, charge, paid, t.markup, t.rate, t.userOpHash);
+        if (paid < due) emit TokensOwed(t.sender, t.token, due - paid, due, t.userOpHash);
+    }
+
+    /// Tokens that arrive at the token account by this call, at most `most`.
+    function _receive(address token, uint256 most, bytes memory data) private returns (uint256) {
+        bytes memory look = abi.encodeCall(IToken.balanceOf, (tokenAccount));
+        uint256 before = _ask(token, look);
+        _ask(token, data);
+        uint256 held = _ask(token, look);
+        return held > before ? _least(held - before, most) : 0;
     }
 
     function _begin(PackedUserOperation calldata op, address payer, uint256 maxCost, uint256 unaccounted, uint256 markup) private returns (Charge memory) {
@@ -180,11 +199,21 @@ contract HybridPaymaster07 {
     /// Rounded up: in favour of the account that pays for the gas.
     function _tokens(uint256 cost, uint256 rate, uint256 markup) private pure returns (uint256) { return (cost * rate * markup + 1e24 - 1) / 1e24; }
 
-    /// True when the token did it; tokens that return nothing are believed, addresses without code are not.
-    function _try(address token, bytes memory data) private returns (bool) {
-        (bool done, bytes memory result) = token.call(data);
-        return done && token.code.length > 0 && (result.length == 0 || (result.length >= 32 && abi.decode(result, (uint256)) == 1));
+    /// First word of the token's answer, however long it is: 1 where it answers nothing, as some tokens do, and 0 where the call fails.
+    function _ask(address token, bytes memory data) private returns (uint256 answer) {
+        uint256 most = gasleft();
+        if (most <= keptGas) return 0;
+        most = _least(most - keptGas, tokenCallGas);
+        assembly ("memory-safe") {
+            if call(most, token, 0, add(data, 32), mload(data), 0, 32) {
+                switch returndatasize()
+                case 0 { answer := gt(extcodesize(token), 0) }
+                default { answer := mul(gt(returndatasize(), 31), mload(0)) }
+            }
+        }
     }
+
+    function _least(uint256 a, uint256 b) private pure returns (uint256) { return a < b ? a : b; }
 
     function _head(PackedUserOperation calldata op) private view returns (bytes memory) {
         return abi.encode(op.sender, op.nonce, keccak256(op.initCode), keccak256(op.callData), op.accountGasLimits, uint256(bytes32(op.paymasterAndData[20:52])), op.preVerificationGas, op.gasFees, block.chainid, address(this));

@@ -31,12 +31,12 @@ export const profile = object<ProfileSpec>(
       addresses: object<ProfileSpec['addresses']>('The contract of each mode; both may be the same.', {
         required: {
           sponsorship: address(
-            'Contract of mode SPONSORED, e.g. 0x9A960CF26E7420d360B2eA671112992e0631ad63.',
+            'Contract of mode SPONSORED, e.g. 0x0293Ee1246D7c4Db95BB7E4c90996228393912eA.',
           ),
         },
         optional: {
           token: address(
-            'Contract of mode ERC20, where the layout has that mode; often the same one, e.g. 0x9A960CF26E7420d360B2eA671112992e0631ad63.',
+            'Contract of mode ERC20, where the layout has that mode; often the same one, e.g. 0x0293Ee1246D7c4Db95BB7E4c90996228393912eA.',
           ),
         },
       }),

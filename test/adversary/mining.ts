@@ -6,6 +6,7 @@ import type {
   BundledOperation,
   ChainAction,
   Delivery,
+  OperationResult,
 } from './chain/operations.js';
 import type { Scene } from './scene.js';
 import type { MineStep } from './steps.js';
@@ -98,15 +99,14 @@ export class Mining {
 
   #countMined(result: ActionResult): void {
     if (result.outcome === 'failed') return this.#scene.count(`mined ${result.code}`);
-    for (const { operation, tokens } of result.operations)
-      this.#scene.count(
-        operation.terms.mode === 'SPONSORED'
-          ? 'mined sponsored'
-          : tokens === 0n
-            ? 'mined unpaid'
-            : 'mined paid',
-      );
+    for (const one of result.operations) this.#scene.count(`mined ${paymentOf(one)}`);
   }
+}
+
+function paymentOf({ operation, tokens, owed }: OperationResult): string {
+  if (operation.terms.mode === 'SPONSORED') return 'sponsored';
+  if (tokens === 0n) return 'unpaid';
+  return owed > 0n ? 'paid in part' : 'paid';
 }
 
 function natureOf(usedOf: (operation: BundledOperation) => number): Nature {

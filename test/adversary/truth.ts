@@ -1,4 +1,5 @@
 import type { AddressKey } from '../../core/units/address.js';
+import { divideUp } from '../../core/units/divide.js';
 import { BrokenRule } from './broken-rule.js';
 import { Excess, type Bounded } from './excess.js';
 import { isMade } from './moves.js';
@@ -33,10 +34,12 @@ const share = 25n;
 
 export const ceilGwei = (wei: bigint): number => Number((wei + gweiInWei - 1n) / gweiInWei);
 
-/** Wei that an account of the platform has lost by an operation in mode ERC20, because it paid nothing. */
-function lossOf({ operation, tokens, kept, charge, cost }: OperationResult): bigint {
-  if (operation.terms.mode === 'SPONSORED' || tokens !== 0n || kept > 0n) return 0n;
-  return isMade('losses') ? (charge ?? cost) : cost;
+/** Wei that an account of the platform has lost by an operation in mode ERC20: the part of its charge that was left unpaid. */
+function lossOf({ operation, tokens, owed, kept, charge, cost }: OperationResult): bigint {
+  if (operation.terms.mode === 'SPONSORED' || kept > 0n) return 0n;
+  const taken = isMade('losses') ? (charge ?? cost) : cost;
+  if (tokens === 0n) return taken;
+  return isMade('losses') ? divideUp(taken * owed, owed + tokens!) : 0n;
 }
 
 /** Accounts that several organisations draw on. */

@@ -18,10 +18,10 @@ describe.each(sources)('%s', (file) => {
     });
   });
 
-  test('imports nothing, and is below 160 lines of code', () => {
+  test('imports nothing, and is below 180 lines of code', () => {
     expect(source).not.toMatch(/^\s*import\b/m);
     const code = source.split('\n').filter((line) => line.trim() !== '' && !line.trim().startsWith('//'));
-    expect(code.length).toBeLessThan(160);
+    expect(code.length).toBeLessThan(180);
   });
 });
 

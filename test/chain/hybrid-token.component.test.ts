@@ -7,8 +7,17 @@ import type { DevProfile } from '../../standalone/dev-chain/paymaster-contracts.
 import { buildAccount, encodeWith, type Call, type TestAccount } from './support/account.js';
 import { balanceOf, sponsorBalance } from './support/balances.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';
-import { handleOp, refusalOf } from './support/handle-ops.js';
-import { chargesIn, signTokenPayment, tokenAbi, tokenPaymentsIn, type TokenTerms } from './support/hybrid.js';
+import { aFickleWallet, unlimited } from './support/fickle-wallet.js';
+import { handleOp, handleOps, refusalOf } from './support/handle-ops.js';
+import {
+  chargesIn,
+  owedIn,
+  signTokenPayment,
+  tokenAbi,
+  tokenPaymentsIn,
+  type TokenTerms,
+} from './support/hybrid.js';
+import { deployToken, mint } from './support/tokens.js';
 import { buildUserOp, signByAccount, sponsorUserOp, type SignedUserOp } from './support/user-op.js';
 
 const counter = new Interface(['function increment()', 'function fail()']);
@@ -54,20 +63,95 @@ describe.each(['1.1.0', '2.0.0', 'hybrid-0.9'] as const)('token mode of profile 
     expect(after.sponsor).toBe(before.sponsor);
   });
 
-  test('a call that succeeds and pays nothing is undone, and only the token account bears the gas', async () => {
+  test('a call that succeeds and pays nothing costs the token account its gas alone, and is undone on 0.6', async () => {
     const { profile, account } = await holder(version, 1_000_000_000n);
     const before = await books(profile, account);
     const signed = await payWithTokens(profile, account, await buildUserOp(account, [call('increment')]));
-    const { event } = await handleOp(devChain, profile.entryPointVersion, signed);
+    const { event, logs } = await handleOp(devChain, profile.entryPointVersion, signed);
     const after = await books(profile, account);
-    expect(event.success).toBe(false);
+    const isUndone = profile.entryPointVersion === '0.6';
+    expect(event.success).toBe(!isUndone);
     expect(after).toMatchObject({ tokens: before.tokens, sponsor: before.sponsor });
-    expect(before.tokenAccount - after.tokenAccount).toBeGreaterThanOrEqual(event.actualGasCost);
+    const [charged] = chargesIn(logs);
+    expect(charged?.charge).toBe(before.tokenAccount - after.tokenAccount);
+    // Far less than validation has taken, which is the gas of every limit at the highest price.
+    expect(charged?.charge).toBeLessThan((event.actualGasCost * 3n) / 2n);
+    expect(tokenPaymentsIn(logs)).toMatchObject([{ tokenCharge: 0n }]);
+    const [owed] = owedIn(logs);
+    expect(owed?.owed).toBe(owed?.due);
+    expect(owed?.due).toBe(ceilDivide((tokenPaymentsIn(logs)[0]?.gasCost ?? 0n) * rate, 10n ** 18n));
     const counts = new Interface(['function counts(address account) view returns (uint256)']);
     const data = encodeWith(counts, 'counts', [account.address]);
     const address = devChain.deployments.sponsoredContract.address;
-    expect(BigInt(await devChain.chain.call({ to: address, data }))).toBe(1n);
+    expect(BigInt(await devChain.chain.call({ to: address, data }))).toBe(isUndone ? 1n : 2n);
   });
+
+  test.each([
+    { name: 'that allows less than is due', allowed: 1_000n, kept: unlimited },
+    { name: 'that moves its tokens away but for a few', allowed: unlimited, kept: 1_000n },
+  ])('a wallet $name pays what it has, and the rest is owed', async ({ allowed, kept }) => {
+    const profile = devChain.profile(version);
+    const { feeToken } = devChain.deployments;
+    const salt = Number(allowed === unlimited) + 1;
+    const wallet = await aFickleWallet(devChain, {
+      version: profile.entryPointVersion,
+      token: feeToken.address,
+      paymaster: profile.sponsorship,
+      salt,
+    });
+    await mintTokens(wallet, 1_000_000_000n);
+    await wallet.intend({ allowed, kept });
+    const before = await books(profile, wallet);
+    const op = await buildUserOp(wallet, [], { callData: await wallet.encodeCalls([]) });
+    const signed = await payWithTokens(profile, wallet, op);
+    const { logs } = await handleOp(devChain, profile.entryPointVersion, signed);
+    const after = await books(profile, wallet);
+    const undone = profile.entryPointVersion === '0.6';
+    const paid = undone ? 0n : 1_000n;
+    expect(after.treasuryTokens - before.treasuryTokens).toBe(paid);
+    expect(tokenPaymentsIn(logs)).toMatchObject([{ tokenCharge: paid }]);
+    const [owed] = owedIn(logs);
+    expect((owed?.due ?? 0n) - (owed?.owed ?? 0n)).toBe(paid);
+    expect(chargesIn(logs)).toMatchObject([{ charge: before.tokenAccount - after.tokenAccount }]);
+  });
+
+  test.each(['hungry', 'exploding', 'refusing', 'frozen', 'idle'] as const)(
+    'a token that is %s costs the token account no more than the gas, and hurts no other operation of the bundle',
+    async (behaviour) => {
+      const profile = devChain.profile(version);
+      const token = await deployToken(devChain, 6, behaviour);
+      const wallet = await aFickleWallet(devChain, {
+        version: profile.entryPointVersion,
+        token,
+        paymaster: profile.sponsorship,
+        salt: 9,
+      });
+      await mint(devChain, token, wallet.address, 1_000_000_000n);
+      await wallet.intend({});
+      const other = await holder(version, 1_000_000_000n);
+      await approve(profile, other.account, 1_000_000_000n);
+      const before = await books(profile, other.account);
+      const ops = [
+        await payWithTokens(
+          profile,
+          wallet,
+          await buildUserOp(wallet, [], { callData: await wallet.encodeCalls([]) }),
+          { token },
+        ),
+        await payWithTokens(profile, other.account, await buildUserOp(other.account, [call('increment')])),
+      ];
+      const { events, logs } = await handleOps(devChain, profile.entryPointVersion, ops);
+      const after = await books(profile, other.account);
+      expect(events[1]).toMatchObject({ success: true });
+      const charges = chargesIn(logs);
+      expect(charges).toHaveLength(2);
+      expect(charges[0]!.charge + charges[1]!.charge).toBe(before.tokenAccount - after.tokenAccount);
+      // Below it, other sponsors would pay.
+      expect(charges[0]!.charge).toBeGreaterThanOrEqual(events[0]!.actualGasCost);
+      expect(charges[0]!.charge).toBeLessThan((events[0]!.actualGasCost * 3n) / 2n);
+      expect(owedIn(logs)).toHaveLength(1);
+    },
+  );
 
   test('a call that fails is charged like a good one when the approval is from before', async () => {
     const { profile, account } = await holder(version, 1_000_000_000n);

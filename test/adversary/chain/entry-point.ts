@@ -209,29 +209,38 @@ function execute(
   const before = draft.tokens();
   let success = applyCall(draft, op.sender, op.callData === '0x' ? { kind: 'nothing' } : operation.call);
   let tokens: bigint | undefined;
-  let isUndone = false;
+  let owed = 0n;
+  const pay = (taken: bigint): void => {
+    const found = payTokens(draft, {
+      operation,
+      spec,
+      nature,
+      taken,
+      most: mostTokens(operation, spec, payer?.taken ?? 0n),
+    });
+    tokens = found.paid;
+    owed = found.due - found.paid;
+  };
   if (terms.mode === 'ERC20') {
-    tokens = payTokens(draft, operation, tokensTaken, nature);
-    if (tokens === 0n) {
-      // The EntryPoint undoes the call when postOp fails; 0.6 then calls postOp once more. A hybrid contract does not undo a call
-      // that has already failed by itself.
-      isUndone = spec.kind === 'plain' || success || spec.version === '0.6';
+    pay(tokensTaken);
+    // A hybrid contract takes what it can; where its postOp can still undo the call, on 0.6, it undoes one that does not pay in full.
+    const isRefused = spec.kind === 'plain' ? tokens === 0n : spec.version === '0.6' && owed > 0n;
+    if (isRefused) {
+      // The EntryPoint undoes the call when postOp fails; 0.6 then calls postOp once more.
       draft.restoreTokens(before);
       success = false;
-      if (spec.version === '0.6') tokens = payTokens(draft, operation, takenAnyway, nature);
+      if (spec.version === '0.6') pay(takenAnyway);
       // A second failure of postOp fails the bundle; a hybrid contract then bears the cost itself.
       if (tokens === 0n && spec.version === '0.6' && spec.kind === 'plain') return 'AA50';
     }
   }
   draft.add('deposits', contract, prefund - cost);
-  // A postOp that was undone on 0.7 keeps what validation took, and reports nothing.
-  const isChargeReported = payer !== undefined && !(isUndone && spec.version !== '0.6');
   let charge: bigint | undefined;
   let premium = 0n;
   if (payer !== undefined) {
-    charge = isChargeReported ? nature.charge(operation, payer.taken, cost) : payer.taken;
+    charge = nature.charge(operation, payer.taken, cost);
+    premium = nature.premium(operation, charge);
     draft.add('wallets', payer.name, payer.taken - charge);
-    if (isChargeReported) premium = nature.premium(operation, charge);
     draft.add('wallets', walletName(contract, spec.tokenAccount), premium);
   }
   return {
@@ -242,35 +251,56 @@ function execute(
     gasUsed,
     charge,
     premium,
-    isChargeReported,
+    isChargeReported: payer !== undefined,
     tokens,
+    owed,
     kept: tokens === 0n ? takenAnyway : 0n,
   };
 }
 
-/** Tokens that arrive at the paymaster after the call; 0 when it cannot collect them. */
-function payTokens(draft: Draft, operation: BundledOperation, taken: bigint, nature: Nature): bigint {
+type Payment = {
+  readonly operation: BundledOperation;
+  readonly spec: ContractSpec;
+  readonly nature: Nature;
+  /** Tokens that validation took. */
+  readonly taken: bigint;
+  /** The most that the contract can charge. */
+  readonly most: bigint;
+};
+
+/** Tokens that arrive at the paymaster after the call, of those that are due. A plain contract gets all of them or none. */
+function payTokens(
+  draft: Draft,
+  { operation, spec, nature, taken, most }: Payment,
+): { readonly paid: bigint; readonly due: bigint } {
   const { op, contract, terms } = operation;
+  const allOrNothing = (paid: bigint) => ({ paid, due: paid });
   if (taken > 0n && terms.preFund === undefined) {
     // A hybrid contract takes the most that it can charge.
     const wanted = nature.tokensDue(operation, taken);
     const due = wanted < taken ? wanted : taken;
     draft.add('tokens', op.sender, taken - due);
-    return due;
+    return allOrNothing(due);
   }
   const held = draft.get('tokens', op.sender);
   const allowed = draft.get('allowances', `${op.sender}/${contract}`);
-  const most = held < allowed ? held : allowed;
+  const can = held < allowed ? held : allowed;
+  if (spec.kind === 'hybrid') {
+    const due = nature.tokensDue(operation, most);
+    const paid = can < due ? can : due;
+    takeTokens(draft, op.sender, contract, paid);
+    return { paid, due };
+  }
   if (taken > 0n) {
     // The treasury refunds the excess: it has allowed the contract to take it.
-    const due = nature.tokensDue(operation, taken + most);
-    if (due > taken) return takeTokens(draft, op.sender, contract, due - taken) ? due : 0n;
+    const due = nature.tokensDue(operation, taken + can);
+    if (due > taken) return allOrNothing(takeTokens(draft, op.sender, contract, due - taken) ? due : 0n);
     draft.add('tokens', op.sender, taken - due);
-    return due;
+    return allOrNothing(due);
   }
-  if (most === 0n) return 0n;
-  const due = nature.tokensDue(operation, most);
-  return due <= most && takeTokens(draft, op.sender, contract, due) ? due : 0n;
+  if (can === 0n) return allOrNothing(0n);
+  const due = nature.tokensDue(operation, can);
+  return allOrNothing(due <= can && takeTokens(draft, op.sender, contract, due) ? due : 0n);
 }
 
 /** The balance inside the contract that is charged, and the part that validation takes; undefined where the contract keeps none. */

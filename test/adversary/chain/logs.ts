@@ -7,6 +7,7 @@ import type { ContractSpec, OperationResult } from './operations.js';
 export type BareLog = { readonly address: AddressKey; readonly topics: readonly Hex[]; readonly data: Hex };
 
 const paidInTokensTopic = '0x9b02391759649674b016374b782fbd862605050c75d26c3e4c0b385e75bc1c48';
+const owedTopic = '0x3bd3f007842febf4951d0b738ebd065513a04d296a50e359250484deb1a7f23f';
 const sponsoredTopic = '0x7a270f29ae17e8e2304ff1245deb50c3b6206bca82928d904f3e284d35c5ffd2';
 
 /**
@@ -52,20 +53,27 @@ function executionLogsOf(
     premium,
     isChargeReported,
     tokens,
+    owed,
   }: OperationResult,
   spec: ContractSpec,
   topics: Topics,
 ): readonly BareLog[] {
   const { op, contract, terms } = operation;
   const logs: BareLog[] = [];
-  const isUndone = tokens === 0n && !(spec.kind === 'hybrid' && isChargeReported);
-  if (terms.mode === 'ERC20' && spec.kind === 'hybrid' && !isUndone)
+  const reports = [topic(op.sender), topic(topics.token)];
+  if (terms.mode === 'ERC20' && spec.kind === 'hybrid')
     logs.push({
       address: contract,
-      topics: [paidInTokensTopic, topic(op.sender), topic(topics.token)],
+      topics: [paidInTokensTopic, ...reports],
       data: words([cost, tokens ?? 0n, terms.markup, terms.rate, BigInt(userOpHash)]),
     });
-  if (spec.kind === 'plain' && !isUndone && terms.mode === 'ERC20')
+  if (owed > 0n)
+    logs.push({
+      address: contract,
+      topics: [owedTopic, ...reports],
+      data: words([owed, owed + (tokens ?? 0n), BigInt(userOpHash)]),
+    });
+  if (spec.kind === 'plain' && tokens !== 0n && terms.mode === 'ERC20')
     logs.push({
       address: contract,
       topics: [sponsoredTopic, userOpHash, topic(op.sender)],

@@ -120,10 +120,12 @@ export type OperationResult = {
   readonly charge: bigint | undefined;
   /** Wei of the charge that a hybrid contract credits to its token account. */
   readonly premium: bigint;
-  /** Whether the contract itself reported its charge: a postOp that reverted on 0.7 reports nothing. */
+  /** Whether the contract itself reported its charge. */
   readonly isChargeReported: boolean;
   /** Mode ERC20: whether the contract reports that tokens arrived, and how many. */
   readonly tokens: bigint | undefined;
+  /** Tokens that a hybrid contract reports as left unpaid; 0 where it reports nothing. */
+  readonly owed: bigint;
   /** Tokens that validation took and the contract keeps, although it reports nothing because its postOp failed. */
   readonly kept: bigint;
 };

@@ -36,9 +36,9 @@ export class PairedChain {
         charge: (operation, taken) => of(operation)?.charge ?? taken,
         premium: (operation) => of(operation)?.premium ?? 0n,
         tokensDue: (operation, most) => {
-          const tokens = of(operation)?.tokens ?? 0n;
+          const { tokens = 0n, owed = 0n } = of(operation) ?? {};
           // An account that has some tokens may still have too few.
-          return tokens === 0n ? most + 1n : tokens;
+          return tokens + owed === 0n ? most + 1n : tokens + owed;
         },
       },
       await this.baseFee(),

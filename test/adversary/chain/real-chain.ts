@@ -7,7 +7,7 @@ import type { Hex } from '../../../core/units/hex.js';
 import { devAccounts } from '../../../standalone/dev-chain/dev-accounts.js';
 import { asHex, encodeWith } from '../../chain/support/account.js';
 import type { DevChain } from '../../chain/support/dev-chain.js';
-import { chargesIn } from '../../chain/support/hybrid.js';
+import { chargesIn, owedIn } from '../../chain/support/hybrid.js';
 import { callOf, fatGas, fatReceiver, possible, relay } from './delivery.js';
 import {
   direct,
@@ -267,6 +267,7 @@ export class RealChain {
         premium: reported?.premium ?? 0n,
         isChargeReported: reported !== undefined,
         tokens: operation.terms.mode === 'ERC20' ? (paid?.amount ?? 0n) : undefined,
+        owed: owedIn(own)[0]?.owed ?? 0n,
         kept: paid === undefined ? (operation.terms.preFund ?? 0n) : 0n,
       };
     });

@@ -24,6 +24,7 @@ export const hybridAbi = new Interface([
   'function tokenAccount() view returns (address)',
   'function minDeposit() view returns (uint256)',
   'event PaidGasInTokens(address indexed sender, address indexed token, uint256 gasCost, uint256 tokenCharge, uint32 markup, uint256 rate, bytes32 userOpHash)',
+  'event TokensOwed(address indexed sender, address indexed token, uint256 owed, uint256 due, bytes32 userOpHash)',
 ]);
 export const tokenAbi = new Interface([
   'function mint(address to, uint256 amount)',
@@ -68,6 +69,17 @@ export function tokenPaymentsIn(logs: readonly Log[]): readonly { tokenCharge: b
     if (topics[0] !== hybridAbi.getEvent('PaidGasInTokens')?.topicHash) return [];
     const { tokenCharge, gasCost } = hybridAbi.decodeEventLog('PaidGasInTokens', data, topics).toObject();
     return [{ tokenCharge: BigInt(tokenCharge), gasCost: BigInt(gasCost) }];
+  });
+}
+
+/** What accounts have left unpaid by these logs, in order. */
+export function owedIn(
+  logs: readonly Pick<Log, 'topics' | 'data'>[],
+): readonly { readonly owed: bigint; readonly due: bigint }[] {
+  return logs.flatMap(({ topics, data }) => {
+    if (topics[0] !== hybridAbi.getEvent('TokensOwed')?.topicHash) return [];
+    const { owed, due } = hybridAbi.decodeEventLog('TokensOwed', data, topics).toObject();
+    return [{ owed: BigInt(owed), due: BigInt(due) }];
   });
 }
 

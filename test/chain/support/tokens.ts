@@ -29,7 +29,18 @@ const abi = new Interface([
   'function approve(address spender, uint256 amount)',
   'function transfer(address to, uint256 amount)',
 ]);
-const manners = ['plain', 'silent', 'taxed', 'idle', 'frozen'] as const;
+const manners = [
+  'plain',
+  'silent',
+  'taxed',
+  'idle',
+  'frozen',
+  'refusing',
+  'hungry',
+  'bombing',
+  'exploding',
+  'denying',
+] as const;
 export type Manners = (typeof manners)[number];
 
 /** A token with these decimals and manners; the same one when it is there already. */
