@@ -2,6 +2,7 @@ import { pass, refuse, type Verdict } from '../refusal.js';
 import { preVerificationGas } from '../userop/pre-verification-gas.js';
 import type { FinalUserOperation, GasLimits, UserOperation } from '../entry-point/user-operation.js';
 import { divideUp } from '../units/divide.js';
+import type { AddressKey } from '../units/address.js';
 import type { Hex } from '../units/hex.js';
 import type { TokenCodec, TokenOptions, TokenTerms } from './layout.js';
 import { markupUnit, tokensFor } from './token-price.js';
@@ -60,6 +61,21 @@ export function limitsWithPayment(
     verificationGasLimit: verification > least ? verification : least,
     preVerificationGas: proportional > own ? proportional : own,
   };
+}
+
+/**
+ * The most that the platform can lose by a payment, in wei: what a payment in advance leaves open, else all that the operation may
+ * take. `payer`: the balance inside the contract that is charged, if there is one; a contract whose postOp fails keeps all of it.
+ */
+export function mostLost(
+  { need, residual }: Pick<TokenCodec, 'need' | 'residual'>,
+  op: FinalUserOperation,
+  terms: TokenTerms,
+  payer: AddressKey | undefined,
+): bigint {
+  if (terms.inAdvance === true) return residual(op, terms);
+  const { entryPoint, funding = 0n } = need(op, terms.options);
+  return payer !== undefined && funding > entryPoint ? funding : entryPoint;
 }
 
 /** The operation and terms that are simulated instead of the ones that will be signed. */

@@ -1,6 +1,7 @@
 import { DomainError } from '../../core/errors.js';
 import { digestOf } from '../../core/paymaster/digest.js';
 import type { TokenTerms } from '../../core/paymaster/layout.js';
+import { mostLost } from '../../core/paymaster/token-payment.js';
 import { requirePrice, type Price, type PriceAnswer, type Prices } from '../../core/pricing/price-source.js';
 import { pass, type Verdict } from '../../core/refusal.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
@@ -27,7 +28,7 @@ import { signDigest } from './sign.js';
 import type { SigningBatch } from './signing-batch.js';
 import { step, type Case, type Draft, type Finalize, type Mode, type Outcome } from './step.js';
 import type { TokenAccounts } from './token-accounts.js';
-import { draftOf, leastDraftOf, takeableNow, unsecuredOf, type TokenDraft } from './token-draft.js';
+import { draftOf, leastDraftOf, takeableNow, type TokenDraft } from './token-draft.js';
 import { redraftTerms } from './token-redraft.js';
 import {
   decideTokenLimits,
@@ -316,7 +317,7 @@ function stakeOf(
     payer,
     token: terms.token,
     need: mode.codec.need(op, mode.options),
-    unsecured: unsecuredOf(on, op, terms),
+    unsecured: mostLost(mode.codec, op, terms, payer),
   };
 }
 
@@ -341,7 +342,8 @@ function decideToken(on: TokenCase): Verdict {
 function takesTheLeast(on: TokenCase): boolean {
   const { estimating, least, draft } = on;
   if (estimating || least === undefined || draft === undefined) return false;
-  return unsecuredOf(on, draft.op, draft.terms) === unsecuredOf(on, least.op, least.terms);
+  const unsecured = ({ op, terms }: TokenDraft) => stakeOf(on, op, terms).unsecured;
+  return unsecured(draft) === unsecured(least);
 }
 
 /** A value that an earlier step has found; later steps do not run without it. */

@@ -114,10 +114,3 @@ function allowanceRequired(
     : `${paymaster} takes tokens after the call`;
   return refuse('TOKEN_ALLOWANCE_REQUIRED', detail);
 }
-
-/** What the platform loses if the account pays nothing after its call, in wei. */
-export function unsecuredOf({ mode }: TokenFacts, op: FinalUserOperation, terms: TokenTerms): bigint {
-  return terms.inAdvance === true
-    ? mode.codec.residual(op, terms)
-    : mode.codec.need(op, mode.options).entryPoint;
-}
