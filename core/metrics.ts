@@ -1,10 +1,15 @@
 /**
  * Port: metrics. Labels are a fixed small set declared up front; an address, key or policy name is never a label
- * value, and an id of a paymaster only in bounded number. Instruments start at zero. The adapter (`adapters/metrics`) is prom-client.
+ * value, and an id of a paymaster or policy only in bounded number. Instruments start at zero. The adapter (`adapters/metrics`) is prom-client.
  */
 export type Metrics = {
   counter<L extends string = never>(options: MetricOptions<L>): Counter<L>;
-  gauge<L extends string = never>(options: MetricOptions<L>): Gauge<L>;
+  gauge<L extends string = never>(
+    options: MetricOptions<L> & {
+      /** Called before the values are read. */
+      readonly beforeScrape?: () => void;
+    },
+  ): Gauge<L>;
   histogram<L extends string = never>(
     options: MetricOptions<L> & { readonly buckets: readonly number[] },
   ): Histogram<L>;

@@ -46,7 +46,10 @@ export function createMetrics(options: { readonly process?: boolean } = {}): Pro
     counter: (options) => declare('counter', counters, options, () => createCounter(registry, options)),
     gauge: (options) =>
       declare('gauge', gauges, options, () => {
-        const gauge = new prometheus.Gauge(configure(registry, options));
+        const gauge = new prometheus.Gauge({
+          ...configure(registry, options),
+          ...(options.beforeScrape === undefined ? {} : { collect: options.beforeScrape }),
+        });
         return { with: (labels) => gauge.labels(labels), remove: (labels) => gauge.remove(labels) };
       }),
     histogram: (options) =>

@@ -1,15 +1,21 @@
 import type { Metrics } from '../../core/metrics.js';
 import { isForAllUsers } from '../../core/usage/counter-names.js';
-import type { LimitShare, Unit } from '../../core/usage/usage-store.js';
+import type { LimitShare, ReserveRequest, Unit } from '../../core/usage/usage-store.js';
+import type { Clock } from '../../core/units/time.js';
+import { NearlyFullLimits } from './nearly-full-limits.js';
 
 /**
  * How full spending limits are when operations ask for them: 1 is full. A distribution rather than a gauge per limit,
- * because there may be a million limits. Its upper buckets show that users are, or soon will be, refused.
+ * because there may be a million limits. Its upper buckets show that users are, or soon will be, refused; which limits these
+ * are, {@link NearlyFullLimits} shows.
  */
 export class UsageFullness {
   readonly #ratio: Readonly<Record<Unit, Readonly<Record<Scope, Observer>>>>;
 
-  constructor(metrics: Metrics) {
+  readonly #nearlyFull: NearlyFullLimits;
+
+  constructor(metrics: Metrics, clock: Clock) {
+    this.#nearlyFull = new NearlyFullLimits(metrics, clock);
     const ratio = metrics.histogram<'scope' | 'unit'>({
       name: 'paymaster_limit_used_ratio',
       help: 'Used and reserved share of a spending limit, the asking operation included where it fits.',
@@ -26,10 +32,13 @@ export class UsageFullness {
   /**
    * `taken`: used and reserved amount of the limit, with the asking operation if it fits. Only enforced limits count.
    */
-  observe({ counter, unit, threshold, enforce }: LimitShare, taken: number): void {
+  observe(limit: LimitShare, taken: number, request: Pick<ReserveRequest, 'holds'>): void {
+    const { counter, unit, threshold, enforce } = limit;
     if (!enforce) return;
     const scope = isForAllUsers(counter) ? 'PAYMASTER' : 'SMART_ACCOUNT';
-    this.#ratio[unit][scope].observe(threshold === 0 ? 1 : taken / threshold);
+    const ratio = threshold === 0 ? 1 : taken / threshold;
+    this.#ratio[unit][scope].observe(ratio);
+    if (scope === 'PAYMASTER') this.#nearlyFull.observe(limit, ratio, request);
   }
 }
 

@@ -23,6 +23,11 @@ export function liveCounter(paymasterId: string): string {
   return `live:${paymasterId}`;
 }
 
+/** The paymaster whose {@link liveCounter} has this name; undefined for another counter. */
+export function paymasterOfLive(counter: string): string | undefined {
+  return counter.startsWith('live:') ? counter.slice('live:'.length) : undefined;
+}
+
 /** What the live promises of one organisation take of an account that several organisations share. */
 export function shareCounter({ contract, fundingAddress }: AccountId, namespace: string): string {
   return `share:${contract}/${fundingAddress ?? ''}/${namespace}`;

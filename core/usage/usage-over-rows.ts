@@ -22,14 +22,14 @@ export type UsageOverRows = Omit<UsageStore, 'capacity' | 'ping' | 'stop'> & {
 };
 
 /** Told how full the limits of a request are, its own operation included where it fits. */
-export type LimitObserver = { observe(limit: LimitShare, taken: number): void };
+export type LimitObserver = { observe(limit: LimitShare, taken: number, request: ReserveRequest): void };
 
 export function usageOver(store: RowStore, limits: LimitObserver): UsageOverRows {
   function reserve(request: ReserveRequest, turn: Turn, now: EpochMs): ReserveResult {
     const result = turn.reserve(request, now);
-    if (result.outcome === 'limit') limits.observe(request.limits[result.index]!, result.used);
+    if (result.outcome === 'limit') limits.observe(request.limits[result.index]!, result.used, request);
     if (result.outcome === 'reserved')
-      for (const [i, limit] of request.limits.entries()) limits.observe(limit, turn.taken(i));
+      for (const [i, limit] of request.limits.entries()) limits.observe(limit, turn.taken(i), request);
     return result;
   }
 

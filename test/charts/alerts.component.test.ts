@@ -45,13 +45,13 @@ test('each alert has a case in both directions', () => {
   expect([...tried].toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
 });
 
-describe.each(alertCases)('$alert', ({ alert, at = 20, fires, quiet }) => {
+describe.each(alertCases)('$alert', ({ alert, at = 20, naming = '', fires, quiet }) => {
   test.each([
     { name: 'fires', series: fires, isFiring: true },
     { name: 'stays quiet for values near the bound', series: quiet, isFiring: false },
   ])('$name', ({ series, isFiring }) => {
     const file = join(directory, `${alert}-${isFiring}.yaml`);
-    writeFileSync(file, stringify(unitTest(alert, at, series, isFiring)));
+    writeFileSync(file, stringify(unitTest({ alert, at, naming, series, isFiring })));
     expect(run('test', 'rules', file)).toMatchObject({ status: 0, stderr: '' });
   });
 });
@@ -89,7 +89,26 @@ test('each alert says how urgent it is, what is wrong and what to do', () => {
   }
 });
 
-function unitTest(alert: string, at: number, series: AlertCase['fires'], isFiring: boolean) {
+test('alerts about limits say in their text which paymaster and policy they are about', () => {
+  const ofLimits = rules.filter(({ alert }) => /LimitNearlyFull$|LimitFull$/.test(alert));
+  expect(ofLimits).toHaveLength(2);
+  for (const { annotations } of ofLimits)
+    expect(annotations['summary']).toMatch(/limit \{\{ \$labels\.policy \}\} of paymaster \{\{ \$labels\.paymaster \}\}/);
+});
+
+function unitTest({
+  alert,
+  at,
+  naming,
+  series,
+  isFiring,
+}: {
+  readonly alert: string;
+  readonly at: number;
+  readonly naming: string;
+  readonly series: AlertCase['fires'];
+  readonly isFiring: boolean;
+}) {
   const input = Object.entries(series).map(([name, values]) => ({
     series: name.replace('{', `{namespace="${namespace}",`),
     values,
@@ -103,7 +122,7 @@ function unitTest(alert: string, at: number, series: AlertCase['fires'], isFirin
         input_series: input,
         promql_expr_test: [
           {
-            expr: `count(ALERTS{alertname="${alert}",alertstate="firing"})`,
+            expr: `count(ALERTS{alertname="${alert}",alertstate="firing"${naming}})`,
             eval_time: `${at}m`,
             exp_samples: isFiring ? [{ labels: '{}', value: 1 }] : [],
           },

@@ -70,7 +70,7 @@ export async function openPostgresUsageStore(options: PostgresUsageOptions): Pro
     log,
     metrics,
   });
-  const usage = usageOver(rows, new UsageFullness(metrics));
+  const usage = usageOver(rows, new UsageFullness(metrics, { now: () => rows.now() }));
   const upkeep = startUpkeep(rows, usage, log);
   // A stop lets them finish.
   const reserving = new Set<Promise<unknown>>();

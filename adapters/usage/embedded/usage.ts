@@ -52,7 +52,7 @@ export function createUsageStoreOver(
       onSequence: (chainId, sequence) => epochs.seen(chainId, sequence),
       onUpkeep: (chainId) => void forget(chainId),
     });
-    const usage = usageOver(store, new UsageFullness(metrics));
+    const usage = usageOver(store, new UsageFullness(metrics, clock));
     const forget = async (chainId: number): Promise<void> => {
       try {
         while (await usage.forget(chainId));

@@ -156,7 +156,7 @@ class RedisStore implements RedisUsageStore {
       identity: options.identity,
     });
     this.#messages = createFundingMessages({ link, keyPrefix: this.#prefix, imposedNow });
-    this.#fullness = new UsageFullness(metrics);
+    this.#fullness = new UsageFullness(metrics, { now: () => this.now() });
     this.feed = new RedisLedgerFeed({
       link,
       keyPrefix: this.#prefix,
@@ -356,10 +356,12 @@ class RedisStore implements RedisUsageStore {
     await this.#link.stop();
   }
 
-  #noteFullness({ limits }: ReserveRequest, result: ReserveResult, verdict: readonly unknown[]): void {
+  #noteFullness(request: ReserveRequest, result: ReserveResult, verdict: readonly unknown[]): void {
+    const { limits } = request;
     if (result.outcome === 'reserved')
-      for (let i = 0; i < limits.length; i++) this.#fullness.observe(limits[i]!, takenOf(verdict, i));
-    if (result.outcome === 'limit') this.#fullness.observe(limits[result.index]!, result.used);
+      for (let i = 0; i < limits.length; i++)
+        this.#fullness.observe(limits[i]!, takenOf(verdict, i), request);
+    if (result.outcome === 'limit') this.#fullness.observe(limits[result.index]!, result.used, request);
   }
 
   async #decide(

@@ -5,15 +5,14 @@ type Series = Readonly<Record<string, string>>;
 export type AlertCase = {
   readonly alert: string;
   readonly at?: number;
+  /** Labels by which it names what it is about. */
+  readonly naming?: string;
   readonly fires: Series;
   readonly quiet: Series;
 };
 
 const calls = (outcome: string) => `paymaster_rpc_requests_total{outcome="${outcome}"}`;
-const used = (unit: string, le?: string) =>
-  le === undefined
-    ? `paymaster_limit_used_ratio_count{scope="PAYMASTER",unit="${unit}"}`
-    : `paymaster_limit_used_ratio_bucket{scope="PAYMASTER",unit="${unit}",le="${le}"}`;
+const limit = 'paymaster_limit_nearly_full_ratio{paymaster="p-1",policy="l-1",unit="COUNT",pod="a"}';
 const redis = (name: string) => `paymaster_usage_redis_memory_${name}_bytes{}`;
 const deposit = 'paymaster_deposit_lowest_gwei{chain="1",account="entry_point"}';
 const condition = (kind: string, type: string) =>
@@ -104,20 +103,20 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: 'PaymasterLimitNearlyFull',
-    fires: { [used('COUNT')]: '0+10x30', [used('COUNT', '0.8')]: '0+9x30' },
-    quiet: { [used('COUNT')]: '0+10x30', [used('COUNT', '0.8')]: '0+10x30' },
+    naming: `,paymaster="p-1",policy="l-1"`,
+    fires: { [limit]: '0.81x30', [limit.replace('"a"', '"b"')]: '0.8x30' },
+    quiet: { [limit]: '0.8x30' },
   },
   {
     alert: 'PaymasterLimitFull',
+    naming: `,paymaster="p-1",policy="l-1"`,
     fires: {
-      [used('COUNT')]: '0+10x30',
-      [used('COUNT', '0.95')]: '0+9x30',
+      [limit]: '0.96x30',
       'paymaster_refusals_total{reason="LIMIT_REACHED"}': '0+1x30',
     },
     // Accounts that have used up their limit are normal.
     quiet: {
-      [used('COUNT')]: '0+10x30',
-      [used('COUNT', '0.95')]: '0+10x30',
+      [limit]: '0.95x30',
       'paymaster_refusals_total{reason="LIMIT_REACHED"}': '0+1x30',
     },
   },
