@@ -4,6 +4,7 @@ import { logLevels } from '../adapters/log/pino-logger.js';
 import { readWebhookRules } from '../core/policy/webhook/private-hosts.js';
 import { readPlatformDefaults } from '../core/config/platform-settings.js';
 import { Settings } from '../core/settings.js';
+import { readCallLimits } from './dashboard/call-limits.js';
 import { ledgerRole, roles, type Role } from './roles.js';
 import { readAskedLedger, readRecording } from './ledger-settings.js';
 import { readUsageSettings } from './usage-settings.js';
@@ -54,6 +55,7 @@ export function parseServerConfig(env: Readonly<Record<string, string | undefine
     /** The operator's quotas: the dashboard refuses what the operator would not accept. */
     quotas: readPlatformDefaults(settings).quotas,
     webhookRules: readWebhookRules(settings),
+    callLimits: readCallLimits(settings),
   });
 }
 

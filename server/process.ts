@@ -149,6 +149,7 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
       masterKeys: announced.keys,
       webhookUrls: config.webhookRules,
       quotas: config.quotas,
+      ...config.callLimits,
     };
   }
 }

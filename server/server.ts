@@ -29,7 +29,7 @@ export type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instrument
   /** Further dependencies of the dashboard role; required for it. */
   readonly dashboard?: Pick<
     DashboardDeps,
-    'masterKeys' | 'webhookUrls' | 'quotas' | 'programmedTimeoutMs' | 'rateLimit' | 'ledger'
+    'masterKeys' | 'webhookUrls' | 'quotas' | 'programmedTimeoutMs' | 'rateLimit' | 'addressRateLimit' | 'ledger'
   > & {
     readonly resources: ResourceStore;
     /** What people are shown of limits and balances. Default: the usage store. */
@@ -159,6 +159,7 @@ function createDashboardRole(deps: ServerDeps, instruments: Instruments) {
   const app: RequestHandler = createDashboard({
     usage,
     ...deps.dashboard,
+    trustedProxies: deps.trustedProxies ?? 0,
     ...(replays === undefined ? {} : { replays }),
     configs,
     fundingMessages: messages,

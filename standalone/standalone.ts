@@ -168,6 +168,7 @@ async function startParts(
       masterKeys,
       webhookUrls: webhookRules,
       quotas: config.platform.quotas,
+      ...config.callLimits,
       ...(ledger === undefined ? {} : { ledger: ledger.ledger }),
     },
     recentRefusals: refusals,

@@ -7,9 +7,9 @@ import { createOutageLog } from '../../adapters/log/outage-log.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import { maxBodyBytes } from './body.js';
 import { createBodyAdmission } from '../http/body-admission.js';
-import { createAuthenticator, type Principal } from './auth.js';
+import { createAuthenticator } from './auth.js';
+import { createCallLimits } from './call-limits.js';
 import { collapseSlashes } from './slashes.js';
-import { createRateLimiter } from '../http/rate-limit.js';
 import { createRequestIds } from '../http/request-id.js';
 import type { DashboardDeps, Tools } from './deps.js';
 import { createEndpoints, prefix } from './endpoints.js';
@@ -49,7 +49,7 @@ export function createDashboard(deps: DashboardDeps): Express {
   const endpoints = createEndpoints(tools);
   const authenticator = createAuthenticator({ resources, configs, masterKeys, clock });
   const openApi = createOpenApi(endpoints, ledgerEndpoints);
-  const limit = createLimit(deps);
+  const limit = createCallLimits(deps);
   const bodies = createBodyAdmission({
     totalBytes: 64 * maxBodyBytes,
     bodyBytes: maxBodyBytes,
@@ -64,16 +64,15 @@ export function createDashboard(deps: DashboardDeps): Express {
     request.url = collapseSlashes(request.url);
     next();
   });
-  app.use(prefix, observe(deps), cors(corsOptions));
+  app.use([prefix, ledgerPrefix], observe(deps), cors(corsOptions), limit);
   app.get(`${prefix}/openapi.json`, (_request, response) => void response.json(openApi));
-  app.use(prefix, createRouter(endpoints, { authenticator, log, limit, bodies }));
+  app.use(prefix, createRouter(endpoints, { authenticator, log, bodies }));
   app.use(prefix, (request) => {
     throw new DomainError('NOT_FOUND', `There is no ${request.method} ${request.baseUrl}${request.path}`);
   });
   app.use(prefix, answerError(deps));
   const { usage, ledger, replays, webhookUrls = {}, quotas = {} } = deps;
   const proposals = { resources, configs, webhookUrls, quotas };
-  app.use(ledgerPrefix, observe(deps), cors(corsOptions));
   app.use(
     ledgerPrefix,
     createLedgerRouter(ledgerEndpoints, {
@@ -86,7 +85,6 @@ export function createDashboard(deps: DashboardDeps): Express {
       resources,
       clock,
       authenticator,
-      limit,
       bodies,
     }),
     answerError(deps),
@@ -102,17 +100,6 @@ const corsOptions: cors.CorsOptions = {
   exposedHeaders: ['X-Programmed', 'X-Request-Id', 'Retry-After', 'ETag'],
   maxAge: 86_400,
 };
-
-/** Counts the calls of each token if a limit is set. */
-function createLimit({ clock, rateLimit }: DashboardDeps): (principal: Principal) => void {
-  if (!rateLimit) return () => {};
-  const limiter = createRateLimiter({ clock });
-  return ({ namespace, tokenName }) => {
-    const retryAfterSeconds = limiter.take(`${namespace}/${tokenName}`, rateLimit);
-    if (retryAfterSeconds > 0)
-      throw new DomainError('RATE_LIMITED', 'The token calls too often', { retryAfterSeconds });
-  };
-}
 
 function observe({ instruments }: DashboardDeps): RequestHandler {
   const requestIds = createRequestIds();

@@ -35,6 +35,10 @@ export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly quotas?: Quotas;
   /** Limit on the calls of one authToken. Default: no limit. */
   readonly rateLimit?: RateLimit;
+  /** Limit on the calls of one client address, also those without a token. Default: no limit. */
+  readonly addressRateLimit?: RateLimit;
+  /** Proxies in front that append to X-Forwarded-For. Default 0. */
+  readonly trustedProxies?: number;
   /** How long a write waits for the operator before it answers. Default 2,000 ms; set 0 if no operator runs. */
   readonly programmedTimeoutMs?: number;
 };

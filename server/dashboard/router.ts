@@ -3,7 +3,7 @@ import type { IRouter, Request, Response } from 'express';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import { parseBody, readBody } from './body.js';
-import type { Authenticator, Principal } from './auth.js';
+import type { Authenticator } from './auth.js';
 import type { BodyAdmission } from '../http/body-admission.js';
 import type { Call, Endpoint, PaymasterCall, Reply } from './endpoint.js';
 import { successEnvelope } from './envelope.js';
@@ -13,8 +13,6 @@ import { bodyWarnings } from './warnings.js';
 export type RouterDeps = {
   readonly authenticator: Authenticator;
   readonly log: Logger;
-  /** Throws RATE_LIMITED when the caller has to wait. */
-  readonly limit: (principal: Principal) => void;
   /** Bounds the bodies that are held at once, by organisation. */
   readonly bodies: BodyAdmission;
 };
@@ -47,7 +45,7 @@ async function answer(
   endpoint: Endpoint,
   request: Request,
   response: Response,
-  { authenticator, log, limit, bodies }: RouterDeps,
+  { authenticator, log, bodies }: RouterDeps,
 ): Promise<Reply> {
   const token = headerOf(request, 'authToken');
   const key = headerOf(request, 'apiKey');
@@ -55,7 +53,6 @@ async function answer(
     throw credentialsRequired(endpoint.number);
   const principal = await authenticator.principal(token);
   if (!principal) throw wrong(endpoint, endpoint.wrongToken);
-  limit(principal);
   const paymaster =
     endpoint.scope === 'paymaster' && key !== undefined
       ? await authenticator.paymaster(principal, key)

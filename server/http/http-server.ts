@@ -14,6 +14,10 @@ const keepAliveTimeoutMs = 75_000;
 /** An unfinished body of an answered request may pause for so long, and take so long in all. */
 const unfinishedPauseMs = 1_000;
 const unfinishedMs = 10_000;
+/** A client that has not read all of its answers reads so many bytes of them in so long a time, or it is closed. */
+const leastRead = 65_536;
+const mostUnreadMs = 60_000;
+const looksUntilClosed = 10;
 /** How often idle connections are closed while draining. */
 const drainIntervalMs = 20;
 
@@ -21,6 +25,8 @@ export type ConnectionLimits = {
   readonly connections: number;
   /** Most connections of one address; undefined if all connections come from a proxy. */
   readonly perAddress: number | undefined;
+  /** How long a client may leave an answer unread. Default 60 s. */
+  readonly unreadMs?: number;
 };
 
 /** Most connections of a process; one address may have a fifth of them. */
@@ -28,7 +34,7 @@ export const connectionLimits = { connections: 20_000, perAddress: 4_000 } as co
 
 export function createHttpServer(
   listener: RequestListener,
-  { connections: maxConnections, perAddress }: ConnectionLimits = connectionLimits,
+  { connections: maxConnections, perAddress, unreadMs = mostUnreadMs }: ConnectionLimits = connectionLimits,
 ) {
   let isStopping = false;
   const server = createServer(
@@ -48,6 +54,7 @@ export function createHttpServer(
     },
   );
   server.maxConnections = maxConnections;
+  closeUnread(server, unreadMs);
   if (perAddress !== undefined) limitPerAddress(server, perAddress);
   let stopped: Promise<void> | undefined;
 
@@ -111,6 +118,29 @@ function limitPerAddress(server: Server, perAddress: number): void {
       if (left > 0) open.set(address, left);
       else open.delete(address);
     });
+  });
+}
+
+/**
+ * Closes the connections of clients that do not read their answers, which would stay in memory. Looks are counted, not time: a
+ * process that was too busy to write looks once.
+ */
+function closeUnread(server: Server, unreadMs: number): void {
+  const reading = new Map<Socket, { bytes: number; looks: number }>();
+  const look = (): void => {
+    for (const [socket, { bytes: before, looks }] of reading) {
+      const bytes = socket.bytesWritten - socket.writableLength;
+      if (socket.writableLength === 0 || bytes - before >= leastRead)
+        reading.set(socket, { bytes, looks: 0 });
+      else if (looks < looksUntilClosed) reading.set(socket, { bytes: before, looks: looks + 1 });
+      else socket.destroy();
+    }
+  };
+  const timer = setInterval(look, unreadMs / looksUntilClosed).unref();
+  server.once('close', () => clearInterval(timer));
+  server.on('connection', (socket: Socket) => {
+    reading.set(socket, { bytes: 0, looks: 0 });
+    socket.once('close', () => reading.delete(socket));
   });
 }
 

@@ -12,6 +12,7 @@ import { invalidRequest, maxBatchCalls, parseCall, type RpcCall } from './envelo
 import { writeAnswer, writePreflight, type HttpAnswer } from './http-answer.js';
 import type { RpcContext } from './method.js';
 import { parseRpcPath } from './path.js';
+import { clientAddress, single } from '../http/client-address.js';
 import type { RateLimiter } from '../http/rate-limit.js';
 import { cleanRequestId, type RequestIds } from '../http/request-id.js';
 
@@ -219,16 +220,4 @@ function limitRate(
       reason: 'RATE_LIMIT',
       retryAfterSeconds: wait,
     });
-}
-
-/** Each trusted proxy has appended the address that it saw, so the client's address is that many entries from the end. */
-function clientAddress(request: IncomingMessage, trustedProxies: number): string {
-  const peer = request.socket.remoteAddress ?? '';
-  if (trustedProxies === 0) return peer;
-  const forwarded = single(request.headers['x-forwarded-for'])?.split(',') ?? [];
-  return forwarded.at(-trustedProxies)?.trim() ?? peer;
-}
-
-function single(header: string | readonly string[] | undefined): string | undefined {
-  return typeof header === 'string' ? header : header?.[0];
 }

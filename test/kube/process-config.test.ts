@@ -85,6 +85,10 @@ describe('a server', () => {
       roles: ['rpc', 'dashboard'],
       maxStalenessMs: 21_600_000,
       trustedProxies: 0,
+      callLimits: {
+        rateLimit: { requests: 40, perSeconds: 2 },
+        addressRateLimit: { requests: 100, perSeconds: 1 },
+      },
       usage: { kind: 'redis', url: 'redis://redis:6379', durability: 'always' },
     });
   });

@@ -296,6 +296,10 @@ spec:
 {{- end }}
 {{- end }}
 - { name: PAYMASTER_TRUSTED_PROXIES, value: {{ .values.trustedProxies | quote }} }
+{{- if eq .component "dashboard" }}
+- { name: PAYMASTER_DASHBOARD_CALLS_PER_SECOND, value: {{ .values.callsPerSecond | quote }} }
+- { name: PAYMASTER_DASHBOARD_CALLS_PER_SECOND_OF_ADDRESS, value: {{ .values.callsPerSecondOfAddress | quote }} }
+{{- end }}
 {{- if eq .component "rpc" }}
 - { name: PAYMASTER_SNAPSHOT_DIR, value: /var/lib/paymaster }
 - { name: PAYMASTER_MAX_STALENESS_SECONDS, value: {{ .values.maxStalenessSeconds | quote }} }

@@ -13,16 +13,12 @@ import { readParameters } from './parameters.js';
 
 export type LedgerRouterDeps = LedgerTools & {
   readonly authenticator: Authenticator;
-  /** Throws RATE_LIMITED when the caller has to wait. */
-  readonly limit: (principal: Principal) => void;
   /** Bounds the bodies that are held at once, by organisation. */
   readonly bodies: BodyAdmission;
 };
 
 /** Until the client has read them. A fifth of them, at most, belongs to one organisation. */
 const answersAtOnce: SlotLimits = { slots: 40, perKey: 8, waitingPerKey: 56, maxWaitMs: 10_000 };
-/** A client that reads nothing for so long is gone. */
-const unreadMs = 60_000;
 
 /** Answers JSON, or CSV to those who prefer it. Errors go to the application's one error handler. */
 export function createLedgerRouter(endpoints: readonly LedgerEndpoint[], deps: LedgerRouterDeps): IRouter {
@@ -32,12 +28,11 @@ export function createLedgerRouter(endpoints: readonly LedgerEndpoint[], deps: L
     const { method = 'get', path, status = 200 } = endpoint;
     router[method](path, async (request, response) => {
       response.locals['route'] = `${method.toUpperCase()} ${path}`;
-      const { authenticator, limit, bodies } = deps;
+      const { authenticator, bodies } = deps;
       const token = request.get('authToken')?.trim() || undefined;
       // The text of the organisation's other endpoint: the token alone is missing.
       const principal = token === undefined ? undefined : await authenticator.principal(token);
       if (principal === undefined) throw credentialsRequired(2);
-      limit(principal);
       const { search } = new URL(request.url, 'http://localhost');
       const given = readParameters(search, endpoint.parameters);
       const params = { id: String(request.params['id'] ?? '') };
@@ -49,7 +44,6 @@ export function createLedgerRouter(endpoints: readonly LedgerEndpoint[], deps: L
         const gone = goneSignal(response);
         const answer = await endpoint.answer(deps, { principal, given, params, body, gone });
         response.status(status);
-        response.setTimeout(unreadMs, () => response.destroy());
         await send(request, response, answer);
         // A page is some megabytes, and stays in memory until the client has read it.
         if (!response.closed) await new Promise((resolve) => response.once('close', resolve));

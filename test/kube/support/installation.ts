@@ -16,13 +16,18 @@ export type Installation = {
   rpcUrl(replica: Component): string;
 };
 
+/** Tests poll. */
+const polled = {
+  PAYMASTER_DASHBOARD_CALLS_PER_SECOND: '1000',
+  PAYMASTER_DASHBOARD_CALLS_PER_SECOND_OF_ADDRESS: '1000',
+};
 const quiet = { step: () => () => {}, line: () => {}, warn: () => {} };
 
 /** `environment`: further variables of each kind of component. */
 export async function startInstallation(
   environment: Partial<Readonly<Record<ComponentName, Readonly<Record<string, string>>>>> = {},
 ): Promise<Installation> {
-  const optionsOf = (name: ComponentName) => ({ environment: environment[name] ?? {} });
+  const optionsOf = (name: ComponentName) => ({ environment: { ...polled, ...environment[name] } });
   const cluster = await startCluster({ console: quiet });
   try {
     const first = await cluster.start('operator', optionsOf('operator'));

@@ -42,6 +42,9 @@ export async function spawnStandalone(options: StandaloneOptions = {}): Promise<
         HOME: process.env['HOME'],
         PORT: String(port),
         PAYMASTER_DATA_DIR: dataDirectory,
+        // Tests poll.
+        PAYMASTER_DASHBOARD_CALLS_PER_SECOND: '1000',
+        PAYMASTER_DASHBOARD_CALLS_PER_SECOND_OF_ADDRESS: '1000',
         // Whether one is installed must make no difference.
         BUNDLER: '0',
         ...options.environment,

@@ -1,0 +1,46 @@
+import type { RequestHandler } from 'express';
+import { hashCredential } from '../../core/config/api-key.js';
+import { DomainError } from '../../core/errors.js';
+import type { Settings } from '../../core/settings.js';
+import { clientAddress } from '../http/client-address.js';
+import { createRateLimiter } from '../http/rate-limit.js';
+import type { DashboardDeps } from './deps.js';
+
+export type CallLimits = Required<Pick<DashboardDeps, 'rateLimit' | 'addressRateLimit'>>;
+
+/** The limits of an installation: a token may make twice as many calls at once as in a second. */
+export function readCallLimits(settings: Settings): CallLimits {
+  const bounds = { min: 1, max: 100_000 };
+  const ofToken = settings.integer('PAYMASTER_DASHBOARD_CALLS_PER_SECOND', bounds, 20);
+  const ofAddress = settings.integer('PAYMASTER_DASHBOARD_CALLS_PER_SECOND_OF_ADDRESS', bounds, 100);
+  return {
+    rateLimit: { requests: 2 * ofToken, perSeconds: 2 },
+    addressRateLimit: { requests: ofAddress, perSeconds: 1 },
+  };
+}
+
+/**
+ * Counts calls before anything is done for them: those of an address, so that guesses of tokens are bounded, and those with one
+ * token, whether or not anybody has it. Throws RATE_LIMITED.
+ */
+export function createCallLimits(
+  deps: Pick<DashboardDeps, 'clock' | 'rateLimit' | 'addressRateLimit' | 'trustedProxies'>,
+): RequestHandler {
+  const { rateLimit, addressRateLimit, trustedProxies = 0 } = deps;
+  // Apart, so that guessed tokens do not make the limiter forget addresses.
+  const addresses = createRateLimiter(deps);
+  const tokens = createRateLimiter(deps);
+  return (request, _response, next) => {
+    if (addressRateLimit !== undefined)
+      requireRoom(addresses.take(clientAddress(request, trustedProxies), addressRateLimit), 'address');
+    const token = request.get('authToken')?.trim() ?? '';
+    if (rateLimit !== undefined && token !== '')
+      requireRoom(tokens.take(hashCredential(token), rateLimit), 'token');
+    next();
+  };
+}
+
+function requireRoom(retryAfterSeconds: number, caller: string): void {
+  if (retryAfterSeconds > 0)
+    throw new DomainError('RATE_LIMITED', `The ${caller} calls too often`, { retryAfterSeconds });
+}
