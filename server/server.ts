@@ -29,7 +29,13 @@ export type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instrument
   /** Further dependencies of the dashboard role; required for it. */
   readonly dashboard?: Pick<
     DashboardDeps,
-    'masterKeys' | 'webhookUrls' | 'quotas' | 'programmedTimeoutMs' | 'rateLimit' | 'addressRateLimit' | 'ledger'
+    | 'masterKeys'
+    | 'webhookUrls'
+    | 'quotas'
+    | 'programmedTimeoutMs'
+    | 'rateLimit'
+    | 'addressRateLimit'
+    | 'ledger'
   > & {
     readonly resources: ResourceStore;
     /** What people are shown of limits and balances. Default: the usage store. */

@@ -66,7 +66,7 @@ describe('regular expressions of the product', () => {
 /** Undefined where the time is linear. What cannot be decided counts as a fault. */
 function faultOf(source: string, flags: string): string | undefined {
   if (isBounded(source)) return undefined;
-  const verdict = recheck.checkSync(source, flags, { timeout: 20_000, randomSeed: 1 });
+  const verdict = recheck.checkSync(source, flags, { timeout: null, randomSeed: 1 });
   if (verdict.status === 'safe') return undefined;
   return verdict.status === 'vulnerable' ? verdict.complexity.summary : `unknown: ${verdict.error.kind}`;
 }
