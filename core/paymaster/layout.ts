@@ -224,6 +224,11 @@ export type TokenCodec = {
     logs: readonly ChargeLog[],
     operation: { readonly paymaster: AddressKey; readonly userOpHash: Hex },
   ) => TokenCharge | undefined;
+  /**
+   * In which mode the contract says that it served the operation; undefined when it says nothing, which proves nothing: an event of a
+   * postOp that failed is undone.
+   */
+  readonly modeOf: (...asked: Parameters<TokenCodec['chargeOf']>) => 'SPONSORED' | 'ERC20' | undefined;
 };
 
 export type ChargeLog = { readonly address: Hex; readonly topics: readonly Hex[]; readonly data: Hex };

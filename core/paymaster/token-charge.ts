@@ -8,6 +8,8 @@ export type ChargeEventShape = {
   readonly token: Place;
   readonly amount: Place;
   readonly userOpHash: Place;
+  /** 0 where the operation was sponsored. Absent: the contract reports token payments alone. */
+  readonly mode?: Place;
 };
 
 /** Either a topic by its index (0 is the event itself), or a word of the data by its index. */
@@ -25,25 +27,36 @@ export const paidGasInTokens: ChargeEventShape = {
   userOpHash: { word: 4 },
 };
 
-/** The two fields of a codec that read the charge from the contract's events. */
+/** The fields of a codec that read mode and charge from the contract's events. */
 export function chargeReader(
   shapes: readonly ChargeEventShape[],
-): Pick<TokenCodec, 'chargeTopics' | 'chargeOf'> {
+): Pick<TokenCodec, 'chargeTopics' | 'chargeOf' | 'modeOf'> {
+  const reports: Reports = (logs, { paymaster, userOpHash }) =>
+    logs.flatMap((log) => {
+      if (log.address.toLowerCase() !== paymaster) return [];
+      const shape = shapes.find(({ topic0 }) => topic0 === log.topics[0]?.toLowerCase());
+      const isIts = shape !== undefined && wordIn(log, shape.userOpHash) === userOpHash.toLowerCase();
+      return isIts ? [{ log, shape }] : [];
+    });
   return {
     chargeTopics: shapes.map(({ topic0 }) => topic0),
-    chargeOf: (logs, { paymaster, userOpHash }) => {
-      const wanted = userOpHash.toLowerCase();
-      for (const log of logs) {
-        if (log.address.toLowerCase() !== paymaster) continue;
-        const shape = shapes.find(({ topic0 }) => topic0 === log.topics[0]?.toLowerCase());
-        if (shape === undefined || wordIn(log, shape.userOpHash) !== wanted) continue;
-        const charge = read(log, shape);
-        if (charge.amount > 0n) return charge;
-      }
-      return undefined;
+    chargeOf: (logs, operation) =>
+      reports(logs, operation)
+        .map(({ log, shape }) => read(log, shape))
+        .find(({ amount }) => amount > 0n),
+    modeOf: (logs, operation) => {
+      const [report] = reports(logs, operation);
+      if (report === undefined) return undefined;
+      const { log, shape } = report;
+      const isSponsored = shape.mode !== undefined && BigInt(wordIn(log, shape.mode)) === 0n;
+      return isSponsored ? 'SPONSORED' : 'ERC20';
     },
   };
 }
+
+type Reports = (
+  ...asked: Parameters<TokenCodec['chargeOf']>
+) => readonly { readonly log: ChargeLog; readonly shape: ChargeEventShape }[];
 
 function read(log: ChargeLog, shape: ChargeEventShape): TokenCharge {
   return { token: addressIn(log, shape.token), amount: BigInt(wordIn(log, shape.amount)) };

@@ -35,28 +35,32 @@ export function accountLosses(of: TokenContract, sender: AddressKey, at: EpochMs
   return first.window.until > second.window.until ? [first, second] : [second, first];
 }
 
+/** Number of bars that concern the account. */
+export const accountBars = 2;
+
 /**
  * The bars of a request in mode ERC20: first the losses of the account, then those of the contract, which may not
- * exceed `budget`.
+ * exceed `budget`. Where nothing can be lost, the losses of the contract bar nothing.
  */
 export function lossBars(
   of: TokenContract,
   sender: AddressKey,
-  { budget, now }: { readonly budget: Gwei; readonly now: EpochMs },
+  { budget, canLose, now }: { readonly budget: Gwei; readonly canLose: boolean; readonly now: EpochMs },
 ): readonly Bar[] {
-  return [
-    ...accountLosses(of, sender, now).map((counter) => ({ ...counter, most: tolerated })),
-    { ...contractLosses(of, now), most: budget },
-  ];
+  const ofAccount = accountLosses(of, sender, now).map((counter) => ({ ...counter, most: tolerated }));
+  return canLose ? [...ofAccount, { ...contractLosses(of, now), most: budget }] : ofAccount;
 }
 
-/** What one operation adds to the counters that was mined at `at`, paid no token and cost `loss`. */
+/** What one operation adds to the counters that was mined at `at` and lost `loss` gwei. `bars`: its account did not pay. */
 export function lossCharges(
   of: TokenContract,
   sender: AddressKey,
-  { loss, at }: { readonly loss: Gwei; readonly at: EpochMs },
+  { loss, bars, at }: { readonly loss: number; readonly bars: boolean; readonly at: EpochMs },
 ): readonly Charge[] {
-  return [...accountLosses(of, sender, at), contractLosses(of, at)].map(({ counter, unit, window }) => ({
+  const counters = bars
+    ? [...accountLosses(of, sender, at), contractLosses(of, at)]
+    : [contractLosses(of, at)];
+  return counters.map(({ counter, unit, window }) => ({
     counter,
     unit,
     until: window.until,

@@ -3,6 +3,7 @@ import { limitReached, usageLost } from '../../core/policy/spending-limit/texts.
 import { exposureFull, senderBarred, tokenModeStopped } from '../../core/policy/token-loss.js';
 import { refuse, type Refusal } from '../../core/refusal.js';
 import { contractFence } from '../../core/usage/counter-names.js';
+import { accountBars } from '../../core/usage/token-losses.js';
 import { chainFence, type ReserveRefusal } from '../../core/usage/usage-store.js';
 import type { AddressKey } from '../../core/units/address.js';
 import { formatDecimal } from '../../core/units/wei.js';
@@ -20,8 +21,7 @@ export function describeRefusal(
       return refuse('SUSPENDED', describeSuspension(request, refusal.id));
     case 'barred': {
       const bar = at(request.bars, refusal.index);
-      // The last bar is the contract's.
-      if (refusal.index === request.bars.length - 1)
+      if (refusal.index >= accountBars)
         return tokenModeStopped(request.promise.contract, bar.most, bar.window.until);
       return senderBarred(request.key.sender, bar.window.until);
     }

@@ -93,7 +93,7 @@ export function planReservation(
     return {
       ...fixed,
       fences,
-      bars: lossBars(of, op.sender, { budget, now }),
+      bars: lossBars(of, op.sender, { budget, canLose: promised.unsecured > 0n, now }),
       limits: [],
       holds: [...standing, ...exposureHolds(promised, budget, now)],
     };

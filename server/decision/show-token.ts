@@ -6,6 +6,7 @@ import { chooseTokens, type TokenChoice } from '../../core/pricing/token-list.js
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
 import { formatDecimal } from '../../core/units/wei.js';
+import { accountBars } from '../../core/usage/token-losses.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import { dataGasOfApproval } from './data-fee.js';
 import type { TokenCase, TokenModeDeps } from './in-tokens.js';
@@ -104,8 +105,7 @@ async function showLosses({ usage }: ShowTokenDeps, { usage: asked }: TokenCase)
   const { bars, key } = asked.request;
   const counters = await usage.counters(key.chainId, bars);
   return bars.map(({ most, window }, index) => ({
-    // The last bar belongs to the contract.
-    ...(index === bars.length - 1 ? { of: 'contract' } : { of: 'account', account: key.sender }),
+    ...(index >= accountBars ? { of: 'contract' } : { of: 'account', account: key.sender }),
     unit: 'ether',
     lost: ether(counters[index]?.used ?? 0),
     budget: ether(most),

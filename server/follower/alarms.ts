@@ -4,6 +4,7 @@ import type { Reservation, UsageStore } from '../../core/usage/usage-store.js';
 import type { MinedOperation } from './mined.js';
 import type { Unattributed } from './settlement.js';
 import type { Source, WatchedContract } from './source.js';
+import type { Loss } from './unpaid.js';
 
 /**
  * Our contract paid for an operation that nobody here has promised: somebody else has signed with our key, or our data are lost.
@@ -43,7 +44,7 @@ function mayAcceptUnsigned(contract: WatchedContract | undefined): boolean {
 export function reportStep(
   log: Logger,
   found: {
-    readonly losses: readonly MinedOperation[];
+    readonly losses: readonly Loss[];
     readonly ambiguous: readonly MinedOperation[];
     readonly forfeited: readonly Reservation[];
     /** Operations that cannot be read yet, and those that were settled although they cannot. */
@@ -60,7 +61,7 @@ export function reportStep(
       blockNumber,
       transactionHash,
     });
-  for (const { paymaster, blockNumber, transactionHash } of losses)
+  for (const { paymaster, blockNumber, transactionHash } of losses.map(({ operation }) => operation))
     log.warn('operation was mined and paid no token', { contract: paymaster, blockNumber, transactionHash });
   for (const { blockNumber, transactionHash } of ambiguous)
     log.warn('operation settled for every paymaster that promised it', { blockNumber, transactionHash });

@@ -10,6 +10,8 @@ export type Evidence = {
   readonly bytes: Bytes;
   /** Funding wallet that the contract's own event names as the payer. */
   readonly payer?: AddressKey;
+  /** The mode that the contract's own event names. */
+  readonly mode?: Mode;
   /** Whether the contract's own events say that it was charged in tokens; undefined if that is not known. */
   readonly tokenPaid?: boolean;
   /** The charge that the contract's own events show. */
@@ -44,6 +46,8 @@ export type Candidate = {
   readonly mode: Mode;
   readonly prefundWei: bigint;
   readonly digest: Hex | undefined;
+  /** The wallet that is charged, as far as it is known. */
+  readonly wallet: AddressKey | undefined;
 };
 
 /** Every promise for this operation on the contract that paid for it. */
@@ -51,39 +55,55 @@ export function candidatesOf(
   operation: MinedOperation,
   reservations: readonly Reservation[],
 ): readonly Candidate[] {
-  return reservations.flatMap((reservation) =>
-    [...reservation.promises, ...reservation.folded.map((older) => ({ ...older, digest: undefined }))]
+  return reservations.flatMap((reservation) => [
+    ...reservation.promises
       .filter(({ contract }) => contract === operation.paymaster)
-      .map(({ mode, prefundWei, digest }) => ({ reservation, mode, prefundWei, digest })),
-  );
+      .map(({ mode, prefundWei, digest, fundingAddress: wallet }) => ({
+        reservation,
+        mode,
+        prefundWei,
+        digest,
+        wallet,
+      })),
+    ...reservation.folded
+      .filter(({ contract }) => contract === operation.paymaster)
+      .map(({ mode, prefundWei }) => ({
+        reservation,
+        mode,
+        prefundWei,
+        digest: undefined,
+        wallet: undefined,
+      })),
+  ]);
 }
 
 /**
  * The promises that a mined operation may have come from: one if possible, none when nobody here has promised the operation.
  *
  * A single candidate is the promise: its userOpHash proves nothing, since padding changes it. Among several candidates the digest
- * of the operation's bytes decides. Older promises have no digest; mode, wallet and the EntryPoint's prefund decide among those.
- * When the bytes cannot be read, or may have any layout, a promise whose prefund is below the cost is ruled out, and the contract's
- * own events decide.
+ * of the operation's bytes decides, which are read as the EntryPoint and the contract read them. Older promises have no digest; mode,
+ * wallet and the EntryPoint's prefund decide among those. When the bytes cannot be read, or may have any layout, a promise whose
+ * prefund is below the cost is ruled out, and the contract's own events decide, as far as they are there.
  */
 export function attribute(
   operation: MinedOperation,
   candidates: readonly Candidate[],
-  { bytes, payer, tokenPaid }: Evidence,
+  evidence: Evidence,
 ): readonly Candidate[] {
   if (candidates.length < 2) return candidates;
+  const { bytes } = evidence;
   const able = candidates.filter(({ prefundWei }) => prefundWei >= operation.actualGasCost);
   switch (bytes.outcome) {
     case 'unsigned':
       return [];
     case 'read':
-      return preferred(withDigest(candidates, bytes.readings), () => folded(able, bytes.readings));
+      return preferred(provenBy(candidates, bytes), () => folded(able, bytes.readings));
     case 'guessed':
-      return preferred(withDigest(candidates, bytes.readings), () =>
-        preferred(folded(able, bytes.remembered), () => byEvents(able, payer, tokenPaid)),
+      return preferred(provenBy(candidates, bytes), () =>
+        preferred(folded(able, bytes.remembered), () => byEvents(able, evidence)),
       );
     case 'unreadable':
-      return byEvents(able, payer, tokenPaid);
+      return byEvents(able, evidence);
   }
 }
 
@@ -93,17 +113,17 @@ export function attributeExactly(
   candidates: readonly Candidate[],
   bytes: Bytes,
 ): { readonly exact: readonly Candidate[]; readonly possible: readonly Candidate[] } {
+  if (bytes.outcome === 'unsigned') return { exact: [], possible: [] };
   const able = candidates.filter(({ prefundWei }) => prefundWei >= operation.actualGasCost);
-  switch (bytes.outcome) {
-    case 'unsigned':
-      return { exact: [], possible: [] };
-    case 'read':
-      return { exact: withDigest(candidates, bytes.readings), possible: folded(able, bytes.readings) };
-    case 'guessed':
-      return { exact: withDigest(candidates, bytes.readings), possible: able };
-    case 'unreadable':
-      return { exact: [], possible: able };
-  }
+  const possible = bytes.outcome === 'read' ? folded(able, bytes.readings) : able;
+  return { exact: provenBy(candidates, bytes), possible };
+}
+
+/** The candidates that the operation's bytes prove: two paymasters may have signed the same. */
+export function provenBy(candidates: readonly Candidate[], bytes: Bytes): readonly Candidate[] {
+  return bytes.outcome === 'read' || bytes.outcome === 'guessed'
+    ? withDigest(candidates, bytes.readings)
+    : [];
 }
 
 function withDigest(candidates: readonly Candidate[], readings: readonly Reading[]): readonly Candidate[] {
@@ -121,15 +141,16 @@ function folded(able: readonly Candidate[], readings: readonly Reading[]): reado
 }
 
 /** Events are the contract's own statement, and some layouts emit none: events that match no candidate decide nothing. */
-function byEvents(
-  able: readonly Candidate[],
-  payer: AddressKey | undefined,
-  tokenPaid: boolean | undefined,
-): readonly Candidate[] {
-  const paidInTokens = tokenPaid === true ? able.filter(({ mode }) => mode === 'ERC20') : [];
-  const inMode = preferred(paidInTokens, () => able);
+function byEvents(able: readonly Candidate[], { payer, mode, tokenPaid }: Evidence): readonly Candidate[] {
+  const served = mode ?? (tokenPaid === true ? 'ERC20' : undefined);
+  const inMode = preferred(
+    able.filter((candidate) => candidate.mode === served),
+    () => able,
+  );
   if (payer === undefined) return inMode;
-  const byPayer = inMode.filter(({ reservation }) => mayDrawOn(reservation, payer));
+  const byPayer = inMode.filter(({ reservation, wallet }) =>
+    wallet === undefined ? mayDrawOn(reservation, payer) : wallet === payer,
+  );
   return preferred(byPayer, () => inMode);
 }
 

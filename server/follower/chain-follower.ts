@@ -45,6 +45,7 @@ import { blockAt, cursorOf, watched, type Source } from './source.js';
 import { spentByPaymaster } from './spent-by-paymaster.js';
 import { minedForSenders } from './spent-elsewhere.js';
 import { countOf, endedInStep, negated, type Ended } from './undo.js';
+import type { Loss } from './unpaid.js';
 import { Unread } from './unread.js';
 
 /** Balances are written again after this time at the latest, even when nothing happens on the chain. */
@@ -182,8 +183,8 @@ export class ChainFollower {
     await suspendContracts(this.#deps, source, strange);
     const losses = [...settlement.losses, ...late.losses];
     const passedOver = new Set(now.passedOver);
-    const chargesOf = (operation: MinedOperation): readonly Charge[] =>
-      chargesOfLoss(operation, { chainId, at: usage.now(), isProven: !passedOver.has(operation) });
+    const chargesOf = (loss: Loss): readonly Charge[] =>
+      chargesOfLoss(loss, { chainId, at: usage.now(), isProven: !passedOver.has(loss.operation) });
     const charges = [...corrected.charges, ...losses.flatMap(chargesOf)];
     const settled = [...settlement.settled, ...late.settled];
     const used = [...settlement.released, ...late.released];
@@ -226,7 +227,7 @@ export class ChainFollower {
     for (const operation of now.passedOver) {
       const isIts = ({ reservation }: Ended): boolean =>
         operationId(reservation.key) === operationId(operation);
-      const counted = losses.includes(operation) ? chargesOf(operation) : [];
+      const counted = losses.filter((loss) => loss.operation === operation).flatMap(chargesOf);
       this.#unread.pass(operation, { ended: ended.filter(isIts), charges: counted }, startedAt);
     }
     const withoutReading = [now, again, later].flatMap((read) => read.passedOver);
@@ -236,7 +237,7 @@ export class ChainFollower {
       settled: countOf(ended, 'settled'),
       released: countOf(ended, 'released'),
       forfeited: countOf(ended, 'forfeited'),
-      unpaid: losses.filter(isNew).length,
+      unpaid: losses.filter(({ operation }) => isNew(operation)).length,
       unattributed: strange.length,
       passedOver: withoutReading.length,
       unread: this.#unread.waiting,

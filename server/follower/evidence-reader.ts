@@ -6,6 +6,7 @@ import { addressTopic, type AddressKey } from '../../core/units/address.js';
 import {
   candidatesOf,
   nothingAsked,
+  provenBy,
   unreadable,
   type Bytes,
   type Candidate,
@@ -94,7 +95,8 @@ async function readOne(
 ): Promise<Evidence> {
   const bytes = needsBytes ? await readBytes() : unreadable;
   const isToken = candidates.some(({ mode }) => mode === 'ERC20');
-  const isUnclear = candidates.length > 1 && bytes.outcome !== 'read';
+  const isUnclear =
+    candidates.length > 1 && bytes.outcome !== 'read' && provenBy(candidates, bytes).length === 0;
   if (!isToken && !isUnclear) return { bytes };
   const logs = await readLogs();
   const events = logs === undefined ? { tokenPaid: false } : evidenceOfLogs(source, operation, logs);

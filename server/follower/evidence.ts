@@ -45,8 +45,9 @@ export function evidenceOfLogs(
 ): Omit<Evidence, 'bytes'> {
   const payer = payerOf(operation, logs);
   const charge = chargeOf(operation, logs);
+  const mode = tokenCodecs.map((codec) => codec.modeOf(logs, operation)).find((one) => one !== undefined);
   const tokenPaid = knowsTokens(source, operation.paymaster) ? charge !== undefined : undefined;
-  return given({ payer, tokenPaid, charge });
+  return given({ payer, mode, tokenPaid, charge });
 }
 
 /** The modes of every layout for this EntryPoint, since no profile names the contract any longer. */

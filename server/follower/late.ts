@@ -2,13 +2,14 @@ import type { Reservation } from '../../core/usage/usage-store.js';
 import { attributeExactly, candidatesOf, type Candidate, type Evidence } from './attribution.js';
 import { byOperation, operationId, type MinedOperation } from './mined.js';
 import { costToLimits, soleDigest, type Settled } from './settlement.js';
+import { eachOnce, lossOf, type Loss } from './unpaid.js';
 
 /** The effect of operations that were found late: by their senders, after the reservations had expired, or by a rescan. */
 export type LateSettlement = {
   readonly settled: readonly Settled[];
   readonly released: readonly Reservation[];
   readonly forfeited: readonly Reservation[];
-  readonly losses: readonly MinedOperation[];
+  readonly losses: readonly Loss[];
 };
 
 export const nothingLate: LateSettlement = { settled: [], released: [], forfeited: [], losses: [] };
@@ -47,7 +48,7 @@ export function joined(...parts: readonly LateSettlement[]): LateSettlement {
     settled: parts.flatMap(({ settled }) => settled),
     released: parts.flatMap(({ released }) => released),
     forfeited: parts.flatMap(({ forfeited }) => forfeited),
-    losses: [...new Set(parts.flatMap(({ losses }) => losses))],
+    losses: eachOnce(parts.flatMap(({ losses }) => losses)),
   };
 }
 
@@ -68,10 +69,10 @@ function settleOne(
   const { candidates, isProven, bytes, tokenPaid, charge } = found;
   const { exact, possible } = attributeExactly(operation, candidates, bytes);
   if (exact.length > 0) {
-    const isLoss = tokenPaid === false && exact.some(({ mode }) => mode === 'ERC20');
+    const loss = lossOf(operation, exact, tokenPaid);
     const actualCost = costToLimits(operation, exact);
     const settled = [{ reservation, operation, actualCost, digest: soleDigest(exact), charge }];
-    return { ...nothingLate, settled, losses: isLoss ? [operation] : [] };
+    return { ...nothingLate, settled, losses: loss === undefined ? [] : [loss] };
   }
   return possible.length > 0 && !isProven
     ? { ...nothingLate, forfeited: [reservation] }

@@ -5,6 +5,7 @@ import type { Hex } from '../../core/units/hex.js';
 import { gweiCeil, type Gwei } from '../../core/units/wei.js';
 import { attribute, candidatesOf, type Bytes, type Candidate, type Evidence } from './attribution.js';
 import { byOperation, operationId, type MinedOperation } from './mined.js';
+import { lossOf, type Loss } from './unpaid.js';
 
 export type Settled = {
   readonly reservation: Reservation;
@@ -22,8 +23,7 @@ export type Settlement = {
   readonly settled: readonly Settled[];
   /** Another operation has used the nonce of these reservations, so their own operations can never be mined. */
   readonly released: readonly Reservation[];
-  /** Mined in mode ERC20, as far as is known, and paid no token. */
-  readonly losses: readonly MinedOperation[];
+  readonly losses: readonly Loss[];
   /** Settled for more than one reservation, because it is not known which of them promised the operation. */
   readonly ambiguous: readonly MinedOperation[];
   /** Operations that one of our contracts paid for and nobody here has promised. */
@@ -43,8 +43,8 @@ export const nothingSettled: Settlement = {
 /**
  * Each operation settles the reservations that it may have come from, see {@link attribute}. If there are several, all of them
  * settle, each to at most what it reserved: the next window corrects a count that is too high, but never one that is too low. If the
- * operation may have been a token payment and paid nothing, it is a loss. An operation that a stranger's contract or nobody paid
- * for only uses up the nonce.
+ * operation may have been a token payment and paid nothing, it is a loss: see {@link lossOf}. An operation that a stranger's contract
+ * or nobody paid for only uses up the nonce.
  */
 export function settle(
   mined: readonly MinedOperation[],
@@ -79,7 +79,7 @@ function settleOne(
 ): Settlement {
   const found = attribute(operation, candidatesOf(operation, reservations), evidence);
   const byReservation = Map.groupBy(found, ({ reservation }) => reservation);
-  const isLoss = evidence.tokenPaid === false && found.some(({ mode }) => mode === 'ERC20');
+  const loss = lossOf(operation, found, evidence.tokenPaid);
   const isStrange = isOurs && found.length === 0 && evidence.bytes.outcome !== 'unsigned';
   return {
     settled: [...byReservation].map(([reservation, candidates]) => ({
@@ -90,7 +90,7 @@ function settleOne(
       charge: evidence.charge,
     })),
     released: reservations.filter((reservation) => !byReservation.has(reservation)),
-    losses: isLoss ? [operation] : [],
+    losses: loss === undefined ? [] : [loss],
     ambiguous: byReservation.size > 1 ? [operation] : [],
     unattributed: isStrange ? [{ operation, bytes: evidence.bytes }] : [],
   };

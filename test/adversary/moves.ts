@@ -15,7 +15,16 @@ const all = [
   'secured',
 ] as const;
 export type Move = (typeof all)[number];
-const listed: readonly Move[] = ['wrapped', 'fat', 'fat-input', 'wallets', 'failing-signer'];
+const listed: readonly Move[] = [
+  'relay',
+  'wrapped',
+  'fat',
+  'fat-input',
+  'wallets',
+  'failing-signer',
+  'bars',
+  'secured',
+];
 
 const asked = process.env['PAYMASTER_TEST_MOVES'];
 const made: ReadonlySet<string> = new Set(asked === undefined ? listed : asked.split(','));

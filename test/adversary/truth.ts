@@ -161,7 +161,26 @@ export class Truth {
       .reduce((sum, { cost }) => sum + cost, 0);
   }
 
+  /**
+   * Gwei of operations that a contract has relayed and that were no losses, where a token payment was promised too: nobody can read
+   * which of them it was, so they may count as losses, up to what the promise held.
+   */
+  perhapsLost(contract: AddressKey, at: number, height: number): number {
+    const known = new Set(this.losses(contract).map(({ hash }) => hash));
+    return this.#minedUpTo(height)
+      .filter(({ delivery }) => delivery.way === 'relay')
+      .filter(({ height: of }) => dayOf(this.#chain.timeAt(of)) === dayOf(at))
+      .filter(({ result }) => result.operation.contract === contract && !known.has(result.userOpHash))
+      .reduce((sum, { result }) => {
+        const held = this.grants
+          .filter((one) => one.contract === contract && operationOf(one) === operationOf(result.operation))
+          .map(({ unsecured }) => unsecured);
+        return sum + Math.min(ceilGwei(result.cost), Math.max(0, ...held));
+      }, 0);
+  }
+
   losses(contract: AddressKey): readonly {
+    readonly hash: string;
     readonly time: number;
     readonly height: number;
     readonly cost: number;
@@ -172,6 +191,7 @@ export class Truth {
       .filter(({ result }) => result.operation.contract === contract && lossOf(result) > 0n)
       .filter(({ result }) => this.grantsOf(result.operation).length > 0)
       .map(({ height, result }) => ({
+        hash: result.userOpHash,
         time: this.#chain.timeAt(height),
         height,
         cost: ceilGwei(lossOf(result)),

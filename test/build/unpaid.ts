@@ -28,7 +28,7 @@ export async function settle(
     settled: [{ key, actualCost: undefined }],
     released: [],
     forfeited: [],
-    charges: loss === 0 ? [] : lossCharges(of, key.sender, { loss: gwei(loss), at }),
+    charges: loss === 0 ? [] : lossCharges(of, key.sender, { loss: gwei(loss), bars: true, at }),
     restored: [],
     balances: accounts.map((account) => ({ ...account, balance: account.balance ?? gwei(0), readAt: at })),
   });

@@ -414,6 +414,21 @@ describe('Operations that were mined and paid no token', () => {
       await fresh.stop();
     }
   });
+
+  test('above the daily budget payments that the contract takes in validation are still served', async () => {
+    const profiles = someVersions.map((version) => ({ ...aTokenProfile(version), tokenSecured: true }));
+    const fresh = await startRpc({ chain: { ...aTokenChain(), profiles } });
+    try {
+      const thief = addressOf(0xbad1);
+      expect((await payAt(fresh, anOperation({ sender: thief, nonce: 1 }))).body.result).toBeDefined();
+      await mine(fresh, 1n, thief, parseLossBudget() + 1);
+      expect((await payAt(fresh, anOperation({ nonce: 3 }))).body.error?.data.reason).toBe('TOKEN_LOSS');
+      fresh.world.takeable = 10n ** 18n;
+      expect((await payAt(fresh, anOperation({ nonce: 3 }))).body.result).toBeDefined();
+    } finally {
+      await fresh.stop();
+    }
+  });
 });
 
 describe('Pending unsecured payments', () => {

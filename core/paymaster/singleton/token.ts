@@ -112,6 +112,7 @@ export function tokenCodec(version: EntryPointVersion, figures: TokenFigures): T
         token: { word: 1 },
         amount: { word: 2 },
         userOpHash: { topic: 1 },
+        mode: { word: 0 },
       },
     ]),
   };

@@ -79,6 +79,7 @@ export async function followDevChain(devChain: DevChain, version: string, redis?
     op: FinalUserOperation,
     promise: SignedPromise,
     threshold: { readonly count: number; readonly spend: number },
+    paymasterId = 'pm-1',
   ): ReserveRequest {
     const { mode, contract } = promise;
     const cost = gweiCeil(promise.prefundWei);
@@ -86,7 +87,7 @@ export async function followDevChain(devChain: DevChain, version: string, redis?
     return {
       key: {
         chainId: devChain.chainId,
-        paymasterId: 'pm-1',
+        paymasterId,
         entryPoint: toAddressKey(entryPoint),
         sender: op.sender,
         nonce: op.nonce,
@@ -124,19 +125,24 @@ export async function followDevChain(devChain: DevChain, version: string, redis?
     async sponsor(
       account: TestAccount,
       op: FinalUserOperation,
-      change: Partial<SponsorshipTerms> & { readonly count?: number; readonly spend?: number } = {},
+      change: Partial<SponsorshipTerms> & {
+        readonly count?: number;
+        readonly spend?: number;
+        readonly paymasterId?: string;
+      } = {},
     ): Promise<Promised | undefined> {
-      const { count = 1_000, spend = 1e12, ...overrides } = change;
+      const { count = 1_000, spend = 1e12, paymasterId, ...overrides } = change;
       const terms = await buildTerms(devChain, profile, overrides);
       const { sponsorship: codec } = layouts[layout];
       const promise: SignedPromise = {
         digest: digestOf(codec.hash(op, terms)),
         mode: 'SPONSORED',
         contract: contractOf('SPONSORED'),
+        ...(codec.fundingBalanceCall === undefined ? {} : { fundingAddress: terms.fundingAddress }),
         prefundWei: codec.need(op, terms.options).entryPoint,
         validUntil: terms.validUntil as EpochSeconds,
       };
-      const asked = request(op, promise, { count, spend });
+      const asked = request(op, promise, { count, spend }, paymasterId);
       if ((await reserve(asked)).outcome !== 'reserved') return undefined;
       return { request: asked, signed: await sponsorUserOp(devChain, profile, account, op, terms) };
     },
@@ -145,19 +151,24 @@ export async function followDevChain(devChain: DevChain, version: string, redis?
     async promiseTokens(
       account: TestAccount,
       op: FinalUserOperation,
-      change: Partial<TokenTerms> = {},
+      change: Partial<TokenTerms> & { readonly paymasterId?: string } = {},
     ): Promise<Promised | undefined> {
-      const terms = await tokenTerms(devChain, profile, change);
+      const { paymasterId, ...overrides } = change;
+      const terms = await tokenTerms(devChain, profile, overrides);
       const codec = tokenCodecOf(profile);
       const promise: SignedPromise = {
         digest: digestOf(codec.hash(op, terms)),
         mode: 'ERC20',
         contract: contractOf('ERC20'),
+        // The account of the tokens in our contracts.
+        ...(codec.tokenAccountCall === undefined
+          ? {}
+          : { fundingAddress: toAddressKey(devChain.deployments.treasury) }),
         token: terms.token,
         prefundWei: codec.need(op, terms.options).entryPoint,
         validUntil: terms.validUntil as EpochSeconds,
       };
-      const asked = request(op, promise, { count: 0, spend: 0 });
+      const asked = request(op, promise, { count: 0, spend: 0 }, paymasterId);
       if ((await reserve(asked)).outcome !== 'reserved') return undefined;
       return { request: asked, signed: await payInTokens(devChain, profile, account, op, terms) };
     },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { EpochMs } from '../../../core/units/time.js';
 import { gwei } from '../../../core/units/wei.js';
-import { lossBars, lossCharges } from '../../../core/usage/token-losses.js';
+import { accountLosses, contractLosses, lossBars, lossCharges } from '../../../core/usage/token-losses.js';
 import { contains } from '../../../core/usage/window.js';
 import { chainId, contract, hourMs, sender, startMs } from '../../conformance/usage-requests.js';
 
@@ -10,8 +10,8 @@ const budget = gwei(100_000_000);
 const of = { chainId, contract };
 
 /** The bars that are closed at `now` by a loss at `at`. */
-function barredBy(at: EpochMs, now: EpochMs, bars = lossBars(of, sender, { budget, now })) {
-  const charged = lossCharges(of, sender, { loss: gwei(50), at });
+function barredBy(at: EpochMs, now: EpochMs, bars = lossBars(of, sender, { budget, canLose: true, now })) {
+  const charged = lossCharges(of, sender, { loss: gwei(50), bars: true, at });
   return bars.filter(({ counter, most }) =>
     charged.some((charge) => charge.counter === counter && charge.amount > most),
   );
@@ -31,7 +31,11 @@ describe('an account whose operation was mined and paid no token', () => {
   );
 
   test('is barred by that contract, and not by one of the same address on another chain', () => {
-    const elsewhere = lossBars({ chainId: chainId + 1, contract }, sender, { budget, now: startMs });
+    const elsewhere = lossBars({ chainId: chainId + 1, contract }, sender, {
+      budget,
+      canLose: true,
+      now: startMs,
+    });
     expect(barredBy(startMs, startMs)).not.toEqual([]);
     expect(barredBy(startMs, startMs, [...elsewhere])).toEqual([]);
   });
@@ -40,18 +44,31 @@ describe('an account whose operation was mined and paid no token', () => {
 test('every bar of a request has a window that contains its time', () => {
   for (const hour of [0, 13, 25, 47, 49]) {
     const now = (startMs + hour * hourMs) as EpochMs;
-    for (const { window } of lossBars(of, sender, { budget, now })) expect(contains(window, now)).toBe(true);
+    for (const { window } of lossBars(of, sender, { budget, canLose: true, now }))
+      expect(contains(window, now)).toBe(true);
   }
 });
 
 test('a loss is charged to the day of the contract in which it was mined, until that day ends', () => {
   const at = (startMs + 30 * hourMs) as EpochMs;
-  const charges = lossCharges(of, sender, { loss: gwei(7), at });
-  const { counter } = lossBars(of, sender, { budget, now: at }).at(-1)!;
+  const charges = lossCharges(of, sender, { loss: gwei(7), bars: true, at });
+  const { counter } = lossBars(of, sender, { budget, canLose: true, now: at }).at(-1)!;
   expect(charges.at(-1)).toEqual({
     counter,
     unit: 'NATIVE_ASSET',
     until: startMs + 2 * dayMs,
     amount: 7,
   });
+});
+
+test('a loss that may be a sponsorship is charged to the contract alone, and bars nobody', () => {
+  const charges = lossCharges(of, sender, { loss: 7, bars: false, at: startMs });
+  expect(charges.map(({ counter }) => counter)).toEqual([contractLosses(of, startMs).counter]);
+});
+
+test('where nothing can be lost, the losses of the contract bar nothing', () => {
+  const bars = lossBars(of, sender, { budget, canLose: false, now: startMs });
+  expect(bars.map(({ counter }) => counter)).toEqual(
+    accountLosses(of, sender, startMs).map(({ counter }) => counter),
+  );
 });

@@ -134,6 +134,25 @@ test.each<Case>([
     want: ['a/SPONSORED', 'a/ERC20'],
   },
   {
+    name: "unreadable, the contract's event names the mode",
+    reservations: bothModes,
+    evidence: { mode: 'SPONSORED', tokenPaid: false },
+    want: ['a/SPONSORED'],
+  },
+  {
+    name: 'unreadable, the wallet of a promise tells the modes of a paymaster apart',
+    reservations: [
+      aReservation('a', {
+        promises: [
+          promise(1, { fundingAddress: funding }),
+          promise(2, { mode: 'ERC20', fundingAddress: otherFunding }),
+        ],
+      }),
+    ],
+    evidence: { payer: funding, tokenPaid: false },
+    want: ['a/SPONSORED'],
+  },
+  {
     name: "unreadable, the contract's event names the wallet",
     reservations: two,
     evidence: { payer: otherFunding },

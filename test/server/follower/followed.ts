@@ -4,6 +4,7 @@ import { silentLogger, type Logger } from '../../../core/log.js';
 import { digestOf } from '../../../core/paymaster/digest.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
 import type { LayoutId } from '../../../core/paymaster/layout.js';
+import { exposureCounter } from '../../../core/usage/counter-names.js';
 import { accountLosses, contractLosses } from '../../../core/usage/token-losses.js';
 import type {
   AccountId,
@@ -192,6 +193,18 @@ export function aPromise(cost: number, { promise, ...change }: PromiseChange = {
   const wallet = promise?.fundingAddress ?? funding;
   return aRequest({
     limits: promise?.mode === 'ERC20' ? [] : [countLimit, { ...spendLimit, cost }],
+    // What the whole budget is exposed to, as for a payment that is not secured.
+    holds:
+      promise?.mode === 'ERC20'
+        ? [
+            {
+              counter: exposureCounter(promise.contract ?? contract, 'all'),
+              unit: 'NATIVE_ASSET',
+              cost,
+              threshold: 1e12,
+            },
+          ]
+        : [],
     accounts: [aNeed(cost), aNeed(cost, { fundingAddress: wallet })],
     depositMaxAgeMs: Number.MAX_SAFE_INTEGER,
     ...change,

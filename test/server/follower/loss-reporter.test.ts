@@ -84,7 +84,7 @@ async function lose(amount: number): Promise<void> {
   const expected = await usage.cursor(chainId);
   const blockNumber = (expected?.blockNumber ?? 0) + 1;
   const next = { blockNumber, blockHash: aHash(blockNumber), timestamp: seconds(blockNumber) };
-  const charges = lossCharges(of, sender, { loss: gwei(amount), at: clock.now() });
+  const charges = lossCharges(of, sender, { loss: gwei(amount), bars: true, at: clock.now() });
   const nothing = { settled: [], released: [], forfeited: [], restored: [], balances: [] };
   expect(await usage.advance({ chainId, expected, next, charges, ...nothing })).toMatchObject({
     isTaken: true,

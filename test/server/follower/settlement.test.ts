@@ -1,4 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { exposureCounter } from '../../../core/usage/counter-names.js';
+import type { Reservation } from '../../../core/usage/usage-store.js';
 import { gweiCeil } from '../../../core/units/wei.js';
 import { nothingAsked, type Evidence } from '../../../server/follower/attribution.js';
 import { accountName, charges, usable } from '../../../server/follower/balances.js';
@@ -7,6 +9,9 @@ import { aDigest, anAddress, contract } from '../../conformance/usage-requests.j
 import { aMined, aReservation } from './mined-operations.js';
 
 const oneGwei = gweiCeil(3n);
+const exposed = (cost: number): Reservation['holds'] => [
+  { counter: exposureCounter(contract, 'all'), unit: 'NATIVE_ASSET', cost },
+];
 const ours = (address: string): boolean => address === contract;
 const says = (evidence: Partial<Evidence>) => (): Evidence => ({ ...nothingAsked, ...evidence });
 const names = (reservations: readonly { readonly key: { readonly paymasterId: string } }[]) =>
@@ -43,11 +48,38 @@ describe('a mined operation', () => {
     },
   );
 
-  test('that may be of either mode and paid nothing spends the limit and is a loss', () => {
+  test.each([
+    { held: 5_000, lost: 3_000 },
+    { held: 2_000, lost: 2_000 },
+  ])(
+    'that may be of either mode and paid nothing spends the limit, loses $lost of the $held held, and bars nobody',
+    ({ held, lost }) => {
+      const operation = aMined({ actualGasCost: 3_000_000_000_000n });
+      const promises = [{}, { mode: 'ERC20' as const, digest: aDigest(2) }].map((one) => ({
+        ...one,
+        prefundWei: operation.actualGasCost,
+      }));
+      const both = aReservation('a', { promises, holds: exposed(held) });
+      const result = settle([operation], [both], says({ tokenPaid: false }), ours);
+      expect(result.settled).toMatchObject([{ actualCost: 3_000 }]);
+      expect(result.losses).toMatchObject([{ lost, bars: false }]);
+    },
+  );
+
+  test('that may be of either mode is no loss where the token payment was one in validation', () => {
     const both = aReservation('a', { promises: [{}, { mode: 'ERC20', digest: aDigest(2) }] });
     const result = settle([aMined()], [both], says({ tokenPaid: false }), ours);
     expect(result.settled).toMatchObject([{ actualCost: oneGwei }]);
-    expect(result.losses).toHaveLength(1);
+    expect(result.losses).toEqual([]);
+  });
+
+  test.each([
+    { holds: exposed(1), bars: true },
+    { holds: [], bars: false },
+  ])('in mode ERC20 that paid nothing bars its account: $bars', ({ holds, bars }) => {
+    const one = aReservation('a', { promises: [{ mode: 'ERC20' }], holds });
+    const result = settle([aMined()], [one], says({ tokenPaid: false }), ours);
+    expect(result.losses).toMatchObject([{ lost: oneGwei, bars }]);
   });
 
   test('that may be of two paymasters settles both, and is one loss', () => {
@@ -57,7 +89,7 @@ describe('a mined operation', () => {
     ];
     const result = settle([aMined()], two, says({ tokenPaid: false }), ours);
     expect(result.settled).toHaveLength(2);
-    expect(result).toMatchObject({ released: [], losses: [aMined()], ambiguous: [aMined()] });
+    expect(result).toMatchObject({ released: [], losses: [{ lost: oneGwei }], ambiguous: [aMined()] });
   });
 
   test('that nobody has promised is strange on a contract of ours, unless its bytes need no signature', () => {
