@@ -37,7 +37,7 @@ metadata:
   name: dev
 spec:
   chainId: ${chainId}
-  rpc: { file: dev }
+  rpc: { file: dev, multicall3: '0xcA11bde05977b3631167028862bE2a173976CA11' }
   nativeCurrency: { name: Ether, symbol: ETH, decimals: 18 }
   confirmations: 0
   delegates: [${delegates.map((address) => `'${address}'`).join(', ')}]

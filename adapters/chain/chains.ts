@@ -39,6 +39,7 @@ export function createChains(deps: ChainsDeps): Chains {
         endpoint.chainId,
         endpoint.rpc.urls,
         endpoint.rpc.file,
+        endpoint.rpc.multicall3,
         endpoint.lane,
         endpoint.only,
       ]);
@@ -62,7 +63,7 @@ export function createChains(deps: ChainsDeps): Chains {
       rpc.sender(endpoint.chainId, createUrlSource(endpoint, deps), endpoint.lane),
       endpoint.chainId,
     );
-    return overRpc(endpoint.chainId, tracked.send, () => {
+    return overRpc(endpoint, tracked.send, () => {
       forget();
       return tracked.stop();
     });
@@ -91,7 +92,7 @@ function drainable(send: SendRpc, chainId: number) {
   return { send: tracked, stop };
 }
 
-function overRpc(chainId: number, send: SendRpc, stop: () => Promise<void>): Chain {
+function overRpc({ chainId, rpc }: ChainEndpoint, send: SendRpc, stop: () => Promise<void>): Chain {
   async function ask<T>(
     method: string,
     params: readonly unknown[],
@@ -116,7 +117,7 @@ function overRpc(chainId: number, send: SendRpc, stop: () => Promise<void>): Cha
         ? ask('eth_getBlockByHash', [tag.hash, false], parseBlock)
         : ask('eth_getBlockByNumber', [toBlockParameter(tag), false], parseBlock),
     call: (request) => ask('eth_call', toCallParams(request), anyHex),
-    words: createWordReader(send),
+    words: createWordReader(send, rpc.multicall3),
     code: (address, tag) => ask('eth_getCode', [address, toBlockParameter(tag)], anyHex),
     balance: (address, tag) => ask('eth_getBalance', [address, toBlockParameter(tag)], parseQuantity),
     logs: (filter) => ask('eth_getLogs', [toLogFilter(filter)], parseLogs),

@@ -1,3 +1,4 @@
+import { AbiCoder } from 'ethers/abi';
 import {
   CallReverted,
   wordsPerRequest,
@@ -14,15 +15,22 @@ import { MalformedAnswer, parseHex, toBlockParameter } from './wire.js';
 const maxCallData = 96;
 const callsAtOnce = 16;
 
-/**
- * Many calls in one `eth_call`. The node runs our code as if it were to deploy a contract; the code makes the calls and
- * returns their words. That needs neither a contract on the chain nor a state override. If a node refuses it, we ask
- * that node call by call from then on.
- */
-export function createWordReader(send: SendRpc): Chain['words'] {
-  let isRefused = false;
+type Words = readonly (bigint | undefined)[];
 
-  async function together(calls: readonly WordCall[], block: BlockTag): Promise<(bigint | undefined)[]> {
+/**
+ * Many calls in one `eth_call`: of Multicall3 where the chain is known to have it. Elsewhere the node runs our code as if it
+ * were to deploy a contract; the code makes the calls and returns their words. That needs neither a contract on the chain nor a
+ * state override, but some nodes refuse it. What a node has refused it is not asked again; in the end we ask call by call.
+ */
+export function createWordReader(send: SendRpc, multicall3?: string): Chain['words'] {
+  let ways = [...(multicall3 === undefined ? [] : [throughMulticall3]), together, oneByOne];
+
+  async function throughMulticall3(calls: readonly WordCall[], block: BlockTag): Promise<Words> {
+    const request = { to: multicall3, data: aggregate3(calls) };
+    return wordsOf(await send('eth_call', [request, toBlockParameter(block)]), calls.length);
+  }
+
+  async function together(calls: readonly WordCall[], block: BlockTag): Promise<Words> {
     const answer = await send('eth_call', [{ data: codeOf(calls) }, toBlockParameter(block)]);
     const words = parseHex(answer, 'result of eth_call', calls.length * 64).slice(2);
     return calls.map((_, index) => {
@@ -31,7 +39,7 @@ export function createWordReader(send: SendRpc): Chain['words'] {
     });
   }
 
-  async function oneByOne(calls: readonly WordCall[], block: BlockTag): Promise<(bigint | undefined)[]> {
+  async function oneByOne(calls: readonly WordCall[], block: BlockTag): Promise<Words> {
     const words: (bigint | undefined)[] = [];
     for (let at = 0; at < calls.length; at += callsAtOnce)
       words.push(...(await Promise.all(calls.slice(at, at + callsAtOnce).map((call) => one(call, block)))));
@@ -49,25 +57,50 @@ export function createWordReader(send: SendRpc): Chain['words'] {
     }
   }
 
+  async function ask(calls: readonly WordCall[], block: BlockTag): Promise<Words> {
+    if (calls.length === 1) return oneByOne(calls, block);
+    const tried = ways;
+    for (const [index, way] of tried.entries())
+      try {
+        const words = await way(calls, block);
+        // Only now: the node may have refused the others because of the block, not because of the call.
+        ways = tried.slice(index);
+        return words;
+      } catch (error) {
+        if (index === tried.length - 1 || !isRefusal(error)) throw error;
+      }
+    throw new Error('there is no way to ask');
+  }
+
   return async (calls, block) => {
     const words: (bigint | undefined)[] = [];
-    for (let at = 0; at < calls.length; at += wordsPerRequest) {
-      const part = calls.slice(at, at + wordsPerRequest);
-      if (isRefused || part.length === 1) {
-        words.push(...(await oneByOne(part, block)));
-        continue;
-      }
-      try {
-        words.push(...(await together(part, block)));
-      } catch (error) {
-        if (!isRefusal(error)) throw error;
-        words.push(...(await oneByOne(part, block)));
-        // Only now: the node may have refused because of the block, not because of the call.
-        isRefused = true;
-      }
-    }
+    for (let at = 0; at < calls.length; at += wordsPerRequest)
+      words.push(...(await ask(calls.slice(at, at + wordsPerRequest), block)));
     return words;
   };
+}
+
+const abi = AbiCoder.defaultAbiCoder();
+
+/** `aggregate3((address target, bool allowFailure, bytes callData)[])` of Multicall3. */
+function aggregate3(calls: readonly WordCall[]): Hex {
+  const all = calls.map(({ to, data }) => [to, true, data]);
+  return `0x82ad56cb${abi.encode(['tuple(address,bool,bytes)[]'], [all]).slice(2)}`;
+}
+
+/** Of `(bool success, bytes returnData)[]`. Throws MalformedAnswer, e.g. where there is no Multicall3. */
+function wordsOf(answer: unknown, count: number): Words {
+  try {
+    const [results] = abi.decode(['tuple(bool,bytes)[]'], parseHex(answer, 'result of eth_call'));
+    const found: readonly (readonly [success: boolean, data: string])[] = results.toArray();
+    if (found.length === count)
+      return found.map(([success, data]) =>
+        success && data.length >= 66 ? BigInt(data.slice(0, 66)) : undefined,
+      );
+  } catch {
+    // Of another form.
+  }
+  throw new MalformedAnswer(`the answer of Multicall3 must have ${count} results`, answer);
 }
 
 /** The node answered, but not with words: it does not run such a call, or does not have the block. */

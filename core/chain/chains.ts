@@ -10,7 +10,12 @@ export type ChainEndpoint = {
   readonly lane?: 'simulations';
   /** Asks one URL alone: that with this number, modulo their number. */
   readonly only?: number;
-  readonly rpc: { readonly urls?: readonly string[]; readonly file?: string };
+  readonly rpc: {
+    readonly urls?: readonly string[];
+    readonly file?: string;
+    /** Where the chain has Multicall3. */
+    readonly multicall3?: string;
+  };
 };
 
 /** Port: one pooled connection per chain endpoint, shared by the whole process. A changed endpoint is a new one. */

@@ -15,7 +15,7 @@ export type ChainConfig = {
   /** Set on a tombstone, see tombstone.ts. */
   readonly deletedAt?: EpochMs;
   readonly suspended: boolean;
-  readonly rpc: { readonly urls?: readonly string[]; readonly file?: string };
+  readonly rpc: { readonly urls?: readonly string[]; readonly file?: string; readonly multicall3?: string };
   readonly bundlerUrl?: string;
   readonly nativeCurrency: { readonly name: string; readonly symbol: string; readonly decimals: number };
   readonly confirmations: number;

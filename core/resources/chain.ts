@@ -62,8 +62,11 @@ export type ProfileSpec = {
 export type ChainSpec = {
   readonly chainId: number;
   readonly suspended?: boolean;
-  /** `urls` in order of preference, or the name of a mounted file with one URL per line (for URLs with keys). */
-  readonly rpc: { readonly urls?: readonly string[]; readonly file?: string };
+  /**
+   * `urls` in order of preference, or the name of a mounted file with one URL per line (for URLs with keys); and where the
+   * chain has Multicall3.
+   */
+  readonly rpc: { readonly urls?: readonly string[]; readonly file?: string; readonly multicall3?: string };
   readonly bundlerUrl?: string;
   readonly nativeCurrency: { readonly name: string; readonly symbol: string; readonly decimals: number };
   readonly profiles: readonly ProfileSpec[];

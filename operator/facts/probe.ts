@@ -88,15 +88,15 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
       return baseFeePerGas + ((await unlessUnavailable(chain.priorityFee())) ?? 0n);
     },
 
-    /** Wei; undefined when the chain does not answer now. */
-    async deposit({ profile, wallet }: FundingQuestion): Promise<bigint | undefined> {
-      const ownBalance = layouts[profile.layout].sponsorship.fundingBalanceCall;
-      const request =
-        ownBalance === undefined || wallet === undefined
+    /** Wei of each, together in one request; undefined when the chain does not answer now. */
+    async deposits(questions: readonly FundingQuestion[]): Promise<readonly (bigint | undefined)[]> {
+      const calls = questions.map(({ profile, wallet }) => {
+        const ownBalance = layouts[profile.layout].sponsorship.fundingBalanceCall;
+        return ownBalance === undefined || wallet === undefined
           ? { to: profile.entryPoint, data: `${balanceOf}${addressWord(profile.sponsorship)}` as const }
           : { to: profile.sponsorship, data: ownBalance(toAddressKey(wallet)) };
-      const answer = await askCall(chain, request);
-      return typeof answer === 'string' && wordPattern.test(answer) ? BigInt(answer) : undefined;
+      });
+      return (await unlessUnavailable(chain.words(calls, 'latest'))) ?? questions.map(() => undefined);
     },
 
     code: (address: Address): Promise<CodeLevel> => readCode(chain, [address], 'latest'),

@@ -20,7 +20,7 @@ import {
   type Reachability,
 } from './facts.js';
 import type { EpochMs } from '../../core/units/time.js';
-import type { Block } from '../../core/chain/chain.js';
+import { wordsPerRequest, type Block } from '../../core/chain/chain.js';
 import type { Probe } from './probe.js';
 import { note, soonestRecheckMs, usabilityOf, type Standing } from './usability.js';
 
@@ -67,7 +67,7 @@ export type Round = Look & {
 };
 
 /** Questions of one kind per round and at once: bounds what a round costs the node, whatever the number of paymasters. */
-const perRound = 200;
+const perRound = wordsPerRequest;
 const atOnce = 16;
 
 export function nothingKnown(): Known {
@@ -146,6 +146,9 @@ export async function askRound(
   const codes = new Map([...questions.codes].filter(([key]) => known.codes.get(key) !== 'CodePresent'));
   const hasMore =
     countNew(questions.fundings, known.fundings) > perRound || countNew(codes, known.codes) > perRound;
+  const asked = inTurn(questions.fundings, known.fundings);
+  const answered = asked.length === 0 ? [] : await probe.deposits(asked.map(([, question]) => question));
+  const deposits = new Map(asked.map(([key], index) => [key, answered[index]]));
   const good = await Promise.all([
     ask(
       [...questions.profiles],
@@ -162,11 +165,11 @@ export async function askRound(
       isGoodProfile,
     ),
     ask(
-      inTurn(questions.fundings, known.fundings),
+      asked,
       known.fundings,
       'Unknown',
-      async (question, key) => {
-        const balance = await probe.deposit(question);
+      async (_, key) => {
+        const balance = deposits.get(key);
         return balance === undefined
           ? undefined
           : fundingLevel(balance, known.recentFee, known.fundings.get(key));

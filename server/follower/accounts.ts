@@ -3,8 +3,11 @@ import type { AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { accountName } from './balances.js';
 
-/** A wallet without live promises is followed for this long after its last promise, or after it was first seen. */
-export const followedForMs = 10 * 60_000;
+/**
+ * A wallet without live promises is followed for this long after its last promise, or after it was first seen. Then nothing is
+ * read until somebody asks for it, and that request reads its balance: a deposit that has come meanwhile counts at once.
+ */
+export const followedForMs = 2 * 60_000;
 
 /**
  * Decides which accounts are followed: each contract's own deposit, the platform's wallets, and any other account with live

@@ -51,6 +51,17 @@ export function readSingletonInitCode(version: '06' | '07' | '08'): Hex {
   return literal[1];
 }
 
+/** Runtime code of Multicall3, as viem builds it for calls without a deployed contract; the literal is not exported. */
+export function readMulticall3Code(): Hex {
+  const file = join(packageFolder('viem'), '_esm', 'constants', 'contracts.js');
+  const initCode = /multicall3Bytecode = '(0x[0-9a-f]+)'/.exec(readFileSync(file, 'utf8'))?.[1] ?? '';
+  // Its constructor is the first 32 bytes: it returns the rest.
+  const code = `0x${initCode.slice(2 + 64)}`;
+  if (!isHexBytes(code) || code === '0x')
+    throw new DomainError('UNAVAILABLE', `${file} has no init code of Multicall3`);
+  return code;
+}
+
 function packageFolder(name: string): string {
   try {
     return packageRoot(dirname(require.resolve(name)), name);

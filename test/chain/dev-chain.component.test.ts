@@ -89,12 +89,12 @@ describe('deploying a dev chain', () => {
     for (const address of addressesOf(other)) expect(addressesOf(deployments)).not.toContain(address);
   });
 
-  test('sets the published code of EntryPoint 0.9 and of its SenderCreator, which a restart keeps', async () => {
+  test('sets the published code of EntryPoint 0.9, of its SenderCreator and of Multicall3, which a restart keeps', async () => {
     const stateFile = join(directory, 'state.json');
     const codes = (anvil: Anvil) =>
       onChain(anvil, (chain) => Promise.all(runtimeContracts().map(({ address }) => chain.code(address))));
     const published = runtimeContracts().map(({ code }) => code);
-    expect(published.map(hexSize)).toEqual([22_425, 1_210]);
+    expect(published.map(hexSize)).toEqual([22_425, 1_210, 5_561]);
 
     const first = await start({ stateFile });
     await deployDevChain({ rpcUrl: first.url, signerAddress, log: silentLogger });

@@ -172,6 +172,26 @@ describe('facts of a chain', () => {
     expect(facts.usability(31337, profile)).toBe('SIGNER_NOT_AUTHORIZED');
   });
 
+  test('about the deposits of a hundred wallets take one request a round', async () => {
+    start();
+    facts.setChain(config);
+    /** Requests of four rounds in which all is well. */
+    const requests = async () => {
+      await pass(60_000);
+      const before = state.requests;
+      await pass(120_000);
+      return state.requests - before;
+    };
+    const quiet = await requests();
+    if (profile === undefined) throw new Error('the chain has no profile');
+    for (let index = 1; index <= 100; index += 1) {
+      const funding = { profile, wallet: addressOf(index) };
+      facts.setPaymaster(`acme/${index}`, { chainId: 31337, profile, funding, contracts: [] });
+    }
+    expect(await requests()).toBeLessThanOrEqual(quiet + 5);
+    expect(facts.funding(31337, { profile, wallet: addressOf(100) })).toBe('Ok');
+  });
+
   describe('where the node answers some questions only', () => {
     const wallets = Array.from({ length: 450 }, (_, index) => addressOf(index + 1));
     function ask(wallet: Address): void {

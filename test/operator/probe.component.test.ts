@@ -244,17 +244,19 @@ describe('whether profiles can be used', () => {
 describe('a deposit', () => {
   test('of the default funding wallet is read where contracts keep one per wallet', async () => {
     const wallet = dev.deployments.defaultFunding;
-    expect(await aProbe().deposit({ profile: profileOf('vendor-1.1.0'), wallet })).toBeGreaterThan(0n);
-    expect(await aProbe().deposit({ profile: profileOf('vendor-2.x'), wallet })).toBeGreaterThan(0n);
+    expect((await aProbe().deposits([{ profile: profileOf('vendor-1.1.0'), wallet }]))[0]).toBeGreaterThan(
+      0n,
+    );
+    expect((await aProbe().deposits([{ profile: profileOf('vendor-2.x'), wallet }]))[0]).toBeGreaterThan(0n);
   });
 
   test('of a wallet that never deposited is empty', async () => {
     const wallet = parseAddress(`0x${'cd'.repeat(20)}`);
-    expect(await aProbe().deposit({ profile: profileOf('vendor-1.1.0'), wallet })).toBe(0n);
+    expect((await aProbe().deposits([{ profile: profileOf('vendor-1.1.0'), wallet }]))[0]).toBe(0n);
   });
 
   test('of the contract itself counts where it keeps one for all', async () => {
-    expect(await aProbe().deposit({ profile: profileOf('verifying-0.7') })).toBeGreaterThan(0n);
+    expect((await aProbe().deposits([{ profile: profileOf('verifying-0.7') }]))[0]).toBeGreaterThan(0n);
   });
 });
 
@@ -264,7 +266,7 @@ test('a chain that does not answer makes every answer unknown, and another chain
   const profile = profileOf('vendor-1.1.0');
   expect(await aProbe({ chain }).reachability()).toBe('Unreachable');
   expect((await aProbe({ chain }).profile(profile)).code).toBe('Unknown');
-  expect(await aProbe({ chain }).deposit({ profile, wallet: profile.sponsorship })).toBeUndefined();
+  expect((await aProbe({ chain }).deposits([{ profile, wallet: profile.sponsorship }]))[0]).toBeUndefined();
   expect(await aProbe().reachability()).toBe('Reachable');
   const head = await aProbe().head();
   if (head === undefined) throw new Error('the chain has a block');

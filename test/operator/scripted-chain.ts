@@ -160,9 +160,11 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
       reached();
       return calls.map(({ to, data }) => {
         if (state.withoutCode.has(to.toLowerCase())) return undefined;
-        // Of an EntryPoint: any word will do.
-        if (data.startsWith('0x70a08231')) return 0n;
-        return BigInt(answer(data));
+        // Of an EntryPoint.
+        if (data.startsWith('0x70a08231')) return state.deposits.get(`0x${data.slice(-40)}`) ?? 10n ** 18n;
+        if (!state.silentDeposits.has(`0x${data.slice(-40)}`)) return BigInt(answer(data));
+        state.depositsAsked += 1;
+        return undefined;
       });
     },
     request: unasked,
