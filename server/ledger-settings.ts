@@ -1,3 +1,4 @@
+import { usualMaxBytes } from '../adapters/ledger/sqlite/ledger.js';
 import { parsePostgresUrl, type PostgresAddress } from '../adapters/postgres/address.js';
 import { DomainError } from '../core/errors.js';
 import { defaultRetention, type Retention } from '../core/ledger/ledger.js';
@@ -40,6 +41,11 @@ export function readRefusalsPerSecond(settings: Settings): number {
   return settings.integer(`${prefix}_REFUSALS_PER_SECOND`, { min: 1, max: 1_000 }, usualRefusalsPerSecond);
 }
 
+/** Of a ledger in files. */
+export function readLedgerMaxBytes(settings: Settings): number {
+  return settings.integer(`${prefix}_MAX_BYTES`, { min: 10_000_000, max: 1e15 - 1 }, usualMaxBytes);
+}
+
 export function readRoom(settings: Settings): LedgerRoom {
   const budget = settings.optional(`${prefix}_BUDGET_MIB`);
   const mebibytes = settings.integer(`${prefix}_BUDGET_MIB`, { min: 1, max: 1_048_576 }, 0);
@@ -68,7 +74,7 @@ export function readLedgerStore(settings: Settings) {
   const directory = url.slice('file:'.length).replace(/^\/\/\//, '/');
   if (url !== '' && !(url.startsWith('file:') && directory.startsWith('/')))
     settings.mistake(name, 'file: and an absolute path, or an address that begins with postgresql://');
-  return { kind: 'sqlite' as const, directory, retention };
+  return { kind: 'sqlite' as const, directory, retention, maxBytes: readLedgerMaxBytes(settings) };
 }
 
 /** Undefined: the dashboard role has no ledger to ask. */

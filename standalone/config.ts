@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { given } from '../core/units/given.js';
 import { readPlatformDefaults } from '../core/config/platform-settings.js';
 import { readCallLimits } from '../server/dashboard/call-limits.js';
-import { readRefusalsPerSecond } from '../server/ledger-settings.js';
+import { readLedgerMaxBytes, readRefusalsPerSecond } from '../server/ledger-settings.js';
 import { isLoopbackHost } from '../core/policy/webhook/webhook-url.js';
 import { Settings } from '../core/settings.js';
 import type { PortChoice } from './port-choice.js';
@@ -74,6 +74,7 @@ export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string) {
     ledger: settings.oneOf('PAYMASTER_LEDGER', ['on', 'off'], 'on') === 'on',
     /** Whether it also keeps what each decision was based on, for replays. */
     ledgerInputs: settings.oneOf('PAYMASTER_LEDGER_INPUTS', ['on', 'off'], 'on') === 'on',
+    ledgerMaxBytes: readLedgerMaxBytes(settings),
     refusalsPerSecond: readRefusalsPerSecond(settings),
     callLimits: readCallLimits(settings),
     logLevel: settings.oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),

@@ -11,14 +11,16 @@ export type RunningLedger = Awaited<ReturnType<typeof startLedger>>;
 export async function startLedger(
   deps: Ambient & {
     readonly directory: string;
+    readonly maxBytes: number;
     readonly durability: StandaloneConfig['durability'];
     readonly feed: LedgerFeed;
     readonly console: Pick<Console, 'warn'>;
   },
 ) {
-  const { directory, durability, feed, clock, log, metrics, console } = deps;
+  const { directory, maxBytes, durability, feed, clock, log, metrics, console } = deps;
   const ledger = await createSqliteLedger({
     directory,
+    maxBytes,
     durability,
     onSetAside: (what) => {
       log.error('damaged ledger file set aside', what);

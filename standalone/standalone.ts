@@ -102,6 +102,7 @@ async function startParts(
   if (config.ledger) {
     const started = await startLedger({
       directory: directory.ledgerDirectory,
+      maxBytes: config.ledgerMaxBytes,
       durability: config.durability,
       feed: usage.feed,
       console,

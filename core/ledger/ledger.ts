@@ -42,9 +42,13 @@ export type Ledger = {
   prune(now: EpochMs): Promise<boolean>;
   /** Shared by all processes that open this ledger. Absent: one process opens it. */
   readonly replays?: ReplayRegister;
+  /** Bytes that its records take, and may take. Absent: it is not bounded by bytes. */
+  size?(): Promise<LedgerSize>;
   ping(): Promise<void>;
   stop(): Promise<void>;
 };
+
+export type LedgerSize = { readonly used: number; readonly capacity: number };
 
 export type LedgerEntry = {
   readonly record: LedgerRecord;

@@ -12,7 +12,7 @@ const stateEveryMs = 5_000;
 export function createLedgerKeeping(
   deps: Ambient & {
     readonly feed: Pick<LedgerFeed, 'read' | 'acknowledge' | 'state'>;
-    readonly ledger: Pick<Ledger, 'append' | 'prune'>;
+    readonly ledger: Pick<Ledger, 'append' | 'prune' | 'size'>;
   },
 ) {
   const { feed, ledger, clock, log, metrics } = deps;
@@ -34,6 +34,8 @@ export function createLedgerKeeping(
   async function show(): Promise<void> {
     try {
       meter.state(await feed.state());
+      const size = await ledger.size?.();
+      if (size !== undefined) meter.size(size);
     } catch {
       // The pump fails in the same way, and says so.
     }

@@ -1,5 +1,5 @@
 import type { FeedState } from '../../core/ledger/feed.js';
-import type { StoredRecord } from '../../core/ledger/ledger.js';
+import type { LedgerSize, StoredRecord } from '../../core/ledger/ledger.js';
 import type { LedgerRecord } from '../../core/ledger/record.js';
 import type { Metrics } from '../../core/metrics.js';
 
@@ -47,6 +47,11 @@ export function createPumpMeter(metrics: Metrics) {
     'paymaster_ledger_feed_fullness_ratio',
     'Share of the room for waiting records that is taken: above 0.5 refusals are not recorded, at 1 signing stops.',
   );
+  const capacity = gauge(
+    'paymaster_ledger_capacity_bytes',
+    'Bytes that the ledger may take; 0: it is not bounded by bytes. Beyond, the oldest inputs of decisions are removed first.',
+  );
+  const used = gauge('paymaster_ledger_used_bytes', 'Bytes that the records of the ledger take.');
   const ofKind = new Map(kinds.map((kind) => [kind, stored.with({ kind })]));
   const ofCause = new Map(causes.map((cause) => [cause, missing.with({ cause })]));
   return {
@@ -62,6 +67,10 @@ export function createPumpMeter(metrics: Metrics) {
     /** A record stays in the feed. */
     left: (): void => left.inc(),
     failed: (): void => failures.inc(),
+    size(size: LedgerSize): void {
+      capacity.set(size.capacity);
+      used.set(size.used);
+    },
     state(state: FeedState): void {
       length.set(state.length);
       bytes.set(state.bytes);

@@ -66,7 +66,13 @@ describe('regular expressions of the product', () => {
 /** Undefined where the time is linear. What cannot be decided counts as a fault. */
 function faultOf(source: string, flags: string): string | undefined {
   if (isBounded(source)) return undefined;
-  const verdict = recheck.checkSync(source, flags, { timeout: null, randomSeed: 1 });
+  const verdict = recheck.checkSync(source, flags, {
+    timeout: null,
+    attackTimeout: null,
+    incubationTimeout: null,
+    recallTimeout: null,
+    randomSeed: 1,
+  });
   if (verdict.status === 'safe') return undefined;
   return verdict.status === 'vulnerable' ? verdict.complexity.summary : `unknown: ${verdict.error.kind}`;
 }

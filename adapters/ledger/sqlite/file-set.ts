@@ -8,6 +8,8 @@ export type FileSet<File> = {
   openAll(): void;
   /** The newest first. */
   all(): File[];
+  /** The newest first. */
+  names(): string[];
   /** Those with a name from `first` to `last`, both included. */
   between(first: string, last: string): File[];
   /** Opened, or made. */
@@ -50,6 +52,7 @@ export function createFileSet<File extends { close(): void }>(
       for (const name of existing()) named(name);
     },
     all: () => [...files].sort(([a], [b]) => (a < b ? 1 : -1)).map(([, file]) => file),
+    names: () => [...files.keys()].sort().reverse(),
     between: (first, last) =>
       [...files].filter(([name]) => name >= first && name <= last).map(([, file]) => file),
     remove: (isLapsed) => {

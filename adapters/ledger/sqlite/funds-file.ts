@@ -4,7 +4,7 @@ import type { AccountName, FundsHistory } from '../../../core/ledger/query.js';
 import type { FundsSample } from '../../../core/ledger/record.js';
 import { startOf, type Range } from '../../../core/ledger/steps.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import { openDatabase, type Database, type DatabaseOptions } from '../../sqlite/database.js';
+import { openDatabase, usedBytes, type Database, type DatabaseOptions } from '../../sqlite/database.js';
 import { migrate } from '../../sqlite/migrate.js';
 import { integerOf, textOf } from '../../sqlite/row.js';
 import { toMinutes } from './rollup-rows.js';
@@ -32,6 +32,7 @@ export type FundsFile = {
   /** Thins out at most one day; true while there is more to do. */
   prune(now: EpochMs, retention: Retention): boolean;
   ping(): void;
+  bytes(): number;
   close(): void;
 };
 
@@ -109,6 +110,7 @@ function fundsFileOf(database: Database): FundsFile {
       }),
 
     ping: () => database.run(() => void thinnedUntil.get()),
+    bytes: () => usedBytes(database),
     close: () => database.close(),
   };
 }

@@ -1,7 +1,7 @@
 import type { InputsQuery } from '../../../core/ledger/ledger.js';
 import { formatRecord, parseRecord } from '../../../core/ledger/record-text.js';
 import type { DecisionInputs, RecordId } from '../../../core/ledger/record.js';
-import { openDatabase, type Database, type DatabaseOptions } from '../../sqlite/database.js';
+import { openDatabase, usedBytes, type Database, type DatabaseOptions } from '../../sqlite/database.js';
 import { migrate } from '../../sqlite/migrate.js';
 import { integerOf, textOf } from '../../sqlite/row.js';
 
@@ -24,6 +24,9 @@ export type InputsFile = {
   /** Up to `limit` places after one, in the order of decisions; `paymasterIds` are compared by {@link InputsFile.read}. */
   places(query: InputsQuery, after: InputsPlace | undefined, limit: number): readonly InputsPlace[];
   read(id: RecordId): DecisionInputs;
+  /** Removes those that were stored first; false: there is none. */
+  removeOldest(count: number): boolean;
+  bytes(): number;
   close(): void;
 };
 
@@ -54,6 +57,9 @@ function inputsFileOf(database: Database): InputsFile {
      WHERE organisation = ? AND (chain_id, sequence, id) > (?, ?, ?) AND at >= ? AND at < ?
        AND paymaster_id IN (SELECT value FROM json_each(?))
      ORDER BY chain_id, sequence, id LIMIT ?`,
+  );
+  const removeOldest = database.sql.prepare(
+    'DELETE FROM inputs WHERE rowid IN (SELECT rowid FROM inputs ORDER BY rowid LIMIT ?)',
   );
   const one = database.sql.prepare('SELECT record FROM inputs WHERE id = ?');
   return {
@@ -90,6 +96,8 @@ function inputsFileOf(database: Database): InputsFile {
         if (record?.kind !== 'inputs') throw new TypeError(`inputs ${id} cannot be read`);
         return record;
       }),
+    removeOldest: (count) => database.run(() => removeOldest.run(count).changes > 0),
+    bytes: () => usedBytes(database),
     close: () => database.close(),
   };
 }

@@ -5,6 +5,7 @@ import {
   type InputsQuery,
   type EntryText,
   type LedgerEntry,
+  type LedgerSize,
   type Retention,
   type StoredRecords,
 } from '../../../core/ledger/ledger.js';
@@ -38,6 +39,11 @@ export type LedgerFilesOptions = {
   readonly directory: string;
   readonly durability: DatabaseOptions['durability'];
   readonly retention: Retention;
+  /**
+   * Beyond it the oldest inputs go, then the oldest months of decisions. The newest month stays: when it alone is as large,
+   * nothing more is stored, as on a full disk.
+   */
+  readonly maxBytes: number;
 };
 
 /** The ledger as its worker runs it: synchronous, one process at a time. Failures of files are UNAVAILABLE. */
@@ -54,6 +60,7 @@ export type LedgerFiles = {
   funds(query: FundsQuery): readonly FundsHistory[];
   inputsPage(query: InputsQuery, after: InputsPlace | undefined): readonly DecisionInputs[];
   prune(now: EpochMs): boolean;
+  size(): LedgerSize;
   ping(): void;
   close(): void;
 };
@@ -61,6 +68,7 @@ export type LedgerFiles = {
 const monthName = { prefix: 'ledger-', pattern: /^\d{4}-\d{2}$/ };
 const dayName = { prefix: 'ledger-inputs-', pattern: /^\d{4}-\d{2}-\d{2}$/ };
 const inputsPerPage = 200;
+const inputsRemovedAtOnce = 100;
 const endOfNames = Date.UTC(10_000, 0);
 
 /**
@@ -68,7 +76,7 @@ const endOfNames = Date.UTC(10_000, 0);
  * release has written is refused: here, and not in the middle of an answer.
  */
 export function openLedgerFiles(
-  { directory, durability, retention }: LedgerFilesOptions,
+  { directory, durability, retention, maxBytes }: LedgerFilesOptions,
   onSetAside: (what: SetAside) => void,
 ): LedgerFiles {
   function opening<File>(open: (path: string) => File): (path: string) => File {
@@ -116,7 +124,29 @@ export function openLedgerFiles(
     }
   });
 
+  function usedBytes(): number {
+    const files = [...months.all(), ...days.all(), funds];
+    return files.reduce((sum, file) => sum + file.bytes(), 0);
+  }
+
+  /** Throws UNAVAILABLE when only the newest month is left. */
+  function makeRoom(): void {
+    while (usedBytes() > maxBytes) {
+      const [newest, ...others] = days.names();
+      const [month, ...earlier] = months.names();
+      if (others.length > 0) days.remove((name) => name === others.at(-1));
+      else if (newest !== undefined && days.named(newest).removeOldest(inputsRemovedAtOnce)) continue;
+      else if (month !== undefined && earlier.length > 0) months.remove((name) => name === earlier.at(-1));
+      else
+        throw new DomainError(
+          'UNAVAILABLE',
+          `${directory} holds more than ${maxBytes} bytes of the month ${month}: raise PAYMASTER_LEDGER_MAX_BYTES`,
+        );
+    }
+  }
+
   function append(entries: readonly MonthEntry[]): void {
+    reading(makeRoom);
     try {
       appendToFiles(entries);
     } catch (error) {
@@ -190,6 +220,7 @@ export function openLedgerFiles(
       days.remove((name) => isLapsed(endOf(timeOf(name), 'day'), retention.inputs));
       return funds.prune(now, retention);
     },
+    size: () => reading(() => ({ used: usedBytes(), capacity: maxBytes })),
     ping: () => funds.ping(),
     close,
   };

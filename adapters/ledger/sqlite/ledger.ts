@@ -11,6 +11,7 @@ import { unpackRows } from './packed-rows.js';
 import type { SetAside } from './set-aside.js';
 import { startWorker, type WorkerClient } from './worker-client.js';
 
+export const usualMaxBytes = 10_000_000_000;
 /** Far more than any question takes; a thread that takes longer is stuck. */
 const defaultDeadlineMs = 60_000;
 
@@ -19,6 +20,8 @@ export type SqliteLedgerOptions = {
   readonly directory: string;
   readonly durability: DatabaseOptions['durability'];
   readonly retention?: Retention;
+  /** Default 10 GB; see {@link LedgerFilesOptions}. */
+  readonly maxBytes?: number;
   readonly deadlineMs?: number;
   /** Told of each damaged file that was renamed. */
   readonly onSetAside?: (what: SetAside) => void;
@@ -26,7 +29,7 @@ export type SqliteLedgerOptions = {
 
 /**
  * The ledger in SQLite files: `ledger-YYYY-MM.sqlite` per month with decisions, settlements and their roll-ups,
- * `ledger-inputs-YYYY-MM-DD.sqlite` per day, `ledger-funds.sqlite`. What is too old goes with its file. A thread of its
+ * `ledger-inputs-YYYY-MM-DD.sqlite` per day, `ledger-funds.sqlite`. What is too old, or does not fit `maxBytes`, goes with its file. A thread of its
  * own stores and answers. A damaged file is renamed, and what it holds is missing from answers. Throws UNAVAILABLE when the
  * files cannot be opened, or are of a newer release.
  */
@@ -35,10 +38,11 @@ export async function createSqliteLedger(options: SqliteLedgerOptions): Promise<
     directory,
     durability,
     retention = defaultRetention,
+    maxBytes = usualMaxBytes,
     deadlineMs = defaultDeadlineMs,
     onSetAside,
   } = options;
-  return ledgerOf(await startWorker({ directory, durability, retention }, deadlineMs, onSetAside));
+  return ledgerOf(await startWorker({ directory, durability, retention, maxBytes }, deadlineMs, onSetAside));
 }
 
 export function ledgerOf(worker: WorkerClient): Ledger {
@@ -56,6 +60,7 @@ export function ledgerOf(worker: WorkerClient): Ledger {
     funds: (query) => worker.call('funds', query),
     inputs: (query) => pagesOf(worker, query),
     prune: (now) => worker.call('prune', now),
+    size: () => worker.call('size'),
     ping: () => worker.call('ping'),
     stop: () => worker.stop(),
   };

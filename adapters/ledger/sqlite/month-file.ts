@@ -1,7 +1,7 @@
 import type { StatementSync } from 'node:sqlite';
 import type { RollupDimension } from '../../../core/ledger/shares.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import { openDatabase, type Database, type DatabaseOptions } from '../../sqlite/database.js';
+import { openDatabase, usedBytes, type Database, type DatabaseOptions } from '../../sqlite/database.js';
 import { migrate } from '../../sqlite/migrate.js';
 import { integerOf } from '../../sqlite/row.js';
 import { createDecisionBlocks, type DecisionBlocks } from './decision-blocks.js';
@@ -34,6 +34,7 @@ export type MonthFile = {
   widen(at: EpochMs): void;
   /** All or nothing; what it remembers of the tables is forgotten when `work` throws. */
   transaction(work: () => void): void;
+  bytes(): number;
   close(): void;
 };
 
@@ -159,6 +160,7 @@ function monthFileOf(database: Database): MonthFile {
         throw error;
       }
     },
+    bytes: () => usedBytes(database),
     close: () => database.close(),
   };
 }

@@ -342,7 +342,12 @@ describe('the files of the SQLite ledger', () => {
 
   test('calls that wait for a thread that ends are UNAVAILABLE, and later ones start another', async () => {
     const directory = aDirectory();
-    const options = { directory, durability: 'process', retention: defaultRetention } as const;
+    const options = {
+      directory,
+      durability: 'process',
+      retention: defaultRetention,
+      maxBytes: 1e9,
+    } as const;
     const worker = await startWorker(options, 60_000);
     open.push(worker);
     const ledger = ledgerOf(worker);

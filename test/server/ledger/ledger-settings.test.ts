@@ -13,6 +13,7 @@ describe('where the ledger is', () => {
   test('files of this process', () => {
     expect(read({ PAYMASTER_LEDGER_URL: 'file:/data', PAYMASTER_LEDGER_RETENTION_DAYS: '30' })).toEqual({
       kind: 'sqlite',
+      maxBytes: 10_000_000_000,
       directory: '/data',
       retention: { ...defaultRetention, decisions: 30 },
     });
