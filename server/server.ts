@@ -8,6 +8,7 @@ import type { ResourceStore } from '../core/resources/resource-store.js';
 import type { FundingMessages } from '../core/usage/funding-messages.js';
 import { createDashboard } from './dashboard/dashboard.js';
 import type { DashboardDeps } from './dashboard/deps.js';
+import { createLastSeen } from './dashboard/last-seen.js';
 import { createDataPlane, type DataPlaneDeps } from './data-plane.js';
 import { renderIndex } from './index-page.js';
 import { connectionLimits, createHttpServer, type HttpServer } from './http/http-server.js';
@@ -160,6 +161,8 @@ function createDashboardRole(deps: ServerDeps, instruments: Instruments) {
   if (deps.dashboard === undefined || messages === undefined)
     throw new Error('the dashboard role needs resources, master keys and funding messages');
   const { ledger } = deps.dashboard;
+  // The readiness check, which runs every few seconds, keeps what was last seen of the Organisations current.
+  const lastSeen = createLastSeen({ resources: deps.dashboard.resources, clock });
   const register = ledger?.replays ?? createMemoryRegister(clock);
   const replays = ledger && createReplays({ ledger, register, clock, log });
   const app: RequestHandler = createDashboard({
@@ -169,22 +172,24 @@ function createDashboardRole(deps: ServerDeps, instruments: Instruments) {
     ...(replays === undefined ? {} : { replays }),
     configs,
     fundingMessages: messages,
+    lastSeen,
     clock,
     log,
     instruments,
   });
-  const { resources } = deps.dashboard;
   const checks: readonly ReadinessCheck[] = [
     sharedDependency(
       {
         name: 'resource-store',
         action: 'Check that the resource store answers; the dashboard API reads and writes it.',
         isReady: async () => {
-          await resources.list('Organisation');
+          await lastSeen.resources.list('Organisation');
           return true;
         },
       },
       clock,
+      // While the API server is away, nobody can take a pod out of a Service, so this counts only where others reach it.
+      { unreadyAfterMs: 60_000 },
     ),
   ];
   return { app, checks, stop: async () => replays?.stop() };

@@ -9,7 +9,7 @@ import type { ConfigView } from './view/config-view.js';
 /** What a process of the rpc role needs before it can sign. */
 export function servingChecks(deps: {
   readonly usage: Pick<UsageStore, 'ping' | 'cursor'>;
-  readonly view: Pick<ConfigView, 'synced' | 'chains'>;
+  readonly view: Pick<ConfigView, 'synced' | 'chains' | 'isStale'>;
   /** Undefined where another process follows the chains. */
   readonly follower: Pick<Follower, 'ready' | 'stalls'> | undefined;
   readonly isWarm: () => boolean;
@@ -22,6 +22,13 @@ export function servingChecks(deps: {
       name: 'configs-synced',
       action: 'Check that the config store answers; requests are served only from a complete state.',
       isReady: () => view.synced,
+    },
+    {
+      // It signs nothing then. Where the API server is away for all, nobody can take pods out of a Service.
+      name: 'configs-confirmed',
+      action:
+        'Check that this pod reaches the API server, which has not confirmed its configs for rpc.maxStalenessSeconds.',
+      isReady: () => !view.isStale(),
     },
     sharedDependency(
       {

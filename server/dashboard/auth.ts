@@ -8,9 +8,9 @@ import { deriveApiKey, hashCredential } from '../../core/config/api-key.js';
 import { unlessUnavailable } from '../../core/errors.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
-import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { MasterKeys } from '../../core/secrets.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
+import type { LastSeen } from './last-seen.js';
 
 /** The caller: one token of one organisation. Everything that it may access is in `namespace`. */
 export type Principal = {
@@ -25,39 +25,44 @@ export type Principal = {
 /**
  * Resolves the two headers to an organisation and a paymaster. Every answer is checked against the currently stored
  * object, so a removed, expired or rotated credential stops working at once on every replica. Remembered entries only
- * say where to look.
+ * say where to look; `reader` alone trusts them while the store is away.
  */
 export type Authenticator = ReturnType<typeof createAuthenticator>;
 
 export type AuthenticatorDeps = {
-  readonly resources: Pick<ResourceStore, 'get' | 'list'>;
+  readonly lastSeen: Pick<LastSeen, 'resources' | 'orFind'>;
   readonly configs: Pick<ConfigStore, 'findByKey' | 'getLatest'>;
   readonly masterKeys: Pick<MasterKeys, 'current' | 'previous'>;
   readonly clock: Clock;
 };
 
 export function createAuthenticator(deps: AuthenticatorDeps) {
-  const { resources, configs, masterKeys, clock } = deps;
+  const { configs, masterKeys, clock, lastSeen } = deps;
+  const { resources } = lastSeen;
   const tokenHints = new LRUCache<string, string>({ max: 10_000 });
   // An unknown token costs a list of all organisations, and anybody may send one: such requests share one list at a time.
   const listOrganisations = shareCalls(() => resources.list('Organisation'));
 
+  async function principal(authToken: string): Promise<Principal | undefined> {
+    const sha256 = hashCredential(authToken);
+    const hint = tokenHints.get(sha256);
+    const hinted = hint === undefined ? undefined : await resources.get('Organisation', { name: hint });
+    const known = hinted && principalOf(hinted, sha256, clock.now());
+    if (known) return known;
+    const found = principalAmong(await listOrganisations(), sha256, clock.now());
+    if (found !== undefined) tokenHints.set(sha256, found.organisation.metadata.name);
+    return found;
+  }
+
   return {
     /** The organisation that an authToken belongs to; undefined when it is unknown or expired. */
-    async principal(authToken: string): Promise<Principal | undefined> {
-      const sha256 = hashCredential(authToken);
-      const hint = tokenHints.get(sha256);
-      const hinted = hint === undefined ? undefined : await resources.get('Organisation', { name: hint });
-      const known = hinted && principalOf(hinted, sha256, clock.now());
-      if (known) return known;
-      for (const organisation of await listOrganisations()) {
-        const principal = principalOf(organisation, sha256, clock.now());
-        if (!principal) continue;
-        tokenHints.set(sha256, organisation.metadata.name);
-        return principal;
-      }
-      return undefined;
-    },
+    principal,
+
+    /** The same for a reading that needs no API server: while that is away, by the Organisations that were last seen. */
+    reader: (authToken: string): Promise<Principal | undefined> =>
+      lastSeen.orFind(principal(authToken), (organisations) =>
+        principalAmong(organisations, hashCredential(authToken), clock.now()),
+      ),
 
     /** The caller's paymaster that an apiKey belongs to; undefined for any other key, also one of another organisation. */
     async paymaster({ namespace, tenant }: Principal, apiKey: string): Promise<Paymaster | undefined> {
@@ -128,6 +133,18 @@ function acceptedKeys(
       deriveApiKey(master, { namespace: tenant, name: metadata.name, keyGeneration: generation }),
     ),
   );
+}
+
+function principalAmong(
+  organisations: readonly Organisation[],
+  sha256: string,
+  now: EpochMs,
+): Principal | undefined {
+  for (const organisation of organisations) {
+    const principal = principalOf(organisation, sha256, now);
+    if (principal !== undefined) return principal;
+  }
+  return undefined;
 }
 
 function principalOf(organisation: Organisation, sha256: string, now: EpochMs): Principal | undefined {

@@ -18,6 +18,7 @@ import { createFairLedger } from './ledger/fair-ledger.js';
 import { ledgerEndpoints, ledgerPrefix } from './ledger/endpoints.js';
 import { createLedgerRouter } from './ledger/router.js';
 import { createMethodReading } from './methods-thread.js';
+import { createLastSeen } from './last-seen.js';
 import { createOpenApi } from './openapi.js';
 import { createParsers } from './parse.js';
 import { createProgrammedWait } from './programmed.js';
@@ -47,7 +48,8 @@ export function createDashboard(deps: DashboardDeps): Express {
     quotaOf: (organisation, name) => quotaOf(organisation, { quotas: deps.quotas ?? {} }, name),
   };
   const endpoints = createEndpoints(tools);
-  const authenticator = createAuthenticator({ resources, configs, masterKeys, clock });
+  const lastSeen = deps.lastSeen ?? createLastSeen({ resources, clock });
+  const authenticator = createAuthenticator({ lastSeen, configs, masterKeys, clock });
   const openApi = createOpenApi(endpoints, ledgerEndpoints);
   const limit = createCallLimits(deps);
   const bodies = createBodyAdmission({
@@ -83,6 +85,7 @@ export function createDashboard(deps: DashboardDeps): Express {
       usage,
       configs,
       resources,
+      lastSeen,
       clock,
       authenticator,
       bodies,

@@ -11,6 +11,7 @@ import type { MasterKeys } from '../../core/secrets.js';
 import type { Instruments } from '../ops/instruments.js';
 import type { Replays } from '../replay/replays.js';
 import type { MethodReading } from './methods-thread.js';
+import type { LastSeen } from './last-seen.js';
 import type { Parsers } from './parse.js';
 import type { ProgrammedWait } from './programmed.js';
 import type { Turns } from './turns.js';
@@ -20,6 +21,8 @@ import type { Writes } from './writes.js';
 export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly resources: Pick<ResourceStore, 'get' | 'list' | 'apply' | 'delete'>;
   readonly configs: Pick<ConfigStore, 'findByKey' | 'getLatest' | 'getPaymaster' | 'getChain'>;
+  /** What the stores last said. Default: it begins empty, and only calls fill it. */
+  readonly lastSeen?: LastSeen;
   readonly fundingMessages: FundingMessages;
   /** Present use of limits and balances. */
   readonly usage: LedgerTools['usage'];

@@ -42,19 +42,28 @@ const firstContactMs = 15_000;
 
 /**
  * A check of a dependency that all replicas share. A process waits for it once, for at most 15 seconds, so that a rollout
- * does not send traffic to replicas that are still connecting.
+ * does not send traffic to replicas that are still connecting. With `unreadyAfterMs` a replica that has been without it for so
+ * long takes no traffic: where the others have it, the fault is here.
  */
-export function sharedDependency(check: Omit<ReadinessCheck, 'isAdvice'>, clock: Clock): ReadinessCheck {
-  const since = clock.now();
+export function sharedDependency(
+  check: Omit<ReadinessCheck, 'isAdvice'>,
+  clock: Clock,
+  { unreadyAfterMs = Number.POSITIVE_INFINITY }: { readonly unreadyAfterMs?: number } = {},
+): ReadinessCheck {
+  let answeredAt = clock.now();
   let hasAnswered = false;
   return {
     ...check,
     isReady: async () => {
       const isReady = await check.isReady();
+      if (isReady) answeredAt = clock.now();
       hasAnswered ||= isReady;
       return isReady;
     },
-    isAdvice: () => hasAnswered || clock.now() - since >= firstContactMs,
+    isAdvice: () => {
+      const silentMs = clock.now() - answeredAt;
+      return (hasAnswered || silentMs >= firstContactMs) && silentMs < unreadyAfterMs;
+    },
   };
 }
 

@@ -328,15 +328,24 @@ describe('requests to the API server', () => {
       unbound.push(span);
       for (const name of bound) patch('rolebinding', name, { subjects: [] }, ...tenant);
       patch('organisation', 'quickstart', { spec: { quotas: { paymasters: 999 } } });
-      for (const name of bound)
+      for (const name of bound) {
+        const subject = () =>
+          kubectl('get', 'rolebinding', name, ...tenant, '-o', 'jsonpath={.subjects[0].name}');
+        await until('it is bound again', () => subject() !== '', patienceMs);
         await seen('operator', 'update', 'rbac.authorization.k8s.io/rolebindings', name);
+      }
+      const boundAgain = Date.now();
+      patch('chain', 'dev', { spec: { confirmations: 1 } });
       await until(
-        'it may write Secrets again',
-        async () => (await condition('ConnectionSecret')) === 'Written',
+        'it writes Secrets again',
+        () =>
+          requests('operator').some(
+            ({ resource, code, receivedAt }) =>
+              resource === '/secrets' && code === 200 && receivedAt >= boundAgain,
+          ),
         patienceMs,
       );
       span.to = Date.now();
-      patch('chain', 'dev', { spec: { confirmations: 1 } });
       await seen('operator', 'update', 'paymasters.dev/chainconfigs');
       // The sweep, which fails once if the API server has not read the definitions yet.
       await seen('operator', 'list', 'paymasters.dev/chainconfigs');

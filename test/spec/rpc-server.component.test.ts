@@ -19,6 +19,7 @@ describe('Starting', () => {
       expect(report.checks.map(({ name }) => name)).toEqual([
         'serving',
         'configs-synced',
+        'configs-confirmed',
         'usage-store',
         'usage-data',
         'signers',

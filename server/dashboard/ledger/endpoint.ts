@@ -7,6 +7,7 @@ import type { UsageReading } from '../../../core/usage/usage-store.js';
 import type { ProposalDeps } from '../../replay/proposal.js';
 import type { Replays } from '../../replay/replays.js';
 import type { Principal } from '../auth.js';
+import type { LastSeen } from '../last-seen.js';
 import type { FairLedger } from './fair-ledger.js';
 import type { Given, Parameters } from './parameters.js';
 
@@ -20,6 +21,8 @@ export type LedgerTools = {
   readonly replays: Replays | undefined;
   readonly proposals: ProposalDeps;
   readonly resources: Pick<ResourceStore, 'list'>;
+  /** Readings go on with it while the API server is away. */
+  readonly lastSeen: Pick<LastSeen, 'of'>;
   readonly clock: Clock;
   /** For long work: names of methods are read from ABIs. */
   readonly pace: Pace;

@@ -1,4 +1,3 @@
-import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import type { AccountName } from '../../../core/ledger/query.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
@@ -9,7 +8,7 @@ import type { ChainSpec } from '../../../core/resources/chain.js';
 import { findChain } from '../paymasters.js';
 import { amount } from './amounts.js';
 import { endpoint, tableOf } from './endpoint.js';
-import { ownPaymaster } from './own-paymaster.js';
+import { ownPaymaster, type ReadConfig } from './own-paymaster.js';
 import { uuid } from './parameters.js';
 import { requireLedger } from './require-ledger.js';
 import * as schemas from './schemas.js';
@@ -72,7 +71,9 @@ export const fundsEndpoint = endpoint({
     const ledger = requireLedger(tools, principal);
     const config = await ownPaymaster(tools, principal, given.paymasterId);
     const { chainId } = config;
-    const chain = await findChain(tools, chainId);
+    const { chain } = await tools.lastSeen.of(`chain ${chainId}`, async () => ({
+      chain: await findChain(tools, chainId),
+    }));
     const accounts = chain === undefined ? [] : accountsOf(config, chain);
     const now = tools.clock.now();
     const known = await tools.usage.accounts(chainId);
@@ -103,7 +104,7 @@ export const fundsEndpoint = endpoint({
 });
 
 /** The deposits of the contracts that sign for it, and the wallet that pays inside the contract, if its layout keeps balances. */
-function accountsOf(config: PaymasterConfig, chain: ChainSpec): readonly AccountName[] {
+function accountsOf(config: ReadConfig, chain: ChainSpec): readonly AccountName[] {
   const profile = chain.profiles.find(({ version }) => version === config.version);
   if (profile === undefined) return [];
   const { chainId } = chain;

@@ -1,4 +1,5 @@
-import { isDomainError } from '../../../core/errors.js';
+import { inTime } from '../../../adapters/within-deadline.js';
+import { DomainError, isDomainError, unlessUnavailable } from '../../../core/errors.js';
 import type { DecidedCall } from '../../../core/ledger/record.js';
 import type { InParts } from '../../../core/units/in-parts.js';
 import { parseAbiInParts } from '../../../core/resources/abi.js';
@@ -11,6 +12,10 @@ export type MethodNames = (contractId: string, selector: string) => string | und
 /** Of one answer: reads each contract once, however many pages the answer has. */
 export type MethodNamesReader = (contractIds: ReadonlySet<string>) => Promise<MethodNames>;
 
+/** An answer is worth more than the names in it: while the API server is away, methods have none. */
+const patienceMs = 2_000;
+const noAnswer = () => new DomainError('UNAVAILABLE', 'the API server does not answer in time');
+
 /** Methods of further contracts of an answer stay without a name: each costs a look-up. */
 const mostContracts = 100;
 
@@ -19,19 +24,22 @@ export function createMethodNames(
   { namespace }: Pick<Principal, 'namespace'>,
 ): MethodNamesReader {
   const read = new Map<string, ReadonlyMap<string, string>>();
+  let isAway = false;
 
   async function readContract(name: string): Promise<void> {
     // Paymasters of the organisation may have contracts of the same name.
-    const contracts = await resources.list('SmartContract', { namespace, fields: { 'spec.name': name } });
+    const listed = resources.list('SmartContract', { namespace, fields: { 'spec.name': name } });
+    const contracts = await unlessUnavailable(inTime(patienceMs, listed, noAnswer));
+    isAway = contracts === undefined;
     const names = new Map<string, string>();
-    for (const { spec } of contracts)
+    for (const { spec } of contracts ?? [])
       for (const [selector, method] of await pace.run(functionsOf(spec.abi))) names.set(selector, method);
     read.set(name, names);
   }
 
   return async (contractIds) => {
     for (const name of contractIds)
-      if (!read.has(name) && read.size < mostContracts) await readContract(name);
+      if (!read.has(name) && read.size < mostContracts && !isAway) await readContract(name);
     return (contractId, selector) => read.get(contractId)?.get(selector);
   };
 }

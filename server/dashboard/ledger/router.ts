@@ -31,7 +31,8 @@ export function createLedgerRouter(endpoints: readonly LedgerEndpoint[], deps: L
       const { authenticator, bodies } = deps;
       const token = request.get('authToken')?.trim() || undefined;
       // The text of the organisation's other endpoint: the token alone is missing.
-      const principal = token === undefined ? undefined : await authenticator.principal(token);
+      const principalOf = method === 'get' ? authenticator.reader : authenticator.principal;
+      const principal = token === undefined ? undefined : await principalOf(token);
       if (principal === undefined) throw credentialsRequired(2);
       const { search } = new URL(request.url, 'http://localhost');
       const given = readParameters(search, endpoint.parameters);

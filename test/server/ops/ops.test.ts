@@ -128,6 +128,22 @@ describe('a dependency that all replicas share', () => {
     });
   });
 
+  test('keeps a replica from traffic that has been without it for longer than the given time', async () => {
+    let isUp = true;
+    const check = { ...failing, isReady: () => isUp };
+    const ops = anOps({ checks: [sharedDependency(check, clock, { unreadyAfterMs: 60_000 })] });
+    expect(await statusOf(ops)).toBe(200);
+    isUp = false;
+    at.now += 59_000;
+    expect(await statusOf(ops)).toBe(200);
+    at.now += 1_000;
+    expect(await statusOf(ops)).toBe(503);
+    isUp = true;
+    expect(await statusOf(ops)).toBe(200);
+    isUp = false;
+    expect(await statusOf(ops)).toBe(200);
+  });
+
   test('is waited for no longer than 15 seconds', async () => {
     const ops = anOps({ checks: [sharedDependency(failing, clock)] });
     at.now += 14_999;

@@ -1,0 +1,87 @@
+import { LRUCache } from 'lru-cache';
+import { inTime } from '../../adapters/within-deadline.js';
+import { DomainError, isDomainError } from '../../core/errors.js';
+import type { Organisation } from '../../core/resources/organisation.js';
+import type { ResourceStore } from '../../core/resources/resource-store.js';
+import type { Clock, EpochMs } from '../../core/units/time.js';
+
+/** For how long readings go on while the API server is away. */
+export const lastSeenForMs = 3_600_000;
+/** Then what was last seen answers; without it the reading waits on. */
+const patienceMs = 2_000;
+
+/**
+ * What the stores last said, for readings that need only a database besides: they go on for an hour while the API server is
+ * away. A present answer always wins, so a token that was removed ends at once while the API server answers.
+ */
+export type LastSeen = {
+  /** The store, whose Organisations are remembered. */
+  readonly resources: Pick<ResourceStore, 'get' | 'list'>;
+  /** The present answer, or the last one of this key. */
+  of<T extends object>(key: string, ask: () => Promise<T>): Promise<T>;
+  /** The present answer, or one from the Organisations that were last seen. */
+  orFind<T>(answer: Promise<T>, find: (organisations: readonly Organisation[]) => T | undefined): Promise<T>;
+};
+
+type Seen<T> = { readonly value: T; readonly at: EpochMs };
+
+export function createLastSeen({
+  resources,
+  clock,
+}: {
+  readonly resources: Pick<ResourceStore, 'get' | 'list'>;
+  readonly clock: Clock;
+}): LastSeen {
+  const answers = new LRUCache<string, Seen<object>>({ max: 2_000 });
+  let organisations: Seen<ReadonlyMap<string, Organisation>> | undefined;
+
+  const isFresh = ({ at }: Seen<unknown>): boolean => clock.now() - at <= lastSeenForMs;
+
+  return {
+    resources: {
+      async get(kind, key) {
+        const found = await resources.get(kind, key);
+        if (kind === 'Organisation' && organisations !== undefined) {
+          const others = [...organisations.value].filter(([name]) => name !== key.name);
+          const own = found === undefined ? [] : [[key.name, found as Organisation] as const];
+          organisations = { ...organisations, value: new Map([...others, ...own]) };
+        }
+        return found;
+      },
+      async list(kind, options) {
+        const found = await resources.list(kind, options);
+        if (kind === 'Organisation' && options === undefined) {
+          const named = (found as readonly Organisation[]).map((one) => [one.metadata.name, one] as const);
+          organisations = { value: new Map(named), at: clock.now() };
+        }
+        return found;
+      },
+    },
+
+    of: async <T extends object>(key: string, ask: () => Promise<T>) => {
+      const asked = ask().then((value) => {
+        answers.set(key, { value, at: clock.now() });
+        return value;
+      });
+      const kept = answers.get(key);
+      return kept !== undefined && isFresh(kept) ? unlessAway(asked, () => kept.value as T) : asked;
+    },
+
+    orFind: async (answer, find) => {
+      const kept = organisations;
+      if (kept === undefined || !isFresh(kept)) return answer;
+      return unlessAway(answer, () => find([...kept.value.values()]));
+    },
+  };
+}
+
+/** `lastSeen` is asked where the store gives no answer in time; without one its error stays. */
+async function unlessAway<T>(asked: Promise<T>, lastSeen: () => T | undefined): Promise<T> {
+  const late = () => new DomainError('UNAVAILABLE', 'the API server does not answer in time');
+  try {
+    return await inTime(patienceMs, asked, late);
+  } catch (error) {
+    if (!isDomainError(error, 'UNAVAILABLE')) throw error;
+    return lastSeen() ?? asked;
+  }
+}
