@@ -52,6 +52,23 @@ describe('a restricted namespace', () => {
     expect(dryRun(ours)).toMatchObject({ ok: true, stderr: '' });
   });
 
+  test('leaves a bundled database that was scaled down as it is, when the release is applied again', () => {
+    const databases = renderOperator({
+      namespace,
+      set: ['redis.enabled=true', 'ledger.enabled=true', 'postgres.enabled=true', 'ledger.postgres.secretName=ledger'],
+    }).filter(({ kind }) => kind === 'StatefulSet');
+    const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: databases });
+    const upgrade = () => mustKubectl(cluster, ['apply', '--server-side', '--force-conflicts', '-f', '-'], list);
+    const replicas = () =>
+      mustKubectl(cluster, ['get', 'statefulset', `-n=${namespace}`, '-o=jsonpath={.items[*].spec.replicas}']);
+    upgrade();
+    expect(replicas()).toBe('1 1');
+    mustKubectl(cluster, ['scale', 'statefulset', '--all', '--replicas=0', `-n=${namespace}`]);
+    upgrade();
+    expect(replicas()).toBe('0 0');
+    mustKubectl(cluster, ['delete', 'statefulset', '--all', `-n=${namespace}`]);
+  });
+
   test('accepts a route of the Gateway API for each component, and refuses one that its definition forbids', () => {
     const of = (component: string) =>
       `${component}.httpRoute={"enabled":true,"parentRefs":[{"name":"public","namespace":"gateways"}],"hostnames":["${component}.example.org"]}`;

@@ -46,7 +46,7 @@ describe('rendering the charts', () => {
   test.each([
     { memory: '512Mi', maxmemory: String(Math.floor(0.6 * 512 * 2 ** 20)) },
     { memory: '2G', maxmemory: '1200000000' },
-    { memory: '1000', maxmemory: '600' },
+    { memory: '100000000', maxmemory: '60000000' },
   ])('the bundled Redis with $memory may fill 60 % of it', ({ memory, maxmemory }) => {
     const [redis] = renderOperator({
       set: ['redis.enabled=true', `redis.resources.limits.memory=${memory}`],
@@ -65,6 +65,44 @@ describe('rendering the charts', () => {
       const [redis] = renderOperator({ set: ['redis.enabled=true'], flags: [flag] }).filter(({ kind }) => kind === 'StatefulSet');
       expect(redis).toMatchObject({ spec: { template: { spec: { containers: [{ image }] } } } });
     }
+  });
+
+  test('every image may be named by a digest, which wins over the tag', () => {
+    const digest = `sha256:${'a'.repeat(64)}`;
+    const images = renderOperator({
+      set: [
+        'redis.enabled=true',
+        'ledger.enabled=true',
+        'postgres.enabled=true',
+        'ledger.postgres.secretName=ledger',
+        ...['image', 'redis.image', 'postgres.image'].map((image) => `${image}.digest=${digest}`),
+      ],
+    }).flatMap((manifest) => [...JSON.stringify(manifest).matchAll(/"image":"([^"]+)"/g)].map(([, image]) => image));
+    expect(images.length).toBeGreaterThan(5);
+    expect(images.filter((image) => !image?.endsWith(`@${digest}`))).toEqual([]);
+  });
+
+  test('charts/README names everything that an uninstall leaves', () => {
+    const manifests = renderOperator({
+      release: 'paymaster',
+      namespace: 'paymaster-system',
+      set: ['redis.enabled=true', 'ledger.enabled=true', 'postgres.enabled=true', 'ledger.postgres.secretName=ledger'],
+    });
+    const annotated = (name: string) =>
+      manifests.filter((manifest) => JSON.stringify(manifest.metadata).includes(`"${name}"`)).map(({ metadata }) => metadata.name);
+    type Rule = { readonly resources: readonly string[]; readonly resourceNames?: readonly string[]; readonly verbs: readonly string[] };
+    // Whoever may update an object by its name has made it.
+    const made = manifests
+      .flatMap((manifest) => ('rules' in manifest ? (manifest.rules as readonly Rule[]) : []))
+      .filter(({ verbs }) => verbs.includes('update'))
+      .flatMap(({ resourceNames = [] }) => resourceNames);
+    const left = [...annotated('helm.sh/resource-policy'), ...annotated('helm.sh/hook'), ...made];
+    expect(left.length).toBeGreaterThan(8);
+    const readme = readFileSync(join(repositoryRoot, 'charts/README.md'), 'utf8');
+    const section = readme.split('## Uninstall')[1]?.split('\n## ')[0] ?? '';
+    expect(left.filter((name) => !section.includes(name))).toEqual([]);
+    for (const kind of ['paymasterconfigs', 'chainconfigs', 'paymasters.dev/organisation', 'writeConnectionSecretToRef'])
+      expect(section).toContain(kind);
   });
 
   test('a bundled Redis without persistence asks for no volume, and a corrected pod replaces one that never started', () => {
@@ -116,7 +154,7 @@ describe('rendering the charts', () => {
     const ports = [{ port: 'ops', protocol: 'TCP' }];
     const from = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'watching' } } }];
     expect(rules(['networkPolicy.prometheusNamespace=watching'])).toEqual(Array(3).fill({ ports, from }));
-    expect(rules([])).toEqual(Array(3).fill({ ports }));
+    expect(rules([])).toEqual(Array(3).fill({ ports, from: [{ podSelector: {} }] }));
   });
 
   test('the values of the page for newcomers are as the chart demands', () => {

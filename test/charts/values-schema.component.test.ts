@@ -61,12 +61,92 @@ describe('values.schema.json', () => {
       message: /admission\.restrictBindings\.enabled must be true while operator\.connectionSecrets\.organisations is/,
     },
     {
+      name: 'a pod has time to finish requests after its endpoint is withdrawn',
+      set: 'rpc.preStopSeconds=60',
+      message: /rpc\.terminationGracePeriodSeconds must be at least 80: preStopSeconds and 20 to finish requests, got 45/,
+    },
+    {
+      name: 'a pod has time to end',
+      set: 'dashboard.terminationGracePeriodSeconds=1',
+      message: /dashboard\.terminationGracePeriodSeconds must be at least 25: preStopSeconds and 20 to finish requests, got 1/,
+    },
+    {
+      name: 'the operator has time to hand over',
+      set: 'operator.terminationGracePeriodSeconds=1',
+      message: /at '\/operator\/terminationGracePeriodSeconds': minimum: got 1, want 10/,
+    },
+    {
+      name: 'the autoscaler has room to scale',
+      set: 'rpc.autoscaling.enabled=true&rpc.autoscaling.minReplicas=5&rpc.autoscaling.maxReplicas=2',
+      message: /rpc\.autoscaling\.maxReplicas must be at least minReplicas \(5\), got 2/,
+    },
+    {
+      name: 'the autoscaler has a request to measure by',
+      set: 'rpc.autoscaling.enabled=true&rpc.resources.requests.cpu=null',
+      message: /rpc\.resources\.requests\.cpu must be set with autoscaling: use is measured against it/,
+    },
+    {
+      name: 'an address range has octets',
+      set: 'networkPolicy.apiServer.cidrs={999.1.1.1/40}',
+      message: /at '\/networkPolicy\/apiServer\/cidrs\/0': .*does not match pattern/,
+    },
+    {
+      name: 'an address range has a prefix that fits',
+      set: 'networkPolicy.ledger.cidrs={10.1.1.1/40}',
+      message: /at '\/networkPolicy\/ledger\/cidrs\/0': .*does not match pattern/,
+    },
+    {
+      name: 'an amount of memory has a unit of Kubernetes',
+      set: 'rpc.resources.limits.memory=12Foo',
+      message: /at '\/rpc\/resources\/limits\/memory': .*does not match pattern/,
+    },
+    {
+      name: 'a request is not above its limit',
+      set: 'rpc.resources.requests.memory=2Gi',
+      message: /rpc\.resources\.requests\.memory \(2Gi\) must not be above its limit \(1Gi\)/,
+    },
+    {
+      name: 'a request in another unit is not above its limit either',
+      set: 'operator.resources.requests.cpu=1500m&operator.resources.limits.cpu=1',
+      message: /operator\.resources\.requests\.cpu \(1500m\) must not be above its limit \(1\)/,
+    },
+    {
+      name: 'inputs of decisions are not kept longer than the decisions',
+      set: 'ledger.enabled=true&postgres.enabled=true&ledger.postgres.secretName=x&ledger.retentionDays.inputs=500',
+      message: /ledger\.retentionDays\.inputs \(500\) must not be above decisions \(400\)/,
+    },
+    {
+      name: 'a volume has room',
+      set: 'postgres.persistence.size=0Gi',
+      message: /at '\/postgres\/persistence\/size': .*does not match pattern/,
+    },
+    {
+      name: 'a route names its Gateway',
+      set: 'rpc.httpRoute.enabled=true',
+      message: /rpc\.httpRoute\.parentRefs must name the Gateway/,
+    },
+    {
+      name: 'pods that are scraped let Prometheus in',
+      set: 'monitoring.podMonitor.enabled=true',
+      message: /networkPolicy\.prometheusNamespace must name the namespace of Prometheus while monitoring\.podMonitor\.enabled is true/,
+    },
+    {
+      name: 'certificates of PostgreSQL are in a Secret',
+      set: 'ledger.enabled=true&ledger.postgres.url=postgresql://u@db.example.org/u&ledger.postgres.secretKeys.ca=ca.crt',
+      message: /ledger\.postgres\.secretName must name the Secret that holds secretKeys\.ca \(ca\.crt\)/,
+    },
+    {
+      name: 'a digest of a bundled image is a SHA-256',
+      set: 'postgres.image.digest=latest',
+      message: /at '\/postgres\/image\/digest': .*does not match pattern/,
+    },
+    {
       name: 'an image digest is a SHA-256',
       set: 'image.digest=sha256:abc',
       message: /at '\/image\/digest': .*does not match pattern/,
     },
   ])('$name', ({ set, message }) => {
-    const value = set.includes('{') ? set : set.replaceAll(',', '\\,');
+    const value = set.includes('{') || set.includes('&') ? set.replaceAll('&', ',') : set.replaceAll(',', '\\,');
     const run = helm(['template', 'gas', operatorChart, '--set=redis.enabled=true', `--set=${value}`]);
     expect(run.ok).toBe(false);
     expect(run.stderr).toMatch(message);

@@ -59,7 +59,7 @@ metadata:
   annotations: {{- toYaml . | nindent 4 }}
   {{- end }}
 spec:
-  parentRefs: {{- toYaml (required (printf "%s.httpRoute.parentRefs must name the Gateway, e.g. [{ name: public, namespace: gateways }]" $.component) .parentRefs) | nindent 4 }}
+  parentRefs: {{- toYaml (required (printf "%s.httpRoute.parentRefs must name the Gateway, e.g. [{ name: public, namespace: gateways }]" $.component) (.parentRefs | default nil)) | nindent 4 }}
   {{- with .hostnames }}
   hostnames: {{- toYaml . | nindent 4 }}
   {{- end }}

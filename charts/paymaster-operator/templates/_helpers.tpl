@@ -33,9 +33,12 @@ app.kubernetes.io/component: {{ . }}
 {{- end -}}
 
 {{- define "paymaster.image" -}}
-{{- with .Values.image -}}
-{{- if .digest -}}{{ .repository }}@{{ .digest }}{{- else -}}{{ .repository }}:{{ include "paymaster.tag" (.tag | default $.Chart.AppVersion) }}{{- end -}}
+{{ include "paymaster.imageOf" (merge (dict) .Values.image (dict "tag" .Chart.AppVersion)) }}
 {{- end -}}
+
+{{/* A digest wins over a tag, which may be moved to another image. */}}
+{{- define "paymaster.imageOf" -}}
+{{- if .digest -}}{{ .repository }}@{{ .digest }}{{- else -}}{{ .repository }}:{{ include "paymaster.tag" .tag }}{{- end -}}
 {{- end -}}
 
 {{/* A tag that looks like a whole number arrives as one, from a values file as a float. */}}
@@ -120,3 +123,11 @@ capabilities: { drop: [ALL] }
 {{- end }}
 {{- div (mul (trimSuffix $unit $limit | int64) (get $units $unit | int64) 60) 100 }}
 {{- end }}
+
+{{/* An amount of Kubernetes as a number, e.g. 512Mi or 250m. */}}
+{{- define "paymaster.amount" -}}
+{{- $text := toString . }}
+{{- $unit := regexFind "([numkMGTPE]|[KMGTPE]i)$" $text }}
+{{- $units := dict "" 1.0 "n" 0.000000001 "u" 0.000001 "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 "Ki" 1024.0 "Mi" 1048576.0 "Gi" 1073741824.0 "Ti" 1099511627776.0 "Pi" 1125899906842624.0 "Ei" 1152921504606846976.0 }}
+{{- mulf (trimSuffix $unit $text | float64) (get $units $unit) }}
+{{- end -}}
