@@ -91,7 +91,7 @@ describe('rendering the charts', () => {
     const annotated = (name: string) =>
       manifests.filter((manifest) => JSON.stringify(manifest.metadata).includes(`"${name}"`)).map(({ metadata }) => metadata.name);
     type Rule = { readonly resources: readonly string[]; readonly resourceNames?: readonly string[]; readonly verbs: readonly string[] };
-    // Whoever may update an object by its name has made it.
+    // A component that may update an object by its name has made it.
     const made = manifests
       .flatMap((manifest) => ('rules' in manifest ? (manifest.rules as readonly Rule[]) : []))
       .filter(({ verbs }) => verbs.includes('update'))

@@ -24,6 +24,7 @@ describe('Starting', () => {
         'usage-data',
         'signers',
         'chains-followed',
+        'chains-settled',
         'warm-up',
       ]);
     } finally {
