@@ -26,7 +26,7 @@ type Lane = keyof typeof connections;
 const mebibyte = 1024 * 1024;
 /** The largest honest answer is that of `eth_getLogs` for a busy range. */
 const maxResponseBytes = 32 * mebibyte;
-/** Whoever mines a transaction decides how large it is. We read nothing from more than one MiB of input. */
+/** Anyone may mine our operation, and decides how large the transaction is. We read nothing from more than one MiB of input. */
 const maxTransactionBytes = 4 * mebibyte;
 const revertible: ReadonlySet<string> = new Set(['eth_call', 'eth_estimateGas']);
 

@@ -50,9 +50,15 @@ export function reportStep(
     /** Operations that cannot be read yet, and those that were settled although they cannot. */
     readonly waiting: readonly { readonly operation: MinedOperation }[];
     readonly withoutReading: readonly MinedOperation[];
+    /** Blocks whose events were never read. */
+    readonly passedBlocks: readonly number[];
   },
 ): void {
-  const { losses, ambiguous, forfeited, waiting, withoutReading } = found;
+  const { losses, ambiguous, forfeited, waiting, withoutReading, passedBlocks } = found;
+  for (const blockNumber of passedBlocks)
+    log.error('events of a block cannot be read: promises for its operations end by their nonces', {
+      blockNumber,
+    });
   for (const { blockNumber, transactionHash } of waiting.map(({ operation }) => operation))
     log.warn('operation cannot be read yet', { blockNumber, transactionHash });
   for (const { paymaster, blockNumber, transactionHash } of withoutReading)

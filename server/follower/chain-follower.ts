@@ -14,6 +14,7 @@ import type {
 import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
 import { AccountsInUse } from './accounts.js';
 import { reportStep, suspendContracts } from './alarms.js';
+import { Backlog } from './backlog.js';
 import { isOlderHead, stepBalances } from './balances.js';
 import type { ChainFollowerDeps } from './chain-follower-deps.js';
 import { Connection } from './connection.js';
@@ -29,16 +30,9 @@ import { nothingEnded, Releaser } from './releaser.js';
 import { Rescan } from './rescan.js';
 import { reversals, withRecord } from './records.js';
 import { idle, type Round } from './round.js';
-import { merged, Scanner, type Watched } from './scan.js';
+import { merged, Scanner } from './scan.js';
 import { settledInStep, type Unattributed } from './settlement.js';
-import {
-  countTries,
-  endOfStep,
-  findWaiting,
-  settleAgain,
-  settleMined,
-  usableBalances,
-} from './step-readings.js';
+import { countTries, endOfStep, settleAgain, settleMined, usableBalances } from './step-readings.js';
 import { takeBackStep } from './take-back.js';
 import { stepTexts } from './step-texts.js';
 import { blockAt, cursorOf, watched, type Source } from './source.js';
@@ -46,7 +40,6 @@ import { spentByPaymaster } from './spent-by-paymaster.js';
 import { minedForSenders } from './spent-elsewhere.js';
 import { countOf, endedInStep, negated, type Ended } from './undo.js';
 import type { Loss } from './unpaid.js';
-import { Unread } from './unread.js';
 
 /** Balances are written again after this time at the latest, even when nothing happens on the chain. */
 const refreshMs = 60_000;
@@ -66,9 +59,7 @@ export class ChainFollower {
   readonly #releaser = new Releaser(this.#scanner);
   readonly #history = new History();
   readonly #inUse = new AccountsInUse();
-  readonly #unread = new Unread();
-  /** True when others have taken steps: one of them may wait for operations that it cannot read. */
-  #mayOthersWait = true;
+  readonly #backlog = new Backlog();
   readonly #connection: Connection;
   readonly #rescan = new Rescan();
   /** True when the node of the last round did not show the settled block. */
@@ -119,8 +110,7 @@ export class ChainFollower {
     const due = isBehindHead ? [] : await this.#due(expiredBefore);
     const known = await usage.accounts(chainId);
     const wanted = watched(source.contracts, known, this.#connection.entryPoints);
-    await this.#waitForOthers(source, wanted, startedAt);
-    const retried = this.#unread.due(startedAt);
+    await this.#backlog.takeOver({ usage, source }, this.#history, this.#scanner, wanted, startedAt);
     const { followed, forgotten } = this.#accounts(source, known, startedAt);
     const isOlder = stored !== undefined && isOlderHead(head, source.confirmations, stored);
     const isFresh =
@@ -129,21 +119,28 @@ export class ChainFollower {
       this.#written.accounts === followed.length &&
       startedAt - this.#written.at < refreshMs;
     const isQuiet = state === 'whole' && this.#releaser.isWaiting(due, last.number);
-    if (isFresh && isQuiet && retried.length === 0) return idle;
+    if (isFresh && isQuiet && !this.#backlog.isDue(startedAt)) return idle;
 
+    const refused: number[] = [];
+    const { operations: unread } = this.#backlog;
+    const retried = unread.due(startedAt);
+    const blocks = await this.#backlog.blocks.read(source, this.#scanner, wanted, startedAt);
     const found = merged(
-      await this.#scanner.operations(source.chain, wanted, from, last.number),
+      await this.#scanner.operations(source.chain, wanted, from, last.number, (block) => refused.push(block)),
       await minedForSenders(source, this.#scanner, usage, { from, to: last }),
     );
     const cut = endOfStep(found, last.number);
     const target = cut === last.number ? last : await blockAt(source, cut);
     const mined = merged(
       found.filter(({ blockNumber }) => blockNumber <= cut),
-      retried.map(({ operation }) => operation),
+      merged(
+        retried.map(({ operation }) => operation),
+        blocks.operations.filter((operation) => !this.#history.hasEnded(operationId(operation))),
+      ),
     );
     const isCaughtUp = !isBehindHead && cut === last.number;
     const ours = new Set(wanted.contracts);
-    const reading = { usage, source, history: this.#history, unread: this.#unread, ours };
+    const reading = { usage, source, history: this.#history, unread, ours };
     const lateOnes = new Set(retried.filter(({ isLate }) => isLate).map(({ operation }) => operation));
     const isAgain = (operation: MinedOperation): boolean =>
       operation.blockNumber <= this.#rescan.through || lateOnes.has(operation);
@@ -166,7 +163,7 @@ export class ChainFollower {
       : new Map<string, never>();
     const failures = await countTries(
       source,
-      this.#unread,
+      unread,
       [now, again, later].flatMap(({ failed }) => failed),
     );
     // Read last, because this also proves that the node that gave the events has this block, and not only an older one.
@@ -174,9 +171,11 @@ export class ChainFollower {
       throw new DomainError('UNAVAILABLE', `chain ${chainId} changed while it was read`);
 
     // Apply: one step, or nothing. A suspension is written before the step, so that a crash in between cannot lose it.
-    const isFirst = ({ operation }: Unattributed): boolean =>
-      !retried.some((item) => item.operation === operation);
-    const strange = target.timestamp < this.#rescan.blindUntil ? [] : settlement.unattributed.filter(isFirst);
+    // An operation of an earlier block may have ended its promise already, in a step that nobody remembers.
+    const isKnown = ({ operation }: Unattributed): boolean =>
+      operation.blockNumber >= from ||
+      (blocks.operations.includes(operation) && this.#history.reaches(operation.blockNumber));
+    const strange = target.timestamp < this.#rescan.blindUntil ? [] : settlement.unattributed.filter(isKnown);
     // Another follower that has settled these operations meanwhile has ended their promises, too. Only while the cursor is the
     // same do missing promises mean that nobody made them.
     if (strange.length > 0 && !isSameCursor(await usage.cursor(chainId), stored)) return idle;
@@ -222,16 +221,28 @@ export class ChainFollower {
     const read = { contracts: source.contracts.size, accounts: followed.length };
     this.#written = isCaughtUp ? { hash: head.hash, at: startedAt, ...read } : undefined;
     if (forgotten.length > 0) await usage.forgetAccounts(chainId, forgotten);
-    this.#unread.settled([now, again, later].flatMap(({ decided }) => decided));
-    const waiting = failures.filter((failure) => this.#unread.failed(failure, startedAt));
+    unread.settled([now, again, later].flatMap(({ decided }) => decided));
+    const passedBlocks = this.#backlog.blocks.taken(
+      blocks,
+      refused.filter((block) => block <= cut),
+      startedAt,
+    );
+    const waiting = failures.filter((failure) => unread.failed(failure, startedAt));
     for (const operation of now.passedOver) {
       const isIts = ({ reservation }: Ended): boolean =>
         operationId(reservation.key) === operationId(operation);
       const counted = losses.filter((loss) => loss.operation === operation).flatMap(chargesOf);
-      this.#unread.pass(operation, { ended: ended.filter(isIts), charges: counted }, startedAt);
+      unread.pass(operation, { ended: ended.filter(isIts), charges: counted }, startedAt);
     }
     const withoutReading = [now, again, later].flatMap((read) => read.passedOver);
-    reportStep(log, { losses, ambiguous: settlement.ambiguous, forfeited, waiting, withoutReading });
+    reportStep(log, {
+      losses,
+      ambiguous: settlement.ambiguous,
+      forfeited,
+      waiting,
+      withoutReading,
+      passedBlocks,
+    });
     return {
       cursor: next,
       settled: countOf(ended, 'settled'),
@@ -239,8 +250,8 @@ export class ChainFollower {
       forfeited: countOf(ended, 'forfeited'),
       unpaid: losses.filter(({ operation }) => isNew(operation)).length,
       unattributed: strange.length,
-      passedOver: withoutReading.length,
-      unread: this.#unread.waiting,
+      passedOver: withoutReading.length + passedBlocks.length,
+      unread: this.#backlog.waiting,
       restored: 0,
       spent: spentByPaymaster(
         settled.filter(({ operation }) => isNew(operation)),
@@ -263,8 +274,7 @@ export class ChainFollower {
     // Another follower has taken steps since, or this process has just begun: the known steps do not lead to the cursor.
     if (this.#history.points()[0]?.blockHash !== stored.blockHash) {
       await this.#readHistory();
-      this.#unread.clear();
-      this.#mayOthersWait = true;
+      this.#backlog.overtaken();
     }
     const state = await continuityOf(chain, stored, head, this.#history.points());
     const isWaiting = state === 'waiting';
@@ -297,7 +307,7 @@ export class ChainFollower {
     if (ledger !== undefined) recordRestored(ledger, result, restored);
     this.#history.rollBack(common);
     this.#releaser.forget();
-    this.#unread.rollBack(next.blockNumber);
+    this.#backlog.rollBack(next.blockNumber);
     this.#written = undefined;
     log.error('chain was reorganised or replaced below the settled block', {
       settledBlock: stored.blockNumber,
@@ -329,22 +339,9 @@ export class ChainFollower {
 
   /** The oldest of the reservations whose time is over; those that wait for another check are among them. */
   async #due(expiredBefore: EpochSeconds): Promise<readonly Reservation[]> {
-    const limit = releasesPerStep + this.#releaser.waiting + this.#unread.waiting;
+    const limit = releasesPerStep + this.#releaser.waiting + this.#backlog.operations.waiting;
     const { usage, chainId } = this.#deps;
     const due = await usage.reservations(chainId, { operations: [], expiredBefore, limit });
-    return due.filter(({ key }) => !this.#unread.isWaiting(operationId(key)));
-  }
-
-  /** Throws UNAVAILABLE. */
-  async #waitForOthers(source: Source, wanted: Watched, now: EpochMs): Promise<void> {
-    if (!this.#mayOthersWait) return;
-    const found = await findWaiting(
-      { usage: this.#deps.usage, source },
-      this.#history,
-      this.#scanner,
-      wanted,
-    );
-    for (const operation of found) this.#unread.add(operation, now);
-    this.#mayOthersWait = false;
+    return due.filter(({ key }) => !this.#backlog.operations.isWaiting(operationId(key)));
   }
 }

@@ -67,6 +67,12 @@ export class History {
     );
   }
 
+  /** Whether everything that ended since this block is remembered. */
+  reaches(block: number): boolean {
+    const oldest = this.#steps[0];
+    return oldest !== undefined && oldest.cursor.blockNumber < block;
+  }
+
   /** Whether a remembered step has ended a reservation of the operation with this name. */
   hasEnded(id: string): boolean {
     return this.#steps.some(({ ended }) =>

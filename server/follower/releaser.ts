@@ -1,5 +1,4 @@
 import type { Block } from '../../core/chain/chain.js';
-import { DomainError } from '../../core/errors.js';
 import type { Reservation } from '../../core/usage/usage-store.js';
 import { operationId, type MinedOperation } from './mined.js';
 import { dueForLook, judgeNonces, judgeSpent, type Suspect } from './release.js';
@@ -99,12 +98,11 @@ export class Releaser {
       const keys = reservations.map(({ key }) => key);
       found.push(...(await this.#scanner.bySender(chain, keys, block.number)));
     }
-    for (const { blockNumber, blockHash } of found)
-      if ((await source.chain.block(blockNumber))?.hash !== blockHash)
-        throw new DomainError(
-          'UNAVAILABLE',
-          `the nodes of chain ${source.chainId} are on different branches`,
-        );
-    return found;
+    // Another node may be on another branch, or lie: then this check has found nothing.
+    const own: MinedOperation[] = [];
+    for (const operation of found)
+      if ((await source.chain.block(operation.blockNumber))?.hash === operation.blockHash)
+        own.push(operation);
+    return own;
   }
 }

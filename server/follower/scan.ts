@@ -4,6 +4,7 @@ import {
   userOperationEventTopic,
 } from '../../core/entry-point/user-operation-event.js';
 import { addressTopic, toAddressKey, type AddressKey } from '../../core/units/address.js';
+import type { Hex } from '../../core/units/hex.js';
 import type { OperationId } from '../../core/usage/usage-store.js';
 import { operationId, type MinedOperation } from './mined.js';
 
@@ -22,10 +23,18 @@ export type Watched = {
 
 type Filter = Required<Pick<LogFilter, 'address' | 'topics'>>;
 
+/** Told of a block whose events cannot be read. */
+type Refused = (block: number) => void;
+/** Most blocks that one scan leaves out: a node that refuses more is broken, and not the blocks. */
+const mostRefused = 16;
+/** Blocks before the one that was refused, of which one must be readable: otherwise the node answers no such query. */
+const others = [1, 2, 100];
+
 /**
- * Reads events block range by block range. When a node refuses a range (too wide, too many results), asks for an eighth of it,
- * down to one block. It takes few attempts to get there, since the node may simply be down. The width that worked is remembered
- * and slowly increased again.
+ * Reads events block range by block range. When a node refuses a range (too wide, too many results, too large an answer), asks for an
+ * eighth of it, down to one block, and then for this block contract by contract. It takes few attempts to get there, since the node may
+ * simply be down. The width that worked is remembered and slowly increased again. What is refused even then is left out, if the node
+ * answers the same query for another block.
  */
 export class Scanner {
   #page = widestPage;
@@ -36,10 +45,19 @@ export class Scanner {
     watched: Watched,
     from: number,
     to: number,
+    refused: Refused = () => {},
   ): Promise<readonly MinedOperation[]> {
     if (watched.contracts.length === 0) return [];
-    const topics = [userOperationEventTopic, null, null, watched.contracts.map(addressTopic)];
-    return this.#all(chain, { address: watched.entryPoints, topics }, from, to);
+    return this.#all(chain, filterOf(watched), [from, to], refused);
+  }
+
+  /** Those of one block. Throws UNAVAILABLE when this connection does not show them. */
+  async block(chain: Chain, watched: Watched, block: number): Promise<readonly MinedOperation[]> {
+    if (watched.contracts.length === 0) return [];
+    const logs = await inParts(chain, filterOf(watched), block, (error) => {
+      throw error;
+    });
+    return inOrder(logs.flatMap(decode));
   }
 
   /**
@@ -66,36 +84,112 @@ export class Scanner {
     const senders = [...new Set(wanted.map(({ sender }) => sender))];
     for (let at = 0; at < senders.length; at += sendersAtOnce) {
       const topics = [userOperationEventTopic, null, senders.slice(at, at + sendersAtOnce).map(addressTopic)];
-      found.push(...(await this.#all(chain, { address, topics }, from, to)));
+      found.push(...(await this.#all(chain, { address, topics }, [from, to], () => {})));
     }
     const ids = new Set(wanted.map(operationId));
     return found.filter((operation) => ids.has(operationId(operation)));
   }
 
-  async #all(chain: Chain, filter: Filter, from: number, to: number): Promise<readonly MinedOperation[]> {
+  async #all(
+    chain: Chain,
+    filter: Filter,
+    [from, to]: readonly [from: number, to: number],
+    refused: Refused,
+  ): Promise<readonly MinedOperation[]> {
     const found: MinedOperation[] = [];
+    const leftOut = new Set<number>();
     for (let next = from; next <= to;) {
       const last = Math.min(to, next + this.#page - 1);
-      const logs = await this.#read(chain, filter, next, last);
+      const logs = await this.#read(chain, filter, next, last, leftOut);
       if (logs === undefined) continue;
       found.push(...logs.flatMap(decode));
       next = last + 1;
     }
+    for (const block of leftOut) refused(block);
     return inOrder(found);
   }
 
   /** Undefined when the node refused the range, which is then read in parts. */
-  async #read(chain: Chain, filter: Filter, from: number, to: number): Promise<readonly Log[] | undefined> {
+  async #read(
+    chain: Chain,
+    filter: Filter,
+    from: number,
+    to: number,
+    leftOut: Set<number>,
+  ): Promise<readonly Log[] | undefined> {
     try {
       const logs = await chain.logs({ fromBlock: from, toBlock: to, ...filter });
       this.#page = Math.min(widestPage, this.#page * 2);
       return logs;
-    } catch (error) {
-      if (from === to) throw error;
-      this.#page = Math.max(1, Math.floor((to - from + 1) / 8));
-      return undefined;
+    } catch {
+      if (from < to) {
+        this.#page = Math.max(1, Math.floor((to - from + 1) / 8));
+        return undefined;
+      }
+      const logs = await inParts(chain, filter, from, async (refusal, part) => {
+        if (leftOut.size >= mostRefused || !(await isAnswered(chain, part, from))) throw refusal;
+        leftOut.add(from);
+      });
+      this.#page = Math.min(widestPage, this.#page * 2);
+      return logs;
     }
   }
+}
+
+type OnRefusal = (refusal: unknown, part: Filter) => void | Promise<void>;
+
+/** The events of one block, half of the contracts (or senders) after the other where a query for more is refused. */
+async function inParts(
+  chain: Chain,
+  filter: Filter,
+  block: number,
+  onRefusal: OnRefusal,
+): Promise<readonly Log[]> {
+  try {
+    return await chain.logs({ fromBlock: block, toBlock: block, ...filter });
+  } catch (error) {
+    const [one, other] = halved(filter) ?? [];
+    if (one !== undefined && other !== undefined)
+      return [
+        ...(await inParts(chain, one, block, onRefusal)),
+        ...(await inParts(chain, other, block, onRefusal)),
+      ];
+    await onRefusal(error, filter);
+    return [];
+  }
+}
+
+/** Undefined for a filter with one address and one topic of each kind. */
+function halved({ address, topics }: Filter): readonly [Filter, Filter] | undefined {
+  const index = topics.findIndex((topic) => Array.isArray(topic) && topic.length > 1);
+  const topic = topics[index];
+  if (Array.isArray(topic)) {
+    const half = Math.ceil(topic.length / 2);
+    const withTopic = (part: readonly Hex[]): Filter => ({ address, topics: topics.with(index, part) });
+    return [withTopic(topic.slice(0, half)), withTopic(topic.slice(half))];
+  }
+  if (typeof address === 'string' || address.length < 2) return undefined;
+  const half = Math.ceil(address.length / 2);
+  return [
+    { address: address.slice(0, half), topics },
+    { address: address.slice(half), topics },
+  ];
+}
+
+/** Whether the node answers the same query for a block before this one. */
+async function isAnswered(chain: Chain, filter: Filter, block: number): Promise<boolean> {
+  for (const before of others.filter((distance) => distance <= block))
+    try {
+      await chain.logs({ fromBlock: block - before, toBlock: block - before, ...filter });
+      return true;
+    } catch {
+      continue;
+    }
+  return false;
+}
+
+function filterOf({ entryPoints, contracts }: Watched): Filter {
+  return { address: entryPoints, topics: [userOperationEventTopic, null, null, contracts.map(addressTopic)] };
 }
 
 /** Merges two lists: each operation once, in the order of the chain. */

@@ -141,19 +141,20 @@ export function countTries(
 
 /**
  * Operations that the follower before this one waited for: mined in blocks of remembered steps, ended by none of them, and still
- * promised. Throws UNAVAILABLE.
+ * promised. `refused` gets the blocks that cannot be read. Throws UNAVAILABLE.
  */
 export async function findWaiting(
   { usage, source }: Pick<StepReading, 'usage' | 'source'>,
   history: History,
   scanner: Scanner,
   wanted: Parameters<Scanner['operations']>[1],
+  refused: (block: number) => void,
 ): Promise<readonly MinedOperation[]> {
   const points = history.points();
   const [newest, oldest] = [points[0], points.at(-1)];
   if (newest === undefined || oldest === undefined) return [];
   const from = Math.max(oldest.blockNumber + 1, newest.blockNumber - mostLookedBack + 1);
-  const mined = await scanner.operations(source.chain, wanted, from, newest.blockNumber);
+  const mined = await scanner.operations(source.chain, wanted, from, newest.blockNumber, refused);
   const open = mined.filter((operation) => !history.hasEnded(operationId(operation)));
   if (open.length === 0) return [];
   const promised = byOperation(await promisesFor(usage, source, open));

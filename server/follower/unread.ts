@@ -16,6 +16,11 @@ export const retriesAtOnce = 16;
 /** Most operations that wait. Further ones are settled at once without what could not be read. */
 const mostWaiting = 5_000;
 
+/** The pause after so many tries that count. The last one is followed by one more at once, which ends the wait. */
+export function pauseAfter(tries: number): number {
+  return tries === mostTries ? 0 : firstPauseMs * 2 ** Math.max(0, tries - 1);
+}
+
 /** What an operation was settled to without what could not be read. */
 export type Passed = { readonly ended: readonly Ended[]; readonly charges: readonly Charge[] };
 
@@ -87,11 +92,10 @@ export class Unread {
     const known = this.#items.get(id);
     const attempts = (known?.attempts ?? 0) + 1;
     const tries = (known?.tries ?? 0) + (counts ? 1 : 0);
-    const pauseMs = firstPauseMs * 2 ** Math.max(0, tries - 1);
+    const pauseMs = pauseAfter(tries);
     if (pauseMs > longestPauseMs) this.#items.delete(id);
     else {
-      // The last try that counts is followed by one more, which settles the operation.
-      const nextAt = (tries === mostTries ? now : now + pauseMs) as EpochMs;
+      const nextAt = (now + pauseMs) as EpochMs;
       this.#items.set(id, { ...known, operation, isLate, attempts, tries, nextAt });
     }
     return known === undefined;

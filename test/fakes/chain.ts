@@ -64,6 +64,8 @@ export class FakeChain implements Chain {
   /** Most blocks that one log query may span. */
   widestRange = Number.MAX_SAFE_INTEGER;
   hasPriorityFee = true;
+  /** Most logs that one answer may hold. */
+  mostLogs = Number.MAX_SAFE_INTEGER;
   /** Head that the node shows while it lags behind. */
   shown: number | undefined;
   /** The node answers no logs, without an error. */
@@ -226,13 +228,16 @@ export class FakeChain implements Chain {
       throw new DomainError('UNAVAILABLE', 'query returned more than 10000 results');
     if (this.hidesLogs || (this.hidesByPaymaster && topics[3] !== undefined)) return [];
     const addresses = address === undefined ? undefined : [address].flat().map((one) => one.toLowerCase());
-    return this.#mined
+    const found = this.#mined
       .slice(fromBlock, Math.min(toBlock, this.#head().block.number) + 1)
       .flatMap(({ logs }) => logs)
       .filter((log) => addresses?.includes(log.address) ?? true)
       .filter((log) =>
         topics.every((topic, i) => topic === null || [topic].flat().some((one) => one === log.topics[i])),
       );
+    if (found.length > this.mostLogs)
+      throw new DomainError('UNAVAILABLE', `query returned more than ${this.mostLogs} results`);
+    return found;
   }
 
   async priorityFee(): Promise<bigint> {

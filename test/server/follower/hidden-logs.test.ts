@@ -61,6 +61,22 @@ describe('an operation that was mined while the node hid it', () => {
     expect(await usedOf(it)).toEqual([1, 40]);
   });
 
+  test('is not stopped by another node that shows it in a block of another branch', async () => {
+    const other = it.chain.twin();
+    other.reorganise(it.chain.height - 6);
+    it.elsewhere.push(other);
+    expire();
+    await it.follower.round();
+    other.mine({ operations: [anOperation(40, { input: bytes.input })] });
+    other.mineEmpty(it.chain.height - other.height + 8);
+    for (let block = 0; block < 66; block++) {
+      it.pass(1);
+      await it.follower.round();
+    }
+    expect(await it.usage.liveCount(chainId)).toBe(0);
+    expect(await usedOf(it)).toEqual([1, 100]);
+  });
+
   test('finally keeps the maximum, and frees the deposit', async () => {
     expire();
     for (let block = 0; block < 64; block++) {
