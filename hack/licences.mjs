@@ -40,7 +40,10 @@ const refused = [
 if (refused.length > 0) {
   console.error(`These licences are not on the list of hack/licences.mjs:\n  ${refused.join('\n  ')}`);
   process.exitCode = 1;
-} else bring('NOTICE', notice());
+} else {
+  console.log(`Licences of what ships: ${counts()}`);
+  bring('NOTICE', notice());
+}
 
 /** What `npm install --omit=dev` installs, optional packages and those of other platforms included. */
 function installedInProduction() {
@@ -90,6 +93,16 @@ with it has the complete source, and the text of the licence is ${bytes}/GPL-3.0
 
 ${files.map(({ name, source, license }) => `${name} (${license}): ${source}`).join('\n')}
 `;
+}
+
+/** `MIT 150, ISC 8, …`, the most frequent first. */
+function counts() {
+  const licences = [...[...shipped].map(licenceOf), ...files.map(({ license }) => `${license} (bytes)`)];
+  return [...Map.groupBy(licences, (licence) => licence)]
+    .map(([licence, of]) => ({ licence, count: of.length }))
+    .sort((a, b) => b.count - a.count || byCharacters(a.licence, b.licence))
+    .map(({ licence, count }) => `${licence} ${count}`)
+    .join(', ');
 }
 
 function byCharacters(a, b) {

@@ -141,6 +141,16 @@ test('webhooks may call this machine only while nobody else reaches it, or where
   expect(parseStandaloneConfig({ HOST: '192.0.2.1' }, '/').allowLoopbackWebhooks).toBe(false);
 });
 
+test('starts with a damaged file of the ledger, and says where it was put', async () => {
+  const dataDirectory = mkdtempSync(join(tmpdir(), 'paymaster-data-'));
+  temporary.push(dataDirectory);
+  putInto(join(dataDirectory, 'ledger'), 'ledger-2026-01.sqlite');
+  const running = await start({ dataDirectory });
+  const file = join(dataDirectory, 'ledger/ledger-2026-01.sqlite');
+  expect(running.output()).toContain(`warning: ${file} is damaged and was moved to ${file}.damaged`);
+  expect(await sponsors(running)).toBe('sponsored');
+});
+
 async function makesLocalWebhook(running: RunningStandalone): Promise<unknown> {
   const { dashboardUrl, authToken, apiKey } = running.connection();
   const { port } = new URL(dashboardUrl);

@@ -292,7 +292,7 @@ export const wrongFolders: readonly WrongFolder[] = [
   ),
   wrong(
     'more limits than count',
-    'A paymaster has at most 20 spending limits',
+    'A paymaster has at most 20 active spending limits',
     ...Array.from({ length: 20 }, (_, n) => aPolicy({ meta: { name: `z-${n}` }, name: `Limit ${n}` })),
   ),
   wrong(
