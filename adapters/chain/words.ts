@@ -20,7 +20,8 @@ type Words = readonly (bigint | undefined)[];
 /**
  * Many calls in one `eth_call`: of Multicall3 where the chain is known to have it. Elsewhere the node runs our code as if it
  * were to deploy a contract; the code makes the calls and returns their words. That needs neither a contract on the chain nor a
- * state override, but some nodes refuse it. What a node has refused it is not asked again; in the end we ask call by call.
+ * state override, but some nodes refuse it. The last resort is one request for each call. A node is not asked again in a way that
+ * it has refused.
  */
 export function createWordReader(send: SendRpc, multicall3?: string): Chain['words'] {
   let ways = [...(multicall3 === undefined ? [] : [throughMulticall3]), together, oneByOne];
@@ -69,7 +70,7 @@ export function createWordReader(send: SendRpc, multicall3?: string): Chain['wor
       } catch (error) {
         if (index === tried.length - 1 || !isRefusal(error)) throw error;
       }
-    throw new Error('there is no way to ask');
+    throw new Error('unreachable: the last way answers or throws');
   }
 
   return async (calls, block) => {

@@ -44,8 +44,8 @@ const longestText = 65_536;
 const mostProblems = 100;
 
 /**
- * Puts the proposed resources of one replay over those of its namespace, in its thread: `read`, `present` for what exists, and
- * `validate`. An object of the same kind and name is replaced as a whole, any other is added.
+ * Puts the proposed resources of one replay over those of its namespace, in its thread: `read`, `present` with the objects that
+ * exist, and `validate`. An object of the same kind and name is replaced as a whole, any other is added.
  */
 export class ProposalReader {
   #manifests: readonly ManifestObject[] = [];

@@ -58,7 +58,7 @@ describe.each(stores)('on %s', (store) => {
     const during = await callsOfBlocks(5);
     // One call reads the balances of hundreds of wallets.
     expect(during).toBeLessThanOrEqual(before + 10);
-    // Ten minutes later the service no longer reads them.
+    // Minutes later the service no longer reads them.
     await service.pass(700);
     await until('they are pruned', async () => {
       const known = await service.usage.accounts(devChain.chainId);

@@ -14,7 +14,7 @@ import { anOrganisation, aPaymaster, aPolicy, aSmartContract } from '../../build
 import { createMemoryLedger } from '../../fakes/memory-ledger.js';
 import { holdsOf } from '../../support/loop-holds.js';
 
-// What happens before a replay runs: what is proposed is read and compiled, together with all that the paymaster has already.
+// Before a replay runs, the proposed objects are read, and compiled together with all that the paymaster has already.
 
 const replays = createReplays({
   ledger: createMemoryLedger(),
