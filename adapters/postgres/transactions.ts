@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { reasonOf } from '../../core/error-reasons.js';
 import { DomainError, isDomainError, messageOf } from '../../core/errors.js';
 import { formatPostgresAddress, type PostgresAddress } from './address.js';
 import { clientConfig, clientOf, type ClientOptions } from './client.js';
@@ -137,7 +138,7 @@ function explained(address: PostgresAddress, error: unknown): DomainError {
   return new DomainError(
     isLasting ? 'INTERNAL' : 'UNAVAILABLE',
     `${formatPostgresAddress(address)}: ${messageOf(error)}${code === undefined ? '' : ` (SQLSTATE ${code})`}`,
-    { cause: error, ...(code === undefined ? {} : { reason: code }) },
+    { cause: error, ...(code === undefined ? {} : { reason: reasonOf(code) }) },
   );
 }
 

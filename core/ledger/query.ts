@@ -110,6 +110,8 @@ export type FundsQuery = {
   readonly accounts: readonly AccountName[];
   readonly from: EpochMs;
   readonly to: EpochMs;
+  /** False: without the samples, of which there is one a minute. Default true. */
+  readonly samples?: boolean;
 };
 export type AccountName = {
   readonly chainId: number;
@@ -117,7 +119,7 @@ export type AccountName = {
   readonly fundingAddress: AddressKey | undefined;
 };
 
-/** Samples of one account, the oldest first. */
+/** Samples of one account, the oldest first; none where the query does not ask for them. */
 export type FundsHistory = {
   readonly account: AccountName;
   readonly samples: readonly {

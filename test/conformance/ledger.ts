@@ -545,6 +545,11 @@ export function ledgerConformance(implementation: string, create: () => Promise<
         },
         { account: shared, spentWei: 0n, samples: [{ at: noon, balanceWei: 5n, promisedWei: 0n }] },
       ]);
+      expect(await ledger.funds({ accounts: [shared, own], from: noon, to, samples: false })).toEqual([
+        { account: shared, spentWei: 0n, samples: [] },
+        { account: own, spentWei: 600n, samples: [] },
+      ]);
+      expect(await ledger.funds({ accounts: [], from: noon, to })).toEqual([]);
     });
 
     test('inputs are answered in the order in which they were decided', async () => {

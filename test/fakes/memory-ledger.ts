@@ -194,13 +194,14 @@ export function createMemoryLedger(): Ledger {
         return entry && viewOf(entry);
       }),
 
-    funds: ({ accounts, from, to }) =>
+    funds: ({ accounts, from, to, samples: isAsked = true }) =>
       open(() =>
         accounts.map((account) => ({
           account,
           samples: [...samples.values()]
             .filter(
-              (sample) => accountOf(sample) === accountOf(account) && sample.at >= from && sample.at < to,
+              (sample) =>
+                isAsked && accountOf(sample) === accountOf(account) && sample.at >= from && sample.at < to,
             )
             .sort((a, b) => a.at - b.at)
             .map(({ at, balanceWei, promisedWei }) => ({ at, balanceWei, promisedWei })),

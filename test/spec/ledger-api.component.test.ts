@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { hashCredential } from '../../core/config/api-key.js';
 import { paymasterIdOf } from '../../core/config/ids.js';
 import { ledgerEndpoints, ledgerPrefix } from '../../server/dashboard/ledger/endpoints.js';
-import { acmeToken, chainId, otherToken, prefix, recordOf } from '../build/dashboard.js';
+import { acmeToken, applyOrganisation, chainId, otherToken, prefix, recordOf } from '../build/dashboard.js';
 import {
   aDecision,
   address,
@@ -74,24 +75,14 @@ const listOf = (value: unknown): readonly Readonly<Record<string, unknown>>[] =>
   value as readonly Readonly<Record<string, unknown>>[];
 const ids = (answer: Answered): readonly unknown[] => listOf(answer.data['decisions']).map(({ id }) => id);
 
-let shop: string;
-beforeAll(async () => {
-  await ledger.append([
-    ...reservationOf(mined),
-    { record: aSettlement(mined, at('2026-01-31T12:00:10Z'), { success: false }), reservation: mined.id },
-    ...reservationOf(expired),
-    { record: anUnusedEnd(expired, at('2026-01-31T12:10:00Z')), reservation: expired.id },
-    ...alone(refused),
-    ...alone(repeated),
-    ...reservationOf(foreign),
-  ]);
+/** With a limit of 0.5 coins a day for each account. */
+async function madePaymaster(name: string, token: string): Promise<string> {
   const made = await host.call('POST', '/paymaster', {
-    token: acmeToken,
-    body: { name: 'shop', type: 'HYBRID', chainId, version: '1.0.0' },
+    token,
+    body: { name, type: 'HYBRID', chainId, version: '1.0.0' },
   });
-  shop = String(recordOf(made.body.data)['paymasterId']);
   await host.call('POST', '/paymaster-policy', {
-    token: acmeToken,
+    token,
     key: String(recordOf(made.body.data)['apiKey']),
     body: {
       name: 'coins',
@@ -104,6 +95,21 @@ beforeAll(async () => {
       },
     },
   });
+  return String(recordOf(made.body.data)['paymasterId']);
+}
+
+let shop: string;
+beforeAll(async () => {
+  await ledger.append([
+    ...reservationOf(mined),
+    { record: aSettlement(mined, at('2026-01-31T12:00:10Z'), { success: false }), reservation: mined.id },
+    ...reservationOf(expired),
+    { record: anUnusedEnd(expired, at('2026-01-31T12:10:00Z')), reservation: expired.id },
+    ...alone(refused),
+    ...alone(repeated),
+    ...reservationOf(foreign),
+  ]);
+  shop = await madePaymaster('shop', acmeToken);
 });
 
 describe('decisions', () => {
@@ -260,6 +266,45 @@ describe('limits and funds', () => {
     ]);
   });
 
+  test('without a paymasterId they answer for all paymasters of the organisation, and no others', async () => {
+    const second = await madePaymaster('second shop', acmeToken);
+    const foreign = await madePaymaster('shop of others', otherToken);
+    const asked = await ask('/limits');
+    expect(asked).toMatchObject({ status: 200, message: '' });
+    const rows = listOf(asked.data['limits']).map(({ paymasterId, name }) => ({ paymasterId, name }));
+    expect(rows).toEqual(
+      expect.arrayContaining([
+        { paymasterId: shop, name: 'coins' },
+        { paymasterId: second, name: 'coins' },
+      ]),
+    );
+    expect(rows).toHaveLength(2);
+    expect(listOf((await ask('/limits', otherToken)).data['limits'])).toEqual([
+      expect.objectContaining({ paymasterId: foreign }),
+    ]);
+    const funds = await ask('/funds');
+    expect(funds).toMatchObject({ status: 200, message: '' });
+    const both = [...(await accountsOf(shop)), ...(await accountsOf(second))];
+    // An account that pays for both is named once.
+    expect(new Set(namesOf(funds))).toEqual(new Set(both));
+    expect(namesOf(funds)).toHaveLength(new Set(both).size);
+  });
+
+  test('of an organisation without paymasters they are empty', async () => {
+    await applyOrganisation(host.resources, 'empty', {
+      namespace: 'empty',
+      tokens: [{ name: 'only', sha256: hashCredential('empty-token') }],
+    });
+    expect((await ask('/limits', 'empty-token')).data).toEqual({ limits: [] });
+    expect((await ask('/funds', 'empty-token')).data).toEqual({ accounts: [] });
+  });
+
+  const namesOf = ({ data }: Answered): readonly string[] =>
+    listOf(data['accounts']).map(({ chainId: of, contract, account }) =>
+      JSON.stringify([of, contract, account]),
+    );
+  const accountsOf = async (id: string) => namesOf(await ask(`/funds?paymasterId=${id}`));
+
   test('funds name each account that pays, with what burns', async () => {
     const { status, data } = await ask(`/funds?paymasterId=${shop}`);
     expect(status).toBe(200);
@@ -327,8 +372,6 @@ describe('a wrong question is answered with what is wrong', () => {
     ['/decisions?reason=BECAUSE', /reason must be one of/],
     ['/decisions?cursor=abc', /cursor must be the cursor of an answer/],
     [`/decisions?requestId=${'x'.repeat(129)}`, /requestId must be 1 to 128 visible ASCII characters/],
-    ['/limits', /paymasterId must be given/],
-    ['/funds', /paymasterId must be given/],
     ['/funds?paymasterId=1&sender=2', /paymasterId must be .*query must be made of paymasterId/],
   ])('%s', async (path, message) => {
     expect(await ask(path)).toMatchObject({ status: 400, message: expect.stringMatching(message) });

@@ -6,10 +6,12 @@ import { Values, type Session } from '../../postgres/transactions.js';
 import { epochMs, timestamp } from './record-rows.js';
 
 export async function readFunds(session: Session, query: FundsQuery): Promise<readonly FundsHistory[]> {
+  const { accounts, samples: isAsked = true } = query;
+  const spent = await readSpent(session, query);
   const histories: FundsHistory[] = [];
-  for (const account of query.accounts) {
-    const samples = await readSamples(session, account, query);
-    histories.push({ account, samples, spentWei: await readSpent(session, account, query) });
+  for (const account of accounts) {
+    const samples = isAsked ? await readSamples(session, account, query) : [];
+    histories.push({ account, samples, spentWei: spent.get(accountValue(account) ?? '') ?? 0n });
   }
   return histories;
 }
@@ -41,20 +43,23 @@ async function readSamples(
   }));
 }
 
-/** In whole minutes, over all organisations whose operations the account paid. */
-async function readSpent(session: Session, account: AccountName, { from, to }: FundsQuery): Promise<bigint> {
-  const value = accountValue(account);
+/** By account, in whole minutes, over all organisations whose operations the account paid. */
+async function readSpent(
+  session: Session,
+  { accounts, from, to }: FundsQuery,
+): Promise<ReadonlyMap<string, bigint>> {
   const range = { from: startOf(from, 'minute'), to: endOf((to - 1) as EpochMs, 'minute') };
   const values = new Values();
+  const names = values.add(accounts.map(accountValue));
   const parts = spansOf(range, 'month').map(
     (span) =>
-      `SELECT spent_wei FROM ledger.usage_${span.unit} WHERE dimension = 'account' AND value = ${values.add(value)}
+      `SELECT value, spent_wei FROM ledger.usage_${span.unit} WHERE dimension = 'account' AND value = ANY(${names})
        AND start >= ${values.add(timestamp(span.from))} AND start < ${values.add(timestamp(span.to))}`,
   );
-  if (parts.length === 0) return 0n;
-  const [row] = await session.query(
-    `SELECT coalesce(sum(spent_wei), 0) AS spent FROM (${parts.join(' UNION ALL ')}) AS part`,
+  if (parts.length === 0) return new Map();
+  const rows = await session.query(
+    `SELECT value, sum(spent_wei) AS spent FROM (${parts.join(' UNION ALL ')}) AS part GROUP BY value`,
     values.list,
   );
-  return row === undefined ? 0n : BigInt(String(row['spent']));
+  return new Map(rows.map((row) => [String(row['value']), BigInt(String(row['spent']))]));
 }

@@ -203,7 +203,7 @@ export function openLedgerFiles(
       reading(() =>
         query.accounts.map((account) => ({
           account,
-          samples: funds.samples(account, query),
+          samples: query.samples === false ? [] : funds.samples(account, query),
           spentWei: spentBy(monthsIn(query), accountValue(account) ?? '', query),
         })),
       ),

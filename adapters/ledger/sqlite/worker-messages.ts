@@ -1,3 +1,4 @@
+import { reasonOf } from '../../../core/error-reasons.js';
 import { DomainError, isDomainError, messageOf, type ErrorCode } from '../../../core/errors.js';
 import type { LedgerFiles } from './ledger-files.js';
 
@@ -36,6 +37,9 @@ export function plainError(error: unknown): PlainError {
   };
 }
 
-export function errorOf({ code, message, ...details }: PlainError): DomainError {
-  return new DomainError(code, message, details);
+export function errorOf({ code, message, reason, ...details }: PlainError): DomainError {
+  return new DomainError(code, message, {
+    ...details,
+    ...(reason !== undefined && { reason: reasonOf(reason) }),
+  });
 }

@@ -4,11 +4,12 @@ import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { parseAddressKey } from '../../../core/units/address.js';
 import { gwei, gweiToWei } from '../../../core/units/wei.js';
 import type { EpochMs } from '../../../core/units/time.js';
+import type { AccountBalance } from '../../../core/usage/usage-store.js';
 import type { ChainSpec } from '../../../core/resources/chain.js';
 import { findChain } from '../paymasters.js';
 import { amount } from './amounts.js';
-import { endpoint, tableOf } from './endpoint.js';
-import { ownPaymaster, type ReadConfig } from './own-paymaster.js';
+import { endpoint, tableOf, type LedgerTools } from './endpoint.js';
+import { ownPaymasters, type ReadConfig } from './own-paymaster.js';
 import { uuid } from './parameters.js';
 import { requireLedger } from './require-ledger.js';
 import * as schemas from './schemas.js';
@@ -39,13 +40,12 @@ const members = {
     description: 'Null when nothing was spent, or the balance is not known.',
   },
 };
-const columns = Object.keys(members).filter((name) => name !== 'chainId');
 
 export const fundsEndpoint = endpoint({
   operationId: 'getFunds',
-  summary: 'What the accounts that pay for a paymaster hold, and for how long it lasts',
+  summary: 'What the accounts that pay hold, each named once, and for how long it lasts',
   path: '/funds',
-  parameters: { paymasterId: uuid('The paymaster; required.') },
+  parameters: { paymasterId: uuid('Only of this paymaster. Default: all of the organisation.') },
   schema: record({
     accounts: arrayOf(record(members)),
   }),
@@ -69,23 +69,20 @@ export const fundsEndpoint = endpoint({
 
   async answer(tools, { principal, given }) {
     const ledger = requireLedger(tools, principal);
-    const config = await ownPaymaster(tools, principal, given.paymasterId);
-    const { chainId } = config;
-    const { chain } = await tools.lastSeen.of(`chain ${chainId}`, async () => ({
-      chain: await findChain(tools, chainId),
-    }));
-    const accounts = chain === undefined ? [] : accountsOf(config, chain);
+    const accounts = await accountsThatPay(tools, await ownPaymasters(tools, principal, given.paymasterId));
     const now = tools.clock.now();
-    const known = await tools.usage.accounts(chainId);
-    const histories = await ledger.funds({ accounts, from: (now - dayMs) as EpochMs, to: now });
+    const histories = await ledger.funds({
+      accounts,
+      from: (now - dayMs) as EpochMs,
+      to: now,
+      samples: false,
+    });
+    const spent = new Map(histories.map(({ account, spentWei }) => [nameOf(account), spentWei]));
+    const states = await statesOf(tools, accounts);
     const rendered = accounts.map((account) => {
-      const { contract, fundingAddress } = account;
-      const state = known.find((one) => one.contract === contract && one.fundingAddress === fundingAddress);
-      const spent =
-        histories.find(
-          (one) => one.account.contract === contract && one.account.fundingAddress === fundingAddress,
-        )?.spentWei ?? 0n;
-      const burn = spent / 24n;
+      const { chainId, contract, fundingAddress } = account;
+      const state = states.get(nameOf(account));
+      const burn = (spent.get(nameOf(account)) ?? 0n) / 24n;
       const balance = state?.balance === undefined ? undefined : gweiToWei(state.balance);
       return {
         account: fundingAddress ?? contract,
@@ -99,9 +96,42 @@ export const fundsEndpoint = endpoint({
         hoursLeft: balance === undefined || burn === 0n ? null : Number((balance * 10n) / burn) / 10,
       };
     });
-    return { data: { accounts: rendered }, table: tableOf(columns, rendered) };
+    return { data: { accounts: rendered }, table: tableOf(Object.keys(members), rendered) };
   },
 });
+
+function nameOf({ chainId, contract, fundingAddress }: AccountName): string {
+  return `${chainId} ${contract} ${fundingAddress ?? ''}`;
+}
+
+/** Each account once, however many of the paymasters it pays for. */
+async function accountsThatPay(
+  tools: Pick<LedgerTools, 'resources' | 'lastSeen'>,
+  configs: readonly ReadConfig[],
+): Promise<readonly AccountName[]> {
+  const accounts = new Map<string, AccountName>();
+  for (const [chainId, ofChain] of Map.groupBy(configs, (config) => config.chainId)) {
+    const { chain } = await tools.lastSeen.of(`chain ${chainId}`, async () => ({
+      chain: await findChain(tools, chainId),
+    }));
+    if (chain === undefined) continue;
+    for (const account of ofChain.flatMap((config) => accountsOf(config, chain)))
+      accounts.set(nameOf(account), account);
+  }
+  return [...accounts.values()];
+}
+
+/** What the usage store knows, by name of the account. */
+async function statesOf(
+  { usage }: Pick<LedgerTools, 'usage'>,
+  accounts: readonly AccountName[],
+): Promise<ReadonlyMap<string, AccountBalance>> {
+  const states = new Map<string, AccountBalance>();
+  for (const chainId of new Set(accounts.map((account) => account.chainId)))
+    for (const state of await usage.accounts(chainId))
+      states.set(nameOf({ chainId, contract: state.contract, fundingAddress: state.fundingAddress }), state);
+  return states;
+}
 
 /** The deposits of the contracts that sign for it, and the wallet that pays inside the contract, if its layout keeps balances. */
 function accountsOf(config: ReadConfig, chain: ChainSpec): readonly AccountName[] {

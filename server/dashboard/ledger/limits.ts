@@ -1,10 +1,10 @@
 import { compileLimits, limitShares } from '../../../core/policy/spending-limit/shares.js';
 import { arrayOf, record, type JsonSchema } from '../../../core/schema/json-schema.js';
-import { toAddressKey, zeroAddress } from '../../../core/units/address.js';
+import { toAddressKey, zeroAddress, type AddressKey } from '../../../core/units/address.js';
 import { formatInstant } from '../../../core/units/time.js';
 import { formatDecimal, gwei } from '../../../core/units/wei.js';
-import { endpoint, tableOf } from './endpoint.js';
-import { ownPaymaster } from './own-paymaster.js';
+import { endpoint, tableOf, type LedgerTools } from './endpoint.js';
+import { ownPaymasters, type ReadConfig } from './own-paymaster.js';
 import { address, uuid } from './parameters.js';
 import * as schemas from './schemas.js';
 
@@ -17,6 +17,7 @@ const figure: JsonSchema = {
 
 /** What a limit is in both forms: the columns of the table. */
 const figures = {
+  paymasterId: schemas.uuid,
   policy: { ...schemas.uuid, description: '`_id` of the policy.' },
   name: schemas.text,
   scope: { enum: ['PAYMASTER', 'SMART_ACCOUNT'] },
@@ -33,7 +34,7 @@ export const limitsEndpoint = endpoint({
   summary: 'How much of each spending limit is used now',
   path: '/limits',
   parameters: {
-    paymasterId: uuid('The paymaster; required.'),
+    paymasterId: uuid('Only of this paymaster. Default: all of the organisation.'),
     sender: address('The account whose share of limits per account is shown.'),
   },
   schema: record({
@@ -58,6 +59,7 @@ export const limitsEndpoint = endpoint({
   example: {
     limits: [
       {
+        paymasterId: '0f8fad5b-d9cb-569f-a165-70867728950e',
         policy: '7e0b4a52-6d7f-5d8a-9a51-0f3b1f1f6a11',
         name: 'a thousand a day',
         scope: 'PAYMASTER',
@@ -73,33 +75,43 @@ export const limitsEndpoint = endpoint({
   },
 
   async answer(tools, { principal, given }) {
-    const config = await ownPaymaster(tools, principal, given.paymasterId);
-    const compiled = compileLimits(config.limits);
-    const sender = given.sender ?? toAddressKey(zeroAddress);
-    const shares = limitShares(compiled, sender, gwei(0), tools.usage.now());
-    const counters = await tools.usage.counters(config.chainId, shares);
-    const limits = compiled.map(({ policyId, name, perSender, unit, threshold }, index) => {
-      const { used, reserved } = counters[index]!;
-      const isKnown = !perSender || given.sender !== undefined;
-      const amounts = {
-        threshold,
-        used: isKnown ? used : null,
-        reserved: isKnown ? reserved : null,
-        remaining: isKnown ? Math.max(0, threshold - used - reserved) : null,
-      };
-      return {
-        policy: policyId,
-        name,
-        scope: perSender ? 'SMART_ACCOUNT' : 'PAYMASTER',
-        unit,
-        ...(unit === 'COUNT' ? amounts : each(amounts, (amount) => wei(amount).toString())),
-        resetsAt: formatInstant(shares[index]!.window.until),
-        rendered: unit === 'COUNT' ? null : each(amounts, (amount) => formatDecimal(wei(amount), 18)),
-      };
-    });
+    const limits: object[] = [];
+    for (const config of await ownPaymasters(tools, principal, given.paymasterId))
+      limits.push(...(await readLimits(tools.usage, config, given.sender)));
     return { data: { limits }, table: tableOf(Object.keys(figures), limits) };
   },
 });
+
+async function readLimits(
+  usage: LedgerTools['usage'],
+  { paymasterId, chainId, limits }: ReadConfig,
+  sender: AddressKey | undefined,
+): Promise<readonly object[]> {
+  if (limits.length === 0) return [];
+  const compiled = compileLimits(limits);
+  const shares = limitShares(compiled, sender ?? toAddressKey(zeroAddress), gwei(0), usage.now());
+  const counters = await usage.counters(chainId, shares);
+  return compiled.map(({ policyId, name, perSender, unit, threshold }, index) => {
+    const { used, reserved } = counters[index]!;
+    const isKnown = !perSender || sender !== undefined;
+    const amounts = {
+      threshold,
+      used: isKnown ? used : null,
+      reserved: isKnown ? reserved : null,
+      remaining: isKnown ? Math.max(0, threshold - used - reserved) : null,
+    };
+    return {
+      paymasterId,
+      policy: policyId,
+      name,
+      scope: perSender ? 'SMART_ACCOUNT' : 'PAYMASTER',
+      unit,
+      ...(unit === 'COUNT' ? amounts : each(amounts, (amount) => wei(amount).toString())),
+      resetsAt: formatInstant(shares[index]!.window.until),
+      rendered: unit === 'COUNT' ? null : each(amounts, (amount) => formatDecimal(wei(amount), 18)),
+    };
+  });
+}
 
 const wei = (amount: number): bigint => BigInt(amount) * weiPerGwei;
 

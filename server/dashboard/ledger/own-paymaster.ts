@@ -8,29 +8,62 @@ import type { LedgerTools } from './endpoint.js';
 /** What readings need of a config; the rest may be a megabyte, and is not remembered. */
 export type ReadConfig = Pick<
   PaymasterConfig,
-  'namespace' | 'objectName' | 'chainId' | 'version' | 'fundingAddress' | 'limits'
+  'paymasterId' | 'namespace' | 'objectName' | 'chainId' | 'version' | 'fundingAddress' | 'limits'
 >;
 
 /** The served config of a paymaster of the caller's organisation. A paymaster of another one is unknown. */
-export async function ownPaymaster(
+async function ownPaymaster(
   { configs, lastSeen }: Pick<LedgerTools, 'configs' | 'lastSeen'>,
   { namespace, tenant }: Principal,
-  paymasterId: string | undefined,
-): Promise<ReadConfig> {
-  if (paymasterId === undefined)
-    throw invalidInput({ field: 'paymasterId', expected: 'given: the id of one paymaster' });
+  paymasterId: string,
+): Promise<ReadConfig | undefined> {
   const { config } = await lastSeen.of(`paymaster ${paymasterId}`, async () => ({
     config: readPart((await configs.getPaymaster(paymasterId))?.config),
   }));
   // The id is made from the tenant, so that of a former tenant of the namespace differs.
   const isOwn = config?.namespace === namespace && paymasterIdOf(tenant, config.objectName) === paymasterId;
-  if (config === undefined || !isOwn)
+  return isOwn ? config : undefined;
+}
+
+/** Each is read alone, so an answer about more would take seconds and be some megabytes. */
+const mostPaymasters = 1000;
+const readAtOnce = 8;
+
+/**
+ * The served paymasters that a question is about: the one that it names, or all of the organisation. Throws NOT_FOUND for one
+ * that is not the organisation's, INVALID_INPUT when there are too many for one answer.
+ */
+export async function ownPaymasters(
+  tools: Pick<LedgerTools, 'configs' | 'lastSeen' | 'resources'>,
+  principal: Principal,
+  paymasterId: string | undefined,
+): Promise<readonly ReadConfig[]> {
+  if (paymasterId !== undefined) {
+    const config = await ownPaymaster(tools, principal, paymasterId);
+    if (config !== undefined) return [config];
     throw new DomainError('NOT_FOUND', 'The organisation has no served paymaster with this paymasterId');
-  return config;
+  }
+  const { namespace, tenant } = principal;
+  const { ids } = await tools.lastSeen.of(`paymasters of ${tenant}`, async () => ({
+    ids: (await tools.resources.list('Paymaster', { namespace }))
+      .map(({ metadata }) => paymasterIdOf(tenant, metadata.name))
+      .sort(),
+  }));
+  if (ids.length > mostPaymasters)
+    throw invalidInput({
+      field: 'paymasterId',
+      expected: `given: the organisation has ${ids.length} paymasters, and an answer is about ${mostPaymasters} at most`,
+    });
+  const found: ReadConfig[] = [];
+  for (let next = 0; next < ids.length; next += readAtOnce) {
+    const read = ids.slice(next, next + readAtOnce).map((id) => ownPaymaster(tools, principal, id));
+    found.push(...(await Promise.all(read)).filter((config) => config !== undefined));
+  }
+  return found;
 }
 
 function readPart(config: PaymasterConfig | undefined): ReadConfig | undefined {
   if (config === undefined) return undefined;
-  const { namespace, objectName, chainId, version, fundingAddress, limits } = config;
-  return { namespace, objectName, chainId, version, limits, ...given({ fundingAddress }) };
+  const { paymasterId, namespace, objectName, chainId, version, fundingAddress, limits } = config;
+  return { paymasterId, namespace, objectName, chainId, version, limits, ...given({ fundingAddress }) };
 }
