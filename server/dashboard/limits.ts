@@ -8,19 +8,24 @@ import type { Tools } from './deps.js';
 import type { PaymasterCall, Reply } from './endpoint.js';
 import { unlessDeleted } from './lookups.js';
 import { findContract, inTurn, policiesOf, policyNotFound, requireFreeName } from './policy-lookup.js';
-import type { UpdateLimit } from './schemas.js';
+import { updateLimitSchema, type UpdateLimit } from './schemas.js';
 import { thresholdProblem } from '../../core/policy/spending-limit/threshold.js';
 import { policyIdOfCall } from './views.js';
 import type { Spec } from './writes.js';
 
-/** Endpoint 11. Every update restarts the cycle, even one that changes no value: usage counts from now on. */
+/**
+ * Endpoint 11. An update restarts the cycle, also one with equal values: usage counts from now on. A body that gives no
+ * field of a limit is not an update, so the cycle goes on.
+ */
 export async function updateLimit(tools: Tools, call: PaymasterCall): Promise<Reply> {
   const input = tools.parse.updateLimit(call.body);
+  const isUpdate = Object.keys(updateLimitSchema.properties ?? {}).some((field) => isGiven(input, field));
   const policy = await inTurn(tools, call.paymaster, async () => {
     const policies = await policiesOf(tools, call.paymaster);
     const found = policies.find((candidate) => policyIdOfCall(call, candidate) === call.params['policyId']);
     if (!found) throw await missingPolicy(tools, call);
     if (input.name !== undefined) requireFreeName(policies, input.name, found);
+    if (!isUpdate) return requireLimit(found);
     return unlessDeleted(policyNotFound, () =>
       tools.writes.change('PaymasterPolicy', keyOf(found), (current, owned) =>
         plan(current, owned, input, tools.clock.now()),
@@ -31,9 +36,20 @@ export async function updateLimit(tools: Tools, call: PaymasterCall): Promise<Re
     programmed: await tools.programmed.written('PaymasterPolicy', policy),
     object: policy,
     warnings: [
-      `the cycle of the limit started anew at ${policy.spec.spendingLimit?.startTime}: what was used before no longer counts`,
+      isUpdate
+        ? `the cycle of the limit started anew at ${policy.spec.spendingLimit?.startTime}: what was used before no longer counts`
+        : 'no field of the limit was given: nothing changed, and its cycle goes on',
     ],
   };
+}
+
+function isGiven(input: UpdateLimit, field: string): boolean {
+  return Object.hasOwn(input, field) && input[field as keyof UpdateLimit] !== undefined;
+}
+
+function requireLimit(policy: PaymasterPolicy): PaymasterPolicy {
+  if (policy.spec.spendingLimit === undefined) throw notALimit();
+  return policy;
 }
 
 function plan(

@@ -7,7 +7,6 @@ import { examples } from './openapi-examples.js';
 import { dataSchemas, errorSchema } from './openapi-records.js';
 import { arrayOf, record, reference, type JsonSchema } from '../../core/schema/json-schema.js';
 import { deliveryPath, webhookCall } from './openapi-webhook.js';
-import { spellings } from './router.js';
 
 /** The OpenAPI 3.1 document of the API, made from the same table and schemas that serve it. */
 export function createOpenApi(
@@ -15,19 +14,17 @@ export function createOpenApi(
   ledgerEndpoints: readonly LedgerEndpoint[],
 ): JsonSchema {
   const paths: Record<string, Record<string, JsonSchema>> = {};
-  for (const endpoint of endpoints)
-    spellings(endpoint.path).forEach((path, index) => {
-      const template = path.replace(/:(\w+)/g, '{$1}');
-      const operationId = index === 0 ? endpoint.operationId : `${endpoint.operationId}LongPath`;
-      paths[template] = { ...paths[template], [endpoint.method]: operation(endpoint, operationId) };
-    });
+  for (const endpoint of endpoints) {
+    const template = endpoint.path.replace(/:(\w+)/g, '{$1}');
+    paths[template] = { ...paths[template], [endpoint.method]: operation(endpoint) };
+  }
   return {
     openapi: '3.1.0',
     info: {
       title: 'Paymaster dashboard API',
       version: 'v2',
       description:
-        'Creates paymasters, registers the contracts whose methods they sponsor, and sets their rules. Every path has two spellings.',
+        'Creates paymasters, registers the contracts whose methods they sponsor, and sets their rules. Of every path the first part may also end in `Parameters`: `/paymasterParameters` is `/paymaster`.',
     },
     servers: [{ url: prefix }],
     paths: {
@@ -51,10 +48,10 @@ export function createOpenApi(
   };
 }
 
-function operation(endpoint: Endpoint, operationId: string): JsonSchema {
+function operation(endpoint: Endpoint): JsonSchema {
   const names = [...endpoint.path.matchAll(/:(\w+)/g)].map(([, name]) => name);
   return {
-    operationId,
+    operationId: endpoint.operationId,
     summary: endpoint.summary,
     security: [endpoint.scope === 'organisation' ? { authToken: [] } : { authToken: [], apiKey: [] }],
     ...(names.length > 0 && {

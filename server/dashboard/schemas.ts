@@ -120,7 +120,7 @@ export function schemaOfPolicy(body: unknown): SchemaOf<CreatePolicy> {
 const { type, ...amounts } = limitFields;
 
 export const updateLimitSchema: SchemaOf<UpdateLimit> = object(
-  'What changes; any update restarts the cycle, also with equal or without values.',
+  'What changes. An update restarts the cycle, also with equal values; a body without any of these fields changes nothing.',
   {
     optional: {
       name: displayName('Name of the policy, unique per paymaster.'),

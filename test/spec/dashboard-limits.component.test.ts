@@ -149,15 +149,29 @@ describe('creation', () => {
 });
 
 describe('update', () => {
-  test('all fields are optional: an update without a body restarts the cycle', async () => {
+  test.each<{ name: string; body: object | undefined }>([
+    { name: 'without a body', body: undefined },
+    { name: 'with no field', body: {} },
+  ])('an update $name changes nothing: the cycle goes on, and a warning says so', async ({ body }) => {
     const policyId = await created();
     const before = await readLimit(policyId);
     host.clock.advance(5000);
-    const earliest = host.clock.now();
-    expect((await updateLimit(policyId)).body.message).toBe('Paymaster Limit updated');
-    const after = await readLimit(policyId);
-    expect(after['startTimeInEpoch']).toBeGreaterThanOrEqual(earliest);
-    expect(after).toEqual({ ...before, startTimeInEpoch: after['startTimeInEpoch'] });
+    const answer = await updateLimit(policyId, body);
+    expect(answer).toMatchObject({ status: 200, body: { message: 'Paymaster Limit updated' } });
+    expect(answer.body.warnings).toContain(
+      'no field of the limit was given: nothing changed, and its cycle goes on',
+    );
+    expect(await readLimit(policyId)).toEqual(before);
+  });
+
+  test('an update of the name alone restarts the cycle', async () => {
+    const policyId = await created();
+    const before = await readLimit(policyId);
+    host.clock.advance(5000);
+    await updateLimit(policyId, { name: 'Another' });
+    expect((await readLimit(policyId))['startTimeInEpoch']).toBeGreaterThan(
+      Number(before['startTimeInEpoch']),
+    );
   });
 
   test('an update with equal values restarts the cycle', async () => {
@@ -175,9 +189,9 @@ describe('update', () => {
     const policyId = await created();
     host.clock.advance(-60_000);
     const before = await readLimit(policyId);
-    await updateLimit(policyId, {});
+    await updateLimit(policyId, { threshold: 10 });
     const first = await readLimit(policyId);
-    await updateLimit(policyId, {});
+    await updateLimit(policyId, { threshold: 10 });
     const second = await readLimit(policyId);
     host.clock.advance(60_000);
     expect(first['startTimeInEpoch']).toBe(Number(before['startTimeInEpoch']) + 1);
