@@ -93,6 +93,7 @@ const remedies: Readonly<Record<string, string>> = {
   'Ready/PriceNotUsable': seeOther,
   'Ready/ClockSkew': seeOther,
   'Ready/UsageStoreLost': seeOther,
+  'Ready/NothingToServe': 'List at least one contract in `spec.profiles`, or delete the Chain.',
   'Ready/Suspended': 'Set `spec.suspended` to false when signing may go on.',
   'Ready/Paused': 'Set `spec.active` to true when it should count again.',
   'Serving/NotReady': seeOther,

@@ -34,14 +34,14 @@ export type ChainConfig = {
   readonly feeTokens: readonly FeeTokenSpec[];
 };
 
-const unusableReasons = [
+/** Why nothing is signed for a profile: what callers get in `data.reason`. */
+export const unusableReasons = [
   'WRONG_CHAIN',
   'CONTRACT_NOT_DEPLOYED',
   'ENTRY_POINT_MISMATCH',
   'SIGNER_NOT_AUTHORIZED',
   'SIGNATURE_REFUSED',
 ] as const;
-/** The value that callers get in `data.reason`. */
 export type UnusableReason = (typeof unusableReasons)[number];
 
 /** Longest validity of data signed for a draining profile, in seconds. */

@@ -3,7 +3,7 @@ import type { ContractMethods, Selector } from '../resources/abi.js';
 import { finding, isConditionTrue, type Finding } from '../meta/conditions.js';
 import type { SmartContract } from '../resources/smart-contract.js';
 import { formatProblem } from '../errors.js';
-import { isAddressText, parseAddress } from '../units/address.js';
+import { isAddressText, parseAddress, type Address } from '../units/address.js';
 import { judgeChecksum } from './checksum.js';
 import { maxContracts, type PaymasterConfig } from './paymaster-config.js';
 import { quotaExceeded, type Quota } from './platform.js';
@@ -22,6 +22,8 @@ export type CompiledContract = {
   readonly checksum?: Finding;
   /** What is served for it; absent when the contract is paused or not accepted. */
   readonly served?: PaymasterConfig['contracts'][number];
+  /** Set when the contract is accepted and paused. */
+  readonly paused?: Address;
 };
 
 /**
@@ -82,9 +84,10 @@ function compileContract(
 ): CompiledContract {
   const accepted = problem ?? finding('Accepted', 'Accepted');
   const compiled = { object, accepted, methods, selectors, ...(checksum === undefined ? {} : { checksum }) };
-  const isServing = accepted.status === 'True' && object.spec.active !== false;
-  if (!isServing) return compiled;
-  const served = { name: object.spec.name, address: parseAddress(object.spec.address), selectors };
+  if (accepted.status !== 'True') return compiled;
+  const address = parseAddress(object.spec.address);
+  if (object.spec.active === false) return { ...compiled, paused: address };
+  const served = { name: object.spec.name, address, selectors };
   return { ...compiled, served };
 }
 

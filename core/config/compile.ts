@@ -141,6 +141,7 @@ function assemble(
     policy.served === undefined || policy.served === 'invalid' ? [] : [policy.served],
   );
   const tenant = tenantOfSources(sources);
+  const paused = contracts.flatMap((contract) => contract.paused ?? []);
   return {
     paymasterId: paymasterIdOf(tenant, metadata.name),
     namespace,
@@ -162,6 +163,7 @@ function assemble(
     // Paused and broken contracts count as well: neither may ever turn a closed paymaster into an open one.
     contractsRegistered: sources.contracts.length > 0,
     contracts: contracts.flatMap((contract) => (contract.served === undefined ? [] : [contract.served])),
+    ...(paused.length === 0 ? {} : { pausedContracts: paused }),
     ...writeParts(served),
     invalidPolicies: policies
       .filter(({ served }) => served === 'invalid')

@@ -23,7 +23,8 @@ export function* fit(
     previous?.notReady?.reason === 'TooLarge' || previous === undefined || previous.deletedAt !== undefined;
   const notReady = config.notReady ?? (wasClosed ? { reason: 'TooLarge', message } : undefined);
   // Without contracts the config always fits. It still says that contracts are registered, so nothing else is sponsored.
-  const bare = { ...config, contracts: [], ...(notReady === undefined ? {} : { notReady }) };
+  const { pausedContracts: _, ...others } = config;
+  const bare = { ...others, contracts: [], ...(notReady === undefined ? {} : { notReady }) };
   const wanted = stillWanted(previous?.contracts ?? [], config.contracts);
   return {
     config: { ...bare, contracts: yield* asManyAsFit(wanted, maxConfigBytes - sizeOf(bare)) },

@@ -67,6 +67,7 @@ export const conditionReasons = {
     PriceNotUsable: no('The token on chain is not as the fee token describes it; see PriceUsable.'),
     ClockSkew: no('The chain is too far ahead of our clock; see ClockSkew.'),
     UsageStoreLost: no('The usage store has lost its data; see UsageStoreLost.'),
+    NothingToServe: no('The Chain has no contract profile, so no paymaster can use it.'),
     Suspended: no('Suspended by spec.suspended of the Paymaster or its Chain.'),
     Paused: no('Its field active is false.'),
     Pending: unknown('Not checked against the chain yet.'),

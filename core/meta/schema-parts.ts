@@ -4,6 +4,7 @@ import type { CycleUnit } from '../units/time.js';
 import { maxMessageLength } from './conditions.js';
 import type { Condition } from './meta.js';
 import {
+  boolean,
   choice,
   integer,
   keyedList,
@@ -148,7 +149,9 @@ export function column(
 
 /** A column of kinds that belong to a Paymaster. */
 export const paymasterColumn = column('Paymaster', 'string', '.spec.paymasterRef.name', 'Its Paymaster.');
-export const activeColumn = column('Active', 'boolean', '.spec.active', 'False is paused.');
+/** From the status: `spec.active` may be absent, which means true. */
+export const activeColumn = column('Active', 'boolean', '.status.active', 'False is paused.');
+export const activeStatus = boolean('Whether it counts; false is paused. Absent in the spec means true.');
 export const ageColumn = column('Age', 'date', '.metadata.creationTimestamp', 'Time since it was created.');
 
 /** `kubectl get paymaster-operator` lists every kind. */

@@ -1,6 +1,13 @@
 import { memberRules, memberSchemas, policyColumns, policyTypes } from '../policy/derived.js';
 import { cycleStatus } from '../policy/spending-limit/schema.js';
-import { activeColumn, column, displayName, paymasterColumn, paymasterRef } from '../meta/schema-parts.js';
+import {
+  activeColumn,
+  activeStatus,
+  column,
+  displayName,
+  paymasterColumn,
+  paymasterRef,
+} from '../meta/schema-parts.js';
 import { boolean, choice, immutable, object, text } from '../schema/structural.js';
 import { foundStatus, userKind } from './user-kind.js';
 import type { PaymasterPolicySpec, PaymasterPolicyStatus } from './paymaster-policy.js';
@@ -28,6 +35,7 @@ const spec = object<PaymasterPolicySpec>(
 );
 
 const status = foundStatus<PaymasterPolicyStatus>({
+  active: activeStatus,
   policyId: text('Id of this policy in the dashboard API.', { maxLength: 64 }),
   cycle: cycleStatus,
 });

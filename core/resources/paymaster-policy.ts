@@ -12,6 +12,7 @@ export type PaymasterPolicySpec = {
 } & PolicyMembers;
 
 export type PaymasterPolicyStatus = FoundStatus & {
+  readonly active?: boolean;
   readonly policyId?: string;
   readonly cycle?: CycleStatus;
 };

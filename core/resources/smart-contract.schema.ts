@@ -6,6 +6,7 @@ import type { SmartContractSpec, SmartContractStatus } from './smart-contract.js
 import {
   address,
   activeColumn,
+  activeStatus,
   column,
   displayName,
   paymasterRef,
@@ -56,6 +57,7 @@ const spec = object<SmartContractSpec>('What the owner wants.', {
 });
 
 const status = foundStatus<SmartContractStatus>({
+  active: activeStatus,
   methods: list(
     "Names of the ABI's state-changing functions, each once, in ABI order.",
     text('Name of a method.', { maxLength: maxNameLength }),

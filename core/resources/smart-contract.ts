@@ -13,6 +13,7 @@ export type SmartContractSpec = {
 };
 
 export type SmartContractStatus = FoundStatus & {
+  readonly active?: boolean;
   /** Names of the ABI's state-changing functions, each once, in ABI order. */
   readonly methods?: readonly string[];
   /** Selectors of the whitelisted methods. */

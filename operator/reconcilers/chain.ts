@@ -199,6 +199,8 @@ const devChainIds: ReadonlySet<number> = new Set([1337, 31_337]);
 /** Why nothing is signed on a chain that is otherwise in order. */
 function holdOf(chain: Chain, clock: Finding, usage: Finding | undefined): Finding | undefined {
   if (chain.spec.suspended === true) return finding('Ready', 'Suspended', 'Suspended by spec.suspended.');
+  if (chain.spec.profiles.length === 0)
+    return finding('Ready', 'NothingToServe', 'spec.profiles is empty: no paymaster can use this Chain.');
   if (usage?.status === 'True') return finding('Ready', 'UsageStoreLost', usage.message);
   return clock.reason === 'FarAhead' ? finding('Ready', 'ClockSkew', clock.message) : undefined;
 }

@@ -3,7 +3,7 @@ import {
   type CompiledContract,
   type ReadMethods,
 } from '../../core/config/compile-contracts.js';
-import { compilePolicies } from '../../core/config/compile-policies.js';
+import { compilePolicies, type CompiledPolicy } from '../../core/config/compile-policies.js';
 import type { CompiledPaymaster } from '../../core/config/compile.js';
 import { tenantOf } from '../../core/config/tenant.js';
 import { summarise } from '../../core/config/summary.js';
@@ -80,7 +80,7 @@ export async function writePolicies(
       if (reported.get(policy.object) === sources) return;
       const own = childFindings(policy.accepted, outer);
       const findings = [...own, summarise(own, pausedHold(policy.object.spec.active))];
-      const status = { policyId: policy.policyId, ...given({ cycle: policy.cycle }) };
+      const status = policyStatus(policy, policy.cycle);
       await statuses.write('PaymasterPolicy', policy.object, findings, status);
       reported.set(policy.object, sources);
     }),
@@ -123,7 +123,7 @@ export async function writeOrphans(deps: Deps, key: string): Promise<void> {
     ),
     ...policies.map((policy) => () => {
       // No cycle starts before there is a paymaster whose usage it could count.
-      const status = { policyId: policy.policyId, ...given({ cycle: policy.object.status?.cycle }) };
+      const status = policyStatus(policy, policy.object.status?.cycle);
       return deps.statuses.write('PaymasterPolicy', policy.object, findingsOf(policy.accepted), status);
     }),
   ];
@@ -157,6 +157,14 @@ function pausedHold(active: boolean | undefined): Finding | undefined {
   return active === false ? finding('Ready', 'Paused', 'Paused: active is false.') : undefined;
 }
 
-function contractStatus({ methods, selectors }: CompiledContract) {
-  return { methods, selectors };
+function contractStatus({ methods, selectors, object }: CompiledContract) {
+  return { active: isActive(object), methods, selectors };
+}
+
+function policyStatus({ policyId, object }: CompiledPolicy, cycle: CompiledPolicy['cycle']) {
+  return { policyId, active: isActive(object), ...given({ cycle }) };
+}
+
+function isActive({ spec }: { readonly spec: { readonly active?: boolean } }): boolean {
+  return spec.active !== false;
 }

@@ -54,6 +54,7 @@ const stepOf = {
   VALUE_TRANSFER: 'calls',
   DELEGATE_CALL: 'calls',
   CONTRACT_NOT_REGISTERED: 'calls',
+  CONTRACT_PAUSED: 'calls',
   METHOD_NOT_WHITELISTED: 'calls',
   DEPLOYMENT_NOT_ALLOWED: 'deployment',
   FEE_TOO_HIGH: 'fees',

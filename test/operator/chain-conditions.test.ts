@@ -94,6 +94,24 @@ describe('answers of the chain become conditions', () => {
     expect(conditionOf(await world.get('Paymaster', 'shop'), 'Funded')).toBe('True/Low');
   });
 
+  test('a Chain without a profile is not ready, and says what is missing, until it has one', async () => {
+    world = await startWorld();
+    await world.apply(aChain({ profiles: [] }));
+    await world.until(
+      'it has nothing to serve',
+      async () => conditionOf(await world.get('Chain', 'dev'), 'Ready') === 'False/NothingToServe',
+    );
+    const { status } = await world.get('Chain', 'dev');
+    expect(status?.conditions?.find(({ type }) => type === 'Ready')?.message).toBe(
+      'spec.profiles is empty: no paymaster can use this Chain.',
+    );
+    await world.apply(aChain());
+    await world.until(
+      'it serves',
+      async () => conditionOf(await world.get('Chain', 'dev'), 'Ready') === 'True/Ready',
+    );
+  });
+
   test('an address without code is not ready until code is there', async () => {
     world = await startWorld();
     world.chain.withoutCode.add(aSmartContract().spec.address);

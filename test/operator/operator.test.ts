@@ -191,6 +191,26 @@ describe('a deleted object is no longer served', () => {
   });
 });
 
+test('policies and contracts show in their status whether they are active, also where the spec says nothing', async () => {
+  world = await startWorld();
+  await world.apply(
+    aPaymaster(),
+    aSmartContract(),
+    aPolicy(),
+    aPolicy({ meta: { name: 'shop-paused' }, name: 'paused', active: false }),
+  );
+  await world.until('the paymaster is ready', isReady(world));
+  await world.settle();
+  const policies = await world.resources.list('PaymasterPolicy');
+  expect(policies.map(({ spec, status }) => [spec.active, status?.active])).toEqual(
+    expect.arrayContaining([
+      [undefined, true],
+      [false, false],
+    ]),
+  );
+  expect((await world.get('SmartContract', 'shop-nft')).status?.active).toBe(true);
+});
+
 test('caps wider than those of the chain are reported with both figures, until they are corrected', async () => {
   const conditions = async () => (await world.get('Paymaster', 'shop'))?.status?.conditions ?? [];
   const limited = async () => (await conditions()).find(({ type }) => type === 'CapsLimited');

@@ -412,6 +412,16 @@ describe('contracts', () => {
     expect(compiled.openSponsorship).toMatchObject({ status: 'False', reason: 'ContractsRegistered' });
   });
 
+  test('that are paused are named, so that a refusal can say so; broken ones are not', () => {
+    const paused = aSmartContract({ active: false });
+    expect(compile({ contracts: [paused] }).config.pausedContracts).toEqual([
+      parseAddress(paused.spec.address),
+    ]);
+    const broken = aSmartContract({ active: false, abi: 'no json' });
+    expect(compile({ contracts: [broken] }).config).not.toHaveProperty('pausedContracts');
+    expect(compile({ contracts: [aSmartContract()] }).config).not.toHaveProperty('pausedContracts');
+  });
+
   test('with an unknown method name it and those that exist', () => {
     const compiled = compile({ contracts: [aSmartContract({ whitelistedMethods: ['fly'] })] });
     expect(compiled.contracts[0]?.accepted.message).toBe(

@@ -10,7 +10,10 @@ import { parseAddress, toAddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import { decodeCalls } from '../../../core/userop/call-data.js';
 
-type Config = Pick<PaymasterConfig, 'defaultContractAction' | 'contractsRegistered' | 'contracts'>;
+type Config = Pick<
+  PaymasterConfig,
+  'defaultContractAction' | 'contractsRegistered' | 'contracts' | 'pausedContracts'
+>;
 
 const game = parseAddress('0xAbCdEF0123456789aBcdeF0123456789abCDeF01');
 const shop = parseAddress('0x2222222222222222222222222222222222222222');
@@ -42,6 +45,11 @@ const batch = (...calls: readonly (readonly [string, string])[]) =>
     calls.map(([, data]) => data),
   ]) as Hex;
 
+const pausedShop: Partial<Config> = {
+  contracts: [{ name: 'Game', address: game, selectors: [mint] }],
+  pausedContracts: [shop],
+};
+
 type Case = {
   readonly name: string;
   readonly config?: Partial<Config>;
@@ -54,6 +62,25 @@ describe('contracts and methods', () => {
   test.each<Case>([
     { name: 'a whitelisted method of a registered contract', callData: call(game, mint), want: 'pass' },
     { name: 'the same with value and arguments', callData: call(game, `${mint}00ff`, 5n), want: 'pass' },
+    { name: 'a paused contract', config: pausedShop, callData: call(shop, buy), want: 'CONTRACT_PAUSED' },
+    {
+      name: 'a paused contract behind one that hits',
+      config: pausedShop,
+      callData: batch([game, mint], [shop, buy]),
+      want: 'CONTRACT_PAUSED',
+    },
+    {
+      name: 'a paused contract that is the only one',
+      config: { contracts: [], pausedContracts: [shop] },
+      callData: call(shop, buy),
+      want: 'CONTRACT_PAUSED',
+    },
+    {
+      name: 'a stranger beside a paused contract',
+      config: pausedShop,
+      callData: call(stranger, buy),
+      want: 'CONTRACT_NOT_REGISTERED',
+    },
     { name: 'a batch of which every call hits', callData: batch([game, mint], [shop, buy]), want: 'pass' },
     {
       name: 'initCode with a whitelisted call',

@@ -6,7 +6,12 @@ export type AllowList =
   | { readonly kind: 'open' }
   | { readonly kind: 'closed' }
   /** Every call must match a method of an entry. There may be no entry, when all contracts are paused or invalid. */
-  | { readonly kind: 'registered'; readonly contracts: AllowedContracts };
+  | {
+      readonly kind: 'registered';
+      readonly contracts: AllowedContracts;
+      /** Absent: none. */
+      readonly paused?: ReadonlySet<AddressKey>;
+    };
 
 /**
  * Nearly all paymasters have one contract or a few, and there are a hundred thousand paymasters: a Map needs 200
@@ -50,6 +55,8 @@ export type RegisteredContracts = {
     readonly address: Address;
     readonly selectors: readonly string[];
   }[];
+  /** Accepted, paused contracts: only for the reason of a refusal. Absent: none. */
+  readonly pausedContracts?: readonly Address[];
 };
 
 /** `share` answers the same text object for equal texts, because many paymasters register the same token or method. */
@@ -64,7 +71,14 @@ export function compileAllowList(
     const address = share(toAddressKey(text));
     contracts.set(address, { name, address, selectors: compileSelectors(selectors, share) });
   }
-  return { kind: 'registered', contracts: compact(contracts) };
+  const paused = config.pausedContracts ?? [];
+  return {
+    kind: 'registered',
+    contracts: compact(contracts),
+    ...(paused.length === 0
+      ? {}
+      : { paused: new Set(paused.map((address) => share(toAddressKey(address)))) }),
+  };
 }
 
 function compact(contracts: Map<AddressKey, AllowedContract>): AllowedContracts {

@@ -4,7 +4,7 @@ import type { Hex } from '../../../units/hex.js';
 import type { Call } from '../../../userop/call.js';
 import type { DecodedCalls } from '../../../userop/call-data.js';
 import { pass, refuse, type Verdict } from '../../../refusal.js';
-import { findContract, hasSelector, type AllowList, type AllowedContracts } from './compile.js';
+import { findContract, hasSelector, type AllowList } from './compile.js';
 
 /** The part of an operation that this policy reads. */
 export type AllowListOperation = { readonly initCode: Hex };
@@ -26,7 +26,7 @@ export function decideCalls(allowList: AllowList, decoded: DecodedCalls, op: All
   for (const [index, call] of decoded.calls.entries()) {
     // Most batches repeat one method; comparing is cheaper than another look-up.
     if (call.target === passed?.target && call.selector === passed.selector) continue;
-    const verdict = judgeCall(allowList.contracts, call, index);
+    const verdict = judgeCall(allowList, call, index);
     if (!verdict.pass) return verdict;
     passed = call;
   }
@@ -76,19 +76,26 @@ function judgeAlone(allowList: AllowList, call: Call, index: number): Verdict {
     case 'closed':
       return refuse('OPEN_SPONSORSHIP_DENIED', 'no contract is registered for this paymaster');
     case 'registered':
-      return judgeCall(allowList.contracts, call, index);
+      return judgeCall(allowList, call, index);
     default:
       return unreachable(allowList);
   }
 }
 
-function judgeCall(contracts: AllowedContracts, call: Call, index: number): Verdict {
+type Registered = Extract<AllowList, { kind: 'registered' }>;
+
+function judgeCall({ contracts, paused }: Registered, call: Call, index: number): Verdict {
   const contract = findContract(contracts, call.target);
   if (contract !== undefined && hasSelector(contract, call.selector)) return pass;
   const { target, selector } = call;
   const named = { index, target, selector };
   const what = `call ${index} to ${target}`;
   if (selector === '0x') return { ...refuse('VALUE_TRANSFER', `${what} carries no data`), call: named };
-  const reason = contract === undefined ? 'CONTRACT_NOT_REGISTERED' : 'METHOD_NOT_WHITELISTED';
+  const reason =
+    contract !== undefined
+      ? 'METHOD_NOT_WHITELISTED'
+      : paused?.has(target) === true
+        ? 'CONTRACT_PAUSED'
+        : 'CONTRACT_NOT_REGISTERED';
   return { ...refuse(reason, `${what} with selector ${selector}`), call: named };
 }
