@@ -1,3 +1,5 @@
+import type { ErrorReason, OtherReason } from './error-reasons.js';
+
 /**
  * Closed catalogue of everything that can go wrong. Each edge (HTTP, JSON-RPC, operator) maps every code once, in a
  * table that `satisfies Record<ErrorCode, …>`, so a new code does not compile until every edge handles it. A refusal
@@ -59,14 +61,14 @@ export type RefusedCall = {
 export type ErrorDetails = {
   readonly problems?: readonly Problem[];
   /** Machine-readable reason, published with the code: `data.reason` of JSON-RPC errors. */
-  readonly reason?: string;
+  readonly reason?: ErrorReason | OtherReason;
   /** The exact cause, for the log only. */
   readonly detail?: string;
   /** The reason that a webhook host gave for its refusal; published with the code. */
   readonly webhookReason?: string;
   /** The call that was refused; published with the code. */
   readonly call?: RefusedCall;
-  /** What the caller can do about it, shown by `pm_explainSponsorship`. */
+  /** What the caller can do about it; published with the code. */
   readonly remedy?: string;
   /** Seconds after which the same request may succeed; absent when a retry is pointless. */
   readonly retryAfterSeconds?: number;

@@ -1,3 +1,4 @@
+import { reasonOf } from './error-reasons.js';
 import { DomainError, type ErrorCode, type RefusedCall } from './errors.js';
 
 /** The result of a decision. There is no other form of "no". */
@@ -105,6 +106,12 @@ export const refusals = {
   CONTRACT_NOT_REGISTERED: {
     text: 'Smart contract data not found: a called address is not registered.',
     remedy: 'Register the contract that is called.',
+    isForCaller: true,
+  },
+  CONTRACT_PAUSED: {
+    text: 'A called contract is registered and paused.',
+    remedy:
+      'Resume the contract: set spec.active of the SmartContract to true, or activate it in the dashboard API by its _id.',
     isForCaller: true,
   },
   METHOD_NOT_WHITELISTED: {
@@ -267,14 +274,16 @@ export function isRefusalReason(text: string): text is RefusalReason {
  * figures, because it can act on them.
  */
 export function refusedError(refusal: Refusal, { isPayer }: { readonly isPayer: boolean }): DomainError {
-  const { reason, detail, hostReason, call } = refusal;
+  const { reason, detail, hostReason, call, remedy } = refusal;
   const { text, isForCaller, error }: Row = refusals[reason];
-  const message = isPayer || isForCaller ? `${text} (${detail})` : text;
+  const isShown = isPayer || isForCaller === true;
+  const message = isShown ? `${text} (${detail})` : text;
   return new DomainError(error?.code ?? 'SPONSORSHIP_REFUSED', message, {
-    reason,
+    reason: reasonOf(reason),
     detail,
     ...(hostReason === undefined ? {} : { webhookReason: hostReason }),
     ...(call === undefined ? {} : { call }),
+    ...(isShown && remedy !== undefined ? { remedy } : {}),
     ...(error?.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: error.retryAfterSeconds }),
   });
 }

@@ -243,6 +243,11 @@ export const knownReasons: readonly { readonly prefixes: readonly string[]; read
     prefixes: ['AA25'],
     remedy: 'Ask the EntryPoint for the nonce of the account (getNonce), with the nonce key that you use.',
   },
+  {
+    prefixes: ['AA33'],
+    remedy:
+      'The paymaster contract refuses. Where a token pays, the account most likely does not hold enough of it, or has not allowed the paymaster to take it: send it tokens, and approve the paymaster.',
+  },
   { prefixes: ['AA31'], remedy: 'Deposit more in the EntryPoint for the paymaster contract.' },
   {
     prefixes: ['AA32', 'AA37'],

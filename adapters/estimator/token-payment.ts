@@ -137,7 +137,8 @@ async function paymentTo(
     return { outcome: 'executed', received, costWei: gains[0]?.paid ?? 0n };
   } catch (error) {
     if (!isDomainError(error, 'ESTIMATION_FAILED')) throw error;
-    return { outcome: 'refused', reason: error.message };
+    const { remedy } = error.details;
+    return { outcome: 'refused', reason: error.message, ...(remedy === undefined ? {} : { remedy }) };
   }
 }
 

@@ -48,7 +48,7 @@ export function createAnnouncedKeys(
 
   function chosen(): InForce {
     if (inForce !== undefined) return inForce;
-    const reason = { reason: 'MASTER_KEYS_MISSING', retryAfterSeconds: 10 };
+    const reason = { reason: 'MASTER_KEYS_MISSING', retryAfterSeconds: 10 } as const;
     throw new DomainError(
       'UNAVAILABLE',
       lacking.length === 0

@@ -1,4 +1,5 @@
 import type { TokenCodec, TokenTerms } from './layout.js';
+import type { ShownToken } from './token-payment.js';
 import type { Verdict } from '../refusal.js';
 import type { Address, AddressKey } from '../units/address.js';
 import type { SimulationTarget } from '../entry-point/simulation-target.js';
@@ -46,6 +47,8 @@ export type TokenPaymentRequest = SimulationTarget & {
   /** The operation exactly as it will be signed. */
   readonly op: FinalUserOperation;
   readonly terms: TokenTerms;
+  /** For amounts in messages. Absent: they are in base units. */
+  readonly token?: ShownToken;
   /**
    * Signs 32 bytes with the key that will sign the real data, because a contract takes no payment for data signed by
    * another key. The data signed here has a validity window that is over, and stays in the process.

@@ -1,6 +1,7 @@
 import { pass, refuse, type Verdict } from '../refusal.js';
 import { preVerificationGas } from '../userop/pre-verification-gas.js';
 import type { FinalUserOperation, GasLimits, UserOperation } from '../entry-point/user-operation.js';
+import { formatDecimal } from '../units/wei.js';
 import { divideUp } from '../units/divide.js';
 import type { AddressKey } from '../units/address.js';
 import type { Hex } from '../units/hex.js';
@@ -103,35 +104,55 @@ export type ObservedPayment = {
 
 /** The EntryPoint's reason, or the gains of the receivers and the cost of the operation. */
 export type SimulatedPayment =
-  | { readonly outcome: 'refused'; readonly reason: string }
+  | {
+      readonly outcome: 'refused';
+      readonly reason: string;
+      /** What the caller can do about it, if that is known. */
+      readonly remedy?: string;
+    }
   | { readonly outcome: 'executed'; readonly received: bigint; readonly costWei: bigint };
 
 export type JudgedPayment = {
   readonly codec: Pick<TokenCodec, 'maxTokenCharge' | 'unpricedGas'>;
   readonly op: FinalUserOperation;
   readonly terms: TokenTerms;
+  /** For amounts in messages. Absent: they are in base units. */
+  readonly token?: ShownToken;
 };
+
+export type ShownToken = { readonly symbol: string; readonly decimals: number };
 
 /**
  * Whether the operation pays for itself, however much gas it uses. After its call (before it, if tokens are taken in
  * advance) the account must hold and allow the most that the contract can take, and the simulated payment must arrive
  * and be worth its cost. The check forgives one base unit to contracts that round down.
  */
-export function decidePayment(observed: ObservedPayment, { codec, op, terms }: JudgedPayment): Verdict {
+export function decidePayment(
+  observed: ObservedPayment,
+  { codec, op, terms, token }: JudgedPayment,
+): Verdict {
   const { balance, allowance, payment } = observed;
   const most = codec.maxTokenCharge(op, terms);
+  const shown = (units: bigint): string =>
+    token === undefined ? `${units} base units` : `${formatDecimal(units, token.decimals)} ${token.symbol}`;
+  const lacking = (units: bigint): string =>
+    `it may be charged ${shown(most)}: ${shown(most - units)} missing`;
   const when = terms.inAdvance === true ? 'before its call' : 'after its call';
   if (balance < most)
     return refuse(
       'TOKEN_BALANCE',
-      `${when} the account holds ${balance} base units of ${terms.token}, it may be charged ${most}`,
+      `${when} the account holds ${shown(balance)} of token ${terms.token}, ${lacking(balance)}`,
     );
   if (allowance < most)
     return refuse(
       'TOKEN_ALLOWANCE',
-      `${when} the account allows ${terms.paymaster} ${allowance} base units of ${terms.token}, it may be charged ${most}`,
+      `${when} the account allows ${terms.paymaster} ${shown(allowance)} of token ${terms.token}, ${lacking(allowance)}`,
     );
-  if (payment.outcome === 'refused') return refuse('TOKEN_PAYMENT_FAILS', payment.reason);
+  if (payment.outcome === 'refused') {
+    const { reason, remedy } = payment;
+    const refusal = refuse('TOKEN_PAYMENT_FAILS', reason);
+    return remedy === undefined ? refusal : { ...refusal, remedy };
+  }
   const { received, costWei } = payment;
   const unpriced = codec.unpricedGas * op.maxFeePerGas;
   const least = tokensFor(costWei > unpriced ? costWei - unpriced : 0n, terms.exchangeRate, markupUnit);

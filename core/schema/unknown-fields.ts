@@ -1,9 +1,11 @@
 import { isObject } from './json-value.js';
 import { joinField } from './field-path.js';
-import type { StructuralSchema } from './structural.js';
 
 /** A field that a schema does not know, and the known field that was perhaps meant. */
 export type UnknownField = { readonly field: string; readonly nearest?: string };
+
+/** The names that an object may have, in any kind of schema. */
+export type KnownNames = { readonly properties?: { readonly [name: string]: KnownNames } };
 
 /** Stops at this number: a body can have very many. */
 const most = 20;
@@ -14,11 +16,7 @@ const longestName = 40;
  * Fields of a value that the schema does not know, in the order of the value, at most twenty. Items of lists are not
  * checked.
  */
-export function unknownFields(
-  schema: StructuralSchema,
-  value: unknown,
-  parent = '',
-): readonly UnknownField[] {
+export function unknownFields(schema: KnownNames, value: unknown, parent = ''): readonly UnknownField[] {
   if (schema.properties === undefined || !isObject(value)) return [];
   const found: UnknownField[] = [];
   for (const name in value) {

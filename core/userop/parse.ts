@@ -16,8 +16,9 @@ const word = uint(256);
 /**
  * Parses what a client sent as a user operation. Quantities may be hex, decimal text or safe integers; absent, null, ''
  * and '0x' mean missing; addresses may have any case; unknown fields, `paymasterAndData` included, are ignored.
- * Operations of EntryPoint 0.6 and 0.7+ and packed ones (`accountGasLimits`, `gasFees`) are accepted whatever the
- * version is; only the EIP-7702 factory needs 0.8 or later. Gas limits may be missing; sender, nonce, callData and fees may not.
+ * From EntryPoint 0.7 on an operation may also be in the form of 0.6, or packed (`accountGasLimits`, `gasFees`); the EIP-7702
+ * factory needs 0.8 or later. For 0.6 an operation in a later form is refused: it was made for another EntryPoint, where our
+ * data would be worth nothing. Gas limits may be missing; sender, nonce, callData and fees may not.
  * Throws INVALID_INPUT with every problem, each with its path below `path`.
  */
 export function parseUserOperation(
@@ -28,6 +29,7 @@ export function parseUserOperation(
   if (!isObject(input))
     throw invalidInput({ field: path, expected: 'a user operation object', value: quote(input) });
   const fields = new Fields(input, path);
+  if (!entryPointRules[version].form.hasPaymasterFields) requireFirstForm(fields, version);
   const sender = fields.requiredAddress('sender');
   const nonce = fields.required('nonce', word);
   const initCode = readInitCode(fields, version);
@@ -56,6 +58,26 @@ export function parseUserOperation(
     signature,
     ...(eip7702Auth === undefined ? {} : { eip7702Auth }),
   };
+}
+
+const laterFields = [
+  'factory',
+  'factoryData',
+  'accountGasLimits',
+  'gasFees',
+  'paymaster',
+  'paymasterData',
+  'paymasterVerificationGasLimit',
+  'paymasterPostOpGasLimit',
+];
+
+function requireFirstForm(fields: Fields, version: EntryPointVersion): void {
+  const later = laterFields.find((name) => fields.isGiven(name));
+  if (later !== undefined)
+    fields.problem(
+      later,
+      `left out: the operation is in the form of EntryPoint 0.7 or later, and this paymaster signs for ${version} (initCode, paymasterAndData). Use a paymaster of a version on the EntryPoint of the account`,
+    );
 }
 
 /** Two uint128 in one word, high ++ low, instead of the two separate fields. */

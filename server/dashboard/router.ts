@@ -1,5 +1,6 @@
 import express from 'express';
 import type { IRouter, Request, Response } from 'express';
+import type { ErrorReason } from '../../core/error-reasons.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import { parseBody, readBody } from './body.js';
@@ -135,7 +136,7 @@ function full(): DomainError {
   return limited('BODIES_FULL', 'Too many request bodies are being read: try again in a second.');
 }
 
-function limited(reason: string, message: string): DomainError {
+function limited(reason: ErrorReason, message: string): DomainError {
   return new DomainError('RATE_LIMITED', message, { reason, retryAfterSeconds: 1 });
 }
 

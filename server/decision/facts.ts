@@ -1,6 +1,7 @@
 import { clockSkew } from '../../core/chain/clock-skew.js';
 import type { Heads } from '../../core/chain/heads.js';
 import type { DataFees } from '../../core/chain/data-fee/data-fees.js';
+import { reasonOf, type ErrorReason, type OtherReason } from '../../core/error-reasons.js';
 import { DomainError } from '../../core/errors.js';
 import type { Clock } from '../../core/units/time.js';
 import type { ConfigView } from '../view/config-view.js';
@@ -37,11 +38,13 @@ export function gatherFacts(
   // Otherwise we would sign on configs that may have been revoked since.
   if (view.isStale())
     throw notReady('CONFIG_STALE', 'The configuration of this replica was not confirmed for too long.');
-  if (paymaster.notReady !== undefined) throw notReady(paymaster.notReady.reason, paymaster.notReady.message);
+  if (paymaster.notReady !== undefined)
+    throw notReady(reasonOf(paymaster.notReady.reason), paymaster.notReady.message);
 
   const chain = requireChain(view, paymaster);
   const profile = requireProfile(view, paymaster);
-  if (profile.unusable !== undefined) throw notReady(profile.unusable.reason, profile.unusable.message);
+  if (profile.unusable !== undefined)
+    throw notReady(reasonOf(profile.unusable.reason), profile.unusable.message);
   const signer = profile.signer();
   if (signer === undefined)
     throw notReady('SIGNER_MISSING', `The signing key of version "${profile.version}" is not mounted here.`);
@@ -111,6 +114,6 @@ function requireChain(view: Pick<ConfigView, 'chain'>, { chainId }: ServedPaymas
   throw notReady('CHAIN_UNKNOWN', `Chain ${chainId} is not configured here.`);
 }
 
-function notReady(reason: string, message: string): DomainError {
+function notReady(reason: ErrorReason | OtherReason, message: string): DomainError {
   return new DomainError('PAYMASTER_NOT_READY', message, { reason });
 }

@@ -177,7 +177,7 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
   ): Promise<Verdict> {
     const sign = (digest: Uint8Array) => signDigest(signing, on.signer, digest);
     const shape = on.request.phase === undefined ? {} : { inTail: true as const };
-    return payments.check({ ...targetOf(on), op, terms, sign, ...shape, ...ground });
+    return payments.check({ ...targetOf(on), op, terms, sign, token: known(on.token), ...shape, ...ground });
   }
 
   const lacksPrice = ({ price }: TokenCase) =>

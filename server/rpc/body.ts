@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
+import type { ErrorReason } from '../../core/error-reasons.js';
 import { DomainError } from '../../core/errors.js';
 import type { AdmittedBody, BodyLimits } from '../http/body-admission.js';
 
@@ -64,6 +65,6 @@ function tooMany(): UnreadBody {
   return { error: limited('BODIES_FULL', message), close: true };
 }
 
-function limited(reason: string, message: string): DomainError {
+function limited(reason: ErrorReason, message: string): DomainError {
   return new DomainError('RATE_LIMITED', message, { reason, retryAfterSeconds: 1 });
 }

@@ -66,9 +66,11 @@ export function renderError(error: unknown, requestId: string): RenderedError {
   const row = rpcErrors[error.code];
   const reason = error.details.reason ?? error.code;
   const data = { reason, requestId, retryable: row.retryable, ...extras(error) };
-  const { retryAfterSeconds } = error.details;
+  const { retryAfterSeconds, remedy } = error.details;
+  // Most clients show their users the message alone.
+  const message = remedy === undefined ? error.message : `${error.message}. ${remedy}`;
   return {
-    body: JSON.stringify({ code: row.code, message: error.message, data }),
+    body: JSON.stringify({ code: row.code, message, data }),
     status: row.status,
     reason,
     fault: false,
@@ -100,7 +102,12 @@ function renderFault(requestId: string): RenderedError {
 
 function extras({ details }: DomainError): object {
   return {
-    ...given({ problems: details.problems, webhookReason: details.webhookReason, call: details.call }),
+    ...given({
+      problems: details.problems,
+      webhookReason: details.webhookReason,
+      call: details.call,
+      remedy: details.remedy,
+    }),
     ...given({ retryAfterSeconds: details.retryAfterSeconds }),
   };
 }

@@ -176,9 +176,13 @@ export const answerSchemas: Readonly<Record<string, JsonSchema>> = {
     }),
   },
   ErrorData: openRecord(
-    { reason: text, requestId: text, retryable: { type: 'boolean' } },
+    { reason: reference('ErrorReason'), requestId: text, retryable: { type: 'boolean' } },
     {
       retryAfterSeconds: { type: 'number' },
+      remedy: {
+        ...text,
+        description: 'What the caller can do about it, where more is known than the message says.',
+      },
       problems: arrayOf({ type: 'object' }),
       webhookReason: hostReason,
       call: {

@@ -21,11 +21,10 @@ const required = {
     recordOf<TraceStep>(
       { step: text, verdict: { enum: ['pass', 'refuse', 'skipped', 'error'] } },
       {
-        reason: {
-          ...text,
-          description:
-            'One of RefusalReason; of an error the data.reason that a request would be answered with.',
-        },
+        reason: reference(
+          'ErrorReason',
+          'Of an error the data.reason that a request would be answered with.',
+        ),
         detail: text,
         remedy: text,
       },
@@ -38,6 +37,10 @@ const required = {
   ),
 };
 const optional = {
+  ignored: arrayOf(
+    text,
+    'Members of the mode object that are not known and were ignored, each with the one that was perhaps meant. Absent: none.',
+  ),
   reason: { ...text, description: 'Of the first step that does not pass.' },
   gas: object,
   dataFee: {

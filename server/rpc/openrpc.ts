@@ -1,3 +1,6 @@
+import { unusableReasons } from '../../core/config/chain-config.js';
+import { errorReasons } from '../../core/error-reasons.js';
+import { conditionReasons, type ReasonText } from '../../core/meta/condition-reasons.js';
 import { refusals } from '../../core/refusal.js';
 import { arrayOf, reference } from '../../core/schema/json-schema.js';
 import { rpcErrors } from './errors.js';
@@ -30,7 +33,13 @@ export function createOpenRpc(): object {
       examples: [exampleOf(name, description)],
     })),
     components: {
-      schemas: { ...paramSchemas, ...answerSchemas, ...explanationSchemas, RefusalReason: refusalSchema() },
+      schemas: {
+        ...paramSchemas,
+        ...answerSchemas,
+        ...explanationSchemas,
+        RefusalReason: enumOf(refusalTexts()),
+        ErrorReason: enumOf(reasonTexts()),
+      },
     },
   };
 }
@@ -126,11 +135,40 @@ function errorObjects(): readonly object[] {
   }));
 }
 
-function refusalSchema(): object {
-  const rows = Object.entries(refusals);
+type Texts = readonly (readonly [name: string, text: string])[];
+
+function refusalTexts(): Texts {
+  return Object.entries(refusals).map(([reason, { text }]) => [reason, text]);
+}
+
+/** Every value of `data.reason`, from the tables that the code answers from. An error without a reason of its own has its code there. */
+function reasonTexts(): Texts {
+  const codes = Object.entries(rpcErrors).filter(
+    ([code, { code: number }]) => number !== -32603 || code === 'INTERNAL',
+  );
+  const conditions = [conditionReasons.Accepted, conditionReasons.ResolvedRefs].flatMap((reasons): Texts =>
+    Object.entries<ReasonText>(reasons).flatMap(([reason, { status, text }]) =>
+      status === 'False' ? [[reason, text]] : [],
+    ),
+  );
+  const texts = new Map([
+    ...codes.map(([code]) => [code, 'The error has no reason of its own.'] as const),
+    ...conditions,
+    ...unusableReasons.map(
+      (reason) => [reason, 'The contract of the version cannot be used now; the message says why.'] as const,
+    ),
+    ['TooLarge', conditionReasons.Programmed.TooLarge.text] as const,
+    ['Deleted', 'The paymaster was deleted.'] as const,
+    ...Object.entries(errorReasons),
+    ...refusalTexts(),
+  ]);
+  return [...texts];
+}
+
+function enumOf(texts: Texts): object {
   return {
     type: 'string',
-    enum: rows.map(([reason]) => reason),
-    description: rows.map(([reason, { text }]) => `${reason}: ${text}`).join('\n'),
+    enum: texts.map(([name]) => name),
+    description: texts.map(([name, text]) => `${name}: ${text}`).join('\n'),
   };
 }

@@ -2,6 +2,7 @@ import { isObject } from '../../core/schema/json-value.js';
 import { DomainError, invalidInput, isDomainError, quote, type Problem } from '../../core/errors.js';
 import type { SigningPhase } from '../../core/policy/rules/account-signature.js';
 import type { TokenChoice } from '../../core/pricing/token-list.js';
+import { checkMembers } from './known-members.js';
 import { isAddressText, toAddressKey, type AddressKey } from '../../core/units/address.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
 import type { EntryPointVersion } from '../../core/entry-point/version.js';
@@ -48,6 +49,7 @@ function parseModeParams(value: unknown, path = 'params[1]'): ModeParams {
     webhookData: readWebhookData(value['sponsorshipInfo'], path, problems),
     members: value,
   };
+  checkMembers(value, path, problems);
   if (problems.length > 0) throw invalidInput(problems);
   return params;
 }
@@ -115,14 +117,12 @@ function problemsOf(error: unknown): readonly Problem[] {
   throw error;
 }
 
-/** `tokenInfo` of a quote request: an absent or empty member asks for all tokens. Throws INVALID_INPUT. */
+/** `tokenInfo` of a quote request, whose types are checked: an absent or empty member asks for all tokens. Throws INVALID_INPUT. */
 export function parseTokenChoice(
   { tokenInfo }: Readonly<Record<string, unknown>>,
   path = 'params[1].tokenInfo',
 ): TokenChoice {
-  if (isMissing(tokenInfo)) return {};
-  if (!isObject(tokenInfo))
-    throw invalidInput({ field: path, expected: 'an object', value: quote(tokenInfo) });
+  if (!isObject(tokenInfo)) return {};
   const { preferredToken, tokenList } = tokenInfo;
   const problems: Problem[] = [];
   const tokens: unknown = isMissing(tokenList) ? [] : tokenList;
@@ -224,19 +224,15 @@ function readExpiry(value: unknown, path: string, problems: Problem[]): number |
   return undefined;
 }
 
+/** Its type is checked with the other members. */
 function readWebhookData(sponsorshipInfo: unknown, path: string, problems: Problem[]): unknown {
-  if (sponsorshipInfo === undefined || sponsorshipInfo === null) return {};
-  const field = `${path}.sponsorshipInfo`;
-  if (!isObject(sponsorshipInfo)) {
-    problems.push({ field, expected: 'an object', value: quote(sponsorshipInfo) });
-    return {};
-  }
-  const data = sponsorshipInfo['webhookData'];
-  if (data === undefined || data === null) return {};
-  if (!isObject(data))
-    problems.push({ field: `${field}.webhookData`, expected: 'an object', value: quote(data) });
-  else if (!isShallow(data, maxWebhookDataDepth))
-    problems.push({ field: `${field}.webhookData`, expected: `nested at most ${maxWebhookDataDepth} deep` });
+  const data = isObject(sponsorshipInfo) ? sponsorshipInfo['webhookData'] : undefined;
+  if (!isObject(data)) return {};
+  if (!isShallow(data, maxWebhookDataDepth))
+    problems.push({
+      field: `${path}.sponsorshipInfo.webhookData`,
+      expected: `nested at most ${maxWebhookDataDepth} deep`,
+    });
   return data;
 }
 

@@ -1,4 +1,4 @@
-import { DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
+import { DomainError, isDomainError } from '../../core/errors.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Explain } from '../decision/explain.js';
@@ -7,6 +7,7 @@ import type { ExplainedPayment } from '../decision/request.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { requirePhases } from './entry-point-form.js';
+import { ignoredMembers } from './known-members.js';
 import type { RpcMethod } from './method.js';
 import { isOwner } from './owner.js';
 import { parseFeeToken, parseSponsorParams, parseTokenChoice } from './params.js';
@@ -33,7 +34,8 @@ export function pm_explainSponsorship(deps: ExplainMethodDeps): RpcMethod {
       const profile = requireProfile(view, paymaster);
       const { mode, request, members } = parseSponsorParams(params, profile, context);
       requirePhases(request, profile, 'params[1]');
-      const callWebhook = readCallWebhook(members);
+      const callWebhook = members['callWebhook'] === true;
+      const ignored = ignoredMembers(members, 'params[1]');
       const explanation =
         mode === 'ERC20'
           ? await explainTokenPayment(paymaster, {
@@ -42,22 +44,16 @@ export function pm_explainSponsorship(deps: ExplainMethodDeps): RpcMethod {
               choice: parseTokenChoice(members),
             })
           : await explain(paymaster, request, callWebhook ? {} : notAsked);
-      return { json: JSON.stringify(explanation, bigintAsText), outcome: 'answered' };
+      return {
+        json: JSON.stringify(ignored.length === 0 ? explanation : { ...explanation, ignored }, bigintAsText),
+        outcome: 'answered',
+      };
     },
   };
 }
 
 /** Webhooks are not called by default: a call may cost the owner something, and the host may count it. */
 const notAsked = { webhooks: 'Not asked: send callWebhook: true.' } as const;
-
-function readCallWebhook({ callWebhook = false }: Readonly<Record<string, unknown>>): boolean {
-  if (typeof callWebhook === 'boolean') return callWebhook;
-  throw invalidInput({
-    field: 'params[1].callWebhook',
-    expected: 'true or false',
-    value: quote(callWebhook),
-  });
-}
 
 /** Undefined when no token is named; the explanation then says so. Throws INVALID_INPUT when the value is not an address. */
 function feeTokenOf(members: Readonly<Record<string, unknown>>): AddressKey | undefined {

@@ -53,7 +53,8 @@ describe('the remedy fits the case:', () => {
   test('an account that is not deployed needs initCode or a factory', () => {
     const { remedy } = estimationFailed('AA20 account not deployed').details;
     expect(remedy).toContain('add initCode (EntryPoint 0.6) or factory and factoryData');
-    expect(estimationFailed('AA33 reverted').details.remedy).toBeUndefined();
+    expect(estimationFailed('AA33 reverted').details.remedy).toContain('send it tokens, and approve');
+    expect(estimationFailed('AA23 reverted').details.remedy).toBeUndefined();
   });
 });
 

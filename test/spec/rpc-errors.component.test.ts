@@ -215,6 +215,21 @@ describe('JSON-RPC errors: a closed table of codes, with data {reason, requestId
     expect(body.error).toMatchObject({ code: -32003, data: { retryable: true } });
   });
 
+  test('an operation that cannot be simulated is -32004, and its message says what to do about it', async () => {
+    const remedy = 'The account is not deployed: deploy it first.';
+    host.world.estimate = () =>
+      Promise.reject(new DomainError('ESTIMATION_FAILED', 'gas estimation failed: AA20', { remedy }));
+    const { body } = await host.call('pm_sponsorUserOperation', [
+      anOperation(),
+      { mode: 'SPONSORED', calculateGasLimits: true },
+    ]);
+    expect(body.error).toMatchObject({
+      code: -32004,
+      message: `gas estimation failed: AA20. ${remedy}`,
+      data: { reason: 'ESTIMATION_FAILED', remedy },
+    });
+  });
+
   test('a bug is -32603, says nothing about itself, and is logged in full with the request id', async () => {
     host.world.estimate = () => Promise.reject(new TypeError('the secret cause'));
     const { status, text, body } = await host.call('pm_sponsorUserOperation', [
@@ -238,7 +253,7 @@ describe('JSON-RPC errors: a closed table of codes, with data {reason, requestId
   test('what is logged about failures never holds a key', async () => {
     const estimated = { mode: 'SPONSORED', calculateGasLimits: true };
     // A new outage: one that is already known is only counted.
-    const details = { reason: 'CHAIN_MISMATCH' };
+    const details = { reason: 'CHAIN_MISMATCH' } as const;
     host.world.estimate = () =>
       Promise.reject(new DomainError('UNAVAILABLE', 'chain 31337: no URL answered', details));
     await host.call('pm_sponsorUserOperation', [anOperation(), estimated]);

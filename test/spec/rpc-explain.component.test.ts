@@ -96,6 +96,35 @@ describe('pm_explainSponsorship shows why', () => {
     expect(explained.body.result?.['sponsored']).toBe(asked.body.result?.['paymasterAndData'] !== '0x');
   });
 
+  test('members that are not known are listed, each with the one that was perhaps meant, and refuse nothing', async () => {
+    const { body } = await explain(
+      {},
+      {
+        expiryDuraton: 60,
+        sponsorshipInfo: { webhokData: { a: 1 }, smartAccountInfo: { name: 'x', versoin: '1' } },
+        colour: 'blue',
+      },
+    );
+    expect(body.result).toMatchObject({
+      sponsored: true,
+      ignored: [
+        'params[1].expiryDuraton: not known, ignored: did you mean params[1].expiryDuration?',
+        'params[1].sponsorshipInfo.webhokData: not known, ignored: did you mean params[1].sponsorshipInfo.webhookData?',
+        'params[1].sponsorshipInfo.smartAccountInfo.versoin: not known, ignored: did you mean params[1].sponsorshipInfo.smartAccountInfo.version?',
+        'params[1].colour: not known, ignored',
+      ],
+    });
+    expect((await explain()).body.result).not.toHaveProperty('ignored');
+  });
+
+  test('an operation in the form of EntryPoint 0.7 is told that the paymaster signs for 0.6', async () => {
+    const { body } = await explain({ initCode: undefined, factory: addressOf(0xfac), factoryData: '0x12' });
+    expect(body.error).toMatchObject({ code: -32602, data: { reason: 'INVALID_INPUT' } });
+    expect(body.error?.message).toContain(
+      'params[0].factory must be left out: the operation is in the form of EntryPoint 0.7 or later, and this paymaster signs for 0.6',
+    );
+  });
+
   test('it reserves nothing and signs nothing', async () => {
     await host.put({ limits: [aLimitConfig({ policyId: 'explained', threshold: '1' })] });
     for (let i = 0; i < 3; i += 1)

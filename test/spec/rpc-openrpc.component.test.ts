@@ -1,5 +1,13 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { unusableReasons } from '../../core/config/chain-config.js';
+import { errorReasons } from '../../core/error-reasons.js';
+import { conditionReasons, type ReasonText } from '../../core/meta/condition-reasons.js';
+import { refusals } from '../../core/refusal.js';
+import { rpcErrors } from '../../server/rpc/errors.js';
+import { repositoryRoot } from '../support/repository-root.js';
 import { entryPoints } from '../../core/entry-point/address.js';
 import { priced, refused } from '../../core/pricing/price-source.js';
 import { addressOf, someToken } from '../build/configs.js';
@@ -22,7 +30,12 @@ type Described = {
 };
 
 const host = useRpc({ chain: { ...aTokenChain(), dataFee: { kind: 'OpStack' } } });
-let document: { readonly openrpc: string; readonly methods: readonly Described[] };
+type Reasons = { readonly enum: readonly string[]; readonly description: string };
+let document: {
+  readonly openrpc: string;
+  readonly methods: readonly Described[];
+  readonly components: { readonly schemas: Readonly<Record<'ErrorReason' | 'RefusalReason', Reasons>> };
+};
 beforeAll(async () => {
   host.world.price = ({ address }) =>
     address === oldx.address
@@ -176,6 +189,44 @@ describe('the OpenRPC document', () => {
     const described = methodOf(method).errors.find(({ code }) => code === body.error?.code);
     expect(described).toBeDefined();
     expect(problems(described?.data ?? {}, body.error?.data)).toEqual([]);
+  });
+
+  test('every reason of the tables is listed, with what it means', () => {
+    const { enum: listed, description } = document.components.schemas.ErrorReason;
+    const published = Object.entries(rpcErrors).flatMap(([name, { code }]) =>
+      code === -32603 ? [] : [name],
+    );
+    const no = (reasons: Readonly<Record<string, ReasonText>>) =>
+      Object.entries(reasons).flatMap(([reason, { status }]) => (status === 'False' ? [reason] : []));
+    const want = [
+      ...Object.keys(refusals),
+      ...Object.keys(errorReasons),
+      ...published,
+      'INTERNAL',
+      ...unusableReasons,
+      ...no(conditionReasons.Accepted),
+      ...no(conditionReasons.ResolvedRefs),
+      'TooLarge',
+      'Deleted',
+    ];
+    expect(new Set(listed)).toEqual(new Set(want));
+    expect(listed).toHaveLength(new Set(listed).size);
+    expect(listed).toEqual(
+      expect.arrayContaining([
+        'AUTH_TOKEN_REQUIRED',
+        'CHAIN_UNAVAILABLE',
+        'LEDGER_FULL',
+        'USAGE_STORE_DOWN',
+        'USAGE_STORE_LOST',
+      ]),
+    );
+    for (const reason of listed) expect(description).toMatch(new RegExp(`^${reason}: .+`, 'm'));
+    expect(new Set(document.components.schemas.RefusalReason.enum)).toEqual(new Set(Object.keys(refusals)));
+  });
+
+  test('the page of the client for viem points to them', () => {
+    const page = readFileSync(join(repositoryRoot, 'clients/viem/README.md'), 'utf8');
+    expect(page).toMatch(/`ErrorReason` in `\/openrpc\.json`/);
   });
 
   test('a member that is not described would be noticed', async () => {

@@ -143,6 +143,7 @@ describe('what to do', () => {
   test.each([
     { reason: 'AA10 sender already constructed', remedy: /leave out/ },
     { reason: 'AA20 account not deployed', remedy: /deploy it first/ },
+    { reason: 'AA33 reverted', remedy: /does not hold enough of it, or has not allowed the paymaster/ },
     { reason: 'AA25 invalid account nonce', remedy: /getNonce/ },
     { reason: 'AA27 outside valid block range', remedy: /another window/ },
     { reason: 'AA37 paymaster inval block range', remedy: /ask for the paymaster data again/ },

@@ -390,7 +390,7 @@ describe('the ledger in PostgreSQL', () => {
     const text = readFileSync(join(repositoryRoot, 'docs/ledger.md'), 'utf8');
     const blocks = [...text.matchAll(/```sql\n([^`]+)```/g)].map(([, sql = '']) => sql);
     const [rights, analyst, ...queries] = blocks;
-    expect(queries).toHaveLength(4);
+    expect(queries).toHaveLength(3);
     await server.query(url, `${rights?.replace('DATABASE ledger', `DATABASE ${name}`)} ${analyst}`);
     for (const query of queries) await server.query(url, `SET ROLE analyst; ${query}`);
     const [spent] = await server.query(

@@ -39,13 +39,14 @@ describe('deciding on a simulated payment', () => {
       name: 'one base unit too few',
       observed: { balance: 999n },
       reason: 'TOKEN_BALANCE',
-      detail: 'holds 999 base units of 0x9a676e781a523b5d0c0e43731313a708cb607508, it may be charged 1000',
+      detail:
+        'holds 999 base units of token 0x9a676e781a523b5d0c0e43731313a708cb607508, it may be charged 1000 base units: 1 base units missing',
     },
     {
       name: 'one base unit too few allowed',
       observed: { allowance: 999n },
       reason: 'TOKEN_ALLOWANCE',
-      detail: 'allows 0x3284b8394Ac082e4212af752B3FDA80777076c05 999 base units',
+      detail: 'allows 0x3284b8394Ac082e4212af752B3FDA80777076c05 999 base units of token 0x9a67',
     },
     {
       name: 'too few of both: the balance is said first',
@@ -106,6 +107,27 @@ describe('deciding on a simulated payment', () => {
         ? { pass: true }
         : { pass: false, reason, detail: expect.stringContaining(detail) },
     );
+  });
+
+  test('amounts are in the token, by its name, where it is known', () => {
+    const token = { symbol: 'USDX', decimals: 2 };
+    expect(decidePayment(anObservation({ balance: 1n }), { codec, op, terms, token })).toMatchObject({
+      reason: 'TOKEN_BALANCE',
+      detail:
+        'after its call the account holds 0.01 USDX of token 0x9a676e781a523b5d0c0e43731313a708cb607508, it may be charged 10 USDX: 9.99 USDX missing',
+    });
+    expect(decidePayment(anObservation({ allowance: 0n }), { codec, op, terms, token })).toMatchObject({
+      reason: 'TOKEN_ALLOWANCE',
+      detail: expect.stringMatching(/allows 0x3284\w+ 0 USDX of token .*: 10 USDX missing$/),
+    });
+  });
+
+  test('a refusal by the EntryPoint keeps what the caller can do about it', () => {
+    const payment = { outcome: 'refused', reason: 'AA33 reverted', remedy: 'Hold tokens.' } as const;
+    expect(decidePayment(anObservation({ payment }), { codec, op, terms })).toMatchObject({
+      reason: 'TOKEN_PAYMENT_FAILS',
+      remedy: 'Hold tokens.',
+    });
   });
 });
 

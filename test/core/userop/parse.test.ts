@@ -86,17 +86,30 @@ describe('a user operation is parsed', () => {
     });
   });
 
-  test.each(['0.6', '0.7', '0.8', '0.9'] as const)(
-    'factory and factoryData become initCode on %s',
-    (version) => {
-      const input = anOperation({ initCode: undefined, factory, factoryData: '0xABcd' });
-      expect(parseUserOperation(input, version).initCode).toBe(`${factory.toLowerCase()}abcd`);
-    },
-  );
+  test.each(['0.7', '0.8', '0.9'] as const)('factory and factoryData become initCode on %s', (version) => {
+    const input = anOperation({ initCode: undefined, factory, factoryData: '0xABcd' });
+    expect(parseUserOperation(input, version).initCode).toBe(`${factory.toLowerCase()}abcd`);
+  });
 
   test.each([null, '0x', undefined, ''])('a factory that is %j is absent', (absent) => {
     const input = anOperation({ factory: absent, factoryData: absent });
     expect(parseUserOperation(input, '0.7').initCode).toBe('0x');
+  });
+
+  test.each([
+    ['factory', factory],
+    ['factoryData', '0x1234'],
+    ['accountGasLimits', `0x${'00'.repeat(32)}`],
+    ['gasFees', `0x${'00'.repeat(32)}`],
+    ['paymaster', factory],
+    ['paymasterData', '0x12'],
+    ['paymasterVerificationGasLimit', '0x0'],
+    ['paymasterPostOpGasLimit', 1],
+  ])('for 0.6 an operation with %s of 0.7 is refused, and is told why', (field, value) => {
+    expect(problemsOf(anOperation({ [field]: value }), '0.6')).toContain(
+      `params[0].${field} must be left out: the operation is in the form of EntryPoint 0.7 or later, and this paymaster signs for 0.6 (initCode, paymasterAndData). Use a paymaster of a version on the EntryPoint of the account`,
+    );
+    expect(problemsOf(anOperation({ [field]: null }), '0.6')).toEqual([]);
   });
 
   test('packed gas fields are taken apart: the high half comes first in the name', () => {
@@ -267,11 +280,13 @@ describe('what cannot be an operation is refused by name', () => {
     {
       name: 'initCode and factory',
       over: { initCode: `0x${'11'.repeat(20)}`, factory },
+      version: '0.7',
       want: ['initCode must be left out when factory is given'],
     },
     {
       name: 'factoryData without factory',
       over: { factoryData: '0x12' },
+      version: '0.7',
       want: ['factory must be given when factoryData is'],
     },
     {

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import type { ErrorReason } from '../../../core/error-reasons.js';
 import { DomainError, isDomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
@@ -96,7 +97,8 @@ const situations = fc.record({
 });
 type Situation = typeof situations extends fc.Arbitrary<infer T> ? T : never;
 
-const unavailable = (reason: string): DomainError => new DomainError('UNAVAILABLE', 'not now', { reason });
+const unavailable = (reason: ErrorReason): DomainError =>
+  new DomainError('UNAVAILABLE', 'not now', { reason });
 
 function decisionOf(at: Situation) {
   const paymaster = servePaymaster(

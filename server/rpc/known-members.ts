@@ -1,0 +1,68 @@
+import { quote, type Problem } from '../../core/errors.js';
+import { isObject } from '../../core/schema/json-value.js';
+import { unknownFields, type KnownNames } from '../../core/schema/unknown-fields.js';
+
+type Type = { readonly expected: string; readonly is: (value: unknown) => boolean };
+type Members = { readonly [name: string]: Type | Members };
+
+const text: Type = { expected: 'text', is: (value) => typeof value === 'string' };
+const flag: Type = { expected: 'true or false', is: (value) => typeof value === 'boolean' };
+const object: Type = { expected: 'an object', is: isObject };
+const list: Type = { expected: 'an array', is: Array.isArray };
+/** Read in every mode by a parser of its own. */
+const read: Type = { expected: '', is: () => true };
+
+/**
+ * Every member of a mode object or context, whatever its mode and method use. One of a wrong type is a mistake in any of them; an
+ * unknown one never is, because clients send members for other services.
+ */
+const members: Members = {
+  mode: read,
+  calculateGasLimits: read,
+  expiryDuration: read,
+  signingPhase: read,
+  callWebhook: flag,
+  token: text,
+  tokenInfo: { preferredToken: text, tokenList: list, feeTokenAddress: text },
+  sponsorshipInfo: { webhookData: object, smartAccountInfo: { name: text, version: text } },
+};
+
+/** Adds a problem for each known member whose type is wrong. Absent, null and empty text mean that it is missing. */
+export function checkMembers(
+  value: Readonly<Record<string, unknown>>,
+  path: string,
+  problems: Problem[],
+  known: Members = members,
+): void {
+  for (const [name, type] of Object.entries(known)) {
+    const member = value[name];
+    if (member === undefined || member === null || member === '') continue;
+    const field = `${path}.${name}`;
+    const { expected, is } = isType(type) ? type : object;
+    if (!is(member)) problems.push({ field, expected, value: quote(member) });
+    else if (!isType(type) && isObject(member)) checkMembers(member, field, problems, type);
+  }
+}
+
+/** One sentence for each unknown member, for people: a misspelt one silently means its default. */
+export function ignoredMembers(value: Readonly<Record<string, unknown>>, path: string): readonly string[] {
+  return unknownFields(names, value, path).map(({ field, nearest }) =>
+    nearest === undefined
+      ? `${field}: not known, ignored`
+      : `${field}: not known, ignored: did you mean ${nearest}?`,
+  );
+}
+
+const names = namesOf(members);
+
+function namesOf(known: Members): KnownNames {
+  return {
+    properties: Object.fromEntries(
+      Object.entries(known).map(([name, type]) => [name, isType(type) ? {} : namesOf(type)]),
+    ),
+  };
+}
+
+function isType(type: Type | Members): type is Type {
+  return typeof type['is'] === 'function';
+}
