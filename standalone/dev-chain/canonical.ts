@@ -31,6 +31,11 @@ export const accountFactories: Readonly<Record<EntryPointVersion, Address>> = {
 export const simple7702Account = parseAddress('0xe6Cae83BdE06E4c305530e199D7217f42808555B');
 /** Delegate for EIP-7702 accounts on EntryPoint 0.9. */
 export const simple7702Account09 = parseAddress('0x09870c7c1F3F14094D9F33A83A45B22CFBb519b0');
+/**
+ * The delegate that viem names by default on EntryPoint 0.9. Nobody has published its init code, so a dev chain has the code
+ * of {@link simple7702Account09} there.
+ */
+export const viemDelegate09 = parseAddress('0xa46cc63eBF4Bd77888AA327837d20b23A63a56B5');
 
 type CanonicalContract = {
   readonly name: string;
@@ -76,6 +81,12 @@ export async function deployCanonical(
       throw new Error(`${contract.name}: the npm artifact lands on ${computed}, not ${contract.address}`);
     if (await deployOnce(chain, transactor, contract)) progress(`${contract.name} at ${contract.address}`);
   }
+  const copy = {
+    name: 'Simple7702Account 0.9 of viem',
+    address: viemDelegate09,
+    code: await chain.code(simple7702Account09),
+  };
+  if (await setCodeOnce(chain, copy)) progress(`${copy.name} at ${copy.address}`);
 }
 
 function canonicalContracts(): readonly CanonicalContract[] {

@@ -8,7 +8,13 @@ import type { Address } from '../../core/units/address.js';
 import { hexQuantity, type Hex } from '../../core/units/hex.js';
 import { systemClock } from '../../core/units/time.js';
 import { readOwnArtifact } from './artifacts.js';
-import { accountFactories, deployCanonical, simple7702Account, simple7702Account09 } from './canonical.js';
+import {
+  accountFactories,
+  deployCanonical,
+  simple7702Account,
+  simple7702Account09,
+  viemDelegate09,
+} from './canonical.js';
 import { devAccounts } from './dev-accounts.js';
 import { fundPaymaster } from './funding.js';
 import { devFeeds } from './price-feeds.js';
@@ -97,8 +103,8 @@ export function describeDevChain(chainId: number, signer: Address, owner: Addres
     entryPoints,
     /** SimpleAccount factories by EntryPoint version. */
     factories: accountFactories,
-    /** EIP-7702 delegates that operations may name, one for EntryPoint 0.8 and one for 0.9. */
-    delegates: [simple7702Account, simple7702Account09],
+    /** EIP-7702 delegates that operations may name: one for EntryPoint 0.8, and two for 0.9, of which viem names the last. */
+    delegates: [simple7702Account, simple7702Account09, viemDelegate09],
     sponsoredContract: {
       address: simpleContract('Counter').address,
       method: 'increment()',
