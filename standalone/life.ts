@@ -105,6 +105,6 @@ function idOf({ kind, key }: ResourceState): string {
   return `${kind} ${key}`;
 }
 
-function textOf({ phase, message, generation }: ResourceState): string {
-  return JSON.stringify([phase, message, generation]);
+function textOf({ phase, message, generation, notice }: ResourceState): string {
+  return JSON.stringify([phase, message, generation, notice]);
 }

@@ -11,6 +11,8 @@ export type ResourceState = {
   /** `Ready`, or the reason why it is not ready. */
   readonly reason: string;
   readonly message: string;
+  /** What its owner should know although it is ready. */
+  readonly notice?: string;
   /** Generation of the spec. */
   readonly generation: number;
 };
@@ -27,7 +29,9 @@ export function stateOf(resource: AnyResource): ResourceState {
     return { ...own, phase: 'waiting', reason: 'NotSeen', message };
   }
   const { reason, message } = condition;
-  return { ...own, phase: phaseOf(condition.status, reason), reason, message };
+  const limited = status?.conditions?.find(({ type }) => type === 'CapsLimited');
+  const notice = limited?.status === 'True' ? { notice: limited.message } : {};
+  return { ...own, phase: phaseOf(condition.status, reason), reason, message, ...notice };
 }
 
 function phaseOf(status: string, reason: string): ResourceState['phase'] {
@@ -39,8 +43,9 @@ function phaseOf(status: string, reason: string): ResourceState['phase'] {
 const symbols = { ready: '✓', waiting: '…', paused: '⏸', refused: '✗' } as const;
 
 /** `✗ SmartContract quickstart/shop-counter  spec.address must be …`, without characters that would move a terminal's cursor. */
-export function formatState({ kind, key, phase, message }: ResourceState): string {
-  const what = { ready: 'Ready', waiting: message, paused: 'paused', refused: message }[phase];
+export function formatState({ kind, key, phase, message, notice }: ResourceState): string {
+  const state = { ready: 'Ready', waiting: message, paused: 'paused', refused: message }[phase];
+  const what = notice === undefined ? state : `${state}. ${notice}`;
   return printable(`${symbols[phase]} ${kind} ${key}  ${what}`);
 }
 
@@ -48,13 +53,15 @@ export function formatState({ kind, key, phase, message }: ResourceState): strin
 const mostLines = 20;
 
 /**
- * One line for each state. If there are too many: one line for all of a kind and phase; refused and waiting resources
- * still get a line each, as far as there is room.
+ * One line for each state. If there are too many: one line for all of a kind and phase; refused and waiting resources, and
+ * those with a notice, still get a line each, as far as there is room.
  */
 export function formatStates(states: readonly ResourceState[]): readonly string[] {
   if (states.length <= mostLines) return states.map(formatState);
   const counts = Map.groupBy(states, ({ kind, phase }) => `${symbols[phase]} ${kind} ${phase}`);
-  const wrong = states.filter(({ phase }) => phase === 'refused' || phase === 'waiting');
+  const wrong = states.filter(
+    ({ phase, notice }) => phase === 'refused' || phase === 'waiting' || notice !== undefined,
+  );
   const left = wrong.length - mostLines;
   return [
     ...[...counts].map(([what, of]) => `${what}: ${of.length}`),

@@ -1,5 +1,5 @@
 import { type Document, isMap, isNode, isPair, isScalar, isSeq, type LineCounter } from 'yaml';
-import type { Problem } from '../../core/errors.js';
+import { quote, type Problem } from '../../core/errors.js';
 import type { ManifestProblem } from './manifest-problem.js';
 
 /** A mistake in the YAML itself. */
@@ -25,30 +25,42 @@ export function locator(
   lines: LineCounter,
 ): (problem: Problem) => ManifestProblem {
   return (problem) => {
-    const { line, col } = lines.linePos(offsetOf(document, problem.field));
-    return { ...problem, file, line: Math.max(line, 1), column: Math.max(col, 1) };
+    const { offset, node } = placeOf(document, problem.field);
+    const { line, col } = lines.linePos(offset);
+    return { ...withQuotes(problem, node), file, line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+}
+
+/** YAML reads hex digits without quotes as a number: an address is then a figure in which nobody finds it again. */
+function withQuotes(problem: Problem, node: unknown): Problem {
+  const isHex = isScalar(node) && typeof node.value !== 'string' && /^0x[0-9a-f]+$/i.test(node.source ?? '');
+  if (!isHex || problem.value === undefined) return problem;
+  return {
+    ...problem,
+    expected: `${problem.expected}, in quotes: YAML reads 0x… without them as a number`,
+    value: quote(node.source),
   };
 }
 
 /**
- * The offset of a field: of its name, or for an item of a list of the item; for a missing field of the nearest parent.
+ * A field and its offset: of its name, or for an item of a list of the item; for a missing field of the nearest parent.
  */
-function offsetOf(document: Document, field: string): number {
+function placeOf(document: Document, field: string): { readonly offset: number; readonly node: unknown } {
   const start = startOf(document.contents) ?? document.range?.[0] ?? 0;
   let node: unknown = document.contents;
   let offset = start;
   for (const token of tokensOf(field)) {
     if (isMap(node)) {
       const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === token);
-      if (!isPair(pair)) break;
+      if (!isPair(pair)) return { offset, node: undefined };
       offset = startOf(pair.key) ?? offset;
       node = pair.value;
     } else if (isSeq(node)) {
       node = node.items[Number(token)];
       offset = startOf(node) ?? offset;
-    } else break;
+    } else return { offset, node: undefined };
   }
-  return offset;
+  return { offset, node };
 }
 
 function startOf(node: unknown): number | undefined {

@@ -19,7 +19,7 @@ import {
   type ComponentName,
   type ComponentOptions,
 } from './component.js';
-import { serviceAccountUser, startControlPlane } from './control-plane.js';
+import { serviceAccountUser, startControlPlane, type ControlPlane } from './control-plane.js';
 import { startRedisProcess } from './redis.js';
 
 /**
@@ -33,6 +33,8 @@ export type ClusterOptions = {
   readonly apiServerFlags?: readonly string[];
   /** URL at which wallets reach the JSON-RPC server, as written into connection Secrets. */
   readonly publicRpcUrl?: string;
+  /** Called when the API server answers, before anything is installed. */
+  readonly prepare?: (plane: ControlPlane) => Promise<void>;
 };
 
 const components = ['operator', 'dashboard', 'rpc'] as const;
@@ -59,6 +61,7 @@ async function startParts(options: ClusterOptions, onStop: Stops['add']) {
   const transport = plane.transport();
   onStop(() => transport.stop());
   apiDone(plane.url);
+  await options.prepare?.(plane);
 
   const installDone = console.step('Installing CRDs, roles and policies of the chart');
   plane.kubectl(['apply', '--server-side', '-f', join(findRoot(import.meta.url), 'charts/install.yaml')]);

@@ -1,5 +1,8 @@
+import { join, resolve } from 'node:path';
 import { aborted, createStopSignal } from '../../adapters/process/stop-signal.js';
 import { createConsole, type Console } from '../console.js';
+import { findRoot } from '../root.js';
+import { noteCluster } from './cluster-file.js';
 import { startCluster, type Cluster } from './cluster.js';
 import { freePort } from './free-port.js';
 import { countStates } from '../resource-state.js';
@@ -12,6 +15,9 @@ import { printableLines } from '../../core/terminal-text.js';
 
 const console = createConsole((text) => process.stdout.write(text), Date.now);
 const rpcReplicas = 3;
+const dataDirectory = resolve(
+  process.env['PAYMASTER_DATA_DIR'] || resolve(findRoot(import.meta.url), '.paymaster'),
+);
 
 process.exit(await main());
 
@@ -20,17 +26,24 @@ async function main(): Promise<number> {
   console.line('Paymaster Operator on a local Kubernetes API');
   const rpcPort = await freePort();
   let cluster: Cluster | undefined;
+  let forget: (() => void) | undefined;
   try {
     cluster = await startCluster({ console, publicRpcUrl: `http://127.0.0.1:${rpcPort}` });
+    forget = noteCluster(dataDirectory, {
+      kubeconfig: cluster.plane.kubeconfig('admin'),
+      kubectl: join(cluster.plane.assets, 'kubectl'),
+    });
     await startParts(cluster, rpcPort, stopping, console);
     await aborted(stopping);
   } catch (error) {
+    forget?.();
     if (!stopping.aborted) {
       process.stderr.write(`error: ${printableLines(messageOf(error))}\n`);
       await cluster?.stop();
       return 1;
     }
   }
+  forget?.();
   const done = console.step('Stopping');
   await cluster?.stop();
   done('everything ended');

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { findCluster, type RunningCluster } from '../cluster/cluster-file.js';
 import type { Connection } from '../connection.js';
 import { statusPath } from './endpoint.js';
 import { printableJson } from '../../core/terminal-text.js';
@@ -16,11 +17,29 @@ export class StatusError extends Error {
 
 const timeoutMs = 10_000;
 
-/** Asks the instance of a data directory for its status, and returns the text to print. Throws StatusError. */
+/**
+ * Asks the instance of a data directory for its status, and returns the text to print. Throws StatusError, which names the
+ * installation of `make run-kube` when that runs instead.
+ */
 export async function status(dataDirectory: string, options: { readonly json: boolean }): Promise<string> {
-  const { dashboardUrl, operatorToken } = readConnection(dataDirectory);
-  const text = await ask(`${dashboardUrl}${statusPath}`, operatorToken);
-  return options.json ? printableJson(text) : renderStatus(JSON.parse(text) as Status);
+  const cluster = findCluster(dataDirectory);
+  try {
+    const { dashboardUrl, operatorToken } = readConnection(dataDirectory);
+    const text = await ask(`${dashboardUrl}${statusPath}`, operatorToken);
+    if (options.json) return printableJson(text);
+    const shown = renderStatus(JSON.parse(text) as Status);
+    return cluster === undefined ? shown : `${shown}\n\nAlso running: ${lookAt(cluster)}`;
+  } catch (error) {
+    if (cluster === undefined || !(error instanceof StatusError)) throw error;
+    throw new StatusError(`no "make run" answers here, but this is running: ${lookAt(cluster)}`, {
+      cause: error,
+    });
+  }
+}
+
+function lookAt({ kubeconfig, kubectl }: RunningCluster): string {
+  const kinds = 'chains,organisations,feetokens,paymasters,smartcontracts,paymasterpolicies';
+  return `"make run-kube". Look at it with: KUBECONFIG='${kubeconfig}' '${kubectl}' get ${kinds} -A`;
 }
 
 function readConnection(dataDirectory: string): Pick<Connection, 'dashboardUrl' | 'operatorToken'> {

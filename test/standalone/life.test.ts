@@ -68,6 +68,23 @@ test('an accepted new version is reported, a pause is not a failure, and a delet
   ]);
 });
 
+test('caps without effect are told beside the state, with both figures, until they are corrected', async () => {
+  await world.apply(aPaymaster({ gas: { maxCallGasLimit: 90_000_000 } }));
+  await world.settle();
+  await world.apply(aPaymaster());
+  await world.settle();
+  expect(lines).toEqual([
+    expect.stringMatching(
+      /^✓ Paymaster acme\/shop {2}Ready\. The platform's caps count: .*maxCallGasLimit.*90000000.*10000000/,
+    ),
+    '✓ Paymaster acme/shop  Ready',
+  ]);
+  const states = await readStates(world.resources);
+  const many = Array.from({ length: 21 }, (_, n) => ({ ...states[0]!, key: `p${n}` }));
+  const limited = { ...states[0]!, notice: "The platform's caps count: x." };
+  expect(formatStates([...many, limited]).at(-1)).toContain("Ready. The platform's caps count: x.");
+});
+
 test('a child that arrives before its parent is not told as refused; one whose parent never comes is', async () => {
   await world.apply(
     aPolicy({ paymasterRef: { name: 'late' } }),

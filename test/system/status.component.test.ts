@@ -1,5 +1,8 @@
-import { rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { noteCluster } from '../../standalone/cluster/cluster-file.js';
 import { status, StatusError } from '../../standalone/status/command.js';
 import { freshUserOp, rpc } from './support/client.js';
 import {
@@ -49,6 +52,29 @@ test('it shows resources, limits with their use, deposits, and the last refusals
   expect(later).toMatch(/quickstart +1 sponsored +1 refused +0 mined +0 spent/);
   expect(later).toMatch(/quickstart\/shop +0x[0-9a-f]{40} +refused +METHOD_NOT_WHITELISTED/);
   expect(text).not.toContain(connection.apiKey);
+});
+
+test('it names the installation of make run-kube when one runs, alone or beside', async () => {
+  const cluster = { kubeconfig: '/tmp/some/kubeconfig', kubectl: '/tmp/some/kubectl' };
+  const command =
+    /"make run-kube"\. Look at it with: KUBECONFIG='\/tmp\/some\/kubeconfig' '\/tmp\/some\/kubectl' get chains,.* -A$/;
+  const forget = noteCluster(running.dataDirectory, cluster);
+  expect(await shown()).toMatch(command);
+  forget();
+  expect(await shown()).not.toContain('run-kube');
+
+  const alone = newDataDirectory();
+  try {
+    const forgetAlone = noteCluster(alone, cluster);
+    await expect(status(alone, { json: false })).rejects.toThrow(command);
+    forgetAlone();
+    // Its process was killed, so that it could not remove the note.
+    const { pid } = spawnSync('true');
+    writeFileSync(join(alone, 'cluster.json'), JSON.stringify({ ...cluster, pid }));
+    await expect(status(alone, { json: false })).rejects.toThrow(/start an instance with "make run"/);
+  } finally {
+    removeDataDirectory(alone);
+  }
 });
 
 const shown = (): Promise<string> => status(running.dataDirectory, { json: false });

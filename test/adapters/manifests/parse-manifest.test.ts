@@ -1,4 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { definitions } from '../../../core/resources/schemas.js';
+import { compileSchema } from '../../../core/schema/validate.js';
 import { formatManifestProblem } from '../../../adapters/manifests/manifest-problem.js';
 import { parseManifest } from '../../../adapters/manifests/parse-manifest.js';
 
@@ -47,6 +49,22 @@ describe('a manifest', () => {
       labels: { team: 'a' },
       annotations: { 'example.com/x': 'y' },
     });
+  });
+
+  test('an address without quotes is told to be quoted, and shown as it was written', () => {
+    const address = '0x00000000000000000000000000000000000000F1';
+    const text = `${paymaster}  funding:\n    address: ${address}\n  accountFactories: [${address}]\n`;
+    const [object] = parseManifest('a.yaml', text).objects;
+    const validate = compileSchema(definitions.Paymaster.spec, 'spec');
+    const told = validate(object?.spec).map((problem) => formatManifestProblem(object!.locate(problem)));
+    const wanted =
+      'must be an address: 0x and 40 hex digits, in quotes: YAML reads 0x… without them as a number, got "0x00000000000000000000000000000000000000F1"';
+    expect(told).toEqual([
+      `a.yaml:12:5: spec.funding.address ${wanted}`,
+      `a.yaml:13:22: spec.accountFactories[0] ${wanted}`,
+    ]);
+    const inQuotes = parseManifest('a.yaml', text.replaceAll(address, `'${address}'`)).objects[0];
+    expect(validate(inQuotes?.spec)).toEqual([]);
   });
 
   test('places a problem of any field, a missing one at its nearest parent', () => {
