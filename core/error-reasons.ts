@@ -37,6 +37,7 @@ export const errorReasons = {
   SIGNER_MISSING: 'The signing key is not mounted here.',
   SIGNER_UNAVAILABLE: 'The signing key cannot be used at the moment.',
   SIMULATIONS_BUSY: 'Too many simulations wait.',
+  USAGE_STORE_BUSY: 'Too many requests wait for the usage store.',
   USAGE_STORE_CLOCK: 'The clock of the usage store is wrong.',
   USAGE_STORE_DOWN: 'The usage store does not answer.',
   USAGE_STORE_FULL: 'The usage store has no memory left.',

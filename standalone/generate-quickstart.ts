@@ -40,8 +40,8 @@ spec:
   rpc: { file: dev, multicall3: '0xcA11bde05977b3631167028862bE2a173976CA11' }
   nativeCurrency: { name: Ether, symbol: ETH, decimals: 18 }
   confirmations: 0
-  delegates: [${delegates.map((address) => `'${address}'`).join(', ')}]
-  profiles:
+  delegates:
+${delegates.map((address) => `    - '${address}'\n`).join('')}  profiles:
 ${profiles.map((profile) => renderProfile(profile, defaultFunding)).join('')}`;
 }
 

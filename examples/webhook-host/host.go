@@ -41,7 +41,7 @@ func verify(r *http.Request, body []byte, signingKey string, now time.Time) bool
 }
 
 func main() {
-	signingKey, port := os.Getenv("SIGNING_KEY"), os.Getenv("PORT")
+	signingKey, port := os.Getenv("SIGNING_KEY"), os.Getenv("WEBHOOK_PORT")
 	if signingKey == "" {
 		log.Fatal("set SIGNING_KEY to the signingKey that creating the policy answered")
 	}

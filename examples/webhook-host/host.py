@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 MEMBERS = {"0x1234567890123456789012345678901234567890"}
 SIGNING_KEY = os.environ["SIGNING_KEY"]
-PORT = int(os.environ.get("PORT", "9000"))
+PORT = int(os.environ.get("WEBHOOK_PORT", "9000"))
 
 
 def verify(method, target, headers, body, signing_key, now=None):

@@ -143,7 +143,7 @@ describe.each(languages)('the host in $language', ({ command }) => {
     port = await freePort();
     const [program = '', ...args] = command();
     host = spawn(program, args, {
-      env: { ...process.env, SIGNING_KEY: signingKey, PORT: String(port) },
+      env: { ...process.env, SIGNING_KEY: signingKey, WEBHOOK_PORT: String(port) },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const read = (chunk: Buffer): void => void (output += chunk.toString());

@@ -1,0 +1,177 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { freePort } from '../../standalone/cluster/free-port.js';
+import { commandBlocks, documents, documentsFor, scriptOf, textOf } from '../support/document-commands.js';
+import { paste } from '../support/paste.js';
+import { repositoryRoot } from '../support/repository-root.js';
+import { until } from '../support/until.js';
+
+// Every block of commands in every document is pasted into a shell, or says why it cannot be here.
+// Those for a Kubernetes API: test/kube/documents.component.test.ts.
+
+const path = `${join(repositoryRoot, 'node_modules/.bin')}:${process.env['PATH']}`;
+
+describe('what is not run here', () => {
+  test('is little, and each block says why', () => {
+    const left = documents()
+      .flatMap(commandBlocks)
+      .flatMap(({ file, reason }) => (reason === undefined ? [] : [`${file}: ${reason}`]));
+    expect(left).toEqual([
+      'README.md: it needs Docker and kind',
+      'README.md: these run for minutes up to an hour; the first of them runs this test',
+      'CONTRIBUTING.md: these run this test',
+      'docs/first-steps-kubernetes.md: it needs Docker and kind',
+      'docs/first-steps-kubernetes.md: it needs pods; make e2e-first-steps pastes it on a cluster',
+      'docs/first-steps-kubernetes.md: it needs pods; make e2e-first-steps pastes it on a cluster',
+      'docs/first-steps-kubernetes.md: it needs pods; make e2e-first-steps pastes it on a cluster',
+      'docs/first-steps-kubernetes.md: it needs pods; make e2e-first-steps pastes it on a cluster',
+      'docs/first-steps-kubernetes.md: it needs Docker and kind',
+      'docs/key-rotation.md: it needs pods, and operations that are not mined yet',
+      'docs/key-rotation.md: it needs pods, and a contract whose owner changes its signer',
+      'docs/ledger-sqlite.md: it opens a prompt',
+      'charts/README.md: it needs a database and pods',
+      'charts/README.md: it needs pods',
+      'charts/README.md: it needs pods',
+    ]);
+  });
+
+  test('what starts the others are make run, which starts here, and make run-kube, whose parts test/kube starts', () => {
+    const starting = documents()
+      .flatMap(commandBlocks)
+      .filter(({ runs }) => runs === 'itself');
+    expect(starting.map(({ commands }) => commands.replace(/ +#.*/, ''))).toEqual([
+      'make run\n',
+      'make run-kube\n',
+    ]);
+  });
+
+  test('blocks for pods are those of docs/first-steps-kubernetes.md that hack/first-steps.sh pastes', () => {
+    expect(textOf('hack/first-steps.sh')).toContain('docs/first-steps-kubernetes.md');
+  });
+});
+
+test('each target of make that a document names exists', () => {
+  const targets = new Set([...textOf('Makefile').matchAll(/^([a-z0-9-]+):/gm)].map(([, name]) => name));
+  const named = documents().flatMap((file) =>
+    [...textOf(file).matchAll(/`make ([a-z0-9-]+)/g)].map(([, name]) => ({ file, name })),
+  );
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter(({ name }) => !targets.has(name))).toEqual([]);
+});
+
+test('nothing is documented that is never written', () => {
+  for (const file of documents()) expect(textOf(file)).not.toContain('would-refuse');
+});
+
+describe('in a clone', () => {
+  test.each(documentsFor('a clone'))(
+    'the commands of %s work when pasted',
+    async (file) => {
+      await paste(scriptOf(file, 'a clone'), { PATH: path });
+    },
+    300_000,
+  );
+
+  test('make validate and the command behind it end as README says', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'paymaster-documents-'));
+    try {
+      writeFileSync(join(folder, 'wrong.yaml'), 'apiVersion: paymasters.dev/v1alpha1\nkind: Chain\n');
+      const validate = ['--no-warnings', 'dist/operator/validate/main.js'];
+      const exit = (command: string, ...args: string[]) =>
+        spawnSync(command, args, { cwd: repositoryRoot, env: { ...process.env, PATH: path, BUILT: '1' } })
+          .status;
+      expect(exit('node', ...validate, folder)).toBe(1);
+      expect(exit('node', ...validate, join(folder, 'absent'))).toBe(2);
+      expect(exit('make', '-s', 'validate', `FILES=${folder}`)).toBe(2);
+      const said =
+        'exits with 1 where something is wrong and with 2 where it cannot judge; `make` turns both into 2';
+      expect(textOf('README.md').replaceAll(/\s+/g, ' ')).toContain(said);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }, 300_000);
+});
+
+describe('beside make run', () => {
+  let command: ChildProcess;
+  let dataDirectory: string;
+  let environment: Readonly<Record<string, string>>;
+  let printed = '';
+
+  beforeAll(async () => {
+    dataDirectory = mkdtempSync(join(tmpdir(), 'paymaster-documents-'));
+    environment = {
+      PATH: path,
+      PAYMASTER_DATA_DIR: dataDirectory,
+      PORT: String(await freePort()),
+      WEBHOOK_PORT: String(await freePort()),
+      BUNDLER: '0',
+      BUILT: '1',
+    };
+    // In a group of its own, because make passes no signal on.
+    const [makeRun] = commandBlocks('README.md').filter(({ runs }) => runs === 'itself');
+    command = spawn('sh', ['-c', makeRun?.commands ?? 'false'], {
+      cwd: repositoryRoot,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { HOME: process.env['HOME'], ...environment },
+    });
+    command.stdout?.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+    command.stderr?.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+    await until('everything answers', () => {
+      if (command.exitCode !== null) throw new Error(`make run ended:\n${printed}`);
+      return printed.includes('Ctrl-C stops everything');
+    });
+  }, 600_000);
+
+  afterAll(async () => {
+    if (command?.pid !== undefined && command.exitCode === null) {
+      const ended = new Promise((resolve) => command.once('close', resolve));
+      process.kill(-command.pid, 'SIGINT');
+      await ended;
+    }
+    if (existsSync(dataDirectory)) rmSync(dataDirectory, { recursive: true, force: true, maxRetries: 20 });
+  }, 60_000);
+
+  const answers: Readonly<Record<string, readonly (RegExp | string)[]>> = {
+    'README.md': [
+      '"message":"DApp registered successfully"',
+      '"reason":"METHOD_NOT_WHITELISTED"',
+      '"feeQuotes":[{',
+      /sponsored +success true/,
+      /paid +success true/,
+      /"group":"counter:0xd09de08a"/,
+    ],
+    'docs/ledger.md': ['"state":'],
+    'examples/webhook-host/README.md': ['webhook host at', '"Paymaster Policy Deactivated!"'],
+  };
+
+  test('each document has its answers here', () => {
+    expect(documentsFor('make run').toSorted()).toEqual(Object.keys(answers).toSorted());
+  });
+
+  test.each(documentsFor('make run'))(
+    'the commands of %s work when pasted',
+    async (file) => {
+      const output = await paste(scriptOf(file, 'make run'), environment);
+      expect(output).not.toMatch(/"error":\{|"statusCode":[45]/);
+      for (const answer of answers[file] ?? [])
+        expect(output).toMatch(
+          typeof answer === 'string' ? new RegExp(answer.replaceAll(/[[{!]/g, '\\$&')) : answer,
+        );
+    },
+    300_000,
+  );
+
+  test('docs/ledger.md names a method as the ledger does', () => {
+    expect(textOf('docs/ledger.md')).toContain('counter:0xd09de08a');
+  });
+
+  test('afterwards the quickstart still sponsors', async () => {
+    const curl = printed.split('\n').find((line) => line.startsWith('curl') && line.includes('pm_sponsor'));
+    expect(await paste(curl ?? 'false', environment)).toMatch(/"paymasterAndData":"0x[0-9a-f]{552}"/);
+  });
+});
