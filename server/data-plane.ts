@@ -43,6 +43,7 @@ import type { ExplainedPayment } from './decision/request.js';
 import { showSponsored } from './decision/show-sponsored.js';
 import { showInTokens } from './decision/show-token.js';
 import { createSponsor } from './decision/sign.js';
+import { createSignedHashes } from './decision/signed-hashes.js';
 import { createSigningBatch } from './decision/signing-batch.js';
 import { sponsoredMode } from './decision/sponsored.js';
 import { createTokenList } from './decision/token-list.js';
@@ -146,7 +147,19 @@ export function createDataPlane(deps: DataPlaneDeps) {
           webhooks: notes.ofWebhooks(waits.webhooks),
         };
   const ordered = recording?.inputs === undefined ? noted : { ...noted, usage: withOrder(noted.usage) };
-  const shared = { view, heads, dataFees, clock, prices, tokenAccounts, signing, ...ordered, ...recorded };
+  const hashes = createSignedHashes();
+  const shared = {
+    view,
+    heads,
+    dataFees,
+    clock,
+    prices,
+    tokenAccounts,
+    signing,
+    hashes,
+    ...ordered,
+    ...recorded,
+  };
   const sponsored = sponsoredMode(shared);
   const inTokens = tokenMode(shared);
   const methods = createMethods({

@@ -27,7 +27,7 @@ export type Terms = Omit<Reservation, 'key'>;
 
 type TermsJson = readonly [
   number,
-  readonly (readonly [string, Mode, string, string | null, string | null, string, number])[],
+  readonly (readonly [string, Mode, string, string | null, string | null, string, number, ...string[]])[],
   readonly (readonly [Mode, string, string, number])[],
   readonly (readonly [string, Unit, number, number])[],
   readonly (readonly [string, Unit, number])[],
@@ -50,6 +50,7 @@ export function formatTerms(terms: Terms): string {
       one.token ?? null,
       one.prefundWei.toString(),
       one.validUntil,
+      ...(one.hashes === undefined ? [] : ([one.hashes] as const)),
     ]),
     folded.map((one) => [one.mode, one.contract, one.prefundWei.toString(), one.validUntil]),
     ...amounts,
@@ -86,15 +87,18 @@ export function parseTerms(text: string): Terms {
     ...parseAmounts([validUntil, limits, holds, accounts]),
     ...(commit === null ? {} : { commit: parseCommit(commit) }),
     ...(recordId === null ? {} : { recordId }),
-    promises: promises.map(([digest, mode, contract, funding, token, prefund, until]): SignedPromise => ({
-      digest: digest as Hex,
-      mode,
-      contract: contract as AddressKey,
-      ...(funding === null ? {} : { fundingAddress: funding as AddressKey }),
-      ...(token === null ? {} : { token: token as AddressKey }),
-      prefundWei: BigInt(prefund),
-      validUntil: until as EpochSeconds,
-    })),
+    promises: promises.map(
+      ([digest, mode, contract, funding, token, prefund, until, hashes]): SignedPromise => ({
+        digest: digest as Hex,
+        mode,
+        contract: contract as AddressKey,
+        ...(funding === null ? {} : { fundingAddress: funding as AddressKey }),
+        ...(token === null ? {} : { token: token as AddressKey }),
+        prefundWei: BigInt(prefund),
+        validUntil: until as EpochSeconds,
+        ...(hashes === undefined ? {} : { hashes: hashes as Hex }),
+      }),
+    ),
     folded: folded.map(([mode, contract, prefund, until]): FoldedPromises => ({
       mode,
       contract: contract as AddressKey,

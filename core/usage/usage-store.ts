@@ -191,6 +191,8 @@ export type SignedPromise = {
   /** The most that the EntryPoint takes for the operation, in wei. A mined operation that cost more is not this one. */
   readonly prefundWei: bigint;
   readonly validUntil: EpochSeconds;
+  /** Operation hashes that were known when it was recorded; see `operation-hashes.ts`. Absent: none. */
+  readonly hashes?: Hex;
 };
 
 /** Older promises of a reservation, of one mode and one contract, kept as a single entry. */

@@ -10,10 +10,12 @@ import {
   type AccountShare,
   type Fence,
   type HoldShare,
+  type ReservationKey,
   type ReserveRequest,
   type SignedPromise,
   type StepRecord,
 } from '../../core/usage/usage-store.js';
+import type { Hex } from '../../core/units/hex.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { gwei, gweiFloor, type Gwei } from '../../core/units/wei.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
@@ -67,13 +69,7 @@ export function planReservation(
   const standing = [liveHold(promised, capacity), ...shareHolds(promised, accounts)];
   const of = { chainId: paymaster.chainId, contract };
   const fixed = {
-    key: {
-      chainId: paymaster.chainId,
-      paymasterId: paymaster.paymasterId,
-      entryPoint: profile.entryPointKey,
-      sender: op.sender,
-      nonce: op.nonce,
-    },
+    key: keyOf(promised),
     promise,
     accounts,
     depositMaxAgeMs,
@@ -98,6 +94,25 @@ export function planReservation(
       holds: [...standing, ...exposureHolds(promised, budget, now)],
     };
   };
+}
+
+export function keyOf({
+  paymaster,
+  profile,
+  op,
+}: Pick<Promised, 'paymaster' | 'profile' | 'op'>): ReservationKey {
+  return {
+    chainId: paymaster.chainId,
+    paymasterId: paymaster.paymasterId,
+    entryPoint: profile.entryPointKey,
+    sender: op.sender,
+    nonce: op.nonce,
+  };
+}
+
+/** `hashes`: operation hashes that its reservation shall keep; undefined: none are known. */
+export function withHashes(promised: Promised, hashes: Hex | undefined): Promised {
+  return hashes === undefined ? promised : { ...promised, promise: { ...promised.promise, hashes } };
 }
 
 /** The plan of a peek, and what the operation takes by it. */

@@ -13,8 +13,9 @@ import { withFreshConfig } from './fresh-config.js';
 import type { Asked, RecordedMode } from './inputs-of.js';
 import { limitsOfRefusal } from './gas-limits.js';
 import type { RefusedSponsorship, Sponsored, SponsorRequest, Sponsorship } from './request.js';
-import { replanReservation, type Promised } from './reservation.js';
+import { replanReservation, withHashes, type Promised } from './reservation.js';
 import { runToRefusal } from './run.js';
+import type { SignedHashes } from './signed-hashes.js';
 import type { SigningBatch } from './signing-batch.js';
 import type { Case, Mode, Outcome, Window } from './step.js';
 import { outcomeOf } from './usage.js';
@@ -26,6 +27,8 @@ export type SignDeps = {
   readonly clock: Clock;
   /** Absent: nothing is recorded. */
   readonly records?: DecisionRecords;
+  /** Absent: promises carry no operation hashes. */
+  readonly hashes?: SignedHashes;
 };
 
 /** Decides whether data is signed for an operation, and signs it. */
@@ -52,14 +55,15 @@ async function attempt<C extends Case, Terms extends Window>(
   mode: Mode<never, C, Terms>,
   on: C,
 ): Promise<Sponsorship | 'stale'> {
-  const { usage, signing, clock, records } = deps;
+  const { usage, signing, clock, records, hashes } = deps;
   const running = decideSteps(deps, mode, on);
   const decided = running instanceof Promise ? await running : running;
   if (decided.outcome !== 'passed') return decided.answer;
   const { op } = decided;
 
   // Reserved before signing: a signature is a promise to pay and cannot be taken back; a reservation can.
-  const { promised, terms, toSign } = mode.draft(on, op, clock.now());
+  const { promised: drafted, terms, toSign } = mode.draft(on, op, clock.now());
+  const promised = withHashes(drafted, hashes?.of(drafted));
   const record = records?.promised(on, mode.subject(on), 'sponsored', promised);
   const plan = replanReservation(on.usage, promised, usage.capacity(), record);
   const answer = await reserve(usage, plan);
@@ -67,8 +71,10 @@ async function attempt<C extends Case, Terms extends Window>(
   if (reserved === 'stale') return 'stale';
   if (!reserved.pass) return refused(deps, mode, on, reserved, { promised, answer });
   if (record !== undefined) records?.reserved(mode, on, record, { promised, answer });
+  hashes?.forget(promised);
   const signature = await signDigest(signing, on.signer, toSign);
   const paymasterAndData = mode.encode(on, op, terms, signature);
+  hashes?.note(promised, paymasterAndData);
   return sponsored(mode, on, op, { promised, terms, paymasterAndData });
 }
 

@@ -8,6 +8,7 @@ import { stubSignature } from '../../core/paymaster/signature.js';
 import { signatureToTail } from '../../core/paymaster/tail.js';
 import { pass, refuse, type Verdict } from '../../core/refusal.js';
 import { bytesToHex, type Hex } from '../../core/units/hex.js';
+import { hashPair } from '../../core/usage/operation-hashes.js';
 import { peek, reserve } from '../../core/usage/plan.js';
 import type { ReserveRequest, StepRecord, UsageStore } from '../../core/usage/usage-store.js';
 import type { AccountValidator } from '../../core/userop/account-validation.js';
@@ -15,7 +16,7 @@ import type { FinalUserOperation } from '../../core/entry-point/user-operation.j
 import { withFreshConfig } from './fresh-config.js';
 import { withLimits } from './gas-limits.js';
 import type { FinalizeRequest, SponsorRequest } from './request.js';
-import { planReservation, type PlannedReservation, type Promised } from './reservation.js';
+import { planReservation, withHashes, type PlannedReservation, type Promised } from './reservation.js';
 import { runToRefusal } from './run.js';
 import { decideSteps, refused, signDigest, sponsored, type SignDeps, type Sponsor } from './sign.js';
 import type { Case, Finalize, Mode, Window } from './step.js';
@@ -88,8 +89,10 @@ export function createFinalize<Request extends SponsorRequest, C extends Case, T
         );
 
       // A finalize without its commit costs the chain nothing.
-      const { promised } = draft;
-      const hash = records && operationHash(on, op, committed);
+      // The hash leaves the signature out, so it is known before anybody signs.
+      const hash = operationHash(on, op, committed);
+      const { digest } = draft.promised.promise;
+      const promised = withHashes(draft.promised, hash && `0x${hashPair(digest, hash)}`);
       const record = records?.promised(on, mode.subject(on), 'sponsored', promised, hash);
       const plan = phasePlan('finalize', { promised, op, paymasterAndData: committed, record }, usage);
       const looked = await peek(usage, plan);
@@ -118,7 +121,7 @@ export function createFinalize<Request extends SponsorRequest, C extends Case, T
       if (record !== undefined) records?.reserved(mode, on, record, asked);
       const signature = await signDigest(signing, on.signer, draft.toSign);
       const signed = joinPaymasterSignature(dataOf(committed) ?? '0x', bytesToHex(signature));
-      return sponsored(mode, on, op, { ...draft, paymasterAndData: signed });
+      return sponsored(mode, on, op, { ...draft, promised, paymasterAndData: signed });
     });
 }
 

@@ -1,5 +1,6 @@
 import type { TokenCharge } from '../../core/paymaster/layout.js';
 import type { Reading } from '../../core/paymaster/recognise.js';
+import { digestsBy } from '../../core/usage/operation-hashes.js';
 import type { Mode, Reservation } from '../../core/usage/usage-store.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
@@ -80,8 +81,8 @@ export function candidatesOf(
 /**
  * The promises that a mined operation may have come from: one if possible, none when nobody here has promised the operation.
  *
- * A single candidate is the promise: its userOpHash proves nothing, since padding changes it. Among several candidates the digest
- * of the operation's bytes decides, which are read as the EntryPoint and the contract read them. Older promises have no digest; mode,
+ * A single candidate is the promise, whatever its userOpHash is, since padding changes it. Among several candidates a hash that was
+ * recorded proves one. Otherwise the digest of the operation's bytes decides, which are read as the EntryPoint and the contract read them. Older promises have no digest; mode,
  * wallet and the EntryPoint's prefund decide among those. When the bytes cannot be read, or may have any layout, a promise whose
  * prefund is below the cost is ruled out, and the contract's own events decide, as far as they are there.
  */
@@ -91,6 +92,8 @@ export function attribute(
   evidence: Evidence,
 ): readonly Candidate[] {
   if (candidates.length < 2) return candidates;
+  const hashed = hashedAs(operation, candidates);
+  if (hashed.length > 0) return hashed;
   const { bytes } = evidence;
   const able = candidates.filter(({ prefundWei }) => prefundWei >= operation.actualGasCost);
   switch (bytes.outcome) {
@@ -114,9 +117,22 @@ export function attributeExactly(
   bytes: Bytes,
 ): { readonly exact: readonly Candidate[]; readonly possible: readonly Candidate[] } {
   if (bytes.outcome === 'unsigned') return { exact: [], possible: [] };
+  const hashed = hashedAs(operation, candidates);
+  if (hashed.length > 0) return { exact: hashed, possible: [] };
   const able = candidates.filter(({ prefundWei }) => prefundWei >= operation.actualGasCost);
   const possible = bytes.outcome === 'read' ? folded(able, bytes.readings) : able;
   return { exact: provenBy(candidates, bytes), possible };
+}
+
+/** The candidates that the operation's hash proves, where one was recorded. A hash that matches nothing says nothing. */
+export function hashedAs(
+  { userOpHash }: Pick<MinedOperation, 'userOpHash'>,
+  candidates: readonly Candidate[],
+): readonly Candidate[] {
+  return candidates.filter(
+    ({ digest, reservation }) =>
+      digest !== undefined && digestsBy(userOpHash, reservation.promises).includes(digest),
+  );
 }
 
 /** The candidates that the operation's bytes prove: two paymasters may have signed the same. */

@@ -6,6 +6,7 @@ import { addressTopic, type AddressKey } from '../../core/units/address.js';
 import {
   candidatesOf,
   nothingAsked,
+  hashedAs,
   provenBy,
   unreadable,
   type Bytes,
@@ -63,7 +64,8 @@ export async function readEvidence(
           (reading ??= shown(operation, (chain) => chain.transaction(transactionHash)));
         for (const operation of operations) {
           const candidates = candidatesOf(operation, promised.get(operationId(operation)) ?? []);
-          const needsBytes = asProof || candidates.length !== 1;
+          const isHashed = hashedAs(operation, candidates).length > 0;
+          const needsBytes = !isHashed && (asProof || candidates.length !== 1);
           const orIncomplete = <T>(read: T | undefined): T | undefined => {
             if (read === undefined && candidates.length > 0) incomplete.add(operation);
             return read;
@@ -95,8 +97,8 @@ async function readOne(
 ): Promise<Evidence> {
   const bytes = needsBytes ? await readBytes() : unreadable;
   const isToken = candidates.some(({ mode }) => mode === 'ERC20');
-  const isUnclear =
-    candidates.length > 1 && bytes.outcome !== 'read' && provenBy(candidates, bytes).length === 0;
+  const isProven = [...hashedAs(operation, candidates), ...provenBy(candidates, bytes)].length > 0;
+  const isUnclear = candidates.length > 1 && bytes.outcome !== 'read' && !isProven;
   if (!isToken && !isUnclear) return { bytes };
   const logs = await readLogs();
   const events = logs === undefined ? { tokenPaid: false } : evidenceOfLogs(source, operation, logs);

@@ -6,6 +6,7 @@ import { balanceOf } from '../chain/support/balances.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOps } from '../chain/support/handle-ops.js';
 import { buildUserOp } from '../chain/support/user-op.js';
+import { mineRelayed } from './support/relayed.js';
 import { startService, stores, type Service } from './support/service.js';
 import { aDeployedAccount, ask, explain, increment, sendAs, usedOf } from './support/wallet.js';
 
@@ -30,7 +31,7 @@ describe.each(stores)('on %s', (store) => {
   afterAll(() => service.stop());
 
   describe.each(versions)('%s', (version) => {
-    let shop: { readonly url: string };
+    let shop: Awaited<ReturnType<Service['paymaster']>>;
     let stranger: { readonly url: string };
     beforeAll(async () => {
       const limit = aLimitConfig({
@@ -85,6 +86,31 @@ describe.each(stores)('on %s', (store) => {
         ({ of }) => of === 'contract',
       );
       expect(Number(contract?.lost)).toBeGreaterThan(0);
+    });
+
+    test('so is one that a contract relays, by its operation hash, which a later promise of the nonce has recorded', async () => {
+      // EntryPoint 0.7 takes bundles from contracts, and this contract reports nothing when it cannot collect.
+      if (version !== 'singleton-0.7') return;
+      const token = devChain.deployments.feeToken.address;
+      const url = shop.urlAt(0);
+      const thief = await aDeployedAccount(devChain, version);
+      await mint(devChain, token, thief.address, plenty);
+      await sendAs(devChain, thief.address, approval(token, devChain.profile(version), plenty));
+      const op = await buildUserOp(thief, [increment(devChain)], settings.cheap);
+      const promised = await ask(url, op, inTokens(), thief);
+      expect(promised.reason).toBeUndefined();
+      // A sponsorship of the same cost, asked of the same replica.
+      expect((await ask(url, op, { mode: 'SPONSORED' })).reason).toBeUndefined();
+      await sendAs(
+        devChain,
+        thief.address,
+        transfer(token, devChain.deployments.treasury, await held(thief)),
+      );
+      await mineRelayed(devChain, '0.7', promised.signed!);
+      await service.settled(0, `shop-${version}`);
+      const next = await buildUserOp(thief, [increment(devChain)], settings.cheap);
+      expect((await ask(url, next, inTokens())).reason).toBe('SENDER_BARRED');
+      expect(usedOf(await explain(url, next, { mode: 'SPONSORED' }))).toBe(0);
     });
 
     test("a thousand requests of a stranger for a victim's nonce neither stop the victim nor falsify what it spent", async () => {

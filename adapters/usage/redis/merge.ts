@@ -70,8 +70,10 @@ local function merged(former, asked, isNewer)
             fold(mode, contract, one[2], one[3])
           else
             local text = '["' .. one[1] .. '","' .. one[2] .. '",' .. number(one[3])
-            if mode ~= former[3] or contract ~= former[2] or funding ~= former[4] or token ~= '' then
+            local hashes = one[8]
+            if hashes or mode ~= former[3] or contract ~= former[2] or funding ~= former[4] or token ~= '' then
               text = text .. ',"' .. mode .. '","' .. contract .. '","' .. funding .. '","' .. token .. '"'
+              if hashes then text = text .. ',"' .. hashes .. '"' end
             end
             kept[#kept + 1] = text .. ']'
           end

@@ -30,7 +30,8 @@ import {
  *      10 [commitment, until, 1 when it is signed, else 0, the record without the commit as a text, or ""]]
  *
  * A promise is [digest, prefundWei, validUntil] if the rest equals elements 1 to 3 and it has no token, else [digest,
- * prefundWei, validUntil, mode, contract, funding wallet or "", token or ""]. Amounts of wei are texts.
+ * prefundWei, validUntil, mode, contract, funding wallet or "", token or "", operation hashes if there are any]. Amounts of wei are
+ * texts.
  *
  * Elements 0 to 5 are those of the first data format, so that its versions can read the records after a roll-back.
  * Element 10 is there only while the reservation has a commit; element 0 is then at least the end of the commit. Versions that do
@@ -43,7 +44,7 @@ export function encodeRecord(
   { limits: counters, holds: held, accounts: named }: Names,
 ): string {
   // Built by hand because it is written for every sponsorship.
-  const { validUntil, contract, mode, fundingAddress = '', digest, token, prefundWei } = promise;
+  const { validUntil, contract, mode, fundingAddress = '', digest, token, prefundWei, hashes } = promise;
   let costs = '';
   let untils = '';
   for (let i = 0; i < limits.length; i++) {
@@ -58,7 +59,9 @@ export function encodeRecord(
   let holdings = '';
   for (let i = 0; i < holds.length; i++)
     holdings += `${i === 0 ? '' : ','}${JSON.stringify(held[i])},${holds[i]!.cost}`;
-  const rest = token === undefined ? '' : `,"${mode}","${contract}","${fundingAddress}","${token}"`;
+  const isLong = token !== undefined || hashes !== undefined;
+  const last = hashes === undefined ? '' : `,"${hashes}"`;
+  const rest = isLong ? `,"${mode}","${contract}","${fundingAddress}","${token ?? ''}"${last}` : '';
   const isCommit = phase?.kind === 'commit';
   const signed = isCommit ? '' : `["${digest}","${prefundWei}",${validUntil}${rest}]`;
   return `[${validUntil},"${contract}","${mode}","${fundingAddress}",[${costs}],[${needs}],[${untils}],[${holdings}],[${signed}],[]]`;
@@ -85,6 +88,7 @@ export function encodeReservation(reservation: Omit<Reservation, 'key'>): string
       one.contract,
       one.fundingAddress ?? '',
       one.token ?? '',
+      ...(one.hashes === undefined ? [] : [one.hashes]),
     ]),
     folded.map((one) => [one.mode, one.contract, String(one.prefundWei), one.validUntil]),
   ]);
@@ -133,7 +137,7 @@ function parseCommit(chainId: number, member: string, parts: readonly unknown[])
 
 function parsePromise(one: readonly unknown[], header: readonly string[]): SignedPromise {
   const [digest, prefundWei, validUntil, ...own] = one;
-  const [mode, contract, funding, token] = own.length > 0 ? own : header;
+  const [mode, contract, funding, token, hashes] = own.length > 0 ? own : header;
   return {
     digest: textOf(digest) as Hex,
     mode: modeOf(mode),
@@ -142,6 +146,7 @@ function parsePromise(one: readonly unknown[], header: readonly string[]): Signe
     ...(textOf(token) === '' ? {} : { token: textOf(token) as AddressKey }),
     prefundWei: BigInt(textOf(prefundWei)),
     validUntil: numberOf(validUntil) as EpochSeconds,
+    ...(hashes === undefined ? {} : { hashes: textOf(hashes) as Hex }),
   };
 }
 

@@ -344,6 +344,7 @@ class Difference {
         contract: pm === 0 ? contract : anAddress(0xc1),
         prefundWei: BigInt(cost) * 10n ** 18n,
         validUntil,
+        ...(digest % 3 === 0 ? { hashes: `${aDigest(digest)}${aDigest(digest + 1).slice(2)}` as const } : {}),
       },
       bars: [{ counter: 'loss/a', unit: 'NATIVE_ASSET', window: always, most: 25 }],
       limits: this.#limits(ask, (ask.isLate ? now - hourMs : now) as EpochMs),

@@ -47,6 +47,19 @@ export function promisesConformance(it: Suite): void {
       expect((await only())?.promises).toEqual([paid, sponsored]);
     });
 
+    test('keep the operation hashes that were known when they were made', async () => {
+      const hashes = `${aDigest(1)}${'ab'.repeat(16)}` as const;
+      const [first, second, third] = [
+        aSignedPromise({ digest: aDigest(1), hashes }),
+        aSignedPromise({ digest: aDigest(2), mode: 'ERC20', token, fundingAddress: funding }),
+        aSignedPromise({ digest: aDigest(3), hashes: `${hashes}${aDigest(2).slice(2)}${'cd'.repeat(16)}` }),
+      ];
+      for (const one of [first!, second!, third!]) await ask(one);
+      expect((await only())?.promises).toEqual([third, second, first]);
+      await it.replaced('reopen');
+      expect((await only())?.promises).toEqual([third, second, first]);
+    });
+
     test('one per digest: what is signed twice is one promise', async () => {
       for (const n of [1, 2, 1]) await ask({ digest: aDigest(n) });
       expect((await only())?.promises.map(({ digest }) => digest).toSorted()).toEqual([

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Reading } from '../../../core/paymaster/recognise.js';
 import type { Reservation } from '../../../core/usage/usage-store.js';
 import { attribute, candidatesOf, type Evidence } from '../../../server/follower/attribution.js';
+import { hashPair } from '../../../core/usage/operation-hashes.js';
 import { aDigest, anAddress, aNeed, funding } from '../../conformance/usage-requests.js';
 import { aMined, aReservation, otherFunding } from './mined-operations.js';
 
@@ -132,6 +133,32 @@ test.each<Case>([
     reservations: bothModes,
     evidence: { tokenPaid: false },
     want: ['a/SPONSORED', 'a/ERC20'],
+  },
+  {
+    name: 'a recorded operation hash proves a promise, whatever events say',
+    reservations: [
+      aReservation('a', {
+        promises: [
+          promise(2, { mode: 'ERC20', hashes: `0x${hashPair(aDigest(1), aMined().userOpHash)}` }),
+          promise(1),
+        ],
+      }),
+    ],
+    evidence: { tokenPaid: false },
+    want: ['a/SPONSORED'],
+  },
+  {
+    name: 'a recorded operation hash that does not match excludes nobody',
+    reservations: [
+      aReservation('a', {
+        promises: [
+          promise(2, { mode: 'ERC20', hashes: `0x${hashPair(aDigest(1), `0x${'77'.repeat(32)}`)}` }),
+          promise(1),
+        ],
+      }),
+    ],
+    evidence: { tokenPaid: false },
+    want: ['a/ERC20', 'a/SPONSORED'],
   },
   {
     name: "unreadable, the contract's event names the mode",

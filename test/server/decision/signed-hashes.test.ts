@@ -1,0 +1,67 @@
+import { expect, test } from '@jest/globals';
+import { userOpHash } from '../../../core/entry-point/user-op-hash.js';
+import { signatureToTail } from '../../../core/paymaster/tail.js';
+import { parseAddress } from '../../../core/units/address.js';
+import type { Hex } from '../../../core/units/hex.js';
+import { digestsBy } from '../../../core/usage/operation-hashes.js';
+import type { Promised } from '../../../server/decision/reservation.js';
+import { createSignedHashes } from '../../../server/decision/signed-hashes.js';
+import { aDigest, aSignedPromise, chainId } from '../../conformance/usage-requests.js';
+import { anExampleOperation } from '../../core/paymaster/operations.js';
+
+const entryPoint = parseAddress('0x433709009B8330FDa32311DF1C2AFA402eD8D009');
+const signed: Hex = `0x${'11'.repeat(120)}${'07'.repeat(65)}`;
+
+function promised(
+  change: { readonly nonce?: bigint; readonly digest?: number; readonly callData?: Hex } = {},
+) {
+  const { nonce = 0n, digest = 1, callData = '0x' } = change;
+  return {
+    paymaster: { chainId, paymasterId: 'pm-1' },
+    profile: {
+      entryPoint,
+      entryPointKey: entryPoint.toLowerCase(),
+      entryPointVersion: '0.9',
+      readsTail: true,
+    },
+    op: { ...anExampleOperation, nonce, callData },
+    promise: aSignedPromise({ digest: aDigest(digest) }),
+  } as unknown as Promised;
+}
+const hashOf = ({ op }: Promised, data: Hex): Hex =>
+  userOpHash(op, data, { version: '0.9', entryPoint, chainId })!;
+
+test('the next promise of a nonce carries the hashes of the one before, in both of its forms', () => {
+  const hashes = createSignedHashes();
+  expect(hashes.of(promised())).toBeUndefined();
+  hashes.note(promised(), signed);
+  const next = hashes.of(promised({ digest: 2 }))!;
+  for (const form of [signed, signatureToTail(signed)])
+    expect(digestsBy(hashOf(promised(), form), [{ hashes: next }])).toEqual([aDigest(1)]);
+  // Padded, it is another hash.
+  expect(digestsBy(hashOf(promised(), `${signed}00`), [{ hashes: next }])).toEqual([]);
+});
+
+test('the promise of another nonce carries none, and what is recorded is not recorded again', () => {
+  const hashes = createSignedHashes();
+  hashes.note(promised(), signed);
+  expect(hashes.of(promised({ nonce: 1n }))).toBeUndefined();
+  hashes.forget(promised());
+  expect(hashes.of(promised())).toBeUndefined();
+});
+
+test('at most a thousand nonces are remembered, the last ones, and eight signatures of each', () => {
+  const hashes = createSignedHashes();
+  for (let nonce = 0n; nonce < 1_001n; nonce++) hashes.note(promised({ nonce }), signed);
+  expect(hashes.of(promised())).toBeUndefined();
+  expect(hashes.of(promised({ nonce: 1n }))).toBeDefined();
+  for (let digest = 0; digest < 20; digest++) hashes.note(promised({ digest }), signed);
+  expect(hashes.of(promised())).toHaveLength(2 + 8 * 2 * 64);
+});
+
+test('the hash of a large operation is the same', () => {
+  const hashes = createSignedHashes();
+  const large = promised({ callData: `0x${'ab'.repeat(20_000)}` });
+  hashes.note(large, signed);
+  expect(digestsBy(hashOf(large, signed), [{ hashes: hashes.of(large)! }])).toEqual([aDigest(1)]);
+});
