@@ -9,7 +9,7 @@ import type { ConfigView } from './view/config-view.js';
 /** What a process of the rpc role needs before it can sign. */
 export function servingChecks(deps: {
   readonly usage: Pick<UsageStore, 'ping' | 'cursor'>;
-  readonly view: Pick<ConfigView, 'synced' | 'chains' | 'isStale'>;
+  readonly view: Pick<ConfigView, 'synced' | 'chains' | 'hasPaymasters' | 'isStale'>;
   /** Undefined where another process follows the chains. */
   readonly follower: Pick<Follower, 'ready' | 'stalls'> | undefined;
   readonly isWarm: () => boolean;
@@ -52,6 +52,14 @@ export function servingChecks(deps: {
         'Wait, and do not restore a backup: it lacks the latest promises and counts as lost as well. The metric paymaster_usage_store_lost names the chains whose usage is lost; they are signed for again when every earlier promise has expired.',
       isAdvice: always,
       isReady: async () => !(await openChains(usage, view)).includes('lost'),
+    },
+    {
+      name: 'paymasters',
+      action:
+        'Apply a Chain, an Organisation and a Paymaster, and see their conditions: nothing is there to sign for.',
+      isAdvice: always,
+      isReady: () => view.hasPaymasters(),
+      reason: () => ([...view.chains()].length === 0 ? 'no Chain is served' : 'no Paymaster is served'),
     },
     {
       name: 'signers',

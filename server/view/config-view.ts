@@ -217,6 +217,8 @@ export function createConfigView(deps: ConfigViewDeps) {
     },
     chain: (chainId: number): ServedChain | undefined => chains.get(chainId),
     chains: (): Iterable<ServedChain> => chains.values(),
+    /** Whether anything is there to sign for. */
+    hasPaymasters: (): boolean => byId.size > 0,
     /** Namespace of a served paymaster. */
     organisationOf: (paymasterId: string): string | undefined => byId.get(paymasterId)?.namespace,
     /** Under which the ledger keeps records of a served paymaster. */

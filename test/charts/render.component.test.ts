@@ -25,6 +25,14 @@ describe('rendering the charts', () => {
     expect(helm(['lint', '--strict', crdsChart])).toMatchObject({ ok: true });
   });
 
+  test('the notes say that nothing can be signed yet, and what is missing', () => {
+    const run = helm(['install', 'gas', operatorChart, '--dry-run=client', '--set=redis.enabled=true']);
+    expect(run).toMatchObject({ ok: true });
+    expect(run.stdout).toContain(
+      'NOTHING CAN BE SIGNED YET. Missing: the Secret paymaster-master-keys, the Secret paymaster-signers with a signing key, any Chain, any Organisation, any Paymaster.',
+    );
+  });
+
   test('without a usage store nothing is rendered, and the message says what to set', () => {
     const run = helm(['template', 'gas', operatorChart]);
     expect(run.ok).toBe(false);
@@ -138,7 +146,14 @@ describe('rendering the charts', () => {
 
   test('no Service, Ingress or route leads to health or metrics', () => {
     const manifests = renderOperator({ valuesFile: join(casesDirectory, 'everything.yaml') });
-    const leading = manifests.filter(({ kind }) => ['Service', 'Ingress', 'HTTPRoute'].includes(kind));
+    const isOfTest = ({ metadata }: (typeof manifests)[number]) => JSON.stringify(metadata).includes('"helm.sh/hook":"test"');
+    const leading = manifests.filter(
+      (manifest) => ['Service', 'Ingress', 'HTTPRoute'].includes(manifest.kind) && !isOfTest(manifest),
+    );
+    // The one of `helm test` is there while it runs.
+    const [checks] = manifests.filter((manifest) => manifest.kind === 'Service' && isOfTest(manifest));
+    expect(JSON.stringify(checks?.metadata)).toContain('"helm.sh/hook-delete-policy":"before-hook-creation,hook-succeeded"');
+    expect(checks).toMatchObject({ spec: { clusterIP: 'None' } });
     expect(leading.map(({ kind }) => kind).toSorted()).toEqual(
       ['HTTPRoute', 'Ingress', 'Ingress', 'Service', 'Service', 'Service', 'Service'],
     );
@@ -152,9 +167,13 @@ describe('rendering the charts', () => {
         .flatMap(({ spec }) => (spec as { readonly ingress: readonly { readonly ports: readonly { readonly port: unknown }[] }[] }).ingress)
         .filter(({ ports }) => ports.some(({ port }) => port === 'ops'));
     const ports = [{ port: 'ops', protocol: 'TCP' }];
-    const from = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'watching' } } }];
-    expect(rules(['networkPolicy.prometheusNamespace=watching'])).toEqual(Array(3).fill({ ports, from }));
-    expect(rules([])).toEqual(Array(3).fill({ ports, from: [{ podSelector: {} }] }));
+    const watching = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'watching' } } };
+    // The pod of `helm test` reaches those of the rpc role besides.
+    const helmTest = { podSelector: { matchLabels: expect.objectContaining({ 'app.kubernetes.io/component': 'test' }) } };
+    const allowing = (peer: object) =>
+      [[peer], [peer], [peer, helmTest]].map((from) => expect.objectContaining({ ports, from }));
+    expect(rules(['networkPolicy.prometheusNamespace=watching'])).toEqual(allowing(watching));
+    expect(rules([])).toEqual(allowing({ podSelector: {} }));
   });
 
   test('the values of the page for newcomers are as the chart demands', () => {

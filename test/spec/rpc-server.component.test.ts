@@ -22,6 +22,7 @@ describe('Starting', () => {
         'configs-confirmed',
         'usage-store',
         'usage-data',
+        'paymasters',
         'signers',
         'chains-followed',
         'chains-settled',

@@ -1,9 +1,12 @@
 // Asks each Service what only a working one answers. Exits with 1 and says what is wrong.
-const { RPC_URL, DASHBOARD_URL } = process.env;
+import { lookup } from 'node:dns/promises';
+
+const { RPC_URL, DASHBOARD_URL, RPC_CHECKS } = process.env;
 const problems = [];
+const patienceMs = Number(process.env.PATIENCE_MS ?? 30_000);
 
 async function expectAnswer(what, url, init, isRight) {
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + patienceMs;
   let last = '';
   while (Date.now() < deadline) {
     try {
@@ -17,6 +20,34 @@ async function expectAnswer(what, url, init, isRight) {
   }
   problems.push(what);
   console.log(`FAIL  ${what}: ${last}`);
+}
+
+/** Every rpc pod passes every check, those included that do not keep traffic away: otherwise it cannot sign for some or for all. */
+async function expectSigning(checks) {
+  const deadline = Date.now() + patienceMs;
+  let failing = ['rpc can sign: no pod answers'];
+  while (Date.now() < deadline && failing.length > 0) {
+    const [host, port] = checks.split(':');
+    try {
+      const pods = await lookup(host, { all: true });
+      failing = (await Promise.all(pods.map(({ address, family }) => failingChecks(address, family, port)))).flat();
+    } catch (error) {
+      failing = [`rpc can sign: ${error.cause?.code ?? error.code ?? error}`];
+    }
+    if (failing.length > 0) await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+  if (failing.length === 0) return console.log('ok    rpc can sign');
+  problems.push('rpc can sign');
+  for (const line of new Set(failing)) console.log(`FAIL  ${line}`);
+}
+
+async function failingChecks(address, family, port) {
+  const url = `http://${family === 6 ? `[${address}]` : address}:${port}/readyz`;
+  const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
+  const { checks } = await response.json();
+  return checks
+    .filter(({ ready }) => !ready)
+    .map(({ name, reason, action }) => `rpc can sign: check ${name}: ${reason}. ${action}`);
 }
 
 const call = (method, params) => ({
@@ -48,4 +79,5 @@ if (DASHBOARD_URL) {
     (status) => status === 401 || status === 403 || status === 400,
   );
 }
+await expectSigning(RPC_CHECKS);
 process.exitCode = problems.length === 0 ? 0 : 1;

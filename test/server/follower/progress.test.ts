@@ -119,7 +119,7 @@ test('/readyz names a stalled chain and what to do, and the replica still takes 
   const ops = createOps({
     checks: servingChecks({
       usage: it.usage,
-      view: { synced: true, isStale: () => false, chains: () => [] },
+      view: { synced: true, isStale: () => false, hasPaymasters: () => true, chains: () => [] },
       follower: { ready: () => true, stalls: () => [stall] },
       isWarm: () => true,
       clock: it.clock,
