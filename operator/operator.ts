@@ -15,7 +15,7 @@ import { formatKey, keyOf } from '../core/meta/meta.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
 import type { ConnectionSecrets, MasterKeys } from '../core/secrets.js';
 import type { TenantAccess } from '../core/tenant-access.js';
-import { createPace } from '../adapters/pace.js';
+import { createPace, type Pace } from '../adapters/pace.js';
 import { createMethodReader } from './method-reader.js';
 import { createCache, ownerOf } from './cache.js';
 import { createChainFacts } from './facts/chain-facts.js';
@@ -75,6 +75,8 @@ export type OperatorDeps = Ambient & {
   /** Called once when leadership is lost: writing has stopped, and the process should end. */
   readonly onLost?: () => void;
   readonly timers?: Timers;
+  /** How long reconciles hold the event loop at a time. Default: a few milliseconds. */
+  readonly pace?: Pace;
 };
 
 export type Operator = ReturnType<typeof createOperator>;
@@ -99,7 +101,7 @@ export function createOperator(deps: OperatorDeps) {
   const announcer = createAnnouncer({ events: deps.events ?? noEvents, cache, timers });
   const statuses = createStatusWriter({ resources, cache, announcer, clock });
   const readMethods = createMethodReader();
-  const pace = createPace();
+  const pace = deps.pace ?? createPace();
   const offeredChains = createOfferedChains({ cache, layouts });
   const rotation =
     'read' in deps.masterKeys

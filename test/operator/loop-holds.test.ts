@@ -1,13 +1,16 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { createPace } from '../../adapters/pace.js';
 import { aPaymaster, aPolicy, aSmartContract } from '../build/resources.js';
 import { holdsOf } from '../support/loop-holds.js';
 import { startWorld, type World } from './world.js';
 
 // Where operator and server are one process, what the operator does for one tenant must not keep the others waiting.
 
+/** Worlds keep the pace of virtual time otherwise. */
+const realPace = () => ({ pace: createPace() });
 let world: World;
 beforeEach(async () => {
-  world = await startWorld();
+  world = await startWorld({ deps: realPace() });
 });
 afterEach(() => world.close());
 
@@ -36,7 +39,7 @@ test('reading a hundred ABIs of 190 kB takes turns with everything else', async 
   await world.settle();
   // A new operator knows none of them.
   await world.operator.stop();
-  world.operator = world.create({});
+  world.operator = world.create(realPace());
   await world.operator.start();
   const { longestMs, allMs } = await holdsOf(async () => {
     await world.apply(aPaymaster());

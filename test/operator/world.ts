@@ -1,3 +1,4 @@
+import { createPace } from '../../adapters/pace.js';
 import { createSqliteConfigStore } from '../../adapters/configs/sqlite/configs.js';
 import { openDatabase } from '../../adapters/sqlite/database.js';
 import { createSqliteResourceStore } from '../../adapters/resources/sqlite/resources.js';
@@ -69,6 +70,8 @@ export async function startWorld(
       log: silentLogger,
       metrics: noMetrics,
       timers,
+      // By virtual time: how much is done in one turn must not depend on the machine.
+      pace: createPace(clock.now),
       ...deps,
     });
 
