@@ -25,6 +25,11 @@ import type { Kind, Resources } from './kinds.js';
 export type ResourceStore = {
   get<K extends Kind>(kind: K, key: ObjectKey): Promise<Resources[K] | undefined>;
   list<K extends Kind>(kind: K, options?: ListOptions): Promise<readonly Resources[K][]>;
+  /**
+   * Some of what `list` answers, in the order of namespace and name, so that a long list needs little memory. Changes between two
+   * pages may be missed. INVALID_INPUT (field `cursor`) when `after` is not a `next` of this store, or is too old.
+   */
+  page<K extends Kind>(kind: K, options: PageOptions): Promise<Page<Resources[K]>>;
   apply<K extends Kind>(request: ApplyRequest<K>): Promise<Resources[K]>;
   /** NOT_FOUND when it does not exist; WRITE_CONFLICT when `version` is given and differs. */
   delete(kind: Kind, key: ObjectKey, options?: { readonly version?: string }): Promise<void>;
@@ -43,6 +48,11 @@ export type ListOptions = {
   /** Equality on selectable fields, with values as text, e.g. `{'spec.paymasterRef.name': 'shop'}`. */
   readonly fields?: Readonly<Record<string, string>>;
 };
+
+export type PageOptions = ListOptions & { readonly limit: number; readonly after?: string };
+
+/** `next`: of the page after it; undefined on the last one. */
+export type Page<T> = { readonly items: readonly T[]; readonly next?: string };
 
 export type ApplyRequest<K extends Kind> = {
   /** Field manager: `paymaster-dashboard`, `manifests`, … */

@@ -19,7 +19,7 @@ import type { LedgerTools } from './ledger/endpoint.js';
 import type { Writes } from './writes.js';
 
 export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
-  readonly resources: Pick<ResourceStore, 'get' | 'list' | 'apply' | 'delete'>;
+  readonly resources: Pick<ResourceStore, 'get' | 'list' | 'page' | 'apply' | 'delete'>;
   readonly configs: Pick<ConfigStore, 'findByKey' | 'getLatest' | 'getPaymaster' | 'getChain'>;
   /** What the stores last said. Default: it begins empty, and only calls fill it. */
   readonly lastSeen?: LastSeen;

@@ -26,6 +26,8 @@ type Documented = {
   readonly method: 'get' | 'post' | 'patch' | 'delete';
   /** Below the prefix, in the short spelling; parameters as `:name`. */
   readonly path: string;
+  /** It lists, and takes `limit` and `cursor`. */
+  readonly isList?: true;
   /** Fixed message of success. */
   readonly message: string;
   /** Shapes of the body; absent if the endpoint takes no body. */
@@ -36,6 +38,8 @@ type Documented = {
 };
 
 export type Call = {
+  /** Which page of a list. Throws INVALID_INPUT. */
+  readonly page: () => PageQuery;
   readonly principal: Principal;
   /** Parsed JSON; undefined for a request without a body. */
   readonly body: unknown;
@@ -47,6 +51,8 @@ export type PaymasterCall = Call & { readonly paymaster: Paymaster };
 
 export type Reply = {
   readonly data?: unknown;
+  /** Instead of `data`: read when the organisation has not too many lists open, and written record by record. */
+  readonly list?: () => Promise<List>;
   /** Set on writes: whether the operator has programmed the change; header `X-Programmed`. */
   readonly programmed?: boolean;
   /** Set on writes: the object that was written, for the log. */
@@ -54,5 +60,14 @@ export type Reply = {
   /** What the caller should know although the request has succeeded. */
   readonly warnings?: readonly string[];
 };
+
+/** The records as JSON, one by one, and for a page where the next one begins. */
+export type List = {
+  readonly records: AsyncIterable<string> | readonly string[];
+  /** Undefined: not a page. Null: it is the last one. */
+  readonly cursor?: string | null;
+};
+
+export type PageQuery = { readonly limit?: number; readonly cursor?: string };
 
 export type WrittenObject = { readonly kind: string; readonly metadata: { readonly name: string } };

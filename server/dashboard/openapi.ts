@@ -4,6 +4,7 @@ import type { StructuralSchema } from '../../core/schema/structural.js';
 import type { Endpoint } from './endpoint.js';
 import { prefix } from './endpoints.js';
 import { examples } from './openapi-examples.js';
+import { maxLimit, maxListBytes } from './lists.js';
 import { dataSchemas, errorSchema } from './openapi-records.js';
 import { arrayOf, record, reference, type JsonSchema } from '../../core/schema/json-schema.js';
 import { deliveryPath, webhookCall } from './openapi-webhook.js';
@@ -54,8 +55,11 @@ function operation(endpoint: Endpoint): JsonSchema {
     operationId: endpoint.operationId,
     summary: endpoint.summary,
     security: [endpoint.scope === 'organisation' ? { authToken: [] } : { authToken: [], apiKey: [] }],
-    ...(names.length > 0 && {
-      parameters: names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
+    ...((names.length > 0 || endpoint.isList) && {
+      parameters: [
+        ...names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
+        ...(endpoint.isList ? pageParameters : []),
+      ],
     }),
     ...(endpoint.bodies && {
       requestBody: {
@@ -79,6 +83,21 @@ function operation(endpoint: Endpoint): JsonSchema {
   };
 }
 
+const pageParameters = [
+  {
+    name: 'limit',
+    in: 'query',
+    description: `Records of a page, which may be shorter when they are large. Without limit and cursor: all of them, the oldest first, up to ${maxListBytes} bytes.`,
+    schema: { type: 'integer', minimum: 1, maximum: maxLimit },
+  },
+  { name: 'cursor', in: 'query', description: '`cursor` of the page before.', schema: { type: 'string' } },
+];
+
+const cursorSchema: JsonSchema = {
+  type: ['string', 'null'],
+  description: 'For the next page, in pages only; null on the last one.',
+};
+
 const programmedHeader = {
   description:
     'true when the change is served already, false when the operator needs longer or has refused it.',
@@ -86,7 +105,7 @@ const programmedHeader = {
 };
 
 const errorDescriptions = {
-  400: 'A wrong field, a taken name or address, an unsupported chain or version, a wrong signature, a used-up quota.',
+  400: 'A wrong field, a taken name or address, an unsupported chain or version, a wrong signature, a used-up quota, a list that is too long to be answered at once.',
   401: 'A missing or unacceptable header.',
   404: 'What the path, the body or a header names does not exist. For a contract, `statusCode` is 400.',
   409: 'Another manager, such as a manifest, owns a field that would change.',
@@ -101,11 +120,11 @@ const warningsSchema: JsonSchema = arrayOf(
   'Sentences for people: fields of the body that are not known and were ignored, with the one that was perhaps meant, and that an update restarted a cycle. Absent: none.',
 );
 
-function successSchema({ operationId, message }: Endpoint): JsonSchema {
+function successSchema({ operationId, message, isList }: Endpoint): JsonSchema {
   const data = dataSchemas[operationId];
   return record(
     { statusCode: { const: 200 }, message: { const: message }, ...(data && { data }) },
-    { warnings: warningsSchema },
+    { warnings: warningsSchema, ...(isList && { cursor: cursorSchema }) },
   );
 }
 

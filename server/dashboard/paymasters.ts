@@ -6,16 +6,18 @@ import type { Paymaster } from '../../core/resources/paymaster.js';
 import { currentApiKey, type Principal } from './auth.js';
 import type { Tools } from './deps.js';
 import type { Call, Reply } from './endpoint.js';
+import { readList, section } from './lists.js';
 import { requireQuota } from './lookups.js';
 import type { CreatePaymaster } from './schemas.js';
 import { byAge, renderPaymaster } from './views.js';
 
 /** Endpoint 1. */
-export async function listPaymasters(tools: Tools, { principal }: Call): Promise<Reply> {
-  const paymasters = await tools.resources.list('Paymaster', { namespace: principal.namespace });
-  const render = async (paymaster: Paymaster) =>
-    renderPaymaster(paymaster, await currentApiKey(tools, principal.tenant, paymaster));
-  return { data: await Promise.all(byAge(paymasters).map(render)) };
+export async function listPaymasters(tools: Tools, { principal, page }: Call): Promise<Reply> {
+  const { namespace, tenant } = principal;
+  const paymasters = section('Paymaster', { namespace }, async (paymaster) =>
+    renderPaymaster(paymaster, await currentApiKey(tools, tenant, paymaster)),
+  );
+  return { list: () => readList(tools.resources, [paymasters], page()) };
 }
 
 /** Endpoint 2. Also returns `paymasterId`, which the funding endpoints ask for. */

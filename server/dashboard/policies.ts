@@ -11,10 +11,10 @@ import type { Clock } from '../../core/units/time.js';
 import type { Tools } from './deps.js';
 import type { PaymasterCall, Reply } from './endpoint.js';
 import type { CreatePolicy } from './schemas.js';
-import { requireQuota } from './lookups.js';
+import { readList, section } from './lists.js';
+import { ofPaymaster, requireQuota } from './lookups.js';
 import { inTurn, nameExists, policiesOf, requireFreeName } from './policy-lookup.js';
-import { contractsOf } from './smart-contracts.js';
-import { byAge, paymasterIdOfCall, renderContractPolicy, renderPolicy } from './views.js';
+import { paymasterIdOfCall, renderContractPolicy, renderPolicy } from './views.js';
 
 /** Endpoint 9. A value that the kind shows only once (such as a secret) is in this answer and never again. */
 export async function createPolicy(tools: Tools, call: PaymasterCall): Promise<Reply> {
@@ -41,18 +41,16 @@ export async function createPolicy(tools: Tools, call: PaymasterCall): Promise<R
 }
 
 /** Endpoint 10: the rules, oldest first, then one record per registered contract. */
-export async function listPolicies(tools: Tools, { principal, paymaster }: PaymasterCall): Promise<Reply> {
-  const { tenant } = principal;
-  const [policies, contracts] = await Promise.all([
-    policiesOf(tools, paymaster),
-    contractsOf(tools, paymaster),
-  ]);
-  return {
-    data: [
-      ...byAge(policies).map((policy) => renderPolicy(tenant, policy, paymaster)),
-      ...byAge(contracts).map((contract) => renderContractPolicy(tenant, contract, paymaster)),
-    ],
-  };
+export async function listPolicies(
+  tools: Tools,
+  { principal: { tenant }, paymaster, page }: PaymasterCall,
+): Promise<Reply> {
+  const options = ofPaymaster(paymaster);
+  const sections = [
+    section('PaymasterPolicy', options, (policy) => renderPolicy(tenant, policy, paymaster)),
+    section('SmartContract', options, (contract) => renderContractPolicy(tenant, contract, paymaster)),
+  ];
+  return { list: () => readList(tools.resources, sections, page()) };
 }
 
 /** Object names are made from a policy's first name: after renames, a policy with another name may hold the object name. */

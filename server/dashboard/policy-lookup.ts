@@ -37,9 +37,9 @@ export async function findContract(
   { principal, paymaster }: PaymasterCall,
   id: string,
 ): Promise<SmartContract | undefined> {
-  return (await contractsOf(tools, paymaster)).find(
-    (contract) => contractIdOf(principal.tenant, contract.metadata.name) === id,
-  );
+  for await (const contract of contractsOf(tools, paymaster))
+    if (contractIdOf(principal.tenant, contract.metadata.name) === id) return contract;
+  return undefined;
 }
 
 export function policyNotFound(): DomainError {

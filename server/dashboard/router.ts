@@ -1,12 +1,15 @@
 import express from 'express';
 import type { IRouter, Request, Response } from 'express';
+import { FairSlots } from '../../adapters/fair-slots.js';
 import type { ErrorReason } from '../../core/error-reasons.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import { parseBody, readBody } from './body.js';
-import type { Authenticator } from './auth.js';
+import type { Authenticator, Principal } from './auth.js';
 import type { BodyAdmission } from '../http/body-admission.js';
 import type { Call, Endpoint, PaymasterCall, Reply } from './endpoint.js';
+import { inSlot, listsAtOnce, readPageQuery } from './lists.js';
+import { sendList } from './send-list.js';
 import { successEnvelope } from './envelope.js';
 import { credentialsRequired } from './errors.js';
 import { bodyWarnings } from './warnings.js';
@@ -21,13 +24,19 @@ export type RouterDeps = {
 /** Routes every endpoint under both spellings of its path. Errors go to the application's one error handler. */
 export function createRouter(endpoints: readonly Endpoint[], deps: RouterDeps): IRouter {
   const router = express.Router();
+  const lists = new FairSlots(listsAtOnce);
   for (const endpoint of endpoints) {
     router[endpoint.method](spellings(endpoint.path), async (request, response) => {
       // Names the route in metrics, also when the answer is an error.
       response.locals['route'] = `${endpoint.method.toUpperCase()} ${endpoint.path}`;
-      const reply = await answer(endpoint, request, response, deps);
+      const { reply, principal } = await answer(endpoint, request, response, deps);
       if (reply.programmed !== undefined) response.set('X-Programmed', String(reply.programmed));
-      response.json(successEnvelope(endpoint.message, reply.data, reply.warnings));
+      const { list } = reply;
+      if (list === undefined) response.json(successEnvelope(endpoint.message, reply.data, reply.warnings));
+      else
+        await inSlot(lists, principal.namespace, async () =>
+          sendList(response, successEnvelope(endpoint.message), await list()),
+        );
     });
   }
   return router;
@@ -47,7 +56,7 @@ async function answer(
   request: Request,
   response: Response,
   { authenticator, log, bodies }: RouterDeps,
-): Promise<Reply> {
+): Promise<{ readonly reply: Reply; readonly principal: Principal }> {
   const token = headerOf(request, 'authToken');
   const key = headerOf(request, 'apiKey');
   if (token === undefined || (endpoint.scope === 'paymaster' && key === undefined))
@@ -62,7 +71,8 @@ async function answer(
 
   const body =
     endpoint.bodies === undefined ? undefined : await bodyOf(request, response, bodies, principal.namespace);
-  const call: Call = { principal, body, params: paramsOf(request) };
+  const page = () => readPageQuery(new URL(request.url, 'http://localhost').search);
+  const call: Call = { principal, body, params: paramsOf(request), page };
   const { object, ...reply } = await dispatch(endpoint, paymaster ? { ...call, paymaster } : call);
   const warnings = [...bodyWarnings(endpoint, body), ...(reply.warnings ?? [])];
   if (endpoint.method !== 'get')
@@ -76,7 +86,7 @@ async function answer(
       object: object?.metadata.name,
       programmed: reply.programmed,
     });
-  return { ...reply, warnings };
+  return { reply: { ...reply, warnings }, principal };
 }
 
 function dispatch(endpoint: Endpoint, call: Call | PaymasterCall): Promise<Reply> {

@@ -7,6 +7,7 @@ import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { SmartContract } from '../../core/resources/smart-contract.js';
 import { parseAddress } from '../../core/units/address.js';
 import { given } from '../../core/units/given.js';
+import { eachObject, readList, section } from './lists.js';
 import { ofPaymaster, requireQuota, unlessDeleted } from './lookups.js';
 import type { Tools } from './deps.js';
 import type { PaymasterCall, Reply } from './endpoint.js';
@@ -25,8 +26,9 @@ export async function createContract(tools: Tools, call: PaymasterCall): Promise
 }
 
 /** Endpoint 4. */
-export async function listContracts(tools: Tools, { paymaster }: PaymasterCall): Promise<Reply> {
-  return { data: byAge(await contractsOf(tools, paymaster)).map(renderContract) };
+export async function listContracts(tools: Tools, { paymaster, page }: PaymasterCall): Promise<Reply> {
+  const contracts = section('SmartContract', ofPaymaster(paymaster), renderContract);
+  return { list: () => readList(tools.resources, [contracts], page()) };
 }
 
 /** Endpoint 5. Answers the contract as it is now, also when the methods did not change. */
@@ -59,11 +61,11 @@ export async function deleteContract(tools: Tools, call: PaymasterCall): Promise
 }
 
 /** Contracts of a paymaster, including those that a manifest made. */
-export async function contractsOf(
+export function contractsOf(
   { resources }: Pick<Tools, 'resources'>,
   paymaster: Paymaster,
-): Promise<readonly SmartContract[]> {
-  return resources.list('SmartContract', ofPaymaster(paymaster));
+): AsyncIterable<SmartContract> {
+  return eachObject(resources, 'SmartContract', ofPaymaster(paymaster));
 }
 
 async function create(
@@ -96,16 +98,23 @@ async function requireFree(
   { paymaster, principal }: PaymasterCall,
   { name, address }: CreateContract,
 ): Promise<void> {
-  const contracts = await contractsOf(tools, paymaster);
-  if (contracts.some((contract) => isAt(contract, address))) throw addressExists();
-  if (contracts.some(({ spec }) => spec.name === name))
+  let count = 0;
+  let isNamed = false;
+  for await (const contract of contractsOf(tools, paymaster)) {
+    if (isAt(contract, address)) throw addressExists();
+    isNamed ||= contract.spec.name === name;
+    count += 1;
+  }
+  if (isNamed)
     throw new DomainError('ALREADY_EXISTS', `A smart contract named ${quote(name)} already exists`);
-  requireQuota(tools, principal, 'contractsPerPaymaster', contracts.length);
-  if (contracts.length >= maxContracts) throw new DomainError('QUOTA_EXCEEDED', tooManyContracts);
+  requireQuota(tools, principal, 'contractsPerPaymaster', count);
+  if (count >= maxContracts) throw new DomainError('QUOTA_EXCEEDED', tooManyContracts);
 }
 
 async function findContract(tools: Tools, paymaster: Paymaster, address: string): Promise<SmartContract> {
-  const found = byAge(await contractsOf(tools, paymaster)).find((contract) => isAt(contract, address));
+  const all: SmartContract[] = [];
+  for await (const contract of contractsOf(tools, paymaster)) if (isAt(contract, address)) all.push(contract);
+  const [found] = byAge(all);
   if (!found) throw contractNotFound();
   return found;
 }

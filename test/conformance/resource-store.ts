@@ -406,6 +406,31 @@ export function resourceStoreConformance(
         expect([await found('Old'), await found('New')]).toEqual([0, 1]);
       });
 
+      test('page by page, in the order of names, with the same selection', async () => {
+        const read = async (options: Parameters<typeof store.list>[1], limit: number) => {
+          const pages: string[][] = [];
+          for (let after: string | undefined; ;) {
+            const page = await store.page('Paymaster', { ...options, limit, ...(after && { after }) });
+            pages.push(page.items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`));
+            after = page.next;
+            if (after === undefined) return pages;
+          }
+        };
+        expect(await read({ namespace: 'acme' }, 2)).toEqual([
+          ['acme/game-1', 'acme/game-two-10'],
+          ['acme/shop-1'],
+        ]);
+        expect(await read({ namespace: 'acme' }, 3)).toEqual([
+          ['acme/game-1', 'acme/game-two-10', 'acme/shop-1'],
+        ]);
+        expect(await read({ fields: { 'spec.chainId': '1' } }, 1)).toEqual([
+          ['acme/game-1'],
+          ['acme/shop-1'],
+          ['globex/shop-1'],
+        ]);
+        expect(await read({ namespace: 'nobody' }, 2)).toEqual([[]]);
+      });
+
       test('refuses a field that cannot be selected by', async () => {
         const error = await failure(store.list('Paymaster', { fields: { 'spec.version': '1.1.0' } }));
         expect(error.code).toBe('INVALID_INPUT');

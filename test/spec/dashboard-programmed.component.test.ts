@@ -196,7 +196,7 @@ describe('X-Programmed: false never makes a write fail', () => {
 
   test('when the store goes down after the write', async () => {
     let isDown = false;
-    const failing: Pick<ResourceStore, 'get' | 'list' | 'apply' | 'delete'> = {
+    const failing: Pick<ResourceStore, 'get' | 'list' | 'page' | 'apply' | 'delete'> = {
       ...host.resources,
       get: async (kind, at) => {
         if (isDown) throw new DomainError('UNAVAILABLE', 'down');

@@ -4,14 +4,17 @@ import { kindNames, type Kind, type Resources } from '../../../core/resources/ki
 import { apiVersion, formatKey, group, version, type ObjectKey } from '../../../core/meta/meta.js';
 import type {
   ApplyRequest,
+  ListOptions,
+  PageOptions,
   ResourceStore,
   Watch,
   WatchEvent,
 } from '../../../core/resources/resource-store.js';
 import { given } from '../../../core/units/given.js';
 import { createReflector, type ReflectorTiming } from '../../kube/reflector.js';
-import type { KubeObject } from '../../kube/objects.js';
+import type { KubeList, KubeObject } from '../../kube/objects.js';
 import type { KubeTransport } from '../../kube/transport.js';
+import { isExpired, isStatus } from '../../kube/api-error.js';
 import { mapErrors, toDomainError } from '../../kube/errors.js';
 import { readList, readObject } from '../../kube/reads.js';
 import { createObjectSlimmer } from './slim-object.js';
@@ -86,12 +89,24 @@ export function createKubeResourceStore(
     get: (kind, key) => mapErrors(describe(kind, key), () => readObject(transport, objectPath(kind, key))),
 
     list(kind, options = {}) {
-      const fields = Object.entries(options.fields ?? {});
-      const fieldSelector = fields.map(([path, value]) => `${path}=${escapeSelector(value)}`).join(',');
       const path = collectionPath(kind, options.namespace);
-      return mapErrors(`${kind} list`, () =>
-        readList(transport, path, fieldSelector === '' ? {} : { fieldSelector }),
-      );
+      return mapErrors(`${kind} list`, () => readList(transport, path, selectorsOf(options)));
+    },
+
+    async page<K extends Kind>(kind: K, { limit, after, ...options }: PageOptions) {
+      const path = collectionPath(kind, options.namespace);
+      const query = { ...selectorsOf(options), limit: String(limit), ...given({ continue: after }) };
+      try {
+        const { items, metadata } = (await transport.request({ method: 'GET', path, query })) as KubeList<
+          Resources[K] & KubeObject
+        >;
+        return { items, ...given({ next: metadata.continue || undefined }) };
+      } catch (error) {
+        // The server keeps a list for some minutes.
+        if (after !== undefined && (isExpired(error) || isStatus(error, 400)))
+          throw invalidInput({ field: 'cursor', expected: 'of an answer of the last minutes: begin again' });
+        throw toDomainError(error, `${kind} list`);
+      }
     },
 
     apply,
@@ -183,6 +198,11 @@ function objectPath(kind: Kind, key: ObjectKey): string {
 
 function describe(kind: Kind, key: ObjectKey): string {
   return `${kind} ${formatKey(key)}`;
+}
+
+function selectorsOf({ fields = {} }: ListOptions): Readonly<Record<string, string>> {
+  const selected = Object.entries(fields).map(([path, value]) => `${path}=${escapeSelector(value)}`);
+  return selected.length === 0 ? {} : { fieldSelector: selected.join(',') };
 }
 
 /** Commas, equals signs and backslashes have a meaning in field selectors. */

@@ -71,6 +71,25 @@ export function createResourceRows(database: Database) {
         .map(parseRow);
     },
 
+    /** As `list`, the next `limit` after a key. */
+    listAfter: (
+      kind: Kind,
+      options: ListOptions,
+      after: ObjectKey | undefined,
+      limit: number,
+    ): StoredObject[] => {
+      const { from, where, values } = selection(kind, options);
+      // Of the index that selects: sorting would read every object.
+      const key = from.startsWith('resource_fields') ? 'f0' : 'r';
+      return sql
+        .prepare(
+          `SELECT ${columns} FROM ${from} WHERE ${where} AND (${key}.namespace, ${key}.name) > (?, ?)
+           ORDER BY ${key}.namespace, ${key}.name LIMIT ?`,
+        )
+        .all(...values, after?.namespace ?? '', after?.name ?? '', limit)
+        .map(parseRow);
+    },
+
     /** The next objects after `after` in the order of namespace and name, to read everything in slices. */
     page: (kind: Kind, after: ObjectKey | undefined, size: number): StoredObject[] =>
       slice.all(kind, after?.namespace ?? '', after?.name ?? '', size).map(parseRow),

@@ -1,9 +1,10 @@
 import { DomainError } from '../../../core/errors.js';
 import { isSameJson } from '../../../core/meta/field-tree.js';
 import { type Kind, kindNames, type Resources } from '../../../core/resources/kinds.js';
-import { formatKey, type ObjectKey } from '../../../core/meta/meta.js';
-import type { ApplyRequest, ResourceStore } from '../../../core/resources/resource-store.js';
+import { formatKey, keyOf, type ObjectKey } from '../../../core/meta/meta.js';
+import type { ApplyRequest, PageOptions, ResourceStore } from '../../../core/resources/resource-store.js';
 import { validateStatus } from '../../../core/resources/validate.js';
+import { given } from '../../../core/units/given.js';
 import type { Clock } from '../../../core/units/time.js';
 import type { Database } from '../../sqlite/database.js';
 import { decideApply, plain, throwIfAny } from './resource-decision.js';
@@ -68,6 +69,15 @@ export function createSqliteResourceStore(deps: {
     list: async <K extends Kind>(kind: K, options = {}) =>
       db.run(() => rows.list(kind, options)).map((object) => typed<K>(object)),
 
+    page: async <K extends Kind>(kind: K, { limit, after, ...options }: PageOptions) => {
+      const from = after === undefined ? undefined : parseKey(after);
+      // One more says whether there is a next page.
+      const found = db.run(() => rows.listAfter(kind, options, from, limit + 1));
+      const items = found.slice(0, limit).map((object) => typed<K>(object));
+      const last = found.length > limit ? found[limit - 1] : undefined;
+      return { items, ...given({ next: last && formatKey(keyOf(last)) }) };
+    },
+
     apply: async <K extends Kind>(request: ApplyRequest<K>) => typed<K>(apply(request)),
 
     delete: async (kind, key, options = {}) => {
@@ -98,6 +108,11 @@ export function createSqliteResourceStore(deps: {
 
     watch: (kind, handler) => watches.watch(kind, handler),
   };
+}
+
+function parseKey(text: string): ObjectKey {
+  const [namespace, name] = text.includes('/') ? text.split('/', 2) : [undefined, text];
+  return { name: name ?? '', ...given({ namespace }) };
 }
 
 function withVersion(object: StoredObject, resourceVersion: string): StoredObject {

@@ -1,0 +1,210 @@
+import { SlotsBusy, type FairSlots, type SlotLimits } from '../../adapters/fair-slots.js';
+import { DomainError, invalidInput, quote } from '../../core/errors.js';
+import { keyOf, type ObjectKey, type ObjectMeta } from '../../core/meta/meta.js';
+import type { Kind, Resources } from '../../core/resources/kinds.js';
+import type { ListOptions, ResourceStore } from '../../core/resources/resource-store.js';
+import { isObject } from '../../core/schema/json-value.js';
+import { given } from '../../core/units/given.js';
+import type { List, PageQuery } from './endpoint.js';
+import { integer } from './ledger/parameters.js';
+import { byAge } from './views.js';
+
+/** Objects of one kind, and what a list shows of each. */
+export type Section = {
+  readonly kind: Kind;
+  readonly options: ListOptions;
+  readonly render: (object: Resources[Kind]) => unknown;
+};
+
+/** Keeps a section's `render` tied to its kind. */
+export function section<K extends Kind>(
+  kind: K,
+  options: ListOptions,
+  render: (object: Resources[K]) => unknown,
+): Section {
+  return { kind, options, render: render as Section['render'] };
+}
+
+/** What an organisation may hold of lists at once; who has more is not served. */
+export const listsAtOnce: SlotLimits = { slots: 200, perKey: 2, waitingPerKey: 0, maxWaitMs: 0 };
+/** A list without `limit` and `cursor` is not longer. */
+export const maxListBytes = 8_000_000;
+/** A shorter list is read once, and a page ends when it has so much. A longer one is measured first and then read again. */
+const keptBytes = 1_000_000;
+export const maxLimit = 1_000;
+
+/** `limit` and `cursor` of the query; others are ignored, as they always were. Throws INVALID_INPUT. */
+export function readPageQuery(search: string): PageQuery {
+  const asked = new URLSearchParams(search);
+  const [limit, cursor] = [asked.get('limit'), asked.get('cursor')];
+  const parameter = integer('', 1, maxLimit);
+  const count = limit === null ? undefined : parameter.parse(limit);
+  if (limit !== null && count === undefined)
+    throw invalidInput({ field: 'limit', expected: parameter.expected, value: quote(limit) });
+  return given({ limit: count, cursor: cursor ?? undefined });
+}
+
+type Store = Pick<ResourceStore, 'page' | 'get'>;
+
+/**
+ * Without `limit` and `cursor`: everything, each section the oldest first. Otherwise a page, each section in the order of its store.
+ * Throws INVALID_INPUT for a list that is too long to be answered at once, and for a wrong cursor.
+ */
+export async function readList(store: Store, sections: readonly Section[], query: PageQuery): Promise<List> {
+  const isPage = query.limit !== undefined || query.cursor !== undefined;
+  return isPage ? readPage(store, sections, query) : readWhole(store, sections);
+}
+
+type Place = { readonly section: Section; readonly key: ObjectKey; readonly metadata: ObjectMeta };
+
+async function readWhole(store: Store, sections: readonly Section[]): Promise<List> {
+  const places: Place[][] = [];
+  let texts: Map<Place, string> | undefined = new Map();
+  let bytes = 0;
+  for (const each of sections) {
+    const own: Place[] = [];
+    for await (const object of eachObject(store, each.kind, each.options)) {
+      const text = JSON.stringify(await each.render(object));
+      bytes += Buffer.byteLength(text) + 1;
+      if (bytes > maxListBytes) throw tooLong();
+      if (bytes > keptBytes) texts = undefined;
+      const place = { section: each, key: keyOf(object), metadata: ageOf(object.metadata) };
+      own.push(place);
+      texts?.set(place, text);
+      if (isLarge(each.kind)) await turn();
+    }
+    places.push([...byAge(own)]);
+  }
+  const inOrder = places.flat();
+  const kept = texts;
+  return { records: kept ? inOrder.map((place) => kept.get(place) ?? '') : readAgain(store, inOrder) };
+}
+
+/** What {@link byAge} compares. */
+function ageOf({ name, uid, creationTimestamp, annotations, ...rest }: ObjectMeta): ObjectMeta {
+  const { resourceVersion, generation } = rest;
+  return { name, uid, resourceVersion, generation, creationTimestamp, ...given({ annotations }) };
+}
+
+async function* readAgain(store: Store, places: readonly Place[]): AsyncGenerator<string> {
+  for (const { section: each, key } of places) {
+    const object = await store.get(each.kind, key);
+    if (object !== undefined) yield JSON.stringify(await each.render(object));
+    await turn();
+  }
+}
+
+/** Ends after `limit` records, or when it has enough bytes: a page may be shorter than its limit. */
+async function readPage(
+  store: Store,
+  sections: readonly Section[],
+  { limit = maxLimit, cursor }: PageQuery,
+): Promise<List> {
+  const begin = cursor === undefined ? {} : parseCursor(cursor, sections);
+  const records: string[] = [];
+  let bytes = 0;
+  let index = Math.max(
+    0,
+    sections.findIndex(({ kind }) => kind === begin.kind),
+  );
+  let { after } = begin;
+  for (let each = sections[index]; each !== undefined; each = sections[index]) {
+    const left = limit - records.length;
+    if (left === 0 || bytes > keptBytes)
+      return { records, cursor: formatCursor({ kind: each.kind, ...given({ after }) }) };
+    const page = await store.page(each.kind, {
+      ...each.options,
+      limit: Math.min(left, pageSizeOf(each.kind)),
+      ...given({ after }),
+    });
+    for (const object of page.items) {
+      const text = JSON.stringify(await each.render(object));
+      bytes += Buffer.byteLength(text);
+      records.push(text);
+      if (isLarge(each.kind)) await turn();
+    }
+    after = page.next;
+    if (after === undefined) index += 1;
+    await turn();
+  }
+  return { records, cursor: null };
+}
+
+/** All objects of a list, without holding more than a page of them. */
+export async function* eachObject<K extends Kind>(
+  store: Pick<Store, 'page'>,
+  kind: K,
+  options: ListOptions,
+): AsyncGenerator<Resources[K]> {
+  for (let after: string | undefined; ;) {
+    const page = await store.page(kind, { ...options, limit: pageSizeOf(kind), ...given({ after }) });
+    yield* page.items;
+    after = page.next;
+    if (after === undefined) return;
+    await turn();
+  }
+}
+
+/** Reading a page, or rendering a large object, takes some milliseconds. */
+function pageSizeOf(kind: Kind): number {
+  return isLarge(kind) ? 8 : 200;
+}
+
+/** A contract may have an ABI of 200 kB, other objects have some kilobytes. */
+function isLarge(kind: Kind): boolean {
+  return kind === 'SmartContract';
+}
+
+/** Lets others be served: an embedded store answers in the same turn. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+type Position = { readonly kind?: string; readonly after?: string };
+
+function formatCursor(position: Position): string {
+  return Buffer.from(JSON.stringify(position)).toString('base64url');
+}
+
+function parseCursor(text: string, sections: readonly Section[]): Position {
+  try {
+    const position: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
+    if (isObject(position)) {
+      const { kind, after } = position;
+      const isKnown = sections.some((each) => each.kind === kind);
+      if (isKnown && typeof kind === 'string' && (after === undefined || typeof after === 'string'))
+        return { kind, ...given({ after }) };
+    }
+  } catch {
+    // Not a cursor either.
+  }
+  throw invalidInput({
+    field: 'cursor',
+    expected: 'the cursor of an answer of this list',
+    value: quote(text),
+  });
+}
+
+function tooLong(): DomainError {
+  return new DomainError(
+    'INVALID_INPUT',
+    `The list is longer than ${maxListBytes} bytes: ask for pages with the parameters limit (1 to ${maxLimit}) and cursor (of the answer before)`,
+  );
+}
+
+/** Throws RATE_LIMITED when the organisation has two lists open. */
+export async function inSlot(
+  slots: FairSlots,
+  organisation: string,
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await slots.run(organisation, work);
+  } catch (error) {
+    if (!(error instanceof SlotsBusy)) throw error;
+    throw new DomainError('RATE_LIMITED', 'Too many lists of the organisation are open', {
+      reason: 'ANSWERS_BUSY',
+      retryAfterSeconds: 1,
+    });
+  }
+}
