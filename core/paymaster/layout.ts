@@ -265,7 +265,7 @@ export type Layout = {
   /** Mode ERC20; undefined when the contract does not have this mode. */
   readonly token: TokenCodec | undefined;
   /**
-   * Topic and decoder of the event in which the contract names the sponsor that it charged, if it has such an event.
+   * Topic and decoders of the event in which the contract names the sponsor that it charged, and how much, if it has such an event.
    */
   readonly chargeEvent?: ChargeEvent;
 };
@@ -273,4 +273,6 @@ export type Layout = {
 export type ChargeEvent = {
   readonly topic0: Hex;
   readonly fundingAddress: (log: { readonly topics: readonly Hex[]; readonly data: Hex }) => AddressKey;
+  /** Wei by which the sponsor's balance falls, if a token payment is charged. */
+  readonly charge: (log: { readonly topics: readonly Hex[]; readonly data: Hex }) => bigint;
 };

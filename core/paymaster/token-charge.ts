@@ -27,6 +27,29 @@ export const paidGasInTokens: ChargeEventShape = {
   userOpHash: { word: 4 },
 };
 
+/**
+ * keccak256("TokensOwed(address,address,uint256,uint256,bytes32)"): sender and token indexed; owed, due, userOpHash. Emitted by the
+ * contracts in `contracts/` when less arrives than is due.
+ */
+export const tokensOwedTopic: Hex = '0x3bd3f007842febf4951d0b738ebd065513a04d296a50e359250484deb1a7f23f';
+
+/** Of `due` base units an operation has left `owed` unpaid. */
+export type TokensOwed = { readonly owed: bigint; readonly due: bigint };
+
+/** What the contract says that the operation owes, among the logs of its transaction; undefined when it says nothing. */
+export function tokensOwedOf(
+  logs: readonly ChargeLog[],
+  { paymaster, userOpHash }: Parameters<TokenCodec['chargeOf']>[1],
+): TokensOwed | undefined {
+  const log = logs.find(
+    (one) =>
+      one.address.toLowerCase() === paymaster &&
+      one.topics[0]?.toLowerCase() === tokensOwedTopic &&
+      wordIn(one, { word: 2 }) === userOpHash.toLowerCase(),
+  );
+  return log && { owed: BigInt(wordIn(log, { word: 0 })), due: BigInt(wordIn(log, { word: 1 })) };
+}
+
 /** The fields of a codec that read mode and charge from the contract's events. */
 export function chargeReader(
   shapes: readonly ChargeEventShape[],

@@ -1,4 +1,5 @@
 import type { TokenCharge } from '../../core/paymaster/layout.js';
+import type { TokensOwed } from '../../core/paymaster/token-charge.js';
 import type { Reading } from '../../core/paymaster/recognise.js';
 import { digestsBy } from '../../core/usage/operation-hashes.js';
 import type { Mode, Reservation } from '../../core/usage/usage-store.js';
@@ -17,6 +18,10 @@ export type Evidence = {
   readonly tokenPaid?: boolean;
   /** The charge that the contract's own events show. */
   readonly charge?: TokenCharge;
+  /** Tokens that the contract's own event says are owed. */
+  readonly owed?: TokensOwed;
+  /** Wei that the contract's own event says it took from the payer's balance. */
+  readonly taken?: bigint;
 };
 
 /** What the operation's bytes say about the promise that it carries. */

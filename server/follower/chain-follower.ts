@@ -22,7 +22,7 @@ import { continuityOf, type ContinuityState } from './continuity.js';
 import { recordEndings, recordRestored } from './ending-inputs.js';
 import { History } from './history.js';
 import { joined } from './late.js';
-import { chargesOfLoss } from './loss-charges.js';
+import { chargesOfLoss, unpaidIn } from './loss-charges.js';
 import { operationId, type MinedOperation } from './mined.js';
 import { ensureAccount } from './new-account.js';
 import { passedTime } from './passed-time.js';
@@ -248,7 +248,10 @@ export class ChainFollower {
       settled: countOf(ended, 'settled'),
       released: countOf(ended, 'released'),
       forfeited: countOf(ended, 'forfeited'),
-      unpaid: losses.filter(({ operation }) => isNew(operation)).length,
+      ...unpaidIn(
+        losses.filter(({ operation }) => isNew(operation)),
+        source.contracts,
+      ),
       unattributed: strange.length,
       passedOver: withoutReading.length + passedBlocks.length,
       unread: this.#backlog.waiting,

@@ -4,6 +4,7 @@ import { userOperationEventTopic } from '../../core/entry-point/user-operation-e
 import type { Log, Transaction } from '../../core/chain/chain.js';
 import type { TokenCharge } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
+import { tokensOwedOf, tokensOwedTopic } from '../../core/paymaster/token-charge.js';
 import { recognise, recogniseAny, type ContractModes } from '../../core/paymaster/recognise.js';
 import { addressKeyAt, toAddressKey, type AddressKey } from '../../core/units/address.js';
 import { given } from '../../core/units/given.js';
@@ -43,11 +44,12 @@ export function evidenceOfLogs(
   operation: MinedOperation,
   logs: readonly Log[],
 ): Omit<Evidence, 'bytes'> {
-  const payer = payerOf(operation, logs);
+  const { payer, taken } = reportedBy(operation, logs);
   const charge = chargeOf(operation, logs);
   const mode = tokenCodecs.map((codec) => codec.modeOf(logs, operation)).find((one) => one !== undefined);
   const tokenPaid = knowsTokens(source, operation.paymaster) ? charge !== undefined : undefined;
-  return given({ payer, mode, tokenPaid, charge });
+  const owed = tokensOwedOf(logs, operation);
+  return given({ payer, mode, tokenPaid, charge, owed, taken });
 }
 
 /** The modes of every layout for this EntryPoint, since no profile names the contract any longer. */
@@ -70,13 +72,17 @@ const tokenCodecs = Object.values(layouts).flatMap(({ token }) => token ?? []);
 /** First topics of the events in which contracts report what an operation was charged. Such events have a fixed size. */
 export const reportTopics: readonly Hex[] = [
   ...new Set([
+    tokensOwedTopic,
     ...chargeEvents.map(({ topic0 }) => topic0),
     ...tokenCodecs.flatMap(({ chargeTopics }) => chargeTopics),
   ]),
 ];
 
-/** The payer in the contract's charge, which lies between the previous operation's event in the transaction and this operation's event. */
-function payerOf(operation: MinedOperation, logs: readonly Log[]): AddressKey | undefined {
+/** The contract's charge, which lies between the previous operation's event in the transaction and this operation's event. */
+function reportedBy(
+  operation: MinedOperation,
+  logs: readonly Log[],
+): { readonly payer?: AddressKey; readonly taken?: bigint } {
   const { paymaster, entryPoint, logIndex } = operation;
   const before = logs.filter((log) => log.logIndex < logIndex);
   const previous = before.findLast(
@@ -88,8 +94,9 @@ function payerOf(operation: MinedOperation, logs: readonly Log[]): AddressKey | 
       log.logIndex > (previous?.logIndex ?? -1) &&
       chargeEvents.some(({ topic0 }) => topic0 === log.topics[0]),
   );
-  if (charge === undefined) return undefined;
-  return chargeEvents.find(({ topic0 }) => topic0 === charge.topics[0])?.fundingAddress(charge);
+  const event = chargeEvents.find(({ topic0 }) => topic0 === charge?.topics[0]);
+  if (charge === undefined || event === undefined) return {};
+  return { payer: event.fundingAddress(charge), taken: event.charge(charge) };
 }
 
 /** The tokens that were paid, by the events of any layout, so that it also works for a contract that no profile names any longer. */

@@ -66,10 +66,10 @@ function settleOne(
   reservation: Reservation,
   found: Evidence & { readonly candidates: readonly Candidate[]; readonly isProven: boolean },
 ): LateSettlement {
-  const { candidates, isProven, bytes, tokenPaid, charge } = found;
+  const { candidates, isProven, bytes, charge } = found;
   const { exact, possible } = attributeExactly(operation, candidates, bytes);
   if (exact.length > 0) {
-    const loss = lossOf(operation, exact, tokenPaid);
+    const loss = lossOf(operation, exact, found);
     const actualCost = costToLimits(operation, exact);
     const settled = [{ reservation, operation, actualCost, digest: soleDigest(exact), charge }];
     return { ...nothingLate, settled, losses: loss === undefined ? [] : [loss] };

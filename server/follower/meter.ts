@@ -51,6 +51,7 @@ export function createFollowerMeter(
       if (unread !== undefined) instruments.unreadOperations.with({ chain }).set(unread);
       instruments.restoredReservations.with({ chain }).inc(restored);
       instruments.unpaidOperations.with({ chain }).inc(unpaid);
+      for (const [contract, gwei] of round.lost) instruments.tokenLosses.with({ chain, contract }).inc(gwei);
       instruments.reservations.with({ chain }).set(await usage.liveCount(chainId));
       if (cursor !== undefined) instruments.followerBlock.with({ chain }).set(cursor.blockNumber);
       // Wallets that nobody uses are not read, so they are not shown.

@@ -1,3 +1,4 @@
+import type { AddressKey } from '../../core/units/address.js';
 import type { Cursor } from '../../core/usage/usage-store.js';
 
 /** What one round has done. Undefined cursor: nothing was due, or another follower was faster. */
@@ -9,6 +10,8 @@ export type Round = {
   readonly forfeited: number;
   /** Operations in mode ERC20 that paid no token. */
   readonly unpaid: number;
+  /** Gwei that they cost, by contract; 0 for contracts that take tokens and lost nothing. */
+  readonly lost: ReadonlyMap<AddressKey, number>;
   /** Operations that our contracts paid for and nobody here has promised. */
   readonly unattributed: number;
   /** Operations that it settled without what no node has shown about them. */
@@ -34,6 +37,7 @@ export const idle: Round = {
   unattributed: 0,
   passedOver: 0,
   restored: 0,
+  lost: new Map(),
   spent: new Map(),
   isComplete: true,
 };

@@ -43,7 +43,7 @@ export const nothingSettled: Settlement = {
 /**
  * Each operation settles the reservations that it may have come from, see {@link attribute}. If there are several, all of them
  * settle, each to at most what it reserved: the next window corrects a count that is too high, but never one that is too low. If the
- * operation may have been a token payment and paid nothing, it is a loss: see {@link lossOf}. An operation that a stranger's contract
+ * operation may have been a token payment and did not pay, it is a loss: see {@link lossOf}. An operation that a stranger's contract
  * or nobody paid for only uses up the nonce.
  */
 export function settle(
@@ -79,7 +79,7 @@ function settleOne(
 ): Settlement {
   const found = attribute(operation, candidatesOf(operation, reservations), evidence);
   const byReservation = Map.groupBy(found, ({ reservation }) => reservation);
-  const loss = lossOf(operation, found, evidence.tokenPaid);
+  const loss = lossOf(operation, found, evidence);
   const isStrange = isOurs && found.length === 0 && evidence.bytes.outcome !== 'unsigned';
   return {
     settled: [...byReservation].map(([reservation, candidates]) => ({

@@ -89,6 +89,11 @@ export function createInstruments(metrics: Metrics) {
       'paymaster_token_unpaid_operations_total',
       'Operations that were mined in mode ERC20 and paid no token; their senders are barred.',
     ),
+    /** `contract` is an address: one of the few that the Chains' profiles name. */
+    tokenLosses: by('chain', 'contract').counter(
+      'paymaster_token_losses_gwei_total',
+      'What operations in mode ERC20 cost that were mined and did not pay in full, by contract. Counted when they are settled; a reorganisation takes nothing back.',
+    ),
     unattributedOperations: by('chain').counter(
       'paymaster_unattributed_operations_total',
       'Operations that a paymaster contract paid for and nobody here has promised: the key leaked or usage data are lost.',

@@ -20,8 +20,10 @@ const listed: readonly Move[] = [
   'wrapped',
   'fat',
   'fat-input',
+  'withdraw',
   'wallets',
   'failing-signer',
+  'losses',
   'bars',
   'secured',
 ];

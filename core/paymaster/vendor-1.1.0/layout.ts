@@ -16,5 +16,6 @@ export const vendor110: Layout = {
     // keccak256("GasBalanceDeducted(address,uint256)"): funding wallet and charge, both indexed.
     topic0: '0x5dc1c754041954fe976773fa441397a7928c7127a1c83904214a7d2563399007',
     fundingAddress: ({ topics }) => toAddressKey(`0x${(topics[1] ?? '').slice(26)}`),
+    charge: ({ topics }) => BigInt(topics[2] ?? 0),
   },
 };

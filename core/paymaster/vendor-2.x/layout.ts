@@ -16,5 +16,6 @@ export const vendor2x: Layout = {
     // keccak256("GasBalanceDeducted(address,uint256,uint256)"): funding wallet, charge, premium, all indexed.
     topic0: '0x683b3fc4c8726e960b5b0aa3838c1071e2a9b7045fcd4dfc953fc1092923f537',
     fundingAddress: ({ topics }) => toAddressKey(`0x${(topics[1] ?? '').slice(26)}`),
+    charge: ({ topics }) => BigInt(topics[2] ?? 0),
   },
 };

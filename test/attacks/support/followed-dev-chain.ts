@@ -5,6 +5,7 @@ import { silentLogger } from '../../../core/log.js';
 import { digestOf } from '../../../core/paymaster/digest.js';
 import type { SponsorshipTerms, TokenTerms } from '../../../core/paymaster/layout.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
+import { mostLost } from '../../../core/paymaster/token-payment.js';
 import { contractFence, exposureCounter } from '../../../core/usage/counter-names.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import { accountLosses, contractLosses } from '../../../core/usage/token-losses.js';
@@ -63,11 +64,19 @@ export async function followDevChain(devChain: DevChain, version: string, redis?
     get: (honest, name) => Reflect.get({ ...honest, ...lies }, name) as unknown,
   });
   const defaultFunding = toAddressKey(devChain.deployments.defaultFunding);
+  // Our contracts pay for token payments out of the treasury's balance inside them.
+  const wallets = [
+    defaultFunding,
+    ...(layouts[layout].token?.tokenAccountCall === undefined
+      ? []
+      : [toAddressKey(devChain.deployments.treasury)]),
+  ];
   const follower = new ChainFollower({
     usage,
     chainId: devChain.chainId,
     current: () => ({ config, chain, elsewhere: () => (isLieEverywhere ? chain : devChain.chain) }),
-    platformAccounts: () => [{ contract: toAddressKey(sponsorship), fundingAddress: defaultFunding }],
+    platformAccounts: () =>
+      wallets.map((fundingAddress) => ({ contract: toAddressKey(sponsorship), fundingAddress })),
     clock,
     log: silentLogger,
   });
@@ -80,9 +89,11 @@ export async function followDevChain(devChain: DevChain, version: string, redis?
     promise: SignedPromise,
     threshold: { readonly count: number; readonly spend: number },
     paymasterId = 'pm-1',
+    unsecured = promise.prefundWei,
   ): ReserveRequest {
     const { mode, contract } = promise;
     const cost = gweiCeil(promise.prefundWei);
+    const inside = promise.fundingAddress;
     const all = { window, enforce: true };
     return {
       key: {
@@ -105,8 +116,18 @@ export async function followDevChain(devChain: DevChain, version: string, redis?
       holds:
         mode === 'SPONSORED'
           ? []
-          : [{ counter: exposureCounter(contract, 'all'), unit: 'NATIVE_ASSET', cost, threshold: 1e12 }],
-      accounts: [{ contract, need: cost }],
+          : [
+              {
+                counter: exposureCounter(contract, 'all'),
+                unit: 'NATIVE_ASSET',
+                cost: gweiCeil(unsecured),
+                threshold: 1e12,
+              },
+            ],
+      accounts: [
+        { contract, need: cost },
+        ...(inside === undefined ? [] : [{ contract, fundingAddress: inside, need: cost }]),
+      ],
       depositMaxAgeMs: Number.MAX_SAFE_INTEGER,
     };
   }
@@ -168,7 +189,8 @@ export async function followDevChain(devChain: DevChain, version: string, redis?
         prefundWei: codec.need(op, terms.options).entryPoint,
         validUntil: terms.validUntil as EpochSeconds,
       };
-      const asked = request(op, promise, { count: 0, spend: 0 }, paymasterId);
+      const unsecured = mostLost(codec, op, terms, promise.fundingAddress);
+      const asked = request(op, promise, { count: 0, spend: 0 }, paymasterId, unsecured);
       if ((await reserve(asked)).outcome !== 'reserved') return undefined;
       return { request: asked, signed: await payInTokens(devChain, profile, account, op, terms) };
     },
@@ -201,6 +223,17 @@ export async function followDevChain(devChain: DevChain, version: string, redis?
     },
 
     live: () => usage.liveCount(devChain.chainId),
+
+    /** Gwei that the store knows of the token contract's deposit, and of the balance inside it that pays. */
+    async funds(): Promise<readonly (number | undefined)[]> {
+      const payer = toAddressKey(devChain.deployments.treasury);
+      const known = (await usage.accounts(devChain.chainId)).filter(
+        ({ contract }) => contract === contractOf('ERC20'),
+      );
+      const of = (fundingAddress: AddressKey | undefined) =>
+        known.filter((one) => one.fundingAddress === fundingAddress).map(({ balance }) => balance);
+      return [...of(undefined), ...of(payer)];
+    },
 
     /** Time passes on the clock, with a round in each five seconds. Resolves with the number of things done, by kind. */
     async follow(seconds: number) {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { paidGasInTokens } from '../../../core/paymaster/token-charge.js';
 import type { Mode } from '../../../core/usage/usage-store.js';
 import type { Hex } from '../../../core/units/hex.js';
-import { chainId, seconds } from '../../conformance/usage-requests.js';
+import { aNeed, chainId, seconds } from '../../conformance/usage-requests.js';
 import { aChainConfig, aFollowed, anOperation, aPromise, lossesOf, signedBytes, usedOf } from './followed.js';
 
 // Promises of both modes for few nonces, mined in any order, paid or not, reorganised to any depth, behind a node that hides logs.
@@ -79,7 +79,9 @@ async function run(steps: readonly Step[], confirmations: number): Promise<void>
             validUntil: seconds(validUntil - seconds(0)),
           };
           const key = { nonce: BigInt(now.nonce) << 64n };
-          const answer = await it.usage.reserve(aPromise(now.cost, { key, promise }));
+          const answer = await it.usage.reserve(
+            aPromise(now.cost, { key, promise, accounts: [aNeed(now.cost)] }),
+          );
           if (answer.outcome === 'reserved') promises.push({ ...now, validUntil, input: bytes.input });
           break;
         }

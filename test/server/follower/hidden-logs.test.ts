@@ -171,7 +171,7 @@ describe('a nonce that is promised once more after its operation was settled', (
     await promiseAgain(8, 'ERC20');
     expire();
     expect(await it.create().round()).toMatchObject({ released: 1, unpaid: 0 });
-    expect(await lossesOf(it)).toEqual([40, 40]);
+    expect(await lossesOf(it)).toEqual([100, 100]);
   });
 
   test('keeps the maximum where nobody can tell which of them was mined', async () => {

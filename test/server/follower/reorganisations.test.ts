@@ -172,7 +172,7 @@ describe('reorganisations', () => {
     it.chain.mine({ operations: [anOperation(40)] });
     it.pass(2);
     await it.follower.round();
-    expect(await lossesOf(it)).toEqual([40, 40]);
+    expect(await lossesOf(it)).toEqual([100, 100]);
     it.chain.reorganise(before);
     it.pass(3);
     await it.follower.round();
@@ -180,7 +180,7 @@ describe('reorganisations', () => {
     it.chain.mine({ operations: [anOperation(70)] });
     it.pass(2);
     await it.follower.round();
-    expect(await lossesOf(it)).toEqual([70, 70]);
+    expect(await lossesOf(it)).toEqual([100, 100]);
   });
 
   test('after a restart removed blocks are taken back all the same', async () => {
@@ -217,7 +217,7 @@ describe('reorganisations', () => {
     it.clock.advance(400_000);
     expect(await it.create().round()).toMatchObject({ released: 1 });
     expect(await usedOf(it)).toEqual([1, 50]);
-    expect(await lossesOf(it)).toEqual([40, 40]);
+    expect(await lossesOf(it)).toEqual([100, 100]);
     it.chain.reorganise(before);
     it.pass(2);
     expect(await it.follower.round()).toMatchObject({ restored: 3 });

@@ -39,7 +39,7 @@ describe('a mined operation', () => {
       const evidence = tokenPaid === undefined ? {} : { tokenPaid };
       const result = settle(
         [aMined()],
-        [aReservation('a', { promises: [{ mode: 'ERC20' }] })],
+        [aReservation('a', { promises: [{ mode: 'ERC20' }], holds: exposed(10) })],
         says(evidence),
         ours,
       );
@@ -49,18 +49,20 @@ describe('a mined operation', () => {
   );
 
   test.each([
-    { held: 5_000, lost: 3_000 },
-    { held: 2_000, lost: 2_000 },
+    { held: 5_000, lost: 5_000, why: 'a contract with balances keeps what it does not report' },
+    { held: 5_000, lost: 3_000, taken: 3_000_000_000_000n, why: 'the contract says what it took' },
+    { held: 3_000, lost: 3_000, taken: 4_000_000_000_000n, why: 'no more than was held counts' },
   ])(
-    'that may be of either mode and paid nothing spends the limit, loses $lost of the $held held, and bars nobody',
-    ({ held, lost }) => {
+    'that may be of either mode and paid nothing spends the limit, loses $lost of the $held held, and bars nobody: $why',
+    ({ held, lost, taken }) => {
       const operation = aMined({ actualGasCost: 3_000_000_000_000n });
       const promises = [{}, { mode: 'ERC20' as const, digest: aDigest(2) }].map((one) => ({
         ...one,
         prefundWei: operation.actualGasCost,
       }));
       const both = aReservation('a', { promises, holds: exposed(held) });
-      const result = settle([operation], [both], says({ tokenPaid: false }), ours);
+      const evidence = { tokenPaid: false, ...(taken === undefined ? {} : { taken }) };
+      const result = settle([operation], [both], says(evidence), ours);
       expect(result.settled).toMatchObject([{ actualCost: 3_000 }]);
       expect(result.losses).toMatchObject([{ lost, bars: false }]);
     },
@@ -73,23 +75,36 @@ describe('a mined operation', () => {
     expect(result.losses).toEqual([]);
   });
 
-  test.each([
-    { holds: exposed(1), bars: true },
-    { holds: [], bars: false },
-  ])('in mode ERC20 that paid nothing bars its account: $bars', ({ holds, bars }) => {
-    const one = aReservation('a', { promises: [{ mode: 'ERC20' }], holds });
-    const result = settle([aMined()], [one], says({ tokenPaid: false }), ours);
-    expect(result.losses).toMatchObject([{ lost: oneGwei, bars }]);
+  test.each<{ readonly name: string; readonly evidence: Partial<Evidence>; readonly lost: number }>([
+    { name: 'all that is held, where the contract keeps what it does not report', evidence: {}, lost: 10 },
+    { name: 'what the contract says it took', evidence: { taken: 4_000_000_001n }, lost: 5 },
+    { name: 'what the EntryPoint took, if that is more', evidence: { taken: 1n }, lost: 1 },
+    {
+      name: 'the part of it that is owed',
+      evidence: { taken: 9_000_000_000n, owed: { owed: 1n, due: 3n }, tokenPaid: true },
+      lost: 3,
+    },
+  ])('in mode ERC20 that did not pay loses $name, and bars its account', ({ evidence, lost }) => {
+    const one = aReservation('a', { promises: [{ mode: 'ERC20' }], holds: exposed(10) });
+    const result = settle([aMined()], [one], says({ tokenPaid: false, ...evidence }), ours);
+    expect(result.losses).toMatchObject([{ lost, bars: true }]);
+  });
+
+  test('in mode ERC20 whose bytes and events nobody can read is no loss where less than the prefund was held: it has paid in validation', () => {
+    const one = aReservation('a', { promises: [{ mode: 'ERC20' }], holds: exposed(9) });
+    expect(settle([aMined()], [one], says({ tokenPaid: false }), ours).losses).toEqual([]);
+    const unsecured = aReservation('a', { promises: [{ mode: 'ERC20' }], holds: exposed(10) });
+    expect(settle([aMined()], [unsecured], says({ tokenPaid: false }), ours).losses).toHaveLength(1);
   });
 
   test('that may be of two paymasters settles both, and is one loss', () => {
     const two = [
-      aReservation('a', { promises: [{ mode: 'ERC20' }] }),
-      aReservation('b', { promises: [{ mode: 'ERC20', digest: aDigest(2) }] }),
+      aReservation('a', { promises: [{ mode: 'ERC20' }], holds: exposed(10) }),
+      aReservation('b', { promises: [{ mode: 'ERC20', digest: aDigest(2) }], holds: exposed(10) }),
     ];
     const result = settle([aMined()], two, says({ tokenPaid: false }), ours);
     expect(result.settled).toHaveLength(2);
-    expect(result).toMatchObject({ released: [], losses: [{ lost: oneGwei }], ambiguous: [aMined()] });
+    expect(result).toMatchObject({ released: [], losses: [{ lost: 10 }], ambiguous: [aMined()] });
   });
 
   test('that nobody has promised is strange on a contract of ours, unless its bytes need no signature', () => {

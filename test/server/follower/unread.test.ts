@@ -195,7 +195,7 @@ describe('a token operation whose logs no node shows', () => {
   test('is a loss of its contract after eight tries and ten minutes, and bars nobody', async () => {
     expect(await follow(600)).toMatchObject({ settled: 0 });
     expect(await follow(60)).toMatchObject({ settled: 1, passedOver: 1 });
-    expect(await lossesOf(it)).toEqual([40, 0]);
+    expect(await lossesOf(it)).toEqual([100, 0]);
   });
 
   test('that is found later to have paid is no loss', async () => {
@@ -210,10 +210,10 @@ describe('a token operation whose logs no node shows', () => {
     it.chain.mine({ operations: [anOperation(40, { input: paid.input })] });
     it.pass(2);
     await follow(660);
-    expect(await lossesOf(it)).toEqual([40, 0]);
+    expect(await lossesOf(it)).toEqual([100, 0]);
     it.chain.hidesBlockLogs = false;
     await follow(1_400);
-    expect(await lossesOf(it, sender)).toEqual([40, 40]);
+    expect(await lossesOf(it, sender)).toEqual([100, 100]);
   });
 });
 
