@@ -143,6 +143,8 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
     if (existing !== undefined) return existing;
     const pool = new Pool(origin, {
       connections: connections[lane],
+      // Over HTTP/2 all calls would share one connection, and one that stalls would stall them all.
+      allowH2: false,
       connectTimeout: timeoutMs,
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,

@@ -42,7 +42,13 @@ export function createDocuments(deps: DocumentsDeps): Documents {
   const { clock, log, headersDirectory, timeoutMs = defaultTimeoutMs } = deps;
   const headerFiles = createHeaderFiles({ directory: headersDirectory, clock, log });
   // One signal is the deadline of the whole read; timeouts of the pool would be a second, coarser one.
-  const agent = new Agent({ connections: connectionsPerHost, headersTimeout: 0, bodyTimeout: 0 });
+  // Over HTTP/2 all reads would share one connection, and one that stalls would stall them all.
+  const agent = new Agent({
+    connections: connectionsPerHost,
+    allowH2: false,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
   let stopped: Promise<void> | undefined;
 
   return {
