@@ -25,8 +25,8 @@ export function section<K extends Kind>(
   return { kind, options, render: render as Section['render'] };
 }
 
-/** What an organisation may hold of lists at once; who has more is not served. */
-export const listsAtOnce: SlotLimits = { slots: 200, perKey: 2, waitingPerKey: 0, maxWaitMs: 0 };
+/** Lists of an organisation that are read at once. Others wait: a page of a dashboard may need several. */
+export const listsAtOnce: SlotLimits = { slots: 200, perKey: 2, waitingPerKey: 40, maxWaitMs: 10_000 };
 /** A list without `limit` and `cursor` is not longer. */
 export const maxListBytes = 8_000_000;
 /** A shorter list is read once, and a page ends when it has so much. A longer one is measured first and then read again. */
@@ -192,7 +192,7 @@ function tooLong(): DomainError {
   );
 }
 
-/** Throws RATE_LIMITED when the organisation has two lists open. */
+/** Throws RATE_LIMITED when the organisation's other lists leave no slot in time. */
 export async function inSlot(
   slots: FairSlots,
   organisation: string,
