@@ -69,7 +69,7 @@ async function startParts(config: OperatorConfig, log: Logger, onStop: Stops['ad
     identity: `${podName}_${randomBytes(4).toString('hex')}`,
     monotonic: () => performance.now(),
   });
-  const guarded = { ...common, transport: guardWrites(transport, leader.mayWrite) };
+  const guarded = { ...common, transport: guardWrites(transport, leader.leftMs) };
   const resources = createKubeResourceStore({
     ...guarded,
     statusManager: fieldManager,

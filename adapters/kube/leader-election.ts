@@ -27,6 +27,8 @@ export type LeaderElection = {
   isLeader(): boolean;
   /** False once the renew deadline has passed since the last renewal, even if no timer has fired yet. */
   mayWrite(): boolean;
+  /** Milliseconds for which no other process can lead; 0 or less: one may. */
+  leftMs(): number;
   /** Releases the lease (empty holder, 1 s) so that a standby need not wait. */
   stop(): Promise<void>;
 };
@@ -201,8 +203,12 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
     return (await transport.request({ method, path, body, timeoutMs })) as Lease;
   }
 
+  function leftMs(): number {
+    return isLeading ? lastRenewal + renewDeadlineMs - monotonic() : 0;
+  }
+
   function mayWrite(): boolean {
-    return isLeading && monotonic() - lastRenewal < renewDeadlineMs;
+    return leftMs() > 0;
   }
 
   async function release(): Promise<void> {
@@ -234,6 +240,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
     lost: lost.promise,
     isLeader: () => isLeading,
     mayWrite,
+    leftMs,
     async stop() {
       if (stopped.signal.aborted) return;
       isLeading = false;

@@ -37,7 +37,7 @@ function storeOver(transport: KubeTransport) {
 test('a write that lost a race is not retried once leadership is lost', async () => {
   let writes = 0;
   const transport = contestedTransport(() => (writes += 1));
-  const store = storeOver(guardWrites(transport, () => writes === 0));
+  const store = storeOver(guardWrites(transport, () => (writes === 0 ? 1_000 : 0)));
   await expect(store.putPaymaster(aPaymasterConfig())).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   expect(writes).toBe(1);
 });
@@ -46,10 +46,25 @@ test('the leader retries, and anybody may read', async () => {
   let writes = 0;
   const transport = contestedTransport(() => (writes += 1));
   await expect(
-    storeOver(guardWrites(transport, () => true)).putPaymaster(aPaymasterConfig()),
+    storeOver(guardWrites(transport, () => 1_000)).putPaymaster(aPaymasterConfig()),
   ).rejects.toMatchObject({ code: 'WRITE_CONFLICT' });
   expect(writes).toBe(5);
-  await expect(
-    guardWrites(transport, () => false).request({ method: 'GET', path: '/' }),
-  ).resolves.toBeDefined();
+  await expect(guardWrites(transport, () => 0).request({ method: 'GET', path: '/' })).resolves.toBeDefined();
+});
+
+test('a write has no more time than this process leads for, and a read as much as it asks for', async () => {
+  const timeouts: (number | undefined)[] = [];
+  const transport = guardWrites(
+    {
+      request: async ({ timeoutMs }) => void timeouts.push(timeoutMs),
+      stream: () => Promise.reject(new Error('not asked')),
+      stop: async () => {},
+    },
+    () => 700,
+  );
+  await transport.request({ method: 'PUT', path: '/' });
+  await transport.request({ method: 'PATCH', path: '/', timeoutMs: 5_000 });
+  await transport.request({ method: 'POST', path: '/', timeoutMs: 100 });
+  await transport.request({ method: 'GET', path: '/', timeoutMs: 5_000 });
+  expect(timeouts).toEqual([700, 700, 100, 5_000]);
 });

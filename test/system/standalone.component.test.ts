@@ -291,7 +291,7 @@ describe('manifests while it runs', () => {
     expect(running.output()).toMatch(
       /policies\.yaml:\d+:\d+: spec\.spendingLimit\.cycleDuration\.unit must be .*"hour".*"day".*"week"/,
     );
-    expect(await sponsors(running)).toBe('sponsored');
+    expect(await sponsors(running, connection)).toBe('sponsored');
     writeFileSync(policies, limits);
     await until('it says fixed', () => running.output().includes('fixed:'));
   }, 240_000);
