@@ -1,12 +1,17 @@
 import { isSameNumber } from '../../core/units/decimal-text.js';
 import { DomainError, invalidInput, type Problem } from '../../core/errors.js';
 
+/** Each value is compared with its text, which takes microseconds. No body in real use has a tenth as many; an ABI is one text. */
+const maxValues = 20_000;
+
 /**
  * Parses JSON and refuses values that would change silently. A number that a double cannot hold (9007199254740993, or an
  * amount of 20 digits) would become another number, and half a surrogate pair would become another character when it is
  * stored. The error names the member. Throws DomainError INVALID_INPUT.
  */
 export function parseJson(text: string): unknown {
+  if (countValues(text) > maxValues)
+    throw invalidInput({ field: 'body', expected: `at most ${maxValues} values` });
   const problems: Problem[] = [];
   let value: unknown;
   try {
@@ -21,6 +26,19 @@ export function parseJson(text: string): unknown {
   }
   if (problems.length > 0) throw invalidInput(problems);
   return value;
+}
+
+/** Values of JSON text, by the commas outside of its strings. */
+function countValues(text: string): number {
+  let count = 1;
+  let isInString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (character === '"') isInString = !isInString;
+    else if (isInString && character === '\\') at += 1;
+    else if (!isInString && character === ',') count += 1;
+  }
+  return count;
 }
 
 /** What the value should have been; undefined when the parsed value equals its source text. */
