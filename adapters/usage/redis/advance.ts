@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { pause } from '../../pause.js';
 import type {
   Charge,
   Cursor,
@@ -118,17 +119,29 @@ function taken({ ordered }: FollowerStep, first: readonly unknown[], { ended, or
   return { isTaken: true, ended, orders: { restored: orderIn(first), ended: orders } };
 }
 
-/** The block up to which the chain is settled, after continuing a step that was interrupted. */
+/** Every call of a step changes the sequence: a step that stands still for so long was interrupted. */
+const interruptedMs = 250;
+
+/**
+ * The block up to which the chain is settled, after continuing a step that was interrupted. A step on which another process works is
+ * waited for: all replicas read the cursor, and would take the step from each other for ever.
+ */
 export async function readCursor(deps: StepDeps): Promise<Cursor | undefined> {
+  const { chain } = deps;
+  let seen: string | undefined;
   for (;;) {
-    const [cursor, id, body] = await deps.scripts.read([
-      deps.chain.cursor,
-      deps.chain.step,
-      deps.chain.stepBody,
+    const [cursor, id, body, sequence] = await deps.scripts.read([
+      chain.cursor,
+      chain.step,
+      chain.stepBody,
+      chain.head[2],
     ]);
     const [step, text] = [textOf(id), textOf(body)];
     if (step === undefined || text === undefined) return parseCursor(textOf(cursor) ?? '');
-    await takeOver(deps, step, text);
+    const now = `${step} ${textOf(sequence)}`;
+    if (seen === now) await takeOver(deps, step, text);
+    else await pause(interruptedMs);
+    seen = now;
   }
 }
 
