@@ -78,7 +78,15 @@ function fillOperator(rootfs) {
 function fillDevChain(rootfs) {
   const config = fillOperator(rootfs);
   const anvil = `@foundry-rs/anvil-linux-${process.arch === 'x64' ? 'amd64' : process.arch}`;
-  for (const name of ['aa06', 'aa07', 'aa08', 'aa09', 'hardhat-predeploy', '@pimlico/mock-paymaster', anvil]) {
+  for (const name of [
+    'aa06',
+    'aa07',
+    'aa08',
+    'aa09',
+    'hardhat-predeploy',
+    '@pimlico/mock-paymaster',
+    anvil,
+  ]) {
     const path = join('node_modules', name);
     copy(join(root, path), join(rootfs, 'app', path));
   }
