@@ -117,7 +117,8 @@ test('of ten lists at once two are read; they take turns with everything else, a
     `${JSON.stringify({ quiet: p95(quiet), meanwhile: p95(meanwhile), longest: meanwhile.at(-1), grown, longestMs, allMs })}\n`,
   );
   expect(statuses.filter((status) => ![200, 400, 429].includes(status))).toEqual([]);
-  expect(grown).toBeLessThan(200_000_000);
+  // Some 60 MB alone, and 2.2 GB before; garbage of other tests in the same process comes on top.
+  expect(grown).toBeLessThan(400_000_000);
   // Processor time, which other work on the machine does not change. The old lists held it for all of their time.
   expect(longestMs).toBeLessThan(Math.max(100, allMs / 10));
 });

@@ -164,6 +164,9 @@ export async function followDevChain(devChain: DevChain, version: string, redis?
         validUntil: terms.validUntil as EpochSeconds,
       };
       const asked = request(op, promise, { count, spend }, paymasterId);
+      const { contract, fundingAddress } = promise;
+      // As a server does for a wallet whose balance nobody has read yet.
+      if (fundingAddress !== undefined) await follower.ensureAccount({ contract, fundingAddress });
       if ((await reserve(asked)).outcome !== 'reserved') return undefined;
       return { request: asked, signed: await sponsorUserOp(devChain, profile, account, op, terms) };
     },
