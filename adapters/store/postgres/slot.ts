@@ -54,7 +54,7 @@ export type Process = {
 const answerMs = 5_000;
 /** The turn did not happen, and may work the next time: deadlock, lock or statement timeout, idle too long, read-only. */
 const passing = new Set(['40P01', '40001', '55P03', '57014', '25P03', '25P02']);
-/** The server goes down, or is no primary: another connection may reach one that is. */
+/** The server goes down, or is not the primary: another connection may reach one that is. */
 const closing = /^(57P0|08|25006)/;
 /** A value that the database does not take. */
 const valueErrors = /^(22|23|54)/;
@@ -223,7 +223,7 @@ export class Slot {
   /** Throws when nothing may be decided over what was read. */
   async #judge(
     chainId: number,
-    { server, ownSequence, chain, lateLocks }: Read,
+    { server, ownSequence, chain, heldLocks, lateLocks }: Read,
     expected: Expected,
     wanted: WantedRows,
   ): Promise<void> {
@@ -245,7 +245,7 @@ export class Slot {
       this.#abandon();
       throw new Again('this writer has no row any longer');
     }
-    const late = lateLocks.filter((name) => !wanted.locks.has(name));
+    const late = lateLocks.filter((name) => !wanted.locks.has(name) && !heldLocks.has(name));
     if (late.length > 0) throw new Again('a reservation holds what was not locked', { locks: late });
   }
 

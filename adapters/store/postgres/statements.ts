@@ -32,7 +32,7 @@ export function lockWriter(id: string): Statement {
 }
 
 /**
- * Every turn of a chain shares this lock; whoever changes what all turns of the chain read (its fences, its epoch) takes it alone.
+ * Every turn of a chain shares this lock; a change of what all turns of the chain read (its fences, its epoch) takes it alone.
  * Two chains with one number wait for each other, and nothing else happens.
  */
 export function lockChain(chainId: number, isAlone: boolean): Statement {

@@ -5,7 +5,7 @@ import type { EpochMs } from '../../../core/units/time.js';
 import type { Answer } from '../../postgres/pipeline.js';
 import { isSharedFence } from './names.js';
 import { serverOf, type Server } from './server-facts.js';
-import type { ReadRows, Row, TurnRows } from './turn-rows.js';
+import { textOf, type ReadRows, type Row, type TurnRows } from './turn-rows.js';
 import type { WriterRow } from './writers.js';
 
 // What a turn has read, and what its calls decide over it.
@@ -43,7 +43,7 @@ export function isRefusal({ promisesNothing }: Call, result: unknown): boolean {
   return promisesNothing?.(result as never) === true;
 }
 
-/** Other turns of the chain read such fences without a lock. That one was named again is no change that they could miss. */
+/** Other turns of the chain read such fences without a lock. A fence that was only named again has not changed for them. */
 export function changesSharedFence({ fences }: RowChanges, rows: TurnRows): boolean {
   return fences.some((row) => {
     if (!isSharedFence(row.id)) return false;
@@ -59,12 +59,14 @@ export type Read = {
   readonly ownSequence: unknown;
   readonly server: Server;
   readonly turn: Row;
+  /** Locks that were taken because reservations hold them, and those that the reservations hold now. */
+  readonly heldLocks: ReadonlySet<string>;
   readonly lateLocks: readonly string[];
 };
 
 /** The answers to the first trip, in the order in which it asks. */
 export function readAnswers(answers: readonly Answer[]): Read {
-  const [, writer, , , chain, reservations, counters, accounts, fences, server, turn] = answers.map(
+  const [, writer, , locks, chain, reservations, counters, accounts, fences, server, turn] = answers.map(
     ({ rows }) => rows,
   );
   const rows = {
@@ -77,6 +79,7 @@ export function readAnswers(answers: readonly Answer[]): Read {
     chain: chain?.[0] ?? {},
     rows,
     ownSequence: writer?.[0]?.['sequence'],
+    heldLocks: new Set((locks ?? []).map((row) => textOf(row, 'name'))),
     server: serverOf(server ?? []),
     turn: turn?.[0] ?? {},
     lateLocks: rows.reservations.flatMap((row) => row['locks'] as readonly string[]),
