@@ -41,6 +41,8 @@ export type Call = {
   /** Which page of a list. Throws INVALID_INPUT. */
   readonly page: () => PageQuery;
   readonly principal: Principal;
+  /** Aborted when the client is no longer there. */
+  readonly gone: AbortSignal;
   /** Parsed JSON; undefined for a request without a body. */
   readonly body: unknown;
   /** Parameters of the path. */

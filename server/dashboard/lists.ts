@@ -1,3 +1,4 @@
+import { eachObject, isLarge, pageSizeOf, turn } from '../../adapters/resources/pages.js';
 import { SlotsBusy, type FairSlots, type SlotLimits } from '../../adapters/fair-slots.js';
 import { DomainError, invalidInput, quote } from '../../core/errors.js';
 import { keyOf, type ObjectKey, type ObjectMeta } from '../../core/meta/meta.js';
@@ -128,36 +129,6 @@ async function readPage(
     await turn();
   }
   return { records, cursor: null };
-}
-
-/** All objects of a list, without holding more than a page of them. */
-export async function* eachObject<K extends Kind>(
-  store: Pick<Store, 'page'>,
-  kind: K,
-  options: ListOptions,
-): AsyncGenerator<Resources[K]> {
-  for (let after: string | undefined; ;) {
-    const page = await store.page(kind, { ...options, limit: pageSizeOf(kind), ...given({ after }) });
-    yield* page.items;
-    after = page.next;
-    if (after === undefined) return;
-    await turn();
-  }
-}
-
-/** Reading a page, or rendering a large object, takes some milliseconds. */
-function pageSizeOf(kind: Kind): number {
-  return isLarge(kind) ? 8 : 200;
-}
-
-/** A contract may have an ABI of 200 kB, other objects have some kilobytes. */
-function isLarge(kind: Kind): boolean {
-  return kind === 'SmartContract';
-}
-
-/** Lets others be served: an embedded store answers in the same turn. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 type Position = { readonly kind?: string; readonly after?: string };

@@ -1,8 +1,9 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import { fastKeccak } from '../../core/crypto/keccak.js';
 import { readMethods } from '../../core/resources/abi.js';
 import type { AskedMethods } from './methods-thread.js';
 
-await fastKeccak;
-const { abi, whitelistedMethods } = workerData as AskedMethods;
-parentPort?.postMessage(readMethods(abi, whitelistedMethods));
+const port = parentPort;
+port?.on('message', ({ abi, whitelistedMethods }: AskedMethods) => {
+  void fastKeccak.then(() => port.postMessage(readMethods(abi, whitelistedMethods)));
+});

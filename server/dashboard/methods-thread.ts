@@ -1,29 +1,55 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { FairSlots, SlotsBusy } from '../../adapters/fair-slots.js';
-import { inTime } from '../../adapters/within-deadline.js';
+import { inTime, withinDeadline } from '../../adapters/within-deadline.js';
 import { DomainError } from '../../core/errors.js';
-import { readMethods, type ContractMethods } from '../../core/resources/abi.js';
+import type { ContractMethods } from '../../core/resources/abi.js';
 
-/** `readMethods` for what a caller sends. Throws RATE_LIMITED when too many of the organisation wait. */
+/**
+ * `readMethods` for what a caller sends or has stored, in a thread: no text holds the one that serves. Throws RATE_LIMITED when
+ * too many of the organisation wait, UNAVAILABLE after ten seconds, and ends when `gone` aborts.
+ */
 export type MethodReading = (
   organisation: string,
-  abi: string,
-  whitelistedMethods: readonly string[],
+  asked: AskedMethods,
+  gone?: AbortSignal,
 ) => Promise<ContractMethods>;
 
-/** Reading a shorter text takes less time than a thread takes to begin. */
-const shortLength = 32_768;
-const slots = { slots: 2, perKey: 1, waitingPerKey: 20, maxWaitMs: 10_000 };
-const longestMs = 10_000;
+/** What the thread is asked. */
+export type AskedMethods = { readonly abi: string; readonly whitelistedMethods: readonly string[] };
 
-/** Long texts are read in a thread each, one at once for each organisation and two in all. */
+/** One at once for each organisation and two in all. */
+const slots = { slots: 2, perKey: 1, waitingPerKey: 60, maxWaitMs: 10_000 };
+const longestMs = 10_000;
+const memoryMb = 128;
+/** A thread begins in 50 ms or more, so one that is used often is kept. */
+const idleMs = 60_000;
+
 export function createMethodReading(): MethodReading {
   const threads = new FairSlots(slots);
-  return async (organisation, abi, whitelistedMethods) => {
-    if (abi.length <= shortLength) return readMethods(abi, whitelistedMethods);
+  let kept: Reader | undefined;
+
+  async function read(asked: AskedMethods, gone: AbortSignal | undefined): Promise<ContractMethods> {
+    if (gone?.aborted === true) throw nobodyWaits();
+    const reader = kept?.wake() === true ? kept : startReader();
+    kept = undefined;
     try {
-      return await threads.run(organisation, () => readInThread({ abi, whitelistedMethods }));
+      const methods = await inTime(longestMs, cancellable(gone, reader.read(asked)), tooSlow);
+      if (kept !== undefined) reader.stop();
+      else {
+        reader.rest();
+        kept = reader;
+      }
+      return methods;
+    } catch (error) {
+      reader.stop();
+      throw error;
+    }
+  }
+
+  return async (organisation, asked, gone) => {
+    try {
+      return await threads.run(organisation, () => read(asked, gone));
     } catch (error) {
       if (!(error instanceof SlotsBusy)) throw error;
       throw new DomainError('RATE_LIMITED', 'Too many ABIs of the organisation are being read', {
@@ -33,17 +59,63 @@ export function createMethodReading(): MethodReading {
   };
 }
 
-/** What the thread is given. */
-export type AskedMethods = { readonly abi: string; readonly whitelistedMethods: readonly string[] };
+type Reader = ReturnType<typeof startReader>;
 
-async function readInThread(workerData: AskedMethods): Promise<ContractMethods> {
-  const thread = new Worker(new URL('./methods-thread-main.js', import.meta.url), { workerData });
+function startReader() {
+  const thread = new Worker(new URL('./methods-thread-main.js', import.meta.url), {
+    resourceLimits: { maxOldGenerationSizeMb: memoryMb },
+  });
+  // The process may end while it waits.
+  thread.unref();
+  let isEnded = false;
+  const ended = once(thread, 'exit').then(
+    () => new Error('the thread has ended'),
+    (error: unknown) => error,
+  );
+  void ended.then(() => {
+    isEnded = true;
+  });
+  let idle: NodeJS.Timeout | undefined;
+  return {
+    /** One at a time. */
+    async read(asked: AskedMethods): Promise<ContractMethods> {
+      const answered = once(thread, 'message') as Promise<[ContractMethods]>;
+      thread.postMessage(asked);
+      const failed = ended.then((error) => {
+        throw new DomainError('INTERNAL', 'the ABI could not be read', { cause: error });
+      });
+      const [methods] = await Promise.race([answered, failed]);
+      return methods;
+    },
+    /** It ends when it is not woken in time. */
+    rest(): void {
+      idle = setTimeout(() => {
+        isEnded = true;
+        void thread.terminate();
+      }, idleMs).unref();
+    },
+    /** Answers whether it can still be asked. */
+    wake(): boolean {
+      clearTimeout(idle);
+      return !isEnded;
+    },
+    stop: () => void thread.terminate(),
+  };
+}
+
+async function cancellable<T>(gone: AbortSignal | undefined, work: Promise<T>): Promise<T> {
+  if (gone === undefined) return work;
   try {
-    const answered = once(thread, 'message') as Promise<[ContractMethods]>;
-    const tooSlow = (): DomainError => new DomainError('UNAVAILABLE', 'the ABI took too long to read');
-    const [methods] = await inTime(longestMs, answered, tooSlow);
-    return methods;
-  } finally {
-    await thread.terminate();
+    return await withinDeadline(gone, work);
+  } catch (error) {
+    throw gone.aborted ? nobodyWaits() : error;
   }
+}
+
+function tooSlow(): DomainError {
+  return new DomainError('UNAVAILABLE', 'the ABI took too long to read');
+}
+
+function nobodyWaits(): DomainError {
+  return new DomainError('INVALID_INPUT', 'The caller did not wait for the answer');
 }

@@ -41,14 +41,12 @@ export async function createPolicy(tools: Tools, call: PaymasterCall): Promise<R
 }
 
 /** Endpoint 10: the rules, oldest first, then one record per registered contract. */
-export async function listPolicies(
-  tools: Tools,
-  { principal: { tenant }, paymaster, page }: PaymasterCall,
-): Promise<Reply> {
+export async function listPolicies(tools: Tools, call: PaymasterCall): Promise<Reply> {
+  const { principal, paymaster, page } = call;
   const options = ofPaymaster(paymaster);
   const sections = [
-    section('PaymasterPolicy', options, (policy) => renderPolicy(tenant, policy, paymaster)),
-    section('SmartContract', options, (contract) => renderContractPolicy(tenant, contract, paymaster)),
+    section('PaymasterPolicy', options, (policy) => renderPolicy(principal.tenant, policy, paymaster)),
+    section('SmartContract', options, (contract) => renderContractPolicy(tools, call, contract)),
   ];
   return { list: () => readList(tools.resources, sections, page()) };
 }

@@ -72,7 +72,7 @@ async function answer(
   const body =
     endpoint.bodies === undefined ? undefined : await bodyOf(request, response, bodies, principal.namespace);
   const page = () => readPageQuery(new URL(request.url, 'http://localhost').search);
-  const call: Call = { principal, body, params: paramsOf(request), page };
+  const call: Call = { principal, gone: goneSignal(response), body, params: paramsOf(request), page };
   const { object, ...reply } = await dispatch(endpoint, paymaster ? { ...call, paymaster } : call);
   const warnings = [...bodyWarnings(endpoint, body), ...(reply.warnings ?? [])];
   if (endpoint.method !== 'get')
@@ -140,6 +140,14 @@ export async function bodyOf(
   if (isDomainError(error, 'RATE_LIMITED')) response.set('Connection', 'close');
   if (error !== undefined) throw toError(error);
   return parseBody(request.body);
+}
+
+/** Aborted when the client is no longer there, also if it left before the answer was known. */
+export function goneSignal(response: Response): AbortSignal {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  if (response.closed || response.destroyed) gone.abort();
+  return gone.signal;
 }
 
 function full(): DomainError {

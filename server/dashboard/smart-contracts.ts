@@ -1,3 +1,4 @@
+import { eachObject } from '../../adapters/resources/pages.js';
 import { DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
 import { maxContracts } from '../../core/config/paymaster-config.js';
 import { tooManyContracts } from '../../core/config/too-many.js';
@@ -7,7 +8,7 @@ import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { SmartContract } from '../../core/resources/smart-contract.js';
 import { parseAddress } from '../../core/units/address.js';
 import { given } from '../../core/units/given.js';
-import { eachObject, readList, section } from './lists.js';
+import { readList, section } from './lists.js';
 import { ofPaymaster, requireQuota, unlessDeleted } from './lookups.js';
 import type { Tools } from './deps.js';
 import type { PaymasterCall, Reply } from './endpoint.js';
@@ -26,9 +27,11 @@ export async function createContract(tools: Tools, call: PaymasterCall): Promise
 }
 
 /** Endpoint 4. */
-export async function listContracts(tools: Tools, { paymaster, page }: PaymasterCall): Promise<Reply> {
-  const contracts = section('SmartContract', ofPaymaster(paymaster), renderContract);
-  return { list: () => readList(tools.resources, [contracts], page()) };
+export async function listContracts(tools: Tools, call: PaymasterCall): Promise<Reply> {
+  const contracts = section('SmartContract', ofPaymaster(call.paymaster), (contract) =>
+    renderContract(tools, call, contract),
+  );
+  return { list: () => readList(tools.resources, [contracts], call.page()) };
 }
 
 /** Endpoint 5. Answers the contract as it is now, also when the methods did not change. */
@@ -45,7 +48,7 @@ export async function updateContract(tools: Tools, call: PaymasterCall): Promise
     }),
   );
   const programmed = await tools.programmed.written('SmartContract', contract);
-  return { data: renderContract(contract), programmed, object: contract };
+  return { data: await renderContract(tools, call, contract), programmed, object: contract };
 }
 
 /** Endpoint 6. */
@@ -122,11 +125,11 @@ async function findContract(tools: Tools, paymaster: Paymaster, address: string)
 /** Throws INVALID_INPUT for text that is not an ABI, and for methods that the ABI lacks, listing those that it has. */
 async function requireMethods(
   { methodsOf }: Pick<Tools, 'methodsOf'>,
-  { principal }: Pick<PaymasterCall, 'principal'>,
+  { principal, gone }: Pick<PaymasterCall, 'principal' | 'gone'>,
   abi: string,
   whitelistedMethods: readonly string[],
 ): Promise<void> {
-  const { problems } = await methodsOf(principal.tenant, abi, whitelistedMethods);
+  const { problems } = await methodsOf(principal.tenant, { abi, whitelistedMethods }, gone);
   if (problems.length > 0) throw invalidInput(problems);
 }
 

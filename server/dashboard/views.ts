@@ -2,11 +2,13 @@ import type { PaymasterCall } from './endpoint.js';
 import type { Tenant } from '../../core/config/tenant.js';
 import { contractIdOf, organisationIdOf, paymasterIdOf, policyIdOf } from '../../core/config/ids.js';
 import { dataOf, policyKindOf } from '../../core/policy/derived.js';
-import { readMethods } from '../../core/resources/abi.js';
 import { createdByAnnotation, type ObjectMeta } from '../../core/meta/meta.js';
 import type { PaymasterPolicy } from '../../core/resources/paymaster-policy.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { SmartContract } from '../../core/resources/smart-contract.js';
+import type { MethodReading } from './methods-thread.js';
+
+type MethodsTool = { readonly methodsOf: MethodReading };
 
 /** Resource → record of the service document. Amounts become JSON numbers here and nowhere else. */
 
@@ -14,9 +16,9 @@ export function renderPaymaster({ spec }: Paymaster, apiKey: string) {
   return { name: spec.name, chainId: spec.chainId, apiKey };
 }
 
-export function renderContract(contract: SmartContract) {
+export async function renderContract(tools: MethodsTool, call: PaymasterCall, contract: SmartContract) {
   const { name, address, abi, whitelistedMethods = [] } = contract.spec;
-  return { name, address, abi, whitelistedMethods, methods: methodsOfContract(contract) };
+  return { name, address, abi, whitelistedMethods, methods: await methodsOfContract(tools, call, contract) };
 }
 
 export function renderPolicy(tenant: Tenant, policy: PaymasterPolicy, paymaster: Paymaster) {
@@ -30,13 +32,14 @@ export function renderPolicy(tenant: Tenant, policy: PaymasterPolicy, paymaster:
 }
 
 /** A registered contract as the policy list shows it: the list also returns "whitelisted contracts". */
-export function renderContractPolicy(tenant: Tenant, contract: SmartContract, paymaster: Paymaster) {
-  const { address, whitelistedMethods, methods } = renderContract(contract);
+export async function renderContractPolicy(tools: MethodsTool, call: PaymasterCall, contract: SmartContract) {
+  const { address, whitelistedMethods, methods } = await renderContract(tools, call, contract);
+  const { tenant } = call.principal;
   return {
     _id: contractIdOf(tenant, contract.metadata.name),
     name: contract.spec.name,
     policyType: 'SMART_CONTRACT',
-    ...commonFields(tenant, contract, paymaster),
+    ...commonFields(tenant, contract, call.paymaster),
     policyData: { address, whitelistedMethods, methods },
   };
 }
@@ -90,8 +93,12 @@ function createdBy({ annotations, managedFields }: ObjectMeta): string {
 }
 
 /** The methods as the operator found them, or from the ABI when the operator has not processed the contract yet. */
-function methodsOfContract({ metadata, spec, status }: SmartContract): readonly string[] {
+async function methodsOfContract(
+  { methodsOf }: MethodsTool,
+  { principal, gone }: PaymasterCall,
+  { metadata, spec, status }: SmartContract,
+): Promise<readonly string[]> {
   if (status?.methods && status.observedGeneration === metadata.generation) return status.methods;
   // A manifest may hold text that is not an ABI; its condition says so, and the list stays readable.
-  return readMethods(spec.abi, []).methods;
+  return (await methodsOf(principal.tenant, { abi: spec.abi, whitelistedMethods: [] }, gone)).methods;
 }

@@ -1,3 +1,4 @@
+import { eachObject } from '../../adapters/resources/pages.js';
 import { paymasterIdOf } from '../../core/config/ids.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
@@ -21,7 +22,7 @@ import type { CompiledProposal, CompileContext } from './proposed-config.js';
 import type { ReplayConfig } from './replayer.js';
 
 export type ProposalDeps = {
-  readonly resources: Pick<ResourceStore, 'get' | 'list'>;
+  readonly resources: Pick<ResourceStore, 'get' | 'list' | 'page'>;
   readonly configs: Pick<ConfigStore, 'getLatest' | 'getPaymaster' | 'getChain'>;
   readonly webhookUrls: WebhookUrlRules;
   readonly quotas: Quotas;
@@ -86,7 +87,7 @@ export async function proposedConfig(
   return { paymasters, chains: common.chains };
 }
 
-/** One contract at a time: a thousand of them with long ABIs would be copied in one piece. */
+/** One contract at a time: a thousand of them with long ABIs would be read and copied in one piece. */
 async function sendPresent(
   reading: ProposalReading,
   { resources }: ProposalDeps,
@@ -96,7 +97,7 @@ async function sendPresent(
   await reading.present(await resources.list('Paymaster', { namespace }));
   for (const name of new Set(named.map(({ paymaster }) => paymaster)))
     for (const kind of ['SmartContract', 'PaymasterPolicy'] as const)
-      for (const object of await resources.list(kind, {
+      for await (const object of eachObject(resources, kind, {
         namespace,
         fields: { 'spec.paymasterRef.name': name },
       }))

@@ -6,7 +6,7 @@ import express, { type IRouter, type Request, type Response } from 'express';
 import type { Authenticator, Principal } from '../auth.js';
 import type { BodyAdmission } from '../../http/body-admission.js';
 import { credentialsRequired } from '../errors.js';
-import { bodyOf } from '../router.js';
+import { bodyOf, goneSignal } from '../router.js';
 import { csvLine } from './csv.js';
 import type { LedgerAnswer, LedgerEndpoint, LedgerTools, Table } from './endpoint.js';
 import { readParameters } from './parameters.js';
@@ -97,14 +97,6 @@ async function sendLines(response: Response, lines: NonNullable<LedgerAnswer['li
     response.destroy();
     if (!gone.aborted) throw error;
   }
-}
-
-/** Aborted when the client is no longer there, also if it left before the answer was known. */
-function goneSignal(response: Response): AbortSignal {
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
-  if (response.closed || response.destroyed) gone.abort();
-  return gone.signal;
 }
 
 /** Writes page after page, as fast as the client reads; a client that goes away ends it. */

@@ -74,8 +74,9 @@ test('a proposal for a paymaster with a hundred ABIs of 190 kB is compiled off t
   };
   const resources = {
     list: async (kind: string) => objects[kind] ?? [],
+    page: async (kind: string) => ({ items: objects[kind] ?? [], next: undefined }),
     get: async () => undefined,
-  } as unknown as Pick<ResourceStore, 'get' | 'list'>;
+  } as unknown as Pick<ResourceStore, 'get' | 'list' | 'page'>;
   const paymasterId = paymasterIdOf('acme', 'shop');
   const stored = { config: aPaymasterConfig({ paymasterId }), hash: '' };
   const configs = {

@@ -43,6 +43,7 @@ async function servedWith(resources: string | readonly unknown[]): Promise<reado
   const stored = { config: served, hash: '' };
   const store = {
     list: async (kind: string) => (kind === 'Paymaster' ? [shop] : []),
+    page: async () => ({ items: [], next: undefined }),
     get: async () => undefined,
   };
   const reader = new ProposalReader();
@@ -54,7 +55,7 @@ async function servedWith(resources: string | readonly unknown[]): Promise<reado
       compile: async (...given) => compileProposed(reader.resources, ...given),
     },
     {
-      resources: store as unknown as Pick<ResourceStore, 'get' | 'list'>,
+      resources: store as unknown as Pick<ResourceStore, 'get' | 'list' | 'page'>,
       configs: {
         getLatest: async () => stored,
         getPaymaster: async () => stored,
