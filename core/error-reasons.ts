@@ -40,7 +40,7 @@ export const errorReasons = {
   USAGE_STORE_BUSY: 'Too many requests wait for the usage store.',
   USAGE_STORE_CLOCK: 'The clock of the usage store is wrong.',
   USAGE_STORE_DOWN: 'The usage store does not answer.',
-  USAGE_STORE_FULL: 'The usage store has no memory left.',
+  USAGE_STORE_FULL: 'The usage store has no space left.',
   USAGE_STORE_LOST: 'The usage store has lost its data: nothing is signed until all promises have expired.',
   USAGE_STORE_UNCONFIRMED: 'The usage store did not confirm that its replicas have the write.',
   USAGE_STORE_UNSAFE: 'The settings of the usage store would lose data.',

@@ -60,6 +60,11 @@ export class Settings {
     return trimEnd(text, '/');
   }
 
+  /** A setting that has no effect any longer; `instead` says what to do. Giving it is a mistake. */
+  removed(name: string, instead: string): void {
+    if (this.optional(name) !== undefined) this.#mistakes.push(`${name} was removed: ${instead}`);
+  }
+
   mistake(name: string, expected: string, value?: string): void {
     this.#mistakes.push(`${name} must be ${expected}${value === undefined ? '' : `, got ${quote(value)}`}`);
   }

@@ -8,15 +8,12 @@ export type ClientOptions = {
   readonly address: PostgresAddress;
   /** Read again before each connection, so that a rotated password is found. Used instead of the URL's. */
   readonly passwordFile?: string;
-  /** Shown in the server's list of connections. Default `paymaster-ledger`. */
+  /** Shown in the server's list of connections. Default `paymaster`. */
   readonly applicationName?: string;
 };
 
 /** Where a connection goes and as whom, without secrets; see {@link clientOf}. */
-export function clientConfig({
-  address,
-  applicationName = 'paymaster-ledger',
-}: ClientOptions): pg.ClientConfig {
+export function clientConfig({ address, applicationName = 'paymaster' }: ClientOptions): pg.ClientConfig {
   return {
     host: address.host,
     port: address.port,

@@ -14,11 +14,11 @@ import { openPipeline, type Pipeline } from '../../postgres/pipeline.js';
 import { parseStep } from '../../usage/step-text.js';
 import type { UsageEpochs } from '../../usage/usage-epochs.js';
 import { parseCounterRow, wantedRows } from './names.js';
-import { hasMoved, serverOf, totalOf, waitedForStandby } from './server-facts.js';
+import { assertSafe, hasMoved, safetyOf, serverOf, totalOf, waitedForStandby } from './server-facts.js';
 import { Slot, unavailable, type Process } from './slot.js';
 import type { Call, Expected } from './turn-reading.js';
 import { TurnQueue } from './turn-queue.js';
-import { begin, lockChain, readRows, readServer, rollback } from './statements.js';
+import { begin, lockChain, readRows, readSafety, readServer, rollback } from './statements.js';
 import { accountOf, chainRowOf, keyOf, reservationOf, textOf, TurnRows, type Row } from './turn-rows.js';
 import { SeenWriters, type WriterRow } from './writers.js';
 
@@ -27,6 +27,8 @@ export type PostgresRowsOptions = Pick<Ambient, 'log'> & {
   /** Replaces the time of the server: for tests. */
   readonly clock?: Clock;
   readonly epochs: () => UsageEpochs;
+  /** Throws UNAVAILABLE while the tables are not up to date. */
+  readonly assertOpen: () => void;
   readonly onCommit: (outcome: 'ok' | 'failed') => void;
 };
 
@@ -78,6 +80,8 @@ export class PostgresRows implements RowStore, Process {
       connectionTimeoutMillis: connectTimeoutMs,
       idleTimeoutMillis: 60_000,
       allowExitOnIdle: true,
+      maxLifetimeSeconds: 1_800,
+      options: '-c synchronous_commit=on',
       statement_timeout: answerMs,
       query_timeout: 2 * answerMs,
       types: {
@@ -267,15 +271,16 @@ export class PostgresRows implements RowStore, Process {
   // What slots need of the process.
 
   async connect(): Promise<Pipeline> {
+    this.#options.assertOpen();
     const client = await openPipeline(this.#options.client, { settings: turnSettings, connectTimeoutMs });
-    const [{ rows } = { rows: [] }] = (
-      await client.trip([{ name: 'recovery', text: 'SELECT pg_is_in_recovery() AS is_standby' }], answerMs)
-    ).answers;
-    if (rows[0]?.['is_standby'] !== false) {
+    try {
+      const [safety] = (await client.trip([readSafety], answerMs)).answers;
+      assertSafe(safetyOf(safety?.rows ?? []));
+      return client;
+    } catch (error) {
       client.destroy();
-      throw unavailable(new Error('the server is a standby: name the primary'));
+      throw error;
     }
-    return client;
   }
 
   async epochOf(chainId: number) {
@@ -395,6 +400,7 @@ export class PostgresRows implements RowStore, Process {
 
   async #reading<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     this.assertUsable();
+    this.#options.assertOpen();
     let client: pg.PoolClient | undefined;
     let isDone = false;
     try {

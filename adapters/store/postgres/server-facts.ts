@@ -56,3 +56,23 @@ export function waitedForStandby({ writers }: Server): boolean {
   const newest = writers.toSorted((a, b) => b.turn - a.turn)[0];
   return newest?.isSynchronous === true && writers.every((row) => row.isRetired || row.isSynchronous);
 }
+
+/** From the row of `readSafety`: what is wrong with the server, as a sentence; undefined when it may be relied on. */
+export function safetyOf([row = {}]: readonly Row[]): string | undefined {
+  if (row['is_standby'] !== false) return 'the server is a standby: name the primary';
+  const risky = Object.entries(safe).find(([name, values]) => !values.includes(String(row[name])));
+  if (risky === undefined) return undefined;
+  const [name, [best]] = risky;
+  return `PostgreSQL may lose what it has acknowledged, because ${name} is ${String(row[name])}: set ${name} = ${best} and reload`;
+}
+
+/** Throws UNAVAILABLE. */
+export function assertSafe(problem: string | undefined): void {
+  if (problem !== undefined) throw new DomainError('UNAVAILABLE', problem, { reason: 'USAGE_STORE_UNSAFE' });
+}
+
+const safe: Readonly<Record<string, readonly string[]>> = {
+  synchronous_commit: ['on', 'remote_apply'],
+  fsync: ['on'],
+  full_page_writes: ['on'],
+};

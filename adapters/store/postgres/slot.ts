@@ -58,7 +58,10 @@ const passing = new Set(['40P01', '40001', '55P03', '57014', '25P03', '25P02']);
 const closing = /^(57P0|08|25006)/;
 /** A value that the database does not take. */
 const valueErrors = /^(22|23|54)/;
+const diskFull = '53100';
 const attempts = 4;
+/** No further attempt after so long: callers are waiting. */
+const patienceMs = 3_000;
 
 /** Thrown by an attempt that changed nothing and may be made again. */
 class Again extends Error {
@@ -97,6 +100,7 @@ export class Slot {
   async run(chainId: number, calls: readonly Call[], isAlone: boolean): Promise<void> {
     const locks = new Set<string>();
     let alone = isAlone;
+    const began = performance.now();
     for (let attempt = 1; ; attempt++)
       try {
         return await this.#turn(chainId, calls, { locks, isAlone: alone });
@@ -109,7 +113,7 @@ export class Slot {
           error instanceof Again ||
           error instanceof ConnectionLost ||
           (state !== undefined && (passing.has(state) || closing.test(state)));
-        if (isPassing && attempt < attempts) {
+        if (isPassing && attempt < attempts && performance.now() - began < patienceMs) {
           if (error instanceof Again) {
             for (const name of error.locks) locks.add(name);
             alone ||= error.isAlone;
@@ -348,6 +352,16 @@ export class Slot {
 }
 
 export function unavailable(cause: unknown): DomainError {
+  if (sqlStateOf(cause) === diskFull)
+    return new DomainError(
+      'UNAVAILABLE',
+      'the usage store is full: the disk of PostgreSQL has no space left',
+      {
+        cause,
+        reason: 'USAGE_STORE_FULL',
+        retryAfterSeconds: 10,
+      },
+    );
   return new DomainError('UNAVAILABLE', 'the usage store in PostgreSQL does not answer', {
     cause,
     reason: 'USAGE_STORE_DOWN',

@@ -117,6 +117,13 @@ export const readServer: Statement = {
     FROM usage.database LEFT JOIN usage.writer ON true`,
 };
 
+/** Whether this server may be relied on, for {@link assertSafe}. */
+export const readSafety: Statement = {
+  name: 'read-safety',
+  text: `SELECT pg_is_in_recovery() AS is_standby, current_setting('synchronous_commit') AS synchronous_commit,
+      current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes`,
+};
+
 /** The number of the turn, after its locks: turns that share a row are numbered in their order. */
 export const nextTurn: Statement = { name: 'next-turn', text: `SELECT nextval('usage.turn') AS turn` };
 

@@ -2,19 +2,28 @@ import { DomainError } from '../../../core/errors.js';
 import type { Call } from './turn-reading.js';
 
 const callsPerTurn = 64;
-/** While calls of others wait, of one paymaster. */
-const callsPerPaymaster = 13;
 /** More would only wait: a caller learns at once that the database is slow, and may ask again. */
 const maxWaiting = 1_024;
+/** Of a turn, and of a queue that is full, one paymaster has at most this share while calls of others wait. */
+const paymasterShare = 0.2;
 const maxWaitMs = 1_500;
 
-type Waiting = { readonly chainId: number; readonly call: Call; readonly since: number };
+type Waiting = {
+  readonly chainId: number;
+  readonly call: Call;
+  readonly since: number;
+  /** Empty for calls that belong to no paymaster. */
+  readonly paymasterId: string;
+};
 
 /** Calls that wait for one slot. The calls of one chain that come while a turn runs share the next one. */
 export class TurnQueue {
   readonly #run: (chainId: number, calls: readonly Call[], isAlone: boolean) => Promise<void>;
   #waiting: Waiting[] = [];
+  readonly #perPaymaster = new Map<string, number>();
   #running: Promise<void> | undefined;
+  /** Refuses what has waited too long, also while a turn takes long. */
+  #timer: NodeJS.Timeout | undefined;
 
   /** `run` settles every call of a turn. */
   constructor(run: (chainId: number, calls: readonly Call[], isAlone: boolean) => Promise<void>) {
@@ -22,8 +31,15 @@ export class TurnQueue {
   }
 
   add(chainId: number, call: Call): void {
-    if (this.#waiting.length >= maxWaiting) return call.reject(busy());
-    this.#waiting.push({ chainId, call, since: performance.now() });
+    const paymasterId = call.wanted.reservations?.[0]?.paymasterId ?? '';
+    const ofPaymaster = this.#perPaymaster.get(paymasterId) ?? 0;
+    if (this.#waiting.length >= maxWaiting) {
+      if (ofPaymaster >= maxWaiting * paymasterShare) return call.reject(busy());
+      this.#refuseOneOfMany();
+    }
+    this.#waiting.push({ chainId, call, paymasterId, since: performance.now() });
+    this.#perPaymaster.set(paymasterId, ofPaymaster + 1);
+    this.#timer ??= setTimeout(() => this.#refuseLate(), maxWaitMs);
     this.#running ??= this.#runAll();
   }
 
@@ -45,17 +61,47 @@ export class TurnQueue {
     this.#running = undefined;
   }
 
-  /** Of the chain of the call that has waited longest; what has waited too long is refused. */
+  /** Of the chain of the call that has waited longest. */
   #next(): readonly Waiting[] {
-    const oldest = performance.now() - maxWaitMs;
-    const late = this.#waiting.filter(({ since }) => since < oldest);
-    for (const { call } of late) call.reject(busy());
-    const current = this.#waiting.filter(({ since }) => since >= oldest);
-    const [first] = current;
-    const taken =
-      first === undefined ? new Set<Waiting>() : isAlone(first) ? new Set([first]) : together(first, current);
-    this.#waiting = current.filter((one) => !taken.has(one));
+    const [first] = this.#waiting;
+    if (first === undefined) return [];
+    const taken = isAlone(first) ? new Set([first]) : together(first, this.#waiting);
+    this.#remove((one) => taken.has(one));
     return [...taken];
+  }
+
+  /** Makes room: of the paymaster that has most calls waiting, the newest. */
+  #refuseOneOfMany(): void {
+    const [most] = [...this.#perPaymaster].toSorted(([, a], [, b]) => b - a);
+    const newest = this.#waiting.findLast(({ paymasterId }) => paymasterId === most?.[0]);
+    for (const { call } of this.#remove((one) => one === newest)) call.reject(busy());
+  }
+
+  #refuseLate(): void {
+    const oldest = performance.now() - maxWaitMs;
+    for (const { call } of this.#remove(({ since }) => since <= oldest)) call.reject(busy());
+    const [first] = this.#waiting;
+    this.#timer =
+      first === undefined
+        ? undefined
+        : setTimeout(() => this.#refuseLate(), Math.max(1, first.since - oldest));
+  }
+
+  #remove(isGone: (one: Waiting) => boolean): readonly Waiting[] {
+    const { gone = [], stays = [] } = Object.groupBy(this.#waiting, (one) =>
+      isGone(one) ? 'gone' : 'stays',
+    );
+    this.#waiting = stays;
+    for (const { paymasterId } of gone) {
+      const left = (this.#perPaymaster.get(paymasterId) ?? 1) - 1;
+      if (left === 0) this.#perPaymaster.delete(paymasterId);
+      else this.#perPaymaster.set(paymasterId, left);
+    }
+    if (stays.length === 0) {
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+    }
+    return gone;
   }
 }
 
@@ -64,10 +110,9 @@ function together({ chainId }: Waiting, current: readonly Waiting[]): ReadonlySe
   const taken = new Set<Waiting>();
   const counts = new Map<string, number>();
   for (const one of ofChain) {
-    const paymaster = one.call.wanted.reservations?.[0]?.paymasterId ?? '';
-    const count = (counts.get(paymaster) ?? 0) + 1;
-    if (count > callsPerPaymaster || taken.size >= callsPerTurn) continue;
-    counts.set(paymaster, count);
+    const count = (counts.get(one.paymasterId) ?? 0) + 1;
+    if (count > Math.ceil(callsPerTurn * paymasterShare) || taken.size >= callsPerTurn) continue;
+    counts.set(one.paymasterId, count);
     taken.add(one);
   }
   for (const one of ofChain) if (taken.size < callsPerTurn) taken.add(one);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Ambient } from '../../../core/ambient.js';
+import type { LedgerFeed } from '../../../core/ledger/feed.js';
 import { noMetrics, type Metrics } from '../../../core/metrics.js';
 import type { FollowerLease } from '../../../core/policy/follower-lease.js';
 import { createMemoryEpochMirror, type EpochMirror, type UsageRecovery } from '../../../core/usage/epoch.js';
@@ -18,10 +19,12 @@ import { createPostgres } from '../../postgres/transactions.js';
 import type { KeptEpoch, KeptEpochs } from '../../usage/kept-epochs.js';
 import { UsageEpochs } from '../../usage/usage-epochs.js';
 import { UsageFullness } from '../../usage/usage-fullness.js';
+import { Opening } from './opening.js';
 import { PostgresRows } from './postgres-rows.js';
+import { recordFeed } from './record-feed.js';
 import { format, steps } from './schema.js';
-import { serverOf, totalOf } from './server-facts.js';
-import { readServer } from './statements.js';
+import { assertSafe, safetyOf, serverOf, totalOf } from './server-facts.js';
+import { readSafety, readServer } from './statements.js';
 import { textOf } from './turn-rows.js';
 import { startUpkeep } from './upkeep.js';
 
@@ -42,6 +45,9 @@ export type PostgresUsageStore = UsageStore &
     readonly reading: UsageReading;
     /** `raise` updates the copies of the epochs at once, as happens every few seconds. */
     readonly recovery: UsageRecovery & { raise(): Promise<boolean> };
+    readonly feed: LedgerFeed;
+    /** Resolves when the tables are up to date. Throws UNAVAILABLE when the first attempt has failed; others follow. */
+    opened(): Promise<void>;
   };
 
 /** A follower that has not renewed for this long loses its chain to another replica. */
@@ -51,8 +57,27 @@ const clocksApartMs = 30_000;
 
 /** The usage store in PostgreSQL, with its tables up to date. Throws UNAVAILABLE. */
 export async function openPostgresUsageStore(options: PostgresUsageOptions): Promise<PostgresUsageStore> {
+  const store = createPostgresUsageStore(options);
+  try {
+    await store.opened();
+    return store;
+  } catch (error) {
+    await store.stop();
+    throw error;
+  }
+}
+
+/** Connects in the background, and brings the tables up to date; until then every call throws UNAVAILABLE. */
+export function createPostgresUsageStore(options: PostgresUsageOptions): PostgresUsageStore {
   const { log, metrics = noMetrics } = options;
-  await prepare(options.client);
+  const connected = metrics
+    .gauge({
+      name: 'paymaster_usage_store_connected',
+      help: '1 while a PostgreSQL that may be relied on answers',
+    })
+    .with({});
+  connected.set(0);
+  const opening = new Opening(() => prepare(options.client), log);
   const commits = metrics.counter<'outcome'>({
     name: 'paymaster_usage_commits_total',
     help: 'Transactions of the usage store, by outcome: ok or failed.',
@@ -61,7 +86,11 @@ export async function openPostgresUsageStore(options: PostgresUsageOptions): Pro
   const rows = new PostgresRows({
     ...options,
     epochs: () => epochs,
-    onCommit: (outcome) => commits.with({ outcome }).inc(),
+    assertOpen: () => opening.assertOpen(),
+    onCommit: (outcome) => {
+      commits.with({ outcome }).inc();
+      connected.set(outcome === 'ok' ? 1 : 0);
+    },
   });
   const epochs = new UsageEpochs({
     store: keptEpochs(rows),
@@ -81,8 +110,21 @@ export async function openPostgresUsageStore(options: PostgresUsageOptions): Pro
     if (!epochs.isNoted(chainId, expiryMs)) await epochs.note(chainId, expiryMs);
     return usage.reserve(request);
   }
+  const feed = recordFeed(rows);
+
+  async function ping(): Promise<void> {
+    try {
+      assertSafe(safetyOf(await rows.query(readSafety.text)));
+      connected.set(1);
+    } catch (error) {
+      connected.set(0);
+      throw error;
+    }
+  }
+
   return {
     ...usage,
+    opened: () => opening.opened(),
     async reserve(request) {
       const reservation = reserve(request);
       reserving.add(reservation);
@@ -93,8 +135,11 @@ export async function openPostgresUsageStore(options: PostgresUsageOptions): Pro
       }
     },
     capacity: () => 5_000_000,
-    ping: async () => void (await rows.query('SELECT 1')),
+    ping,
+    feed,
     async stop() {
+      await opening.stop();
+      await feed.stop();
       await upkeep.stop();
       await Promise.allSettled(reserving);
       await epochs.stop();
@@ -110,6 +155,9 @@ export async function openPostgresUsageStore(options: PostgresUsageOptions): Pro
 async function prepare(client: ClientOptions): Promise<void> {
   const postgres = createPostgres({ ...client, poolSize: 1 });
   try {
+    await postgres.transaction({ mode: 'write', timeoutMs: 10_000 }, async (session) =>
+      assertSafe(safetyOf(await session.query(readSafety.text))),
+    );
     await migrate(postgres, { schema: 'usage', steps });
     await postgres.transaction({ mode: 'write', timeoutMs: 10_000 }, (session) =>
       session.query(

@@ -1,0 +1,70 @@
+import type { Logger } from '../../../core/log.js';
+import { DomainError } from '../../../core/errors.js';
+import { pause } from '../../pause.js';
+
+const shortestWaitMs = 50;
+const longestWaitMs = 2_000;
+
+/** Prepares the database in the background and tries again until it works, so that a process can start while the database is away. */
+export class Opening {
+  readonly #stopped = new AbortController();
+  readonly #first: Promise<void>;
+  readonly #done: Promise<void>;
+  #problem: DomainError | undefined = notYet();
+
+  constructor(prepare: () => Promise<void>, log: Logger) {
+    this.#first = this.#try(prepare);
+    this.#done = this.#first.catch((error: unknown) => this.#again(prepare, error, log));
+  }
+
+  /** Resolves when the first attempt has worked. Throws UNAVAILABLE when it has not; the next attempts go on. */
+  opened(): Promise<void> {
+    return this.#first;
+  }
+
+  /** Throws UNAVAILABLE until the database is prepared. */
+  assertOpen(): void {
+    if (this.#problem !== undefined) throw this.#problem;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.#done;
+  }
+
+  async #try(prepare: () => Promise<void>): Promise<void> {
+    try {
+      await prepare();
+      this.#problem = undefined;
+    } catch (error) {
+      this.#problem = error instanceof DomainError ? error : notYet(error);
+      throw error;
+    }
+  }
+
+  async #again(prepare: () => Promise<void>, cause: unknown, log: Logger): Promise<void> {
+    let waitMs = shortestWaitMs;
+    let error = cause;
+    while (!this.#stopped.signal.aborted) {
+      log.error('usage store is not connected: nothing is signed', { error });
+      // Processes that lost the database together do not come back together.
+      await pause(waitMs * (0.5 + Math.random() / 2), this.#stopped.signal);
+      if (this.#stopped.signal.aborted) return;
+      waitMs = Math.min(2 * waitMs, longestWaitMs);
+      try {
+        await this.#try(prepare);
+        return log.info('usage store is connected');
+      } catch (next) {
+        error = next;
+      }
+    }
+  }
+}
+
+function notYet(cause?: unknown): DomainError {
+  return new DomainError('UNAVAILABLE', 'the usage store is not connected yet', {
+    reason: 'USAGE_STORE_DOWN',
+    retryAfterSeconds: 1,
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
