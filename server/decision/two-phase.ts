@@ -20,7 +20,7 @@ import { planReservation, withHashes, type PlannedReservation, type Promised } f
 import { runToRefusal } from './run.js';
 import { decideSteps, refused, signDigest, sponsored, type SignDeps, type Sponsor } from './sign.js';
 import type { Case, Finalize, Mode, Window } from './step.js';
-import { outcomeOf } from './usage.js';
+import { isServedNewer, outcomeOf } from './usage.js';
 
 export type TwoPhaseDeps = SignDeps & {
   readonly usage: Pick<UsageStore, 'now' | 'reserve' | 'peek' | 'capacity'>;
@@ -79,14 +79,12 @@ export function createFinalize<Request extends SponsorRequest, C extends Case, T
       if (!outcome.pass) return refused(deps, mode, on, outcome, { committed });
       const draft = redraft(on, op, committed, clock.now());
       const paymasterAndData = draft && signatureToTail(mode.encode(on, op, draft.terms, stubSignature()));
-      if (draft === undefined || dataOf(paymasterAndData) !== dataOf(committed))
-        return refused(
-          deps,
-          mode,
-          on,
-          refuse('COMMIT_NOT_OPEN', 'paymasterData is not what a commit answered'),
-          { committed },
-        );
+      if (draft === undefined || dataOf(paymasterAndData) !== dataOf(committed)) {
+        // Another replica may have answered the commit by a newer config, with another wallet or contract.
+        if (draft !== undefined && (await isServedNewer(usage, draft.promised))) return 'stale';
+        const refusal = refuse('COMMIT_NOT_OPEN', 'paymasterData is not what a commit answered');
+        return refused(deps, mode, on, refusal, { committed });
+      }
 
       // A finalize without its commit costs the chain nothing.
       // The hash leaves the signature out, so it is known before anybody signs.

@@ -17,6 +17,17 @@ export async function peekUsage(
   return outcomeOf(promised.paymaster, peeked);
 }
 
+/** Whether some replica has served a newer config of the paymaster or the chain. Throws UNAVAILABLE. */
+export async function isServedNewer(
+  usage: Pick<UsageStore, 'now' | 'peek' | 'capacity'>,
+  promised: Promised,
+): Promise<boolean> {
+  const plan = planReservation(promised, usage.capacity());
+  const takesNothing = { bars: [], limits: [], holds: [], accounts: [] };
+  const { result } = await peek(usage, (now) => ({ ...plan(now), ...takesNothing }));
+  return result.outcome === 'stale';
+}
+
 /** The outcome for the store's answer; a refusal gets its text. */
 export function outcomeOf(
   paymaster: ServedPaymaster,
