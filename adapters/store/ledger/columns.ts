@@ -1,0 +1,139 @@
+/**
+ * The tables of the ledger, each column once. `?`: may be null.
+ *
+ * `id`: a UUID of version 7. `wei`: an integer of 256 bits or a sum of such. `json`: text of JSON. `flag`: 0 or 1. `integer`: below 2^53;
+ * times are milliseconds since 1970, days are days since 1970 (UTC).
+ */
+type Kind = 'id' | 'text' | 'integer' | 'wei' | 'json' | 'flag' | 'bytes';
+export type Column = Kind | `${Kind}?`;
+export type Columns = Readonly<Record<string, Column>>;
+
+/** `day` is that of the id: it says which part of a table has the record, and an id is stored once. */
+const common = {
+  day: 'integer',
+  id: 'id',
+  at: 'integer',
+  organisation: 'text',
+  paymaster_id: 'text',
+  chain_id: 'integer',
+} as const satisfies Columns;
+
+export const columns = {
+  decision: {
+    ...common,
+    reservation: 'id?',
+    entry_point: 'text',
+    contract: 'text?',
+    funding_address: 'text?',
+    mode: 'text?',
+    method: 'text',
+    request_id: 'text',
+    caller_request_id: 'text?',
+    sender: 'text',
+    nonce: 'wei',
+    user_op_hash: 'text?',
+    digest: 'text?',
+    calls: 'json',
+    verdict: 'text',
+    reason: 'text?',
+    detail: 'text?',
+    policies: 'json',
+    max_cost_wei: 'wei?',
+    valid_until: 'integer?',
+    token: 'text?',
+  },
+  /** Settlements and reversals. */
+  settlement: {
+    ...common,
+    kind: 'text',
+    reservation: 'id?',
+    outcome: 'text?',
+    digest: 'text?',
+    user_op_hash: 'text?',
+    transaction_hash: 'text?',
+    block_number: 'integer?',
+    block_hash: 'text?',
+    log_index: 'integer?',
+    success: 'flag?',
+    actual_gas_cost_wei: 'wei?',
+    actual_gas_used: 'wei?',
+    token: 'text?',
+    token_amount: 'wei?',
+    token_decimals: 'integer?',
+  },
+  gap: { ...common, cause: 'text', reason: 'text?', count: 'integer' },
+  /** One block for each write, organisation, chain and day; see input-blocks.ts. */
+  inputs: {
+    day: 'integer',
+    organisation: 'text',
+    chain_id: 'integer',
+    first_sequence: 'integer',
+    last_sequence: 'integer',
+    first_at: 'integer',
+    last_at: 'integer',
+    count: 'integer',
+    body: 'bytes',
+  },
+  /** The first sample of an account in each minute and hour (`unit`), which begins at `start`. */
+  funds: {
+    day: 'integer',
+    unit: 'text',
+    start: 'integer',
+    at: 'integer',
+    chain_id: 'integer',
+    contract: 'text',
+    funding_address: 'text',
+    balance_wei: 'wei',
+    promised_wei: 'wei',
+  },
+  /**
+   * Sums of a minute, hour or day (`unit`), which begins at `start`; of senders by day only. `tokens`: lists of token, decimals (or
+   * null) and amount. `seen`, of senders: lists of dimension, value, and the minutes of the day of the first and the last sponsored operation.
+   */
+  usage: {
+    unit: 'text',
+    start: 'integer',
+    organisation: 'text',
+    paymaster_id: 'text',
+    dimension: 'text',
+    value: 'text',
+    sponsored: 'integer',
+    refused: 'integer',
+    mined: 'integer',
+    reverted: 'integer',
+    expired: 'integer',
+    promised_wei: 'wei',
+    spent_wei: 'wei',
+    tokens: 'json',
+    seen: 'json',
+  },
+} as const satisfies Readonly<Record<string, Columns>>;
+export type Table = keyof typeof columns;
+
+/** Which sum a row of usage is. */
+export const usageKey = ['organisation', 'dimension', 'paymaster_id', 'unit', 'start', 'value'] as const;
+export const sumColumns = [
+  'sponsored',
+  'refused',
+  'mined',
+  'reverted',
+  'expired',
+  'promised_wei',
+  'spent_wei',
+] as const;
+
+export type Cell = string | number | Uint8Array | null;
+/** What is written into a row, in the order of its columns. */
+export type RowOf<T extends Table> = {
+  readonly [Name in keyof (typeof columns)[T]]: (typeof columns)[T][Name] extends `${string}?`
+    ? Cell | undefined
+    : Cell;
+};
+
+export function namesOf(table: Table): readonly string[] {
+  return Object.keys(columns[table]);
+}
+
+export function kindOf(column: Column): { readonly kind: Kind; readonly isOptional: boolean } {
+  return { kind: column.replace('?', '') as Kind, isOptional: column.endsWith('?') };
+}

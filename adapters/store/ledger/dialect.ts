@@ -1,0 +1,82 @@
+import { kindOf, type Columns, type Table } from './columns.js';
+
+/**
+ * Where PostgreSQL and SQLite differ. Everything else of the ledger is SQL that both understand: values are `$1`, lists and rows are
+ * one JSON text.
+ */
+export type Dialect = {
+  table(name: Table | 'mark'): string;
+  /** Rises with every write: which rows a reader has seen. See `Position`. */
+  readonly position: 'xact' | 'rowid';
+  readonly types: Readonly<Record<ReturnType<typeof kindOf>['kind'], string>>;
+  /** The texts of a JSON list, for `IN`. */
+  list(parameter: string, kind: 'id' | 'text'): string;
+  /** The objects of a JSON list, for `FROM`. JSON in them is text, see `json`. */
+  rows(parameter: string, alias: string, columns: Columns): string;
+  /** The elements of a JSON list in a column, as `alias.value`, for `FROM`. */
+  elements(column: string, alias: string): string;
+  json(expression: string): string;
+  /** A wei in the text of a JSON element. */
+  wei(expression: string): string;
+  /** The exact sum as text. */
+  sum(expression: string): string;
+  /** The first millisecond of the month (UTC). */
+  monthOf(column: string): string;
+};
+
+export const postgresDialect: Dialect = {
+  table: (name) => `ledger.${name}`,
+  position: 'xact',
+  types: {
+    id: 'uuid',
+    text: 'text',
+    integer: 'bigint',
+    wei: 'numeric',
+    json: 'jsonb',
+    flag: 'integer',
+    bytes: 'bytea',
+  },
+  list: (parameter, kind) =>
+    `(SELECT value::${postgresDialect.types[kind]} FROM json_array_elements_text(${parameter}::json) AS one(value))`,
+  rows: (parameter, alias, columns) => {
+    const types = Object.entries(columns).map(
+      ([name, column]) => `${name} ${parameterType(kindOf(column).kind)}`,
+    );
+    return `json_to_recordset(${parameter}::json) AS ${alias}(${types.join(', ')})`;
+  },
+  elements: (column, alias) => `jsonb_array_elements(${column}) AS ${alias}(value)`,
+  json: (expression) => `CAST(${expression} AS jsonb)`,
+  wei: (expression) => `CAST(${expression} AS numeric)`,
+  sum: (expression) => `CAST(sum(${expression}) AS text)`,
+  monthOf: (column) =>
+    `CAST(extract(epoch FROM date_trunc('month', to_timestamp(${column} / 1000) AT TIME ZONE 'UTC')) * 1000 AS bigint)`,
+};
+
+function parameterType(kind: keyof Dialect['types']): string {
+  return kind === 'json' ? 'text' : postgresDialect.types[kind];
+}
+
+export const sqliteDialect: Dialect = {
+  table: (name) => `ledger_${name}`,
+  position: 'rowid',
+  types: {
+    id: 'TEXT',
+    text: 'TEXT',
+    integer: 'INTEGER',
+    wei: 'TEXT',
+    json: 'TEXT',
+    flag: 'INTEGER',
+    bytes: 'BLOB',
+  },
+  list: (parameter) => `(SELECT value FROM json_each(${parameter}))`,
+  rows: (parameter, alias, columns) =>
+    `(SELECT ${Object.keys(columns)
+      .map((name) => `value ->> '${name}' AS ${name}`)
+      .join(', ')} FROM json_each(${parameter})) AS ${alias}`,
+  elements: (column, alias) => `json_each(${column}) AS ${alias}`,
+  json: (expression) => expression,
+  wei: (expression) => expression,
+  // Registered by the reader: SQLite's own sums are 64 bits.
+  sum: (expression) => `wei_sum(${expression})`,
+  monthOf: (column) => `unixepoch(${column} / 1000, 'unixepoch', 'start of month') * 1000`,
+};

@@ -1,0 +1,122 @@
+import type { LedgerEntry } from '../../../core/ledger/ledger.js';
+import type { DecisionInputs } from '../../../core/ledger/record.js';
+import type { Statement } from '../../postgres/pipeline.js';
+import type { Database } from '../../sqlite/database.js';
+import { columns, kindOf, namesOf, type Cell, type Columns, type Table } from './columns.js';
+import { postgresDialect } from './dialect.js';
+import { inputBlocks } from './input-blocks.js';
+import { decisionRow, fundsRows, gapRow, settlementRow } from './record-rows.js';
+
+// Entries as rows, in the transaction of what they record. An entry whose id is stored already is left out, so that a transaction
+// whose commit is in doubt may be made again.
+
+type LedgerRow = Readonly<Record<string, Cell | undefined>>;
+type RecordTable = Exclude<Table, 'usage'>;
+
+/** Rows by table. Throws INVALID_INPUT for an id that is not one of ours. */
+function rowsOf(entries: readonly LedgerEntry[]): ReadonlyMap<RecordTable, readonly LedgerRow[]> {
+  const rows = new Map<RecordTable, LedgerRow[]>();
+  const add = (table: RecordTable, row: LedgerRow): void => {
+    const known = rows.get(table);
+    if (known === undefined) rows.set(table, [row]);
+    else known.push(row);
+  };
+  const inputs: DecisionInputs[] = [];
+  for (const entry of entries) {
+    const { record, reservation } = entry;
+    switch (record.kind) {
+      case 'decision':
+        add('decision', decisionRow({ record, reservation }));
+        break;
+      case 'settlement':
+      case 'reversal':
+        add('settlement', settlementRow({ record, reservation }));
+        break;
+      case 'gap':
+        add('gap', gapRow({ record, reservation }));
+        break;
+      case 'funds':
+        for (const row of fundsRows({ record, reservation })) add('funds', row);
+        break;
+      case 'inputs':
+        inputs.push(record);
+        break;
+    }
+  }
+  for (const block of inputBlocks(inputs)) add('inputs', block);
+  return rows;
+}
+
+/**
+ * What PostgreSQL stores in a turn's second trip. Decisions, settlements and gaps of a day that has no part of its table fail, and the
+ * turn with them; inputs and funds of such a day are not stored: the statement's answer has a row for each one that was.
+ */
+export function ledgerStatements(entries: readonly LedgerEntry[]): readonly Statement[] {
+  const statements: Statement[] = [];
+  for (const [table, rows] of rowsOf(entries))
+    if (table === 'inputs') for (const row of rows) statements.push(addInputs(row));
+    else statements.push({ name: `add-${table}`, text: insertTexts[table], values: [JSON.stringify(rows)] });
+  return statements;
+}
+
+/** Statements of this name store inputs; one that answers no row has stored none. */
+export const addInputsName = 'add-inputs';
+
+function addInputs(row: LedgerRow): Statement {
+  return { name: addInputsName, text: insertInputs, values: namesOf('inputs').map((name) => row[name]) };
+}
+
+const hasPart = (table: Table, day: string): string =>
+  `to_regclass('ledger.${table}_' || to_char(date '1970-01-01' + (${day})::integer, 'YYYYMMDD')) IS NOT NULL`;
+
+function insertText(table: Table, where = ''): string {
+  const names = namesOf(table);
+  const all: Columns = columns[table];
+  const cells = names.map((name) => (kindOf(all[name]!).kind === 'json' ? postgresDialect.json(name) : name));
+  return `INSERT INTO ledger.${table} (${names.join(', ')}) SELECT ${cells.join(', ')}
+    FROM ${postgresDialect.rows('$1', 'added', all)} ${where} ON CONFLICT DO NOTHING`;
+}
+
+const insertTexts = {
+  decision: insertText('decision'),
+  settlement: insertText('settlement'),
+  gap: insertText('gap'),
+  funds: `${insertText('funds', `WHERE ${hasPart('funds', 'day')}`)} RETURNING 1`,
+} as const satisfies Record<Exclude<RecordTable, 'inputs'>, string>;
+
+const insertInputs = `INSERT INTO ledger.inputs (${namesOf('inputs').join(', ')})
+  SELECT ${Object.values(columns.inputs)
+    .map((column, i) => `$${i + 1}::${postgresDialect.types[kindOf(column).kind]}`)
+    .join(', ')}
+  WHERE ${hasPart('inputs', '$1::bigint')} RETURNING 1`;
+
+export type SqliteLedgerWriter = {
+  /** Within a transaction of the database. Throws INVALID_INPUT for an id that is not one of ours. */
+  write(entries: readonly LedgerEntry[]): void;
+};
+
+/** The tables must be there: see `migrateSqliteLedger`. */
+export function createSqliteLedgerWriter({ sql }: Database): SqliteLedgerWriter {
+  const insert = (table: Table) => {
+    const names = namesOf(table);
+    return sql.prepare(
+      `INSERT INTO ledger_${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})
+       ON CONFLICT DO NOTHING`,
+    );
+  };
+  const inserts = {
+    decision: insert('decision'),
+    settlement: insert('settlement'),
+    gap: insert('gap'),
+    inputs: insert('inputs'),
+    funds: insert('funds'),
+  };
+  return {
+    write: (entries) => {
+      for (const [table, rows] of rowsOf(entries)) {
+        const names = namesOf(table);
+        for (const row of rows) inserts[table].run(...names.map((name) => row[name] ?? null));
+      }
+    },
+  };
+}
