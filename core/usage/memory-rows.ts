@@ -17,7 +17,7 @@ import type { AccountId, CounterId, Reservation, ReservationKey } from './usage-
 /** Rows of one chain in memory: for replays, and as the plain meaning of turns in tests. */
 export class MemoryRows implements RowSource {
   readonly chainId: number;
-  chain: ChainRow = { cursor: undefined, since: 0, forgottenUntil: 0 };
+  chain: ChainRow = { cursor: undefined, since: 0, forgottenUntil: 0, open: undefined };
   sequence = 1;
   place = 0;
   readonly counters = new Map<string, CounterRow>();

@@ -1,5 +1,6 @@
 import type { EpochMs } from '../units/time.js';
 import type { ChainRow } from './rows.js';
+import type { OpenStep } from './step-parts.js';
 import type { Turn } from './turn.js';
 import type {
   AccountBalance,
@@ -39,6 +40,8 @@ export type RowStore = {
   chain(chainId: number): Promise<ChainRow>;
   reservations(chainId: number, query?: ReservationQuery): Promise<readonly Reservation[]>;
   liveCount(chainId: number): Promise<number>;
+  /** The step of the chain that has begun and not ended. */
+  openStep(chainId: number): Promise<OpenStep | undefined>;
   /** Steps that lead to the cursor, the oldest first. */
   takenSteps(chainId: number): Promise<readonly TakenStep[]>;
   accounts(chainId: number): Promise<readonly AccountBalance[]>;

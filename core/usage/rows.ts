@@ -1,10 +1,12 @@
 import type { EpochMs } from '../units/time.js';
 import type { Gwei } from '../units/wei.js';
+import type { StepProgress } from './step-parts.js';
 import type {
   AccountId,
   AddedRecord,
   CounterId,
   Cursor,
+  FollowerStep,
   Reservation,
   ReservationKey,
   TakenStep,
@@ -48,6 +50,8 @@ export type ChainRow = {
   readonly since: number;
   /** Windows that ended before this moment may have been forgotten, with their use. */
   readonly forgottenUntil: number;
+  /** The step of the follower that has begun and not ended; undefined: none. */
+  readonly open: StepProgress | undefined;
 };
 
 /** Rows of one chain as a turn begins. They belong to the turn alone until it ends. */
@@ -77,8 +81,13 @@ export type RowChanges = {
   /** For the ledger, in their order. */
   readonly records: readonly AddedRecord[];
   /** Steps that were taken, and blocks after which steps are forgotten, in their order. */
-  readonly steps: readonly (TakenStep | { readonly takesBackAfter: number })[];
+  readonly steps: readonly StepChange[];
+  /** A long step that has begun: stored until `chain.open` is undefined. Absent: none has. */
+  readonly begun?: FollowerStep;
 };
+
+/** `isContinued`: a further part of the step before it. */
+export type StepChange = (TakenStep & { readonly isContinued?: true }) | { readonly takesBackAfter: number };
 
 /** A counter that was never written is 0, so a row that is 0 and that nobody holds says nothing. */
 export function isEmptyCounter({ used, holders }: CounterRow): boolean {

@@ -18,6 +18,18 @@ export function stepsTo(cursor: Cursor | undefined, steps: readonly TakenStep[])
   return steps.slice(first);
 }
 
+/** Steps whose parts are rows of one number, in their order. */
+export function joinParts(
+  rows: Iterable<{ readonly number: number; readonly step: TakenStep }>,
+): readonly TakenStep[] {
+  const steps = new Map<number, TakenStep>();
+  for (const { number, step } of rows) {
+    const before = steps.get(number);
+    steps.set(number, before === undefined ? step : { ...before, ended: [...before.ended, ...step.ended] });
+  }
+  return [...steps.values()];
+}
+
 function isSame(one: Cursor, other: Cursor): boolean {
   return one.blockNumber === other.blockNumber && one.blockHash === other.blockHash;
 }

@@ -15,15 +15,17 @@ import {
   reservationOf,
   type Entry,
 } from './reservations.js';
-import type { ChainRow, RowChanges, RowSource } from './rows.js';
+import type { ChainRow, RowChanges, RowSource, StepChange } from './rows.js';
 import { settle } from './settle.js';
-import { ceilSeconds, lastMoment, partOf, raised, signedPart, trim } from './signed-part.js';
+import { itemsOf, itemsPerPart, partOf, type StepProgress } from './step-parts.js';
+import { ceilSeconds, lastMoment, partOf as takenBy, raised, signedPart, trim } from './signed-part.js';
 import type {
   AccountBalance,
   AccountId,
   AddedRecord,
   CounterId,
   Cursor,
+  EndedReservation,
   Fence,
   FollowerStep,
   PeekResult,
@@ -32,13 +34,20 @@ import type {
   ReserveRequest,
   ReserveResult,
   StepResult,
-  TakenStep,
 } from './usage-store.js';
 
 const nothingFolded: Entry['folded'] = [];
 const noPromises: Entry['promises'] = [];
 /** If the clock is set back by less than this, every counter is still there. */
 export const graceMs = 600_000;
+
+/** `progress`: of the step, when parts of it are left. */
+export type PartResult =
+  | { readonly isTaken: false }
+  | (Extract<StepResult, { readonly isTaken: true }> & {
+      readonly isDone: boolean;
+      readonly progress: StepProgress | undefined;
+    });
 
 /**
  * One turn of a chain: decides requests and steps over the rows of a store, and answers the rows that have changed. It
@@ -55,7 +64,8 @@ export class Turn {
   readonly #rows: RowSource;
   readonly #entries = new Map<string, Entry | undefined>();
   readonly #records: AddedRecord[] = [];
-  readonly #steps: (TakenStep | { readonly takesBackAfter: number })[] = [];
+  readonly #steps: StepChange[] = [];
+  #begun: FollowerStep | undefined;
   #chain: ChainRow;
   /** Of the next decision or step, among those of one write. */
   #place: number;
@@ -133,18 +143,45 @@ export class Turn {
     this.fences.suspend(id, isSuspended, now);
   }
 
-  advance(step: FollowerStep): StepResult {
-    const from = this.#chain.cursor;
-    if (!isSameCursor(from, step.expected)) return { isTaken: false };
-    const ended = settle(this, step);
-    this.#chain = { ...this.#chain, cursor: step.next };
-    if (step.takesBackAfter !== undefined) this.#steps.push({ takesBackAfter: step.takesBackAfter });
-    else if (!isSameCursor(from, step.next) || ended.length > 0 || step.charges.length > 0)
-      this.#steps.push({ from, next: step.next, ended, charges: step.charges });
+  /**
+   * Carries out a step, or the next part of a long one; `from`: an open step that it continues. Not taken: the chain is elsewhere.
+   * `isDone` is false when parts are left.
+   */
+  advance(step: FollowerStep, from?: StepProgress): PartResult {
+    const { cursor, open } = this.#chain;
+    const isNext = open?.sequence === from?.sequence && open?.done === from?.done;
+    if (!isNext || !isSameCursor(cursor, step.expected)) return { isTaken: false };
+    const done = from?.done ?? 0;
+    const ended = settle(this, partOf(step, done));
+    const isDone = done + itemsPerPart >= itemsOf(step);
+    const sequence = from?.sequence ?? this.#rows.sequence;
+    if (isDone) this.#chain = { ...this.#chain, cursor: step.next, open: undefined };
+    else this.#chain = { ...this.#chain, open: { sequence, done: done + itemsPerPart } };
+    if (!isDone && from === undefined) this.#begun = step;
+    this.#keepStep(step, ended, { isContinued: from !== undefined, isDone });
+    const result = { isTaken: true, isDone, progress: this.#chain.open } as const;
     const reservations = ended.map(({ reservation }) => reservation);
-    if (!step.ordered) return { isTaken: true, ended: reservations };
+    if (!step.ordered) return { ...result, ended: reservations };
     const order = this.#nextOrder();
-    return { isTaken: true, ended: reservations, orders: { restored: order, ended: ended.map(() => order) } };
+    return { ...result, ended: reservations, orders: { restored: order, ended: ended.map(() => order) } };
+  }
+
+  #keepStep(
+    step: FollowerStep,
+    ended: readonly EndedReservation[],
+    { isContinued, isDone }: { readonly isContinued: boolean; readonly isDone: boolean },
+  ): void {
+    const { expected: from, next, takesBackAfter } = step;
+    if (takesBackAfter !== undefined) {
+      if (!isContinued) this.#steps.push({ takesBackAfter });
+      return;
+    }
+    // All of them with the first part, so that a step whose later parts ended nothing has them too.
+    const charges = isContinued ? [] : step.charges;
+    const isWhole = isDone && !isContinued;
+    if (isWhole && isSameCursor(from, next) && ended.length === 0 && charges.length === 0) return;
+    const kept = { from, next, ended, charges };
+    this.#steps.push(isContinued ? { ...kept, isContinued } : kept);
   }
 
   setBalance(id: AccountId, balance: Account['balance'], readAt: Account['readAt']): void {
@@ -283,9 +320,10 @@ export class Turn {
       records: this.#records,
       steps: this.#steps,
     };
-    const { chain, ...lists } = changes;
+    const { chain, begun: _, ...lists } = changes;
     const isNothing = chain === this.#rows.chain && Object.values(lists).every((list) => list.length === 0);
-    return isNothing ? undefined : changes;
+    if (isNothing) return undefined;
+    return this.#begun === undefined ? changes : { ...changes, begun: this.#begun };
   }
 
   #take(request: ReserveRequest, former: Entry | undefined, found: Found, now: EpochMs): void {
@@ -305,7 +343,7 @@ export class Turn {
     } else {
       Object.assign(former, withPromise(former, promise));
       if (former.commit !== undefined) {
-        former.commit.signed = raised(former.commit.signed, partOf(request, found));
+        former.commit.signed = raised(former.commit.signed, takenBy(request, found));
         if (phase !== undefined) former.commit.isSigned = true;
       }
     }
@@ -330,7 +368,7 @@ export class Turn {
             isSigned: false,
             signed: undefined,
           };
-    const { validUntil, ...amounts } = partOf(request, found);
+    const { validUntil, ...amounts } = takenBy(request, found);
     const entry: Entry = this.#keep({
       key,
       promises: phase === undefined ? [promise] : noPromises,

@@ -1,6 +1,7 @@
 import type { EpochMs } from '../units/time.js';
 import type { RowStore, Wanted } from './row-store.js';
 import { rememberFenceMs } from './fences.js';
+import { joinResults, partOf, type OpenStep, type StepProgress } from './step-parts.js';
 import { graceMs, type Turn } from './turn.js';
 import type {
   AccountId,
@@ -9,6 +10,7 @@ import type {
   LimitShare,
   ReserveRequest,
   ReserveResult,
+  StepResult,
   UsageStore,
 } from './usage-store.js';
 
@@ -30,6 +32,30 @@ export function usageOver(store: RowStore, limits: LimitObserver): UsageOverRows
     if (result.outcome === 'limit') limits.observe(request.limits[result.index]!, result.used, request);
     if (result.outcome === 'reserved')
       for (const [i, limit] of request.limits.entries()) limits.observe(limit, turn.taken(i), request);
+    return result;
+  }
+
+  /** Carries out a step from where it is. Answers what this call has ended; not taken: another one has carried on. */
+  async function carryOut(step: FollowerStep, open?: OpenStep): Promise<StepResult> {
+    let from: StepProgress | undefined = open;
+    let joined: StepResult | undefined;
+    for (;;) {
+      const part = partOf(step, from?.done ?? 0);
+      const result = await store.turn(step.chainId, wantedByStep(part), (turn) => turn.advance(step, from));
+      if (!result.isTaken) return result;
+      const { isDone, progress, ...ended } = result;
+      joined = joined === undefined ? ended : joinResults(joined, ended);
+      if (isDone) return joined;
+      from = progress;
+    }
+  }
+
+  async function advance(step: FollowerStep): Promise<StepResult> {
+    const result = await carryOut(step);
+    if (result.isTaken) return result;
+    // A step that a process has left in the middle: nothing else may happen before it is carried out.
+    const open = await store.openStep(step.chainId);
+    if (open !== undefined) await carryOut(open.step, open);
     return result;
   }
 
@@ -55,7 +81,7 @@ export function usageOver(store: RowStore, limits: LimitObserver): UsageOverRows
       store.turn(chainId, { fences: [id], alone: true }, (turn, now) =>
         turn.setSuspended(id, isSuspended, now),
       ),
-    advance: (step) => store.turn(step.chainId, wantedByStep(step), (turn) => turn.advance(step)),
+    advance,
     cursor: async (chainId) => (await store.chain(chainId)).cursor,
     addBalance: (chainId, { balance, readAt, ...account }) =>
       store.turn(chainId, { accounts: [account] }, (turn) => turn.addBalance(account, balance, readAt)),

@@ -6,12 +6,12 @@ import type { RowStore, Wanted } from '../../../core/usage/row-store.js';
 import type { ChainRow } from '../../../core/usage/rows.js';
 import { balanceOf } from '../../../core/usage/accounts.js';
 import { operationOf } from '../../../core/usage/reservations.js';
-import { stepsTo } from '../../../core/usage/taken-step.js';
+import { joinParts, stepsTo } from '../../../core/usage/taken-step.js';
 import { graceMs, Turn } from '../../../core/usage/turn.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
 import { clientConfig, clientOf, type ClientOptions } from '../../postgres/client.js';
 import { openPipeline, type Pipeline } from '../../postgres/pipeline.js';
-import { parseStep } from '../../usage/step-text.js';
+import { parseOpenStep, parseStep } from '../../usage/step-text.js';
 import type { UsageEpochs } from '../../usage/usage-epochs.js';
 import { parseCounterRow, wantedRows } from './names.js';
 import { assertSafe, hasMoved, safetyOf, serverOf, totalOf, waitedForStandby } from './server-facts.js';
@@ -172,13 +172,25 @@ export class PostgresRows implements RowStore, Process {
     const { cursor } = await this.chain(chainId);
     const rows = await this.#trustedRows(
       chainId,
-      'SELECT step FROM usage.step WHERE chain_id = $1 ORDER BY number',
+      'SELECT number, step FROM usage.step WHERE chain_id = $1 ORDER BY number, part',
       [chainId],
     );
-    return stepsTo(
-      cursor,
-      rows.map((row) => parseStep(textOf(row, 'step'))),
+    const parts = rows.map((row) => ({
+      number: Number(row['number']),
+      step: parseStep(textOf(row, 'step')),
+    }));
+    return stepsTo(cursor, joinParts(parts));
+  }
+
+  async openStep(chainId: number): ReturnType<RowStore['openStep']> {
+    const [row] = await this.#trustedRows(
+      chainId,
+      'SELECT step, open_sequence, open_done FROM usage.chain JOIN usage.open_step USING (chain_id) WHERE chain_id = $1',
+      [chainId],
     );
+    if (row === undefined || row['open_done'] === null) return undefined;
+    const step = parseOpenStep(textOf(row, 'step'));
+    return { step, sequence: Number(row['open_sequence']), done: Number(row['open_done']) };
   }
 
   async accounts(chainId: number): ReturnType<RowStore['accounts']> {

@@ -25,7 +25,9 @@ export const steps: readonly string[] = [
     forgotten_until bigint NOT NULL DEFAULT 0,
     block_number bigint,
     block_hash text,
-    block_timestamp bigint
+    block_timestamp bigint,
+    open_sequence bigint,
+    open_done integer
   );
 
   CREATE TABLE usage.writer (
@@ -71,10 +73,12 @@ export const steps: readonly string[] = [
   CREATE INDEX ON usage.reservation (chain_id, commit_until) WHERE commit_until IS NOT NULL;
 
   CREATE TABLE usage.step (
-    chain_id bigint, number bigint GENERATED ALWAYS AS IDENTITY,
+    chain_id bigint, number bigint, part integer,
     block_number bigint NOT NULL, endings integer NOT NULL, step text NOT NULL,
-    PRIMARY KEY (chain_id, number)
+    PRIMARY KEY (chain_id, number, part)
   );
+
+  CREATE TABLE usage.open_step (chain_id bigint PRIMARY KEY, step text NOT NULL);
 
   CREATE TABLE usage.message (paymaster_id text PRIMARY KEY, message text NOT NULL, expires_at bigint NOT NULL);
 

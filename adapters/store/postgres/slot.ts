@@ -210,7 +210,8 @@ export class Slot {
       }
       isWritten = true;
       await this.#write(client, chainId, changes, {
-        movesCursor: !isSameCursor(changes.chain.cursor, chain.cursor),
+        movesCursor:
+          !isSameCursor(changes.chain.cursor, chain.cursor) || changes.chain.open?.done !== chain.open?.done,
         number,
         now,
         server: read.server,

@@ -1,6 +1,11 @@
 import { accountName } from '../../../core/usage/accounts.js';
 import { operationOf, partyName, reservationName } from '../../../core/usage/reservations.js';
-import { isEmptyAccount, isEmptyCounter, type RowChanges } from '../../../core/usage/rows.js';
+import {
+  isEmptyAccount,
+  isEmptyCounter,
+  type RowChanges,
+  type StepChange,
+} from '../../../core/usage/rows.js';
 import { mostTakenEndings, mostTakenSteps } from '../../../core/usage/taken-step.js';
 import type { Reservation } from '../../../core/usage/usage-store.js';
 import type { Statement } from '../../postgres/pipeline.js';
@@ -159,13 +164,15 @@ export function writeRows(chainId: number, changes: RowChanges, movesCursor: boo
       ? {
           name: 'write-cursor',
           text: `UPDATE usage.chain SET forgotten_until = greatest(forgotten_until, $2), block_number = $3, block_hash = $4,
-            block_timestamp = $5 WHERE chain_id = $1`,
+            block_timestamp = $5, open_sequence = $6, open_done = $7 WHERE chain_id = $1`,
           values: [
             chainId,
             chain.forgottenUntil,
             chain.cursor?.blockNumber ?? null,
             chain.cursor?.blockHash ?? null,
             chain.cursor?.timestamp ?? null,
+            chain.open?.sequence ?? null,
+            chain.open?.done ?? null,
           ],
         }
       : {
@@ -245,25 +252,48 @@ export function writeRows(chainId: number, changes: RowChanges, movesCursor: boo
         text: 'DELETE FROM usage.step WHERE chain_id = $1 AND block_number > $2',
         values: [chainId, step.takesBackAfter],
       });
-    else
-      statements.push(
-        {
-          name: 'add-step',
-          text: 'INSERT INTO usage.step (chain_id, block_number, endings, step) VALUES ($1, $2, $3, $4)',
-          values: [chainId, step.next.blockNumber, step.ended.length, formatStep(step)],
-        },
-        // The newest step stays, however many reservations it ended.
-        {
-          name: 'trim-steps',
-          text: `DELETE FROM usage.step WHERE chain_id = $1 AND number < (
-              SELECT min(number) FROM (
-                SELECT number, row_number() OVER newest AS place, sum(endings) OVER newest AS endings
-                FROM usage.step WHERE chain_id = $1 WINDOW newest AS (ORDER BY number DESC)
-              ) AS kept WHERE place = 1 OR (place <= ${mostTakenSteps} AND endings <= ${mostTakenEndings}))`,
-          values: [chainId],
-        },
-      );
+    else statements.push(...addStep(chainId, step));
+  if (changes.begun !== undefined)
+    statements.push({
+      name: 'begin-step',
+      text: 'INSERT INTO usage.open_step VALUES ($1, $2) ON CONFLICT (chain_id) DO UPDATE SET step = excluded.step',
+      values: [chainId, formatStep(changes.begun)],
+    });
+  else if (movesCursor && chain.open === undefined)
+    statements.push({
+      name: 'end-step',
+      text: 'DELETE FROM usage.open_step WHERE chain_id = $1',
+      values: [chainId],
+    });
   return statements;
+}
+
+function addStep(
+  chainId: number,
+  { isContinued, ...step }: Exclude<StepChange, { readonly takesBackAfter: number }>,
+): readonly Statement[] {
+  const place = isContinued
+    ? { name: 'add-part', next: 'number, part + 1', order: 'ORDER BY number DESC, part DESC LIMIT 1' }
+    : { name: 'add-step', next: 'coalesce(max(number), 0) + 1, 0', order: '' };
+  return [
+    {
+      name: place.name,
+      text: `INSERT INTO usage.step (chain_id, number, part, block_number, endings, step)
+        SELECT $1, ${place.next}, $2, $3, $4 FROM usage.step WHERE chain_id = $1 ${place.order}`,
+      values: [chainId, step.next.blockNumber, step.ended.length, formatStep(step)],
+    },
+    // The newest step stays, however many reservations it ended.
+    {
+      name: 'trim-steps',
+      text: `DELETE FROM usage.step WHERE chain_id = $1 AND number < (
+          SELECT min(number) FROM (
+            SELECT number, row_number() OVER newest AS place, sum(endings) OVER newest AS endings
+            FROM (SELECT number, sum(endings) AS endings FROM usage.step WHERE chain_id = $1 GROUP BY number) AS whole
+            WINDOW newest AS (ORDER BY number DESC)
+          ) AS kept WHERE place = 1 OR (place <= ${mostTakenSteps} AND endings <= ${mostTakenEndings}))`,
+      values: [chainId],
+    },
+  ];
 }
 
 function reservationRow(one: Reservation) {

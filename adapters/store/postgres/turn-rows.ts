@@ -149,7 +149,10 @@ export function chainRowOf(row: Row, since: number): ChainRow {
           blockHash: textOf(row, 'block_hash') as Hex,
           timestamp: Number(row['block_timestamp']) as EpochSeconds,
         };
-  return { cursor, since, forgottenUntil: Number(row['forgotten_until']) };
+  const done = row['open_done'] ?? undefined;
+  const open =
+    done === undefined ? undefined : { sequence: Number(row['open_sequence']), done: Number(done) };
+  return { cursor, since, forgottenUntil: Number(row['forgotten_until']), open };
 }
 
 export function textOf(row: Row, column: string): string {

@@ -35,7 +35,7 @@ export type ReservationReader = {
  */
 export class ChainRows implements RowSource {
   readonly chainId: number;
-  chain: ChainRow = { cursor: undefined, since: 0, forgottenUntil: 0 };
+  chain: ChainRow = { cursor: undefined, since: 0, forgottenUntil: 0, open: undefined };
   /** "id:since" of the epoch, or "" when no epoch has begun. */
   epoch = '';
   longestExpiryMs = 0;

@@ -180,6 +180,10 @@ export class SqliteRows implements RowStore, FundingMessages, KeptEpochs {
     return this.#tables.takenSteps(this.#settled(chainId));
   }
 
+  async openStep(chainId: number): ReturnType<RowStore['openStep']> {
+    return this.#tables.openStep(this.#settled(chainId));
+  }
+
   async accounts(chainId: number): ReturnType<RowStore['accounts']> {
     return Array.from(this.#settled(chainId).accounts(), (account) => balanceOf(account, account));
   }

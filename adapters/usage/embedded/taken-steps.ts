@@ -1,29 +1,36 @@
 import type { RowChanges } from '../../../core/usage/rows.js';
-import { mostTakenEndings, mostTakenSteps, stepsTo } from '../../../core/usage/taken-step.js';
-import type { Cursor, TakenStep } from '../../../core/usage/usage-store.js';
+import { joinParts, mostTakenEndings, mostTakenSteps, stepsTo } from '../../../core/usage/taken-step.js';
+import type { Cursor, FollowerStep, TakenStep } from '../../../core/usage/usage-store.js';
 import { isFull, type Database } from '../../sqlite/database.js';
-import { textOf } from '../../sqlite/row.js';
-import { formatStep, parseStep } from '../step-text.js';
+import { integerOf, textOf } from '../../sqlite/row.js';
+import { formatStep, parseOpenStep, parseStep } from '../step-text.js';
 
-/** The last steps of each chain, one row per step. */
+/** The last steps of each chain, one row per part of a step, and the step of a chain that is open. */
 export const takenStepsSchema = `
   CREATE TABLE usage_taken_steps (
-    chain_id INTEGER NOT NULL, number INTEGER NOT NULL, block_number INTEGER NOT NULL, endings INTEGER NOT NULL,
-    step TEXT NOT NULL, PRIMARY KEY (chain_id, number)
+    chain_id INTEGER NOT NULL, number INTEGER NOT NULL, part INTEGER NOT NULL, block_number INTEGER NOT NULL,
+    endings INTEGER NOT NULL, step TEXT NOT NULL, PRIMARY KEY (chain_id, number, part)
   ) STRICT, WITHOUT ROWID;
+  CREATE TABLE usage_open_steps (chain_id INTEGER PRIMARY KEY, step TEXT NOT NULL) STRICT;
 `;
 
 export type TakenSteps = {
   /** Inside the transaction that writes the chain. */
-  put(chainId: number, steps: RowChanges['steps']): void;
+  put(chainId: number, changes: Pick<RowChanges, 'steps' | 'begun' | 'chain'>, wasOpen: boolean): void;
+  /** The text of the step that is open. */
+  open(chainId: number): FollowerStep | undefined;
   /** The steps that lead to the cursor. */
   read(chainId: number, cursor: Cursor | undefined): readonly TakenStep[];
 };
 
 export function createTakenSteps({ sql }: Database): TakenSteps {
   const add = sql.prepare(
-    `INSERT INTO usage_taken_steps SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4
+    `INSERT INTO usage_taken_steps SELECT ?1, coalesce(max(number), 0) + 1, 0, ?2, ?3, ?4
      FROM usage_taken_steps WHERE chain_id = ?1`,
+  );
+  const addPart = sql.prepare(
+    `INSERT INTO usage_taken_steps SELECT ?1, number, part + 1, ?2, ?3, ?4
+     FROM usage_taken_steps WHERE chain_id = ?1 ORDER BY number DESC, part DESC LIMIT 1`,
   );
   const takeBack = sql.prepare('DELETE FROM usage_taken_steps WHERE chain_id = ? AND block_number > ?');
   // The newest step stays, however many reservations it ended.
@@ -31,14 +38,24 @@ export function createTakenSteps({ sql }: Database): TakenSteps {
     `DELETE FROM usage_taken_steps WHERE chain_id = ?1 AND number < (
        SELECT min(number) FROM (
          SELECT number, row_number() OVER newest AS place, sum(endings) OVER newest AS endings
-         FROM usage_taken_steps WHERE chain_id = ?1 WINDOW newest AS (ORDER BY number DESC)
+         FROM (SELECT number, sum(endings) AS endings FROM usage_taken_steps WHERE chain_id = ?1 GROUP BY number)
+         WINDOW newest AS (ORDER BY number DESC)
        ) WHERE place = 1 OR (place <= ${mostTakenSteps} AND endings <= ${mostTakenEndings}))`,
   );
-  const all = sql.prepare('SELECT step FROM usage_taken_steps WHERE chain_id = ? ORDER BY number');
+  const all = sql.prepare(
+    'SELECT number, step FROM usage_taken_steps WHERE chain_id = ? ORDER BY number, part',
+  );
 
-  function keep(chainId: number, step: TakenStep): void {
+  const begin = sql.prepare('REPLACE INTO usage_open_steps VALUES (?, ?)');
+  const end = sql.prepare('DELETE FROM usage_open_steps WHERE chain_id = ?');
+  const opened = sql.prepare('SELECT step FROM usage_open_steps WHERE chain_id = ?');
+
+  function keep(
+    chainId: number,
+    { isContinued, ...step }: TakenStep & { readonly isContinued?: true },
+  ): void {
     try {
-      add.run(chainId, step.next.blockNumber, step.ended.length, formatStep(step));
+      (isContinued ? addPart : add).run(chainId, step.next.blockNumber, step.ended.length, formatStep(step));
       trim.run(chainId);
     } catch (error) {
       if (!isFull(error) || !sql.isTransaction) throw error;
@@ -48,7 +65,9 @@ export function createTakenSteps({ sql }: Database): TakenSteps {
   }
 
   return {
-    put(chainId, steps) {
+    put(chainId, { steps, begun, chain }, wasOpen) {
+      if (begun !== undefined) begin.run(chainId, formatStep(begun));
+      else if (wasOpen && chain.open === undefined) end.run(chainId);
       for (const step of steps)
         if ('takesBackAfter' in step) takeBack.run(chainId, step.takesBackAfter);
         else keep(chainId, step);
@@ -56,7 +75,15 @@ export function createTakenSteps({ sql }: Database): TakenSteps {
     read: (chainId, cursor) =>
       stepsTo(
         cursor,
-        all.all(chainId).map((row) => parseStep(textOf(row, 'step'))),
+        joinParts(
+          all
+            .all(chainId)
+            .map((row) => ({ number: integerOf(row, 'number'), step: parseStep(textOf(row, 'step')) })),
+        ),
       ),
+    open(chainId) {
+      const row = opened.get(chainId);
+      return row === undefined ? undefined : parseOpenStep(textOf(row, 'step'));
+    },
   };
 }

@@ -2,6 +2,7 @@ import type { StatementSync } from 'node:sqlite';
 import { DomainError } from '../../../core/errors.js';
 import { partyName } from '../../../core/usage/reservations.js';
 import type { RowChanges } from '../../../core/usage/rows.js';
+import type { OpenStep } from '../../../core/usage/step-parts.js';
 import type { AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { EpochMs, EpochSeconds } from '../../../core/units/time.js';
@@ -29,7 +30,8 @@ import { formatTerms, parseTerms } from '../terms.js';
 const usageSchema = `
   CREATE TABLE usage_chains (
     chain_id INTEGER PRIMARY KEY, epoch TEXT NOT NULL, longest_expiry_ms INTEGER NOT NULL, sequence INTEGER NOT NULL,
-    forgotten_until INTEGER NOT NULL, block_number INTEGER, block_hash TEXT, block_timestamp INTEGER
+    forgotten_until INTEGER NOT NULL, block_number INTEGER, block_hash TEXT, block_timestamp INTEGER,
+    open_sequence INTEGER, open_done INTEGER
   ) STRICT;
   CREATE TABLE usage_counters (
     chain_id INTEGER NOT NULL, unit TEXT NOT NULL, counter TEXT NOT NULL, until INTEGER NOT NULL, used INTEGER NOT NULL,
@@ -79,7 +81,7 @@ export function createUsageTables(db: Database, outbox: LedgerOutbox) {
   refuseOlderForm(db);
   migrate(db, 'usage', [usageSchema]);
   const { sql } = db;
-  const chains = table(db, 'usage_chains', 8, ['chain_id']);
+  const chains = table(db, 'usage_chains', 10, ['chain_id']);
   const counters = table(db, 'usage_counters', 5, ['chain_id', 'unit', 'counter']);
   const accounts = table(db, 'usage_accounts', 5, ['chain_id', 'contract', 'funding']);
   const fences = table(db, 'usage_fences', 5, ['chain_id', 'id']);
@@ -161,7 +163,7 @@ export function createUsageTables(db: Database, outbox: LedgerOutbox) {
     }
     for (const { id, generation, seenAt, isSuspended } of changes.fences)
       fences.put.run(chainId, id, generation, seenAt, isSuspended ? 1 : 0);
-    takenSteps.put(chainId, changes.steps);
+    takenSteps.put(chainId, changes, rows.chain.open !== undefined);
     return places;
   }
 
@@ -169,9 +171,10 @@ export function createUsageTables(db: Database, outbox: LedgerOutbox) {
     const { chainId } = rows;
     const places = changes === undefined ? [] : writeRows(rows, changes);
     for (const id of forgotten) fences.remove.run(chainId, id);
-    const { cursor, forgottenUntil } = changes?.chain ?? rows.chain;
+    const { cursor, forgottenUntil, open } = changes?.chain ?? rows.chain;
     const at = [cursor?.blockNumber ?? null, cursor?.blockHash ?? null, cursor?.timestamp ?? null];
-    chains.put.run(chainId, epoch, longestExpiryMs, rows.sequence, forgottenUntil, ...at);
+    const step = [open?.sequence ?? null, open?.done ?? null];
+    chains.put.run(chainId, epoch, longestExpiryMs, rows.sequence, forgottenUntil, ...at, ...step);
     return places;
   }
 
@@ -218,6 +221,10 @@ export function createUsageTables(db: Database, outbox: LedgerOutbox) {
     /** Steps of the follower that lead to the chain's cursor. */
     takenSteps: ({ chainId, chain }: ChainRows): readonly TakenStep[] =>
       db.run(() => takenSteps.read(chainId, chain.cursor)),
+    openStep: ({ chainId, chain: { open } }: ChainRows): OpenStep | undefined => {
+      const step = open === undefined ? undefined : db.run(() => takenSteps.open(chainId));
+      return open === undefined || step === undefined ? undefined : { step, ...open };
+    },
     all: (chainId: number): readonly Reservation[] => db.run(() => ofChain.all(chainId).map(reservationOf)),
     expired: (chainId: number, before: EpochSeconds, limit: number): readonly Reservation[] =>
       db.run(() => expired.all(chainId, before, limit).map(reservationOf)),
@@ -286,7 +293,12 @@ function readChain(rows: ChainRows, row: Row): void {
           blockHash: textOf(row, 'block_hash') as Hex,
           timestamp: integerOf(row, 'block_timestamp') as EpochSeconds,
         };
-  rows.chain = { cursor, since: sinceOf(rows.epoch), forgottenUntil: integerOf(row, 'forgotten_until') };
+  const open =
+    row['open_done'] === null
+      ? undefined
+      : { sequence: integerOf(row, 'open_sequence'), done: integerOf(row, 'open_done') };
+  const forgottenUntil = integerOf(row, 'forgotten_until');
+  rows.chain = { cursor, since: sinceOf(rows.epoch), forgottenUntil, open };
 }
 
 /** When the usage of an epoch begins, from "id:since". */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { gwei } from '../../../core/units/wei.js';
 import type { TakenStep } from '../../../core/usage/usage-store.js';
+import { itemsPerPart } from '../../../core/usage/step-parts.js';
 import { mostTakenSteps } from '../../../core/usage/taken-step.js';
 import {
   aDigest,
@@ -146,6 +147,43 @@ export function takenStepsConformance(it: Suite): void {
       expect(await it.store.advance({ ...other, next })).toMatchObject({ isTaken: true });
       expect(blocksOf(await it.store.takenSteps(chainId))).toEqual([1]);
       expect(blocksOf(await it.store.takenSteps(chainId + 1))).toEqual([9]);
+    });
+
+    test('a step with more endings than a turn carries out is one step, also when it is taken back', async () => {
+      const many = 2 * itemsPerPart + 30;
+      const wide = { threshold: 1_000_000 };
+      await Promise.all(
+        Array.from({ length: many }, (_, nonce) =>
+          it.store.reserve({
+            ...ask(BigInt(nonce)),
+            limits: [aLimit(wide), aSpend(60, wide)],
+            holds: [aHold(60, wide)],
+          }),
+        ),
+      );
+      const live = sorted(await it.store.reservations(chainId));
+      await it.advance();
+      const common = await it.store.cursor(chainId);
+      await it.advance({
+        settled: live.map(({ key }) => ({
+          key,
+          actualCost: gwei(25),
+          record: `settled ${key.nonce}`,
+        })),
+        charges: [loss],
+      });
+      expect(await it.store.liveCount(chainId)).toBe(0);
+      expect(await it.stands(aSpend(0), loss)).toEqual([
+        [25 * many, 0],
+        [7, 0],
+      ]);
+      const steps = await it.store.takenSteps(chainId);
+      expect([blocksOf(steps), endings(steps).length]).toEqual([[1, 2], many]);
+      await it.replaced('reopen');
+      const restored = (await it.store.takenSteps(chainId))[1]!.ended.map(({ reservation }) => reservation);
+      await it.advance({ next: common!, takesBackAfter: common!.blockNumber, restored });
+      expect(sorted(await it.store.reservations(chainId))).toEqual(live);
+      expect(blocksOf(await it.store.takenSteps(chainId))).toEqual([1]);
     });
   });
 }

@@ -1,0 +1,61 @@
+import type { FollowerStep, StepResult } from './usage-store.js';
+
+/**
+ * A long step is carried out in parts, each in a turn of its own, so that it holds up nobody. What takes comes first: restored
+ * reservations, charges and balances. Then reservations end, and the last part moves the cursor. Between two parts the step is
+ * stored, and whoever wants to take another one carries it out first, see {@link OpenStep}.
+ */
+export const itemsPerPart = 100;
+
+/** A step that has begun and has not ended. */
+export type OpenStep = {
+  readonly step: FollowerStep;
+  /** Of the turn that has begun it; no other step of the chain has the same. */
+  readonly sequence: number;
+  /** Items that are carried out: restored reservations and endings, in the order of {@link partOf}. */
+  readonly done: number;
+};
+
+/** What a chain's row says of an open step. */
+export type StepProgress = Pick<OpenStep, 'sequence' | 'done'>;
+
+export function itemsOf({ restored, settled, released, forfeited }: FollowerStep): number {
+  return restored.length + settled.length + released.length + forfeited.length;
+}
+
+/** Items `from` to `from + itemsPerPart` of a step. The first part has what takes beside them, the last one what gives back. */
+export function partOf(step: FollowerStep, from: number): FollowerStep {
+  const to = from + itemsPerPart;
+  let before = 0;
+  const within = <T>(items: readonly T[]): readonly T[] => {
+    const found = items.slice(Math.max(0, from - before), Math.max(0, to - before));
+    before += items.length;
+    return found;
+  };
+  const isFirst = from === 0;
+  const isLast = to >= itemsOf(step);
+  return {
+    ...step,
+    restored: within(step.restored),
+    settled: within(step.settled),
+    released: within(step.released),
+    forfeited: within(step.forfeited),
+    restoredRecords: isFirst ? (step.restoredRecords ?? []) : [],
+    balances: isFirst ? step.balances : [],
+    charges: step.charges.filter(({ amount }) => (amount > 0 ? isFirst : isLast)),
+  };
+}
+
+/** Adds what a further part has ended. */
+export function joinResults(one: StepResult, next: StepResult): StepResult {
+  if (!one.isTaken || !next.isTaken) return next;
+  const { orders } = one;
+  const more = next.orders;
+  return {
+    isTaken: true,
+    ended: [...one.ended, ...next.ended],
+    ...(orders === undefined || more === undefined
+      ? {}
+      : { orders: { restored: orders.restored, ended: [...orders.ended, ...more.ended] } }),
+  };
+}
