@@ -20,7 +20,7 @@ import { readFunds } from './funds.js';
 import { readInputs } from './inputs.js';
 import { migrate } from '../../postgres/migrate.js';
 import { createPartitions, PartsMissing } from './partitions.js';
-import { createReplayTable, pruneReplays } from './replays.js';
+import { createReplayTable, pruneReplays } from '../../store/ledger/replays.js';
 import { steps } from './schema.js';
 import { isStorable } from './record-rows.js';
 import { findDecision, searchDecisions } from './search.js';

@@ -29,7 +29,8 @@ export const postgresDialect: Dialect = {
   position: 'xact',
   types: {
     id: 'uuid',
-    text: 'text',
+    // Ordered as SQLite orders them.
+    text: 'text COLLATE "C"',
     integer: 'bigint',
     wei: 'numeric',
     json: 'jsonb',

@@ -1,0 +1,105 @@
+import type { SettlementView } from '../../../core/ledger/query.js';
+import { isPromise, minedDecision, outcomeOf } from '../../../core/ledger/outcome.js';
+import type { Decision, RecordId, Reversal, Settlement } from '../../../core/ledger/record.js';
+import { recordTime } from '../../../core/ledger/record-id.js';
+import { Values } from '../../postgres/transactions.js';
+import type { Position } from './position.js';
+import type { Reader } from './reader.js';
+import { dayOfTime, decisionOf, settlementOf, type Row } from './record-rows.js';
+
+/** A record, and its place among those that were written. */
+type Placed<R> = { readonly record: R; readonly place: number };
+export type Reservation = {
+  readonly decisions: Placed<Decision>[];
+  readonly endings: Placed<Settlement | Reversal>[];
+};
+
+/** How a promise ended, as far as the records say. */
+export type End = {
+  readonly decision: Decision;
+  readonly settlement: Settlement;
+  readonly mined: RecordId | undefined;
+  readonly outcome: Settlement['outcome'];
+  readonly takenBack: number;
+};
+export type Ends = {
+  readonly ends: ReadonlyMap<RecordId, End>;
+  /** The mined settlement whose decision is not stored. */
+  readonly unmatched: Settlement | undefined;
+};
+
+/** Those of the reservations that have a settlement or reversal, with all of their records that were written before `to`. */
+export async function endedReservations(
+  { dialect, query }: Reader,
+  names: Iterable<RecordId>,
+  to?: Position,
+): Promise<readonly Reservation[]> {
+  const { table, position, list } = dialect;
+  const found = new Map<string, Reservation>();
+  const asked = [...names];
+  if (asked.length === 0) return [];
+  const values = new Values();
+  const before = (at: number | undefined): string =>
+    at === undefined ? '' : `AND ${position} < ${values.add(at)}`;
+  const select = `SELECT *, ${position} AS place FROM`;
+  const endings = await query(
+    `${select} ${table('settlement')} WHERE reservation IN ${list(values.add(JSON.stringify(asked)), 'id')}
+     AND day >= ${values.add(firstDay(asked))} ${before(to?.settlement)}`,
+    values.list,
+  );
+  for (const row of endings)
+    reservationOf(found, row).endings.push({ record: settlementOf(row), place: Number(row['place']) });
+  if (found.size === 0) return [];
+  values.list.length = 0;
+  const ended = list(values.add(JSON.stringify([...found.keys()])), 'id');
+  const day = values.add(firstDay(found.keys()));
+  const limit = before(to?.decision);
+  const decisions = await query(
+    `${select} ${table('decision')} WHERE id IN ${ended} AND reservation = id AND day >= ${day} ${limit}
+     UNION ALL
+     ${select} ${table('decision')} WHERE reservation IN ${ended} AND reservation <> id AND day >= ${day} ${limit}`,
+    values.list,
+  );
+  for (const row of decisions)
+    reservationOf(found, row).decisions.push({ record: decisionOf(row), place: Number(row['place']) });
+  return [...found.values()];
+}
+
+function reservationOf(found: Map<string, Reservation>, row: Row): Reservation {
+  const name = String(row['reservation']);
+  const reservation = found.get(name) ?? { decisions: [], endings: [] };
+  found.set(name, reservation);
+  return reservation;
+}
+
+/** Ids are made by several processes, whose clocks differ. */
+const roomDays = 4;
+
+/** The oldest day that records of reservations can have: a reservation's name is its first decision's id. */
+function firstDay(reservations: Iterable<RecordId>): number {
+  let first = Infinity;
+  for (const id of reservations) first = Math.min(first, recordTime(id));
+  return dayOfTime(first) - roomDays;
+}
+
+/** How the promises of a reservation ended, by what was written before `to`. */
+export function endsOf({ decisions, endings }: Reservation, to?: Position): Ends {
+  const within = <R>(placed: readonly Placed<R>[], end = Infinity): readonly R[] =>
+    placed.filter(({ place }) => place < end).map(({ record }) => record);
+  const ends = new Map<RecordId, End>();
+  const { settlement, takenBack } = outcomeOf(within(endings, to?.settlement));
+  if (settlement === undefined) return { ends, unmatched: undefined };
+  const promises = within(decisions, to?.decision).filter(isPromise);
+  const mined = minedDecision(settlement, promises);
+  for (const decision of promises) {
+    const isSpent = settlement.mined !== undefined && decision.id !== mined;
+    const outcome = isSpent ? 'spent-elsewhere' : settlement.outcome;
+    ends.set(decision.id, { decision, settlement, mined, outcome, takenBack });
+  }
+  return { ends, unmatched: settlement.mined !== undefined && mined === undefined ? settlement : undefined };
+}
+
+export function viewOf({ outcome, settlement, takenBack }: End): SettlementView {
+  const { at, mined } = settlement;
+  return { outcome, at, mined: outcome === 'mined' ? mined : undefined, takenBack };
+}

@@ -1,0 +1,72 @@
+import { isDomainError } from '../../../core/errors.js';
+import type { Retention } from '../../../core/ledger/ledger.js';
+import { rollupUnits, startOf } from '../../../core/ledger/steps.js';
+import type { EpochMs } from '../../../core/units/time.js';
+import type { Postgres, Session } from '../../postgres/transactions.js';
+import { dropPart, knownParts, lapsedParts, makePartsAhead, type KnownPart } from './partitions.js';
+import { dayOfTime } from './record-rows.js';
+
+/** So that one call takes seconds, also where a part is large. */
+const mostDropped = 20;
+const mostDeleted = 5_000;
+/** SQLSTATE lock_not_available. */
+const lockTimeout = '55P03';
+
+/** Makes the parts of the coming days, and removes what is too old, or beyond `maxBytes`. True while there is more to remove. */
+export async function prunePostgres(
+  postgres: Postgres,
+  now: EpochMs,
+  retention: Retention,
+  maxBytes = Infinity,
+): Promise<boolean> {
+  await makePartsAhead(postgres, now);
+  const parts = await postgres.transaction({ mode: 'read', timeoutMs: 10_000 }, knownParts);
+  const lapsed = new Set(lapsedParts(parts, now, retention));
+  const kept = parts.filter((part) => !lapsed.has(part));
+  const old = [...lapsed, ...partsBeyond(kept, now, maxBytes)];
+  for (const part of old.slice(0, mostDropped))
+    try {
+      await dropPart(postgres, part);
+    } catch (error) {
+      // Somebody reads it. It goes with a later call.
+      if (!isDomainError(error) || error.details.reason !== lockTimeout) throw error;
+    }
+  const deleted = await deleteMinutes(postgres, dayOfTime(now) - retention.funds);
+  return old.length > mostDropped || deleted === mostDeleted;
+}
+
+export async function sizeOfPostgres(session: Session): Promise<number> {
+  return bytesOf(await knownParts(session));
+}
+
+/** The oldest inputs first; when there are none left but those of today, the oldest days of everything else, but for the last two. */
+function partsBeyond(parts: readonly KnownPart[], now: EpochMs, maxBytes: number): readonly KnownPart[] {
+  const today = startOf(now, 'day');
+  const inputs = parts.filter(({ table, end }) => table === 'inputs' && end <= today);
+  const others = parts.filter(({ table, end }) => table !== 'inputs' && end <= today - rollupUnits.day);
+  const beyond: KnownPart[] = [];
+  let bytes = bytesOf(parts);
+  for (const part of [...inputs, ...others]) {
+    if (bytes <= maxBytes) break;
+    bytes -= part.bytes;
+    beyond.push(part);
+  }
+  return beyond;
+}
+
+function bytesOf(parts: readonly KnownPart[]): number {
+  return parts.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/** Samples of minutes; those of hours stay as long as their part. */
+async function deleteMinutes(postgres: Postgres, before: number): Promise<number> {
+  const deleted = await postgres.transaction({ mode: 'write', timeoutMs: 10_000 }, (session) =>
+    session.query(
+      `DELETE FROM ledger.funds WHERE (chain_id, contract, funding_address, unit, start, day) IN (
+         SELECT chain_id, contract, funding_address, unit, start, day FROM ledger.funds
+         WHERE unit = 'minute' AND day < $1 LIMIT ${mostDeleted}) AND day < $1 RETURNING 1`,
+      [before],
+    ),
+  );
+  return deleted.length;
+}

@@ -1,0 +1,76 @@
+import type { RecordId } from '../../../core/ledger/record.js';
+import { recordTime } from '../../../core/ledger/record-id.js';
+import { createTally, type Tally } from '../../../core/ledger/rollup.js';
+import { rollupUnits } from '../../../core/ledger/steps.js';
+import type { Settlement } from '../../../core/ledger/record.js';
+import type { EpochMs } from '../../../core/units/time.js';
+import { endedReservations, endsOf } from './ends.js';
+import type { Position } from './position.js';
+import type { Reader } from './reader.js';
+import { decisionOf, gapOf, settlementOf, type Row } from './record-rows.js';
+
+/**
+ * What the rows from one position to another add to the sums. What held of a reservation before these rows and what holds with them
+ * follows from its records alone, and the difference counts. So the order in which records are written does not matter, nor
+ * how they are cut into slices.
+ */
+export async function tallyRows(reader: Reader, from: Position, to?: Position): Promise<Tally> {
+  const tally = createTally();
+  const reservations = new Set<RecordId>();
+  for (const row of await rowsBetween(reader, 'decision', from, to)) {
+    const { reservation } = row;
+    tally.addDecision(decisionOf(row));
+    if (typeof reservation === 'string') reservations.add(reservation);
+  }
+  for (const row of await rowsBetween(reader, 'settlement', from, to)) {
+    const record = settlementOf(row);
+    const { reservation } = row;
+    if (typeof reservation === 'string') reservations.add(reservation);
+    else if (record.kind === 'settlement') tally.addUnmatched(counted(record), 1);
+  }
+  for (const row of await rowsBetween(reader, 'gap', from, to)) tally.addGap(gapOf(row));
+  for (const reservation of await endedReservations(reader, reservations, to)) {
+    const before = endsOf(reservation, from);
+    const after = endsOf(reservation, to);
+    for (const [id, end] of before.ends) {
+      const { settlement, outcome } = after.ends.get(id) ?? {};
+      if (end.settlement.id === settlement?.id && end.outcome === outcome) continue;
+      tally.addOutcome(end.decision, counted(end.settlement), end.mined, -1);
+    }
+    for (const [id, end] of after.ends) {
+      const { settlement, outcome } = before.ends.get(id) ?? {};
+      if (end.settlement.id === settlement?.id && end.outcome === outcome) continue;
+      tally.addOutcome(end.decision, counted(end.settlement), end.mined, 1);
+    }
+    if (before.unmatched?.id === after.unmatched?.id) continue;
+    if (before.unmatched !== undefined) tally.addUnmatched(counted(before.unmatched), -1);
+    if (after.unmatched !== undefined) tally.addUnmatched(counted(after.unmatched), 1);
+  }
+  return tally;
+}
+
+function rowsBetween(
+  { dialect, query }: Reader,
+  table: keyof Position,
+  from: Position,
+  to: Position | undefined,
+): Promise<readonly Row[]> {
+  const { position } = dialect;
+  const values = [from[table], ...(to === undefined ? [] : [to[table]])];
+  return query(
+    `SELECT * FROM ${dialect.table(table)} WHERE ${position} >= $1 ${to === undefined ? '' : `AND ${position} < $2`}`,
+    values,
+  );
+}
+
+const mostApart = 31 * rollupUnits.day;
+
+/**
+ * Outcomes count at the time of their block, which is what a node says. A time that is far from that of the record counts as one a month
+ * away, so that no node makes tables of sums for all months of a thousand years.
+ */
+function counted(settlement: Settlement): Settlement {
+  const recordedAt = recordTime(settlement.id);
+  const at = Math.min(Math.max(settlement.at, recordedAt - mostApart), recordedAt + mostApart) as EpochMs;
+  return at === settlement.at ? settlement : { ...settlement, at };
+}

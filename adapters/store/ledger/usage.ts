@@ -1,0 +1,173 @@
+import { addToken, noAmounts, shownAmounts, type MutableAmounts } from '../../../core/ledger/amounts.js';
+import type { UsageQuery, UsageRow } from '../../../core/ledger/query.js';
+import { rollupUnits, rowRange, spansOf, startOf } from '../../../core/ledger/steps.js';
+import type { AddressKey } from '../../../core/units/address.js';
+import type { EpochMs } from '../../../core/units/time.js';
+import { Values } from '../../postgres/transactions.js';
+import { columns, sumColumns } from './columns.js';
+import type { Reader } from './reader.js';
+import type { Row } from './record-rows.js';
+import { amountsOf, usageRows, type Sums } from './sums.js';
+
+/**
+ * Rows of usage: from the largest sums that make up the range, and from `tail`, the sums of what was written after them. Senders have
+ * sums of days only.
+ */
+export async function readUsage(reader: Reader, query: UsageQuery, tail: Sums): Promise<readonly UsageRow[]> {
+  const { dialect } = reader;
+  const parts = usageParts(reader, query, tail);
+  const values = new Values();
+  const source = parts(dimensionOf(query), values);
+  if (source === undefined) return [];
+  const sumOf = (name: (typeof sumColumns)[number]): string =>
+    columns.usage[name] === 'wei' ? dialect.sum(name) : `sum(${name})`;
+  const rows = await reader.query(
+    `SELECT bucket, value, ${sumColumns.map((name) => `${sumOf(name)} AS ${name}`).join(', ')} FROM (${source}) AS part
+     GROUP BY bucket, value
+     HAVING ${sumColumns.map((name) => `${sumOf(name)} <> ${columns.usage[name] === 'wei' ? `'0'` : '0'}`).join(' OR ')}
+     ORDER BY bucket, value LIMIT ${query.limit + 1}`,
+    values.list,
+  );
+  if (rows.length === 0) return [];
+  const found = new Map<string, { readonly row: Row; readonly amounts: MutableAmounts }>();
+  for (const row of rows) found.set(nameOf(row), { row, amounts: amountsOf(row) });
+  for (const token of await readTokens(reader, query, parts)) {
+    const amounts = found.get(nameOf(token))?.amounts ?? noAmounts();
+    addToken(amounts, String(token['token']) as AddressKey, {
+      amount: BigInt(String(token['amount'])),
+      decimals: token['decimals'] === null ? undefined : Number(token['decimals']),
+    });
+  }
+  const senders = await readSenders(reader, query, parts);
+  return [...found].map(([name, { row, amounts }]) => ({
+    ...rowRange(Number(row['bucket']) as EpochMs, query.step, query),
+    group: query.groupBy === undefined ? undefined : String(row['value']),
+    ...shownAmounts(amounts),
+    senders: senders === undefined ? undefined : senders.has(name) ? senders.get(name) : 0,
+  }));
+}
+
+/** Sums are kept of each paymaster, so those without a group are found there. */
+function dimensionOf({ groupBy }: UsageQuery): string {
+  return groupBy ?? 'paymaster';
+}
+
+type Parts = ReturnType<typeof usageParts>;
+
+/** The rows of a dimension in the range, with their `bucket`: the step that they belong to. Undefined for an empty range. */
+function usageParts({ dialect }: Reader, query: UsageQuery, tail: Sums) {
+  const { organisation, paymasterId, step } = query;
+  const bucket =
+    step === 'month'
+      ? dialect.monthOf('start')
+      : `start - start % ${rollupUnits[step === 'hour' ? 'hour' : 'day']}`;
+  const value = query.groupBy === undefined ? `''` : 'value';
+  const named = [...sumColumns].join(', ');
+
+  return (dimension: string, values: Values): string | undefined => {
+    const isSender = dimension === 'sender';
+    const spans = isSender
+      ? ([{ unit: 'day', from: startOf(query.from, 'day'), to: query.to }] as const).filter(
+          ({ from, to }) => from < to,
+        )
+      : spansOf(query, step);
+    if (spans.length === 0) return undefined;
+    const where = [
+      `organisation = ${values.add(organisation)}`,
+      `dimension = ${values.add(dimension)}`,
+      ...(paymasterId === undefined ? [] : [`paymaster_id = ${values.add(paymasterId)}`]),
+    ].join(' AND ');
+    const kept = usageRows(
+      new Map(
+        [...tail].filter(
+          ([, { key }]) =>
+            key.organisation === organisation &&
+            key.dimension === dimension &&
+            (paymasterId === undefined || key.paymaster_id === paymasterId) &&
+            spans.some(({ unit, from, to }) => key.unit === unit && key.start >= from && key.start < to),
+        ),
+      ),
+    );
+    // One type for both: amounts of a parameter are text.
+    const tailColumns = `start, value, ${named}, ${dialect.json('tokens')} AS tokens, ${dialect.json('seen')} AS seen`;
+    const all = [
+      ...spans.map(
+        ({ unit, from, to }) =>
+          `SELECT start, value, ${named}, tokens, seen FROM ${dialect.table('usage')}
+           WHERE ${where} AND unit = '${unit}' AND start >= ${values.add(from)} AND start < ${values.add(to)}`,
+      ),
+      ...(kept.length === 0
+        ? []
+        : [
+            `SELECT ${tailColumns} FROM ${dialect.rows(values.add(JSON.stringify(kept)), 'added', columns.usage)}`,
+          ]),
+    ].join(' UNION ALL ');
+    return `SELECT ${bucket} AS bucket, start, ${value} AS value, value AS own, ${named}, tokens, seen FROM (${all}) AS each_sum`;
+  };
+}
+
+function readTokens(
+  { dialect, query: ask }: Reader,
+  query: UsageQuery,
+  parts: Parts,
+): Promise<readonly Row[]> {
+  const values = new Values();
+  const source = parts(dimensionOf(query), values);
+  return ask(
+    `SELECT bucket, value, token, decimals, ${dialect.sum('amount')} AS amount FROM (
+       SELECT bucket, part.value AS value, item.value ->> 0 AS token, CAST(item.value ->> 1 AS bigint) AS decimals,
+         ${dialect.wei('item.value ->> 2')} AS amount
+       FROM (${source}) AS part, ${dialect.elements('part.tokens', 'item')}) AS token
+     GROUP BY bucket, value, token, decimals`,
+    values.list,
+  );
+}
+
+/**
+ * Distinct senders by row. A sender of a day has the minutes of its first and last operation: it counts for a row that
+ * holds either. Between them it cannot be told, and such a row has no number.
+ */
+async function readSenders(
+  { dialect, query: ask }: Reader,
+  query: UsageQuery,
+  parts: Parts,
+): Promise<ReadonlyMap<string, number | undefined> | undefined> {
+  if (!query.senders || query.step === 'month') return undefined;
+  const values = new Values();
+  const source = parts('sender', values);
+  if (source === undefined) return new Map();
+  const isBySender = query.groupBy === 'sender';
+  const value = isBySender ? 'own' : query.groupBy === undefined ? `''` : 'item.value ->> 1';
+  const length = rollupUnits[query.step];
+  // The steps of a day, by their begin.
+  const begins = Array.from({ length: rollupUnits.day / length }, (_, i) => i * length);
+  const isHeld = (at: string): string => `(${at} >= row_from AND ${at} < row_to)`;
+  const from = `CAST(${values.add(query.from)} AS bigint)`;
+  const to = `CAST(${values.add(query.to)} AS bigint)`;
+  const rows = await ask(
+    `WITH seen AS (
+       SELECT own AS sender, ${value} AS value, start,
+         start + CAST(item.value ->> 2 AS bigint) * 60000 AS first_at, start + CAST(item.value ->> 3 AS bigint) * 60000 AS last_at
+       FROM (${source}) AS part, ${dialect.elements('part.seen', 'item')}
+       WHERE item.value ->> 0 = ${values.add(isBySender ? 'paymaster' : dimensionOf(query))}
+     ), spread AS (
+       SELECT sender, value, first_at, last_at, start + step.begin_ms AS bucket,
+         CASE WHEN start + step.begin_ms < ${from} THEN ${from} ELSE start + step.begin_ms END AS row_from,
+         CASE WHEN start + step.begin_ms + ${length} > ${to} THEN ${to} ELSE start + step.begin_ms + ${length} END AS row_to
+       FROM seen CROSS JOIN ${dialect.rows(values.add(JSON.stringify(begins.map((begin_ms) => ({ begin_ms })))), 'step', { begin_ms: 'integer' })}
+       WHERE start + step.begin_ms <= last_at AND start + step.begin_ms + ${length} > first_at
+     )
+     SELECT bucket, value,
+       count(DISTINCT CASE WHEN ${isHeld('first_at')} OR ${isHeld('last_at')} THEN sender END) AS senders,
+       max(CASE WHEN first_at < row_from AND last_at >= row_to THEN 1 ELSE 0 END) AS is_unknown
+     FROM spread GROUP BY bucket, value`,
+    values.list,
+  );
+  return new Map(
+    rows.map((row) => [nameOf(row), Number(row['is_unknown']) === 1 ? undefined : Number(row['senders'])]),
+  );
+}
+
+function nameOf(row: Row): string {
+  return `${String(row['bucket'])} ${String(row['value'])}`;
+}
