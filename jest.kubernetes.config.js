@@ -27,7 +27,7 @@ const withoutStores = [
 ];
 
 /**
- * The tests of the service document once more, unchanged, in Kubernetes mode: on a real API server and Redis; and those
+ * The tests of the service document once more, unchanged, in Kubernetes mode: on a real API server and PostgreSQL; and those
  * that need the same surroundings.
  */
 export default {
@@ -36,6 +36,6 @@ export default {
   testPathIgnorePatterns: [`/spec/(${withoutStores.join('|')})\\.component\\.test\\.js$`],
   globalSetup: '<rootDir>/kube/mode/global-setup.js',
   globalTeardown: '<rootDir>/kube/mode/global-teardown.js',
-  // A test that fails leaves connections to Redis and the API server open, which must not keep the run from ending.
+  // A test that fails leaves connections to PostgreSQL and the API server open, which must not keep the run from ending.
   forceExit: true,
 };

@@ -12,8 +12,8 @@ export function parseLedgerConfig(env: Readonly<Record<string, string | undefine
   const usage = readUsageSettings(settings);
   if (usage.kind === 'embedded')
     settings.mistake(
-      'PAYMASTER_USAGE_STORE_URL',
-      'the address of the Redis that the rpc role uses: the embedded store of one process is read by no other',
+      'PAYMASTER_DATABASE_URL',
+      'the address of the PostgreSQL that the rpc role uses: the embedded store of one process is read by no other',
     );
   const port = settings.integer('PORT', { min: 0, max: 65_535 }, 8080);
   return settings.finish({

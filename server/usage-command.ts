@@ -1,7 +1,8 @@
-import { createRedisUsageStore } from '../adapters/usage/redis/usage.js';
+import { openPostgresUsageStore } from '../adapters/store/postgres/usage.js';
 import { silentLogger } from '../core/log.js';
 import { Settings, SettingsError } from '../core/settings.js';
 import { isAddressText, parseAddressKey } from '../core/units/address.js';
+import { given } from '../core/units/given.js';
 import { toMs } from '../core/units/time.js';
 import { contractFence } from '../core/usage/counter-names.js';
 import { chainFence, type UsageStore } from '../core/usage/usage-store.js';
@@ -86,13 +87,16 @@ async function main(): Promise<string> {
   const usage = settings.finish(readUsageSettings(settings));
   if (usage.kind === 'embedded')
     throw new RangeError(
-      `PAYMASTER_USAGE_STORE_URL is the embedded store ${usage.path}, which belongs to the process that has it open: pause the Paymaster or stop that process instead`,
+      `PAYMASTER_DATABASE_URL is the embedded store ${usage.path}, which belongs to the process that has it open: pause the Paymaster or stop that process instead`,
     );
-  const store = createRedisUsageStore({ ...usage, identity: 'usage-command', log: silentLogger });
+  const { address, passwordFile } = usage;
+  const store = await openPostgresUsageStore({
+    client: { address, ...given({ passwordFile }), applicationName: 'paymaster-usage-command' },
+    identity: 'usage-command',
+    log: silentLogger,
+  });
   const deadline = setTimeout(() => void store.stop(), patienceMs);
   try {
-    // If the store cannot be opened, the command's call reports the error.
-    await store.opened().catch(() => {});
     return await run(store, command);
   } finally {
     clearTimeout(deadline);

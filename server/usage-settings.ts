@@ -1,4 +1,4 @@
-import { parseRedisAddress } from '../adapters/redis/address.js';
+import { parsePostgresUrl, type PostgresAddress } from '../adapters/postgres/address.js';
 import { DomainError } from '../core/errors.js';
 import type { Settings } from '../core/settings.js';
 import { given } from '../core/units/given.js';
@@ -6,46 +6,65 @@ import { given } from '../core/units/given.js';
 /** Which usage store a process uses, and how to connect to it. */
 export type UsageSettings = Readonly<ReturnType<typeof readUsageSettings>>;
 
-const prefix = 'PAYMASTER_USAGE_STORE_';
+const prefix = 'PAYMASTER_DATABASE_';
 
-/** `file:/PATH` for the embedded store of one process, or an address of Redis. Credentials and certificates are files. */
+/**
+ * `file:/PATH` for the embedded store of one process, or an address of PostgreSQL. A password and certificates may also be files, which
+ * are read again for each connection. The address is not quoted in messages: it may hold a password.
+ */
 export function readUsageSettings(settings: Settings) {
-  const url = settings.text(`${prefix}URL`, 'redis://HOST:PORT, or file:/PATH for a single process');
+  nameRemoved(settings);
+  const name = `${prefix}URL`;
+  const url = settings.text(name, 'postgresql://USER@HOST/DATABASE, or file:/PATH for a single process');
   if (url.startsWith('file:')) {
     const path = url.slice('file:'.length).replace(/^\/\/\//, '/');
-    if (!path.startsWith('/')) settings.mistake(`${prefix}URL`, 'an absolute path after file:', url);
+    if (!path.startsWith('/')) settings.mistake(name, 'an absolute path after file:', url);
     return { kind: 'embedded', path } as const;
   }
-  if (url !== '') checkAddress(settings, url);
-  const optional = (name: string): string | undefined => settings.optional(prefix + name);
-  const hasAcks = optional('REPLICA_ACKS') !== undefined;
-  return {
-    kind: 'redis' as const,
-    url,
-    keyPrefix: settings.text(`${prefix}KEY_PREFIX`, '', 'paymaster:'),
-    durability: settings.oneOf(`${prefix}DURABILITY`, ['always', 'none'], 'always'),
-    ...(hasAcks && { replicaAcks: settings.integer(`${prefix}REPLICA_ACKS`, { min: 0, max: 16 }, 0) }),
-    credentials: given({
-      usernameFile: optional('USERNAME_FILE'),
-      passwordFile: optional('PASSWORD_FILE'),
-      sentinelUsernameFile: optional('SENTINEL_USERNAME_FILE'),
-      sentinelPasswordFile: optional('SENTINEL_PASSWORD_FILE'),
-    }),
-    tls: given({
-      caFile: optional('CA_FILE'),
-      certFile: optional('CERT_FILE'),
-      keyFile: optional('KEY_FILE'),
-      serverName: optional('TLS_SERVER_NAME'),
-    }),
-  };
+  const passwordFile = settings.optional(`${prefix}PASSWORD_FILE`);
+  const address = url === '' ? nowhere : readAddress(settings, name, url);
+  return { kind: 'postgres' as const, address, ...given({ passwordFile }) };
 }
 
-function checkAddress(settings: Settings, url: string): void {
+function readAddress(settings: Settings, name: string, url: string): PostgresAddress {
+  const file = (of: string): string | undefined => settings.optional(`${prefix}${of}_FILE`);
   try {
-    parseRedisAddress(`${prefix}URL`, url);
+    const address = parsePostgresUrl(name, url);
+    const tls = {
+      ...address.tls,
+      ...given({ caFile: file('CA'), certFile: file('CERT'), keyFile: file('KEY') }),
+    };
+    if ((tls.certFile === undefined) !== (tls.keyFile === undefined))
+      settings.mistake(`${prefix}CERT_FILE and ${prefix}KEY_FILE`, 'given together');
+    return { ...address, tls };
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     for (const { field, expected, value } of error.details.problems ?? [])
       settings.mistake(field, expected, value);
+    return nowhere;
   }
+}
+
+/** Stands for an address that is wrong, until all mistakes are reported together. */
+const nowhere: PostgresAddress = { host: '', port: 0, database: '', user: '', tls: { mode: 'verify-full' } };
+
+/** Settings of former versions, and what to set instead. Ignoring one could sign without what it asked for. */
+const removed: Readonly<Record<string, string>> = {
+  PAYMASTER_USAGE_STORE_URL: 'set PAYMASTER_DATABASE_URL',
+  PAYMASTER_USAGE_STORE_PASSWORD_FILE: 'set PAYMASTER_DATABASE_PASSWORD_FILE',
+  PAYMASTER_USAGE_STORE_CA_FILE: 'set PAYMASTER_DATABASE_CA_FILE',
+  PAYMASTER_USAGE_STORE_CERT_FILE: 'set PAYMASTER_DATABASE_CERT_FILE',
+  PAYMASTER_USAGE_STORE_KEY_FILE: 'set PAYMASTER_DATABASE_KEY_FILE',
+  PAYMASTER_USAGE_STORE_USERNAME_FILE: 'the user is part of PAYMASTER_DATABASE_URL',
+  PAYMASTER_USAGE_STORE_SENTINEL_USERNAME_FILE: 'PAYMASTER_DATABASE_URL names the primary',
+  PAYMASTER_USAGE_STORE_SENTINEL_PASSWORD_FILE: 'PAYMASTER_DATABASE_URL names the primary',
+  PAYMASTER_USAGE_STORE_TLS_SERVER_NAME: 'the host of PAYMASTER_DATABASE_URL is the name in the certificate',
+  PAYMASTER_USAGE_STORE_KEY_PREFIX: 'each installation has a database of its own, see PAYMASTER_DATABASE_URL',
+  PAYMASTER_USAGE_STORE_DURABILITY:
+    'PostgreSQL says itself what it keeps, and is refused when it may lose writes',
+  PAYMASTER_USAGE_STORE_REPLICA_ACKS: 'set synchronous_standby_names in PostgreSQL',
+};
+
+function nameRemoved(settings: Settings): void {
+  for (const [name, instead] of Object.entries(removed)) settings.removed(name, instead);
 }

@@ -1,6 +1,7 @@
 import type { Ambient } from '../core/ambient.js';
-import { createRedisUsageStore } from '../adapters/usage/redis/usage.js';
+import { createPostgresUsageStore } from '../adapters/store/postgres/usage.js';
 import { createSqliteUsageStore } from '../adapters/usage/embedded/usage.js';
+import { unreachable } from '../core/errors.js';
 import type { LedgerFeed } from '../core/ledger/feed.js';
 import type { FollowerLease } from '../core/policy/follower-lease.js';
 import type { EpochMirror, UsageRecovery } from '../core/usage/epoch.js';
@@ -26,11 +27,11 @@ export type UsageStoreDeps = Ambient & {
   readonly identity: string;
   /** Where a copy of the data's identity is kept; see the port. */
   readonly epochMirror?: EpochMirror;
-  /** Room for records that wait; the embedded store always signs as long as its disk has room. */
-  readonly ledger?: { readonly budgetBytes?: number; readonly onFull?: 'Stop' | 'Sign' };
+  /** Room for records that wait in the embedded store, which signs as long as its disk has room. */
+  readonly ledger?: { readonly budgetBytes?: number };
 };
 
-/** The store that the settings name. Connects to Redis in the background; until then every call throws UNAVAILABLE. */
+/** The store that the settings name. Connects to PostgreSQL in the background; until then every call throws UNAVAILABLE. */
 export function createUsageStore(settings: UsageSettings, deps: UsageStoreDeps): OpenedUsage {
   switch (settings.kind) {
     case 'embedded': {
@@ -38,13 +39,16 @@ export function createUsageStore(settings: UsageSettings, deps: UsageStoreDeps):
       const { feed, messages, recovery } = usage;
       return { usage, reading: usage, feed, messages, recovery };
     }
-    case 'redis': {
-      // Not the clock: Redis gives the time.
-      const { identity, ledger, epochMirror, log, metrics } = deps;
-      const optional = given({ ledger, epochMirror });
-      const usage = createRedisUsageStore({ ...settings, ...optional, identity, log, metrics });
+    case 'postgres': {
+      // Not the clock: PostgreSQL gives the time.
+      const { identity, epochMirror, log, metrics } = deps;
+      const { address, passwordFile } = settings;
+      const client = { address, ...given({ passwordFile }) };
+      const usage = createPostgresUsageStore({ client, identity, ...given({ epochMirror }), log, metrics });
       const { reading, feed, lease, recovery } = usage;
       return { usage, reading, feed, messages: usage, lease, recovery };
     }
+    default:
+      return unreachable(settings);
   }
 }

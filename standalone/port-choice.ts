@@ -12,7 +12,7 @@ export class PortInUse extends Error {
   }
 }
 
-/** Whether a program's output says that it could not listen, in the words of Go, Rust, Redis and Node. */
+/** Whether a program's output says that it could not listen, in the words of Go, Rust, PostgreSQL and Node. */
 export function namesUsedPort(output: string): boolean {
   return /address already in use|EADDRINUSE/i.test(output);
 }

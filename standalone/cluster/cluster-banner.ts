@@ -24,7 +24,7 @@ export function printClusterBanner(
       ['API server', cluster.plane.url, ''],
       ['dashboard API', `${connection.dashboardUrl}/api/v2/public/sdk`, 'header authToken, see below'],
       ...replicas.map(({ name, origin }) => [name, origin, '']),
-      ['Redis', cluster.redis.url, 'limits and reservations'],
+      ['PostgreSQL', cluster.postgres.url, 'limits and reservations'],
       ['dev chain (anvil)', connection.chainRpcUrl, ''],
       ['logs (JSON lines)', join(cluster.directory, '*/log.jsonl'), ''],
     ]),

@@ -20,10 +20,10 @@ import {
   type ComponentOptions,
 } from './component.js';
 import { serviceAccountUser, startControlPlane, type ControlPlane } from './control-plane.js';
-import { startRedisProcess } from './redis.js';
+import { startPostgresProcess } from './postgres.js';
 
 /**
- * A whole installation as processes of this machine: a real API server with the objects that the chart renders, Redis, a
+ * A whole installation as processes of this machine: a real API server with the objects that the chart renders, PostgreSQL, a
  * dev chain, and the components that were started, each with its own rights.
  */
 export type Cluster = Readonly<Awaited<ReturnType<typeof startCluster>>>;
@@ -70,10 +70,10 @@ async function startParts(options: ClusterOptions, onStop: Stops['add']) {
 
   const directory = join(plane.directory, 'paymaster');
   const mounts = makeMounts(directory);
-  const redisDone = console.step('Starting Redis');
-  const redis = await startRedisProcess(directory);
-  onStop(() => redis.process.stop());
-  redisDone(redis.url);
+  const postgresDone = console.step('Starting PostgreSQL');
+  const postgres = await startPostgresProcess(directory);
+  onStop(() => postgres.stop());
+  postgresDone(postgres.url);
   const chain = await startDevChain({
     config: { chainPort: { kind: 'any' } },
     directory: {
@@ -107,8 +107,14 @@ async function startParts(options: ClusterOptions, onStop: Stops['add']) {
     directory,
     mounts,
     environment: {
-      PAYMASTER_USAGE_STORE_URL: redis.url,
+      PAYMASTER_DATABASE_URL: postgres.url,
+      PAYMASTER_DATABASE_PASSWORD_FILE: '',
+      PAYMASTER_DATABASE_CA_FILE: '',
+      // While the chart renders them.
+      PAYMASTER_USAGE_STORE_URL: '',
       PAYMASTER_USAGE_STORE_PASSWORD_FILE: '',
+      PAYMASTER_USAGE_STORE_KEY_PREFIX: '',
+      PAYMASTER_USAGE_STORE_DURABILITY: '',
       PAYMASTER_WEBHOOK_ALLOW_HTTP: 'true',
       PAYMASTER_WEBHOOK_ALLOW_LOOPBACK: 'true',
       ...(options.publicRpcUrl === undefined ? {} : { PAYMASTER_PUBLIC_RPC_URL: options.publicRpcUrl }),
@@ -121,7 +127,7 @@ async function startParts(options: ClusterOptions, onStop: Stops['add']) {
     resources,
     configs,
     masterKeys: await readMasterKeys(mounts.keys),
-    redis,
+    postgres,
     chainRpcUrl: chain.url,
     directory,
     async start(component: ComponentName, startOptions?: ComponentOptions): Promise<Component> {

@@ -20,7 +20,7 @@ export type ComponentDeps = {
   readonly directory: string;
   /** Directories that replace the mounted Secrets. */
   readonly mounts: { readonly keys: string; readonly signers: string; readonly chains: string };
-  /** The chart's variables whose values only exist in a cluster, e.g. the URL of Redis. */
+  /** The chart's variables whose values only exist in a cluster, e.g. the URL of the database. */
   readonly environment: Readonly<Record<string, string>>;
 };
 

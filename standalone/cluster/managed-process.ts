@@ -12,6 +12,10 @@ export type Program = {
   /** Default: the environment of this process. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly directory?: string;
+  /** Who it runs as. Default: who this process runs as. */
+  readonly owner?: { readonly uid: number; readonly gid: number };
+  /** Asks it to end. Default SIGTERM. */
+  readonly stopSignal?: NodeJS.Signals;
   /** The output is appended to this file. */
   readonly logFile: string;
   readonly isReady: () => Promise<boolean>;
@@ -38,6 +42,7 @@ export async function startProcess(program: Program) {
       stdio: ['ignore', log, log],
       ...(program.directory === undefined ? {} : { cwd: program.directory }),
       ...(program.environment === undefined ? {} : { env: program.environment }),
+      ...program.owner,
     });
     closeSync(log);
     end = new Promise((resolve, reject) => {
@@ -76,12 +81,12 @@ export async function startProcess(program: Program) {
     restart: launch,
     /** Exit code or signal of the current run. */
     ended: (): Promise<number | NodeJS.Signals> => end,
-    /** Sends SIGTERM, and SIGKILL after ten seconds; does nothing if it has ended. */
+    /** Asks it to end, and sends SIGKILL after ten seconds; does nothing if it has ended. */
     async stop(): Promise<void> {
       process.off('exit', killWithParent);
       if (hasEnded()) return;
       child.kill('SIGCONT');
-      child.kill('SIGTERM');
+      child.kill(program.stopSignal ?? 'SIGTERM');
       const killing = setTimeout(() => child.kill('SIGKILL'), stopGraceMs);
       await end;
       clearTimeout(killing);

@@ -38,9 +38,9 @@ async function start(store: (typeof stores)[number]): Promise<void> {
 }
 afterEach(() => service.stop());
 
-describe('on three replicas on Redis, of which one is cut off from the configs', () => {
+describe('on three replicas on PostgreSQL, of which one is cut off from the configs', () => {
   beforeEach(async () => {
-    await start('three replicas on Redis');
+    await start('three replicas on PostgreSQL');
     await serves(shop.urlAt(third));
     await serves(neighbour.urlAt(third));
     service.cutOff(third);

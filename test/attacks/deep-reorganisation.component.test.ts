@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { gweiCeil } from '../../core/units/wei.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOp } from '../chain/support/handle-ops.js';
-import { startRedis, type RedisServer } from '../support/redis.js';
+import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain } from './support/followed-dev-chain.js';
 import { stores } from './support/stores.js';
 
@@ -10,7 +10,7 @@ import { stores } from './support/stores.js';
 
 let devChain: DevChain;
 let it: FollowedDevChain;
-let redis: RedisServer | undefined;
+let postgres: PostgresServer | undefined;
 beforeAll(async () => {
   devChain = await startDevChain();
 });
@@ -19,13 +19,13 @@ afterEach(() => it.stop());
 
 describe.each(stores)('on %s', (store) => {
   beforeAll(async () => {
-    redis = store === 'the embedded store' ? undefined : await startRedis();
+    postgres = store === 'the embedded store' ? undefined : await startPostgres();
   });
-  afterAll(() => redis?.stop());
+  afterAll(() => postgres?.stop());
 
   describe.each(['1.1.0', 'singleton-0.7'])('profile %s', (version) => {
     beforeEach(async () => {
-      it = await followDevChain(devChain, version, redis);
+      it = await followDevChain(devChain, version, postgres);
       await it.settle();
     });
 

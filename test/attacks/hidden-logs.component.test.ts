@@ -4,7 +4,7 @@ import { gweiCeil } from '../../core/units/wei.js';
 import { encodeWith } from '../chain/support/account.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOp } from '../chain/support/handle-ops.js';
-import { startRedis, type RedisServer } from '../support/redis.js';
+import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain } from './support/followed-dev-chain.js';
 import { stores } from './support/stores.js';
 
@@ -13,7 +13,7 @@ import { stores } from './support/stores.js';
 
 let devChain: DevChain;
 let it: FollowedDevChain;
-let redis: RedisServer | undefined;
+let postgres: PostgresServer | undefined;
 beforeAll(async () => {
   devChain = await startDevChain();
 });
@@ -24,13 +24,13 @@ const nothing = { logs: () => Promise.resolve([]) };
 
 describe.each(stores)('on %s', (store) => {
   beforeAll(async () => {
-    redis = store === 'the embedded store' ? undefined : await startRedis();
+    postgres = store === 'the embedded store' ? undefined : await startPostgres();
   });
-  afterAll(() => redis?.stop());
+  afterAll(() => postgres?.stop());
 
   describe.each(['1.1.0', '2.0.0', 'singleton-0.8', 'verifying-0.7'])('profile %s', (version) => {
     beforeEach(async () => {
-      it = await followDevChain(devChain, version, redis);
+      it = await followDevChain(devChain, version, postgres);
       await it.settle();
     });
     afterEach(() => it.stop());
@@ -66,7 +66,7 @@ describe.each(stores)('on %s', (store) => {
 
   describe('a nonce that an account uses up without an operation', () => {
     beforeEach(async () => {
-      it = await followDevChain(devChain, '2.0.0', redis);
+      it = await followDevChain(devChain, '2.0.0', postgres);
       await it.settle();
     });
     afterEach(() => it.stop());

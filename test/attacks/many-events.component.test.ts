@@ -3,7 +3,7 @@ import type { Chain, LogFilter } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOp, handleOps } from '../chain/support/handle-ops.js';
-import { startRedis, type RedisServer } from '../support/redis.js';
+import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain } from './support/followed-dev-chain.js';
 import { stores } from './support/stores.js';
 
@@ -15,7 +15,7 @@ const inOneBlock = 40;
 const mostLogs = 15;
 
 let devChain: DevChain;
-let redis: RedisServer | undefined;
+let postgres: PostgresServer | undefined;
 let it: FollowedDevChain;
 beforeAll(async () => {
   devChain = await startDevChain();
@@ -31,14 +31,14 @@ async function few(filter: LogFilter): ReturnType<Chain['logs']> {
 
 describe.each(stores)('on %s', (store) => {
   beforeAll(async () => {
-    redis = store === 'the embedded store' ? undefined : await startRedis();
+    postgres = store === 'the embedded store' ? undefined : await startPostgres();
   });
-  afterAll(() => redis?.stop());
+  afterAll(() => postgres?.stop());
 
   test.each(['1.1.0', 'verifying-0.9'])(
     'profile %s: the operations are found by their senders, and the chain is settled further',
     async (version) => {
-      it = await followDevChain(devChain, version, redis);
+      it = await followDevChain(devChain, version, postgres);
       await it.settle();
       it.lie({ logs: few }, { everywhere: true });
       const promised = [];

@@ -5,14 +5,14 @@ import { createStops, type Stops } from '../../adapters/process/stops.js';
 import { aLimitConfig } from '../build/configs.js';
 import { handleOps } from '../chain/support/handle-ops.js';
 import { buildUserOp } from '../chain/support/user-op.js';
-import { startRedis, type RedisServer } from '../support/redis.js';
+import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { until } from '../support/until.js';
 import { aDirectory } from '../adapters/usage/sqlite-usage.js';
 import { forward } from './support/forward.js';
 import { startService, type Served, type Service } from './support/service.js';
 import { aDeployedAccount, ask, increment } from './support/wallet.js';
 
-// The usage store comes back without its last promises: from a backup, or as a replica that was promoted too early. It was
+// The usage store comes back without its last promises: from a backup, or as a standby that was promoted too early. It was
 // taken for intact, and a limit of 5 let 8 operations through.
 
 const version = 'singleton-0.7';
@@ -36,9 +36,9 @@ type Setting = {
 };
 const settings: readonly { readonly name: string; readonly start: () => Promise<Setting> }[] = [
   { name: 'the file of the embedded store is copied back', start: embedded },
-  { name: 'Redis is restored from a backup', start: () => restoredRedis(false) },
-  { name: 'Redis is restored, and every replica starts anew', start: () => restoredRedis(true) },
-  { name: 'a replica of Redis is promoted that lacks the last writes', start: promotedReplica },
+  { name: 'PostgreSQL is restored from a backup', start: () => restored(false) },
+  { name: 'PostgreSQL is restored, and every replica starts anew', start: () => restored(true) },
+  { name: 'a standby is promoted that lacks the last writes', start: promotedStandby },
 ];
 
 describe.each(settings)('$name', ({ start }) => {
@@ -51,7 +51,7 @@ describe.each(settings)('$name', ({ start }) => {
     await serves(shop);
     await service.settled();
     await backUp();
-    // Replicas find a restarted Redis one after the other; one that has not yet answers -32003.
+    // Replicas find a restarted server one after the other; one that has not yet answers -32003.
     for (let nth = 2; nth < threshold; nth += 1)
       await until('it signs after the backup', async () => (await asked(shop)).signed !== undefined);
     await until('the limit is reached', async () => {
@@ -61,7 +61,7 @@ describe.each(settings)('$name', ({ start }) => {
     });
     await bringBack();
 
-    // Replicas come back to a restarted Redis one after the other; until then they sign nothing either.
+    // Replicas come back to a restarted server one after the other; until then they sign nothing either.
     await until('every replica has noticed the loss', async () => {
       const answers = [];
       for (const served of [shop, neighbour, shop, neighbour, shop, neighbour])
@@ -110,56 +110,48 @@ async function embedded(): Promise<Setting> {
   };
 }
 
-async function restoredRedis(startsAnew: boolean): Promise<Setting> {
-  const backup = aDirectory();
-  stops.add(backup.remove);
-  const redis = await aRedis();
-  service = await startService('three replicas on Redis', { versions: [version], redis });
-  stops.add(() => service.stop());
-  const whileDown = async (work: () => void): Promise<void> => {
-    await redis.kill();
-    work();
-    await redis.start();
-  };
-  const bringBack = () => whileDown(() => copy(backup.path, redis.directory));
+async function restored(startsAnew: boolean): Promise<Setting> {
+  const postgres = await aPostgres();
+  await onThreeReplicas(await postgres.createDatabase());
+  const bringBack = () => postgres.putCopyBack();
   return {
-    backUp: () => whileDown(() => copy(redis.directory, backup.path)),
+    backUp: () => postgres.takeCopy(),
     bringBack: () => (startsAnew ? service.restart(bringBack) : bringBack()),
   };
 }
 
-async function promotedReplica(): Promise<Setting> {
-  const master = await aRedis();
-  const replica = await aRedis(['--replicaof', `127.0.0.1 ${master.port}`]);
-  let primary = master.port;
-  const name = await forward(() => primary);
+async function promotedStandby(): Promise<Setting> {
+  const primary = await aPostgres();
+  const database = new URL(await primary.createDatabase());
+  const standby = await primary.startStandby();
+  stops.add(() => standby.stop());
+  let port = primary.port;
+  const name = await forward(() => port);
   stops.add(() => name.stop());
-  const redis = { url: `redis://127.0.0.1:${name.port}` };
-  service = await startService('three replicas on Redis', { versions: [version], redis });
-  stops.add(() => service.stop());
-  const offset = async ({ command }: RedisServer, figure: string): Promise<string | undefined> =>
-    new RegExp(`${figure}:(\\d+)`).exec(await command(['INFO', 'replication']))?.[1];
+  database.port = String(name.port);
+  await onThreeReplicas(database.href);
   return {
     async backUp() {
-      await until(
-        'the replica has all',
-        async () =>
-          (await offset(replica, 'slave_repl_offset')) === (await offset(master, 'master_repl_offset')),
-      );
-      await replica.command(['REPLICAOF', 'NO', 'ONE']);
+      await standby.caughtUp();
+      await standby.promote();
     },
     async bringBack() {
-      await master.kill();
-      primary = replica.port;
+      await primary.kill();
+      port = standby.port;
       name.cut();
     },
   };
 }
 
-async function aRedis(more: readonly string[] = []): Promise<RedisServer> {
-  const redis = await startRedis(more);
-  stops.add(() => redis.stop());
-  return redis;
+async function aPostgres(): Promise<PostgresServer> {
+  const postgres = await startPostgres();
+  stops.add(() => postgres.stop());
+  return postgres;
+}
+
+async function onThreeReplicas(databaseUrl: string): Promise<void> {
+  service = await startService('three replicas on PostgreSQL', { versions: [version], databaseUrl });
+  stops.add(() => service.stop());
 }
 
 function copy(from: string, to: string): void {

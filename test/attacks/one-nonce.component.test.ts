@@ -5,7 +5,7 @@ import { gweiCeil } from '../../core/units/wei.js';
 import { asHex } from '../chain/support/account.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { encodeHandleOps, handleOp } from '../chain/support/handle-ops.js';
-import { startRedis, type RedisServer } from '../support/redis.js';
+import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain, type Promised } from './support/followed-dev-chain.js';
 import { stores } from './support/stores.js';
 
@@ -13,7 +13,7 @@ import { stores } from './support/stores.js';
 
 let devChain: DevChain;
 let it: FollowedDevChain;
-let redis: RedisServer | undefined;
+let postgres: PostgresServer | undefined;
 beforeAll(async () => {
   devChain = await startDevChain();
 });
@@ -49,14 +49,14 @@ async function mined({ signed }: Promised) {
 
 describe.each(stores)('on %s', (store) => {
   beforeAll(async () => {
-    redis = store === 'the embedded store' ? undefined : await startRedis();
+    postgres = store === 'the embedded store' ? undefined : await startPostgres();
   });
-  afterAll(() => redis?.stop());
+  afterAll(() => postgres?.stop());
 
   // EntryPoint 0.6 takes no bundle with a payment that fails.
   describe.each(['singleton-0.7', 'singleton-0.8'])('profile %s', (version) => {
     beforeEach(async () => {
-      it = await followDevChain(devChain, version, redis);
+      it = await followDevChain(devChain, version, postgres);
       await it.settle();
     });
 
@@ -86,7 +86,7 @@ describe.each(stores)('on %s', (store) => {
 
   describe.each(['1.1.0', '2.0.0', 'singleton-0.7', 'verifying-0.7'])('profile %s', (version) => {
     beforeEach(async () => {
-      it = await followDevChain(devChain, version, redis);
+      it = await followDevChain(devChain, version, postgres);
       await it.settle();
     });
 
@@ -94,7 +94,7 @@ describe.each(stores)('on %s', (store) => {
       const thief = await it.newAccount();
       await it.sponsor(thief, await it.operation(thief, cheap));
       await it.sponsor(thief, await it.operation(thief, { callGasLimit: 51_000n }));
-      const other = await followDevChain(devChain, version, redis);
+      const other = await followDevChain(devChain, version, postgres);
       try {
         await other.settle();
         const forged = await other.sponsor(thief, await it.operation(thief, dear));
@@ -113,7 +113,7 @@ describe.each(stores)('on %s', (store) => {
 
   describe('through another contract, where the bytes cannot be read', () => {
     beforeEach(async () => {
-      it = await followDevChain(devChain, 'singleton-0.7', redis);
+      it = await followDevChain(devChain, 'singleton-0.7', postgres);
       await it.settle();
     });
 
@@ -157,9 +157,9 @@ describe.each(stores)('on %s', (store) => {
       'an operation that was signed with the leaked key of %s stops the contract',
       async (version) => {
         await it.stop();
-        it = await followDevChain(devChain, version, redis);
+        it = await followDevChain(devChain, version, postgres);
         await it.settle();
-        const other = await followDevChain(devChain, version, redis);
+        const other = await followDevChain(devChain, version, postgres);
         try {
           await other.settle();
           const thief = await it.newAccount();

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { approval, mint } from '../chain/support/tokens.js';
-import { startRedis, type RedisServer } from '../support/redis.js';
+import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain, type Promised } from './support/followed-dev-chain.js';
 import { mineRelayed } from './support/relayed.js';
 import { stores } from './support/stores.js';
@@ -12,7 +12,7 @@ import { aDeployedAccount, sendAs } from './support/wallet.js';
 
 let devChain: DevChain;
 let it: FollowedDevChain;
-let redis: RedisServer | undefined;
+let postgres: PostgresServer | undefined;
 beforeAll(async () => {
   devChain = await startDevChain();
 });
@@ -23,13 +23,13 @@ const relayed = ({ signed }: Promised) => mineRelayed(devChain, it.profile.entry
 
 describe.each(stores)('on %s', (store) => {
   beforeAll(async () => {
-    redis = store === 'the embedded store' ? undefined : await startRedis();
+    postgres = store === 'the embedded store' ? undefined : await startPostgres();
   });
-  afterAll(() => redis?.stop());
+  afterAll(() => postgres?.stop());
 
   describe.each(['1.1.0', '2.0.0', 'singleton-0.6', 'singleton-0.7'])('profile %s', (version) => {
     beforeEach(async () => {
-      it = await followDevChain(devChain, version, redis);
+      it = await followDevChain(devChain, version, postgres);
       await it.settle();
     });
 
@@ -61,7 +61,7 @@ describe.each(stores)('on %s', (store) => {
   // Where the contract collects after the call and reports nothing when it cannot.
   describe('profile singleton-0.7', () => {
     beforeEach(async () => {
-      it = await followDevChain(devChain, 'singleton-0.7', redis);
+      it = await followDevChain(devChain, 'singleton-0.7', postgres);
       await it.settle();
     });
 

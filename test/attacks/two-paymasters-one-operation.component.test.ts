@@ -3,7 +3,7 @@ import { gweiCeil } from '../../core/units/wei.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOp } from '../chain/support/handle-ops.js';
 import { tokenProfiles } from '../chain/support/tokens.js';
-import { startRedis, type RedisServer } from '../support/redis.js';
+import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain } from './support/followed-dev-chain.js';
 import { mineRelayed } from './support/relayed.js';
 import { stores } from './support/stores.js';
@@ -14,7 +14,7 @@ import { aDeployedAccount } from './support/wallet.js';
 
 let devChain: DevChain;
 let it: FollowedDevChain;
-let redis: RedisServer | undefined;
+let postgres: PostgresServer | undefined;
 beforeAll(async () => {
   devChain = await startDevChain();
 });
@@ -23,13 +23,13 @@ afterEach(() => it.stop());
 
 describe.each(stores)('on %s', (store) => {
   beforeAll(async () => {
-    redis = store === 'the embedded store' ? undefined : await startRedis();
+    postgres = store === 'the embedded store' ? undefined : await startPostgres();
   });
-  afterAll(() => redis?.stop());
+  afterAll(() => postgres?.stop());
 
   describe.each(tokenProfiles)('profile %s', (version) => {
     beforeEach(async () => {
-      it = await followDevChain(devChain, version, redis);
+      it = await followDevChain(devChain, version, postgres);
       await it.settle();
     });
 
@@ -54,7 +54,7 @@ describe.each(stores)('on %s', (store) => {
   // EntryPoints that take bundles from contracts.
   describe.each(['1.1.0', '2.0.0', 'singleton-0.6', 'singleton-0.7'])('profile %s', (version) => {
     beforeEach(async () => {
-      it = await followDevChain(devChain, version, redis);
+      it = await followDevChain(devChain, version, postgres);
       await it.settle();
     });
 
@@ -75,7 +75,7 @@ describe.each(stores)('on %s', (store) => {
   // Where the contract collects after the call and undoes a call that does not pay, nothing is mined unpaid.
   describe.each(['singleton-0.7', 'singleton-0.8'])('profile %s', (version) => {
     beforeEach(async () => {
-      it = await followDevChain(devChain, version, redis);
+      it = await followDevChain(devChain, version, postgres);
       await it.settle();
     });
 

@@ -9,7 +9,7 @@ import { systemClock } from '../../core/units/time.js';
 import { gweiCeil } from '../../core/units/wei.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOp } from '../chain/support/handle-ops.js';
-import { startRedis, type RedisServer } from '../support/redis.js';
+import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain } from './support/followed-dev-chain.js';
 import { stores } from './support/stores.js';
 
@@ -51,7 +51,7 @@ const failures: readonly { readonly name: string; readonly respond: Respond }[] 
 ];
 
 let devChain: DevChain;
-let redis: RedisServer | undefined;
+let postgres: PostgresServer | undefined;
 let it: FollowedDevChain;
 let server: Server;
 let failing: Chain;
@@ -116,15 +116,15 @@ describe('an operation whose transaction every node answers with', () => {
 
 describe.each(stores)('on %s', (store) => {
   beforeAll(async () => {
-    redis = store === 'the embedded store' ? undefined : await startRedis();
+    postgres = store === 'the embedded store' ? undefined : await startPostgres();
   });
-  afterAll(() => redis?.stop());
+  afterAll(() => postgres?.stop());
 
   test.each(['2.0.0', 'singleton-0.7', 'verifying-0.9'])(
     'profile %s: the same, with null',
     async (version) => {
       respond = result('null');
-      it = await followDevChain(devChain, version, redis);
+      it = await followDevChain(devChain, version, postgres);
       await it.settle();
       await goesOn();
     },
@@ -132,7 +132,7 @@ describe.each(stores)('on %s', (store) => {
 
   test('what a node shows within the tries settles as if it had never been missing', async () => {
     respond = result('null');
-    it = await followDevChain(devChain, '1.1.0', redis);
+    it = await followDevChain(devChain, '1.1.0', postgres);
     await it.settle();
     it.lie({ transaction: (hash) => failing.transaction(hash) }, { everywhere: true });
     const cost = await minedUnseen();

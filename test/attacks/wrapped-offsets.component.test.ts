@@ -8,7 +8,7 @@ import type { BundledOperation } from '../adversary/chain/operations.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOp } from '../chain/support/handle-ops.js';
 import { tokenProfiles } from '../chain/support/tokens.js';
-import { startRedis, type RedisServer } from '../support/redis.js';
+import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { until } from '../support/until.js';
 import { followDevChain, type FollowedDevChain, type Promised } from './support/followed-dev-chain.js';
 import { stores } from './support/stores.js';
@@ -19,7 +19,7 @@ import { aDeployedAccount } from './support/wallet.js';
 
 let devChain: DevChain;
 let it: FollowedDevChain;
-let redis: RedisServer | undefined;
+let postgres: PostgresServer | undefined;
 beforeAll(async () => {
   devChain = await startDevChain();
 });
@@ -46,13 +46,13 @@ async function minedWithWrappedOffsets({ signed }: Promised): Promise<number> {
 
 describe.each(stores)('on %s', (store) => {
   beforeAll(async () => {
-    redis = store === 'the embedded store' ? undefined : await startRedis();
+    postgres = store === 'the embedded store' ? undefined : await startPostgres();
   });
-  afterAll(() => redis?.stop());
+  afterAll(() => postgres?.stop());
 
   describe.each(tokenProfiles)('profile %s', (version) => {
     beforeEach(async () => {
-      it = await followDevChain(devChain, version, redis);
+      it = await followDevChain(devChain, version, postgres);
       await it.settle();
     });
 
@@ -76,7 +76,7 @@ describe.each(stores)('on %s', (store) => {
   // Where the contract collects after the call and undoes a call that does not pay, nothing is mined unpaid.
   describe.each(['singleton-0.7', 'singleton-0.8'])('profile %s', (version) => {
     beforeEach(async () => {
-      it = await followDevChain(devChain, version, redis);
+      it = await followDevChain(devChain, version, postgres);
       await it.settle();
     });
 

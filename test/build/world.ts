@@ -55,7 +55,7 @@ const embeddedWorlds: Worlds = {
 };
 
 /**
- * The mode that this run is about: the embedded stores of standalone, or the Kubernetes API and Redis where jest was
+ * The mode that this run is about: the embedded stores of standalone, or the Kubernetes API and PostgreSQL where jest was
  * started with `jest.kubernetes.config.js`. The tests are the same.
  */
 export function worldsOfThisRun(): Worlds {

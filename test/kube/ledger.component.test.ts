@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, test } from '@jest/globals';
 import type { ManagedProcess } from '../../standalone/cluster/managed-process.js';
-import { startRedisPair, type RedisPair } from '../adversary/redis-pair.js';
 import type { DevChain } from '../chain/support/dev-chain.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { isSoak, soakSeconds } from '../support/soak-seconds.js';
-import { until } from '../support/until.js';
+import { succeeds, until } from '../support/until.js';
 import { attachDevChain } from '../system/support/dev-chain.js';
 import { startInstallation, supervise, type Installation } from './support/installation.js';
 import { compareLedger, type LedgerComparison } from './support/ledger-comparison.js';
@@ -20,7 +19,6 @@ const confirmations = 16;
 const soakMs = isSoak ? soakSeconds * 30_000 : 0;
 
 let postgres: PostgresServer;
-let redis: RedisPair;
 let installation: Installation;
 let stopSupervising: (() => void) | undefined;
 let ledgers: readonly ManagedProcess[] = [];
@@ -32,23 +30,19 @@ const done = {
   rounds: 0,
   kills: 0,
   crashesOfPostgres: 0,
-  crashesOfRedis: 0,
-  failovers: 0,
+  crashesOfUsageStore: 0,
   reorganisations: 0,
 };
 beforeAll(async () => {
   postgres = await startPostgres();
-  redis = await startRedisPair();
-  // A replica confirms each write, so that a failover loses nothing.
-  const usage = { PAYMASTER_USAGE_STORE_URL: redis.url, PAYMASTER_USAGE_STORE_REPLICA_ACKS: '1' };
   const ledger = { PAYMASTER_LEDGER_URL: await postgres.createDatabase() };
   installation = await startInstallation({
-    rpc: { ...usage, PAYMASTER_LEDGER: 'on' },
-    dashboard: { ...usage, ...ledger },
+    rpc: { PAYMASTER_LEDGER: 'on' },
+    dashboard: ledger,
   });
   stopSupervising = supervise(installation);
   const { cluster, connection, replicas } = installation;
-  ledgers = await Promise.all([0, 1].map((index) => startLedger(cluster, { ...usage, ...ledger }, index)));
+  ledgers = await Promise.all([0, 1].map((index) => startLedger(cluster, { PAYMASTER_DATABASE_URL: cluster.postgres.url, ...ledger }, index)));
   await confirm(installation);
   devChain = attachDevChain(connection.chainRpcUrl, connection.chainId);
   const customers = await Promise.all([
@@ -65,7 +59,6 @@ afterAll(async () => {
   await devChain?.stop();
   await Promise.all(ledgers.map((each) => each.stop()));
   await installation?.cluster.stop();
-  await redis?.stop();
   await postgres?.stop();
 }, 240_000);
 
@@ -85,7 +78,7 @@ test(
       // The process that follows the chain now may miss the reorganisation.
       await Promise.all([faults.reorganise(), killAndRestart([others[done.rounds % 2]!])]);
       done.reorganisations += 1;
-      await faults.during(loseRedis);
+      await faults.during(crashUsageStore);
       done.rounds += 1;
     } while (performance.now() - begun < soakMs);
 
@@ -108,14 +101,13 @@ async function killAndRestart(processes: readonly ManagedProcess[]): Promise<voi
   );
 }
 
-/** kill -9 of the primary: its replica takes over, or it comes back itself. */
-async function loseRedis(): Promise<void> {
-  if (done.rounds % 3 === 2) {
-    done.crashesOfRedis += 1;
-    return redis.crash();
-  }
-  done.failovers += 1;
-  return redis.takeOver();
+async function crashUsageStore(): Promise<void> {
+  const { process } = installation.cluster.postgres;
+  done.crashesOfUsageStore += 1;
+  process.signal('SIGKILL');
+  await process.ended();
+  // Until its last process has ended, it does not start again.
+  await until('PostgreSQL starts again', () => succeeds(process.restart()));
 }
 
 /** Every replica has it from its restart on, at the latest. */

@@ -10,7 +10,8 @@ const inPod = {
 };
 const dataPlane = { PAYMASTER_SIGNER_DIR: '/signers', PAYMASTER_CHAIN_URL_DIR: '/chains' };
 const operator = { ...inPod, ...dataPlane, PAYMASTER_PUBLIC_RPC_URL: 'https://rpc.example.com/' };
-const server = { ...inPod, ...dataPlane, PAYMASTER_USAGE_STORE_URL: 'redis://redis:6379' };
+const database = 'postgresql://app@db.example.com/paymaster';
+const server = { ...inPod, ...dataPlane, PAYMASTER_DATABASE_URL: database };
 
 /** Lines of the error, sorted; fails when the settings are accepted. */
 function mistakesOf(parse: () => unknown): readonly string[] {
@@ -89,7 +90,10 @@ describe('a server', () => {
         rateLimit: { requests: 40, perSeconds: 2 },
         addressRateLimit: { requests: 100, perSeconds: 1 },
       },
-      usage: { kind: 'redis', url: 'redis://redis:6379', durability: 'always' },
+      usage: {
+        kind: 'postgres',
+        address: { host: 'db.example.com', port: 5432, database: 'paymaster', user: 'app', tls: { mode: 'verify-full' } },
+      },
     });
   });
 
@@ -97,7 +101,7 @@ describe('a server', () => {
     const dashboard = {
       ...inPod,
       PAYMASTER_ROLES: 'dashboard',
-      PAYMASTER_USAGE_STORE_URL: 'redis://redis:6379',
+      PAYMASTER_DATABASE_URL: database,
     };
     expect(parseServerConfig(dashboard)).not.toHaveProperty('signerDirectory');
     expect(mistakesOf(() => parseServerConfig({ ...dashboard, PAYMASTER_ROLES: 'rpc' }))).toHaveLength(2);
@@ -107,19 +111,46 @@ describe('a server', () => {
     { url: 'file:/var/lib/paymaster/usage.db', want: '/var/lib/paymaster/usage.db' },
     { url: 'file:///var/lib/paymaster/usage.db', want: '/var/lib/paymaster/usage.db' },
   ])('may use the embedded usage store: $url', ({ url, want }) => {
-    const { usage } = parseServerConfig({ ...server, PAYMASTER_USAGE_STORE_URL: url });
+    const { usage } = parseServerConfig({ ...server, PAYMASTER_DATABASE_URL: url });
     expect(usage).toEqual({ kind: 'embedded', path: want });
   });
 
   test.each([
-    { name: 'an address with credentials, unquoted', url: 'redis://:secret@redis:6379' },
-    { name: 'another scheme', url: 'memcached://host:11211' },
+    { name: 'an address without a database, unquoted', url: 'postgresql://app:secret@db.example.com/' },
+    { name: 'another scheme', url: 'redis://:secret@redis:6379' },
     { name: 'a relative file', url: 'file:usage.db' },
   ])('refuses $name', ({ url }) => {
-    const mistakes = mistakesOf(() => parseServerConfig({ ...server, PAYMASTER_USAGE_STORE_URL: url }));
+    const mistakes = mistakesOf(() => parseServerConfig({ ...server, PAYMASTER_DATABASE_URL: url }));
     expect(mistakes).toHaveLength(1);
-    expect(mistakes[0]).toMatch(/^PAYMASTER_USAGE_STORE_URL must be/);
+    expect(mistakes[0]).toMatch(/^PAYMASTER_DATABASE_URL(: database)? must be/);
     expect(mistakes[0]).not.toContain('secret');
+  });
+
+  test('reads password and certificates from files, which do not change what is verified', () => {
+    const files = {
+      PAYMASTER_DATABASE_PASSWORD_FILE: '/db/password',
+      PAYMASTER_DATABASE_CA_FILE: '/db/ca.crt',
+      PAYMASTER_DATABASE_CERT_FILE: '/db/tls.crt',
+      PAYMASTER_DATABASE_KEY_FILE: '/db/tls.key',
+    };
+    expect(parseServerConfig({ ...server, ...files }).usage).toMatchObject({
+      passwordFile: '/db/password',
+      address: {
+        tls: { mode: 'verify-full', caFile: '/db/ca.crt', certFile: '/db/tls.crt', keyFile: '/db/tls.key' },
+      },
+    });
+    const { PAYMASTER_DATABASE_KEY_FILE: _none, ...withoutKey } = files;
+    expect(mistakesOf(() => parseServerConfig({ ...server, ...withoutKey }))).toEqual([
+      'PAYMASTER_DATABASE_CERT_FILE and PAYMASTER_DATABASE_KEY_FILE must be given together',
+    ]);
+  });
+
+  test('names settings that were removed, and what replaces them', () => {
+    const former = { PAYMASTER_USAGE_STORE_URL: 'redis://redis:6379', PAYMASTER_USAGE_STORE_REPLICA_ACKS: '1' };
+    expect(mistakesOf(() => parseServerConfig({ ...server, ...former }))).toEqual([
+      'PAYMASTER_USAGE_STORE_REPLICA_ACKS was removed: set synchronous_standby_names in PostgreSQL',
+      'PAYMASTER_USAGE_STORE_URL was removed: set PAYMASTER_DATABASE_URL',
+    ]);
   });
 
   test('refuses a role that does not exist', () => {

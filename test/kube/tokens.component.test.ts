@@ -5,7 +5,7 @@ import type { DevChain } from '../chain/support/dev-chain.js';
 import { dashboard, rpc } from '../system/support/client.js';
 import { attachDevChain } from '../system/support/dev-chain.js';
 import { tokenPayers, type TokenPayers } from '../system/support/token-payer.js';
-import { redisCommand } from '../support/redis.js';
+import { emptyStore } from '../adapters/usage/postgres-usage.js';
 import { until } from '../support/until.js';
 import { readerOf } from './support/read.js';
 import { startInstallation, type Installation } from './support/installation.js';
@@ -206,7 +206,7 @@ describe('losses on token payments', () => {
 describe('a usage store that was emptied', () => {
   test('is a condition of the Chain, which is not ready, and an event; nothing is signed meanwhile', async () => {
     expect(await condition('Chain', 'dev', 'UsageStoreLost')).toBe('False/Kept');
-    await redisCommand(Number(new URL(installation.cluster.redis.url).port), ['FLUSHALL']);
+    await emptyStore(installation.cluster.postgres.url);
     await until(
       'it is lost',
       async () => (await condition('Chain', 'dev', 'UsageStoreLost')) === 'True/Lost',

@@ -36,7 +36,7 @@ test.each([
       printClusterBanner(console, {
         cluster: {
           plane: { url: '', assets: '', kubeconfig: () => '' },
-          redis: { url: '' },
+          postgres: { url: '' },
           directory: folder,
         } as never,
         states: [],

@@ -4,21 +4,22 @@ import {
   chownSync,
   existsSync,
   mkdtempSync,
-  readdirSync,
-  realpathSync,
   rmSync,
   statfsSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import pg from 'pg';
 import { freePort } from '../../standalone/cluster/free-port.js';
+import { createDataDirectory, ownerOfServer, postgresPrograms } from '../../standalone/cluster/postgres.js';
 import { succeeds, until } from './until.js';
 
 /** A new PostgreSQL server on a free loopback port, with its files in a new directory. Its user `postgres` may do all. */
 export type PostgresServer = {
   readonly port: number;
+  /** As the user `postgres`, of the database that is always there. */
+  readonly url: string;
   readonly directory: string;
   /** Of the certificate that it was started with. */
   readonly certificateFile: string;
@@ -39,6 +40,10 @@ export type PostgresServer = {
   kill(): Promise<void>;
   /** Starts it again on the same files and port. */
   start(): Promise<void>;
+  /** Copies its files while it is down, as a backup of the disk does, and starts it again. */
+  takeCopy(): Promise<void>;
+  /** Replaces its files by that copy while it is down. */
+  putCopyBack(): Promise<void>;
   /** Ends the processes and removes the files. May be called twice. */
   stop(): Promise<void>;
 };
@@ -56,19 +61,20 @@ export type PostgresSettings = {
   /** With it, TLS is possible. */
   readonly certificate?: { readonly key: string; readonly cert: string };
   readonly settings?: Readonly<Record<string, string>>;
+  /** Where its own directory is made. */
+  readonly folder?: string;
 };
 
 /** The user `postgres` needs no password, all others do. Throws an error that says how to install what is missing. */
 export async function startPostgres({
   certificate,
   settings,
+  folder = folderForFiles(),
 }: PostgresSettings = {}): Promise<PostgresServer> {
   const programs = postgresPrograms();
   const port = await freePort();
-  const directory = mkdtempSync(join(folderForFiles(), 'postgres-'));
-  // The server refuses to run as root.
-  const owner = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined;
-  if (owner !== undefined) chownSync(directory, owner.uid, owner.gid);
+  const directory = mkdtempSync(join(folder, 'postgres-'));
+  const owner = ownerOfServer;
   const data = join(directory, 'data');
   const write = (name: string, text: string): string => {
     const file = join(directory, name);
@@ -95,18 +101,6 @@ export async function startPostgres({
   };
   let running: ChildProcess | undefined;
   let databases = 0;
-
-  async function query(url: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
-    const client = new pg.Client({ connectionString: url });
-    // A server that is killed breaks the connection; the query says so.
-    client.on('error', () => {});
-    await client.connect();
-    try {
-      return (await client.query<Record<string, unknown>>(text)).rows;
-    } finally {
-      await client.end();
-    }
-  }
 
   const urlOf = (database: string): string =>
     `postgresql://postgres@127.0.0.1:${port}/${database}?sslmode=disable`;
@@ -193,13 +187,22 @@ export async function startPostgres({
     });
   }
 
-  async function kill(): Promise<void> {
+  async function kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const child = running;
     running = undefined;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, 'exit');
-    child.kill('SIGKILL');
+    child.kill(signal);
     await ended;
+  }
+
+  async function copied(from: string, to: string): Promise<void> {
+    // As kill -9, but it resolves when none of its processes can write any longer.
+    await kill('SIGQUIT');
+    rmSync(to, { recursive: true, force: true, maxRetries: 10 });
+    const done = spawnSync('cp', ['-a', from, to], { encoding: 'utf8' });
+    if (done.status !== 0) throw new Error(`cp failed: ${done.stderr}`);
+    await start();
   }
 
   async function stop(): Promise<void> {
@@ -207,23 +210,8 @@ export async function startPostgres({
     rmSync(directory, { recursive: true, force: true, maxRetries: 10 });
   }
 
-  const made = spawnSync(
-    join(programs, 'initdb'),
-    [
-      '-D',
-      data,
-      '-U',
-      'postgres',
-      '--auth=trust',
-      '--no-sync',
-      '--encoding=UTF8',
-      '--locale=C',
-      '--wal-segsize=1',
-    ],
-    { encoding: 'utf8', cwd: directory, ...owner },
-  );
   try {
-    if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
+    createDataDirectory(directory, ['--auth=trust', '--wal-segsize=1']);
     await start();
   } catch (error) {
     await stop();
@@ -231,12 +219,12 @@ export async function startPostgres({
   }
   return {
     port,
+    url: urlOf('postgres'),
     directory,
     certificateFile,
     createDatabase: async () => {
       databases += 1;
-      await query(urlOf('postgres'), `CREATE DATABASE ledger_${databases}`);
-      return urlOf(`ledger_${databases}`);
+      return createDatabase(urlOf('postgres'), `test_${databases}`);
     },
     query,
     startStandby,
@@ -247,7 +235,9 @@ export async function startPostgres({
       if (done.status !== 0)
         throw new Error(`prlimit (util-linux) failed: ${done.error?.message ?? done.stderr}`);
     },
-    kill,
+    takeCopy: () => copied(data, `${data}-copy`),
+    putCopyBack: () => copied(`${data}-copy`, data),
+    kill: () => kill(),
     start,
     stop,
   };
@@ -265,21 +255,22 @@ function room(folder: string): number {
   return bavail * bsize;
 }
 
-/** Folder of `initdb` and `postgres`: of PATH, or where Debian and Ubuntu keep them, the newest version. */
-function postgresPrograms(): string {
-  const debian = '/usr/lib/postgresql';
-  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
-  const folders = [
-    ...(process.env['PATH'] ?? '').split(delimiter),
-    ...versions.map((version) => join(debian, version, 'bin')),
-  ];
-  const found = folders.find(
-    (folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')),
-  );
-  if (found === undefined)
-    throw new Error(
-      'PostgreSQL is not installed: `apt-get install postgresql` (Debian, Ubuntu), `brew install postgresql@16` (macOS) or `apk add postgresql` (Alpine)',
-    );
-  // Where a link leads: the other programs are beside it.
-  return dirname(realpathSync(join(found, 'initdb')));
+export async function query(url: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const client = new pg.Client({ connectionString: url });
+  // A server that is killed breaks the connection; the query says so.
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** A new, empty database on the server of this one. */
+export async function createDatabase(url: string, name: string): Promise<string> {
+  await query(url, `CREATE DATABASE "${name}"`);
+  const created = new URL(url);
+  created.pathname = `/${name}`;
+  return created.href;
 }

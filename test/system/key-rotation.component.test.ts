@@ -270,7 +270,7 @@ async function callOwner(version: string, method: string, signer: Address): Prom
 async function usage(verb: 'live' | 'suspend' | 'resume', ...id: readonly string[]): Promise<string> {
   const args = ['--no-warnings', command, verb, String(rotation.devChain.chainId), ...id];
   const child = spawn(process.execPath, args, {
-    env: { PATH: process.env['PATH'], PAYMASTER_USAGE_STORE_URL: rotation.redisUrl },
+    env: { PATH: process.env['PATH'], PAYMASTER_DATABASE_URL: rotation.databaseUrl },
   });
   const [out, error] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
   expect(error).toBe('');

@@ -6,21 +6,23 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { contractFence } from '../../core/usage/counter-names.js';
 import { always } from '../../core/usage/window.js';
 import { aLimit, aRequest, chainId, contract } from '../conformance/usage-requests.js';
-import { startRedis, type RedisServer } from '../support/redis.js';
-import { openStore } from '../adapters/usage/redis-usage.js';
+import { startPostgres, type PostgresServer } from '../support/postgres.js';
+import { openStore } from '../adapters/usage/postgres-usage.js';
 
 const command = fileURLToPath(new URL('../../server/usage-command.js', import.meta.url));
 const chain = String(chainId);
-let server: RedisServer;
+let server: PostgresServer;
+let database: string;
 
 beforeAll(async () => {
-  server = await startRedis();
+  server = await startPostgres();
+  database = await server.createDatabase();
 });
 afterAll(() => server.stop());
 
-async function run(args: readonly string[], url = server.url) {
+async function run(args: readonly string[], url = database) {
   const child = spawn(process.execPath, ['--no-warnings', command, ...args], {
-    env: { PATH: process.env['PATH'], PAYMASTER_USAGE_STORE_URL: url },
+    env: { PATH: process.env['PATH'], PAYMASTER_DATABASE_URL: url },
   });
   const [out, error, [status]] = await Promise.all([
     text(child.stdout),
@@ -48,7 +50,7 @@ test.each([
 ])(
   'a running server stops signing for $id when the command says so, until it resumes',
   async ({ id, stands }) => {
-    const store = await openStore(server.url);
+    const store = await openStore(database);
     expect(await store.reserve(ask(1n))).toEqual({ outcome: 'reserved' });
     expect(await run(['suspend', chain, id])).toEqual({
       out: `${stands} is suspended\nsuspended on chain ${chain}:\n  ${stands}\n`,
@@ -83,7 +85,7 @@ test.each([
 test('what is signed and can still be mined is counted by contract', async () => {
   const other = '999';
   expect((await run(['live', other])).out).toBe('nothing that is signed on chain 999 can still be mined\n');
-  const store = await openStore(server.url);
+  const store = await openStore(database);
   await store.reserve(ask(11n));
   await store.reserve(ask(12n));
   await store.reserve(ask(12n));
@@ -95,11 +97,11 @@ test('what is signed and can still be mined is counted by contract', async () =>
 });
 
 test('reports a missing store, an embedded store of another process, and a wrong address', async () => {
-  const gone = await run(['list', chain], 'redis://127.0.0.1:1');
+  const gone = await run(['list', chain], 'postgresql://postgres@127.0.0.1:1/none?sslmode=disable');
   expect(gone.status).toBe(1);
-  expect(gone.error).toContain('the usage store');
+  expect(gone.error).toContain('127.0.0.1:1');
   const embedded = await run(['list', chain], 'file:/data/usage.db');
   expect(embedded.error).toContain('belongs to the process that has it open');
-  const wrong = await run(['list', chain], 'http://redis');
-  expect(wrong.error).toContain('PAYMASTER_USAGE_STORE_URL must be redis://HOST:PORT');
+  const wrong = await run(['list', chain], 'http://db');
+  expect(wrong.error).toContain('PAYMASTER_DATABASE_URL must be postgresql://USER');
 }, 300_000);

@@ -5,7 +5,7 @@ import { silentLogger } from '../../../core/log.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import type { AddedRecord } from '../../../core/usage/usage-store.js';
 import type { UsageHarness } from '../../conformance/usage/suite.js';
-import type { PostgresServer } from '../../support/postgres.js';
+import { query, type PostgresServer } from '../../support/postgres.js';
 import { aClock } from './clock.js';
 
 export function openStore(url: string, change: Partial<PostgresUsageOptions> = {}) {
@@ -103,4 +103,9 @@ export async function copyOf(server: PostgresServer, url: string): Promise<reado
 export async function putBack(server: PostgresServer, url: string, copy: readonly string[]): Promise<void> {
   const all = tables.map((table) => `usage.${table}`).join(', ');
   await server.query(url, ['BEGIN', `TRUNCATE ${all}`, ...copy, 'COMMIT'].join('; '));
+}
+
+/** Deletes every row but those that say what the database is. */
+export async function emptyStore(url: string): Promise<void> {
+  await query(url, `TRUNCATE ${tables.slice(1).map((table) => `usage.${table}`).join(', ')}`);
 }

@@ -20,7 +20,7 @@ import type { DevChain } from '../../chain/support/dev-chain.js';
 import { payInTokens, tokenCodecOf, tokenContract, tokenTerms } from '../../chain/support/tokens.js';
 import { buildTerms, buildUserOp, sponsorUserOp, type SignedUserOp } from '../../chain/support/user-op.js';
 import { aChainConfig } from '../../server/follower/followed.js';
-import type { RedisServer } from '../../support/redis.js';
+import type { PostgresServer } from '../../support/postgres.js';
 import { aDirectory } from '../../adapters/usage/sqlite-usage.js';
 import { openReplicas, type OpenedStore } from './stores.js';
 
@@ -30,22 +30,21 @@ export type Promised = { readonly request: ReserveRequest; readonly signed: Sign
 const month = 30 * 86_400_000;
 
 /**
- * The follower of one profile over a real chain, with one limit of each kind. Without `redis` it uses a new embedded store. With
+ * The follower of one profile over a real chain, with one limit of each kind. Without `postgres` it uses a new embedded store. With
  * it three replicas reserve in turn and the last one follows. Its node may lie: `lie` replaces its answers, those of other connections
  * only where it is told so.
  */
-export async function followDevChain(devChain: DevChain, version: string, redis?: Pick<RedisServer, 'url'>) {
+export async function followDevChain(devChain: DevChain, version: string, postgres?: PostgresServer) {
   const profile = devChain.profile(version);
   const directory = aDirectory();
   let ahead = 0;
   const clock = { now: () => (Date.now() + ahead) as EpochMs };
   const opened =
-    redis === undefined
+    postgres === undefined
       ? [openAlone(directory.path, clock)]
-      : await openReplicas(redis.url, {
+      : await openReplicas(await postgres.createDatabase(), {
           epochMirror: createMemoryEpochMirror(),
           clock,
-          keyPrefix: `${randomUUID()}:`,
         });
   const stores = opened.map(({ usage }) => usage);
   /** The usage store of the replica that follows. */

@@ -20,7 +20,7 @@ import { createServer } from '../../../server/server.js';
 import { ensureAuthToken } from '../../../standalone/auth-token.js';
 import { openDataDirectory, writePrivateFile } from '../../../standalone/data-directory.js';
 import { sponsorSignerKey, startDevChain } from '../../chain/support/dev-chain.js';
-import { startRedis } from '../../support/redis.js';
+import { startPostgres } from '../../support/postgres.js';
 import { attachDevChain } from '../../system/support/dev-chain.js';
 import { newDataDirectory, removeDataDirectory } from '../../system/support/standalone.js';
 import { forward } from './forward.js';
@@ -30,7 +30,7 @@ import type { Platform } from './world.js';
 export type ReplicatedPlatform = Platform & {
   /** The configs that the operator has compiled. */
   readonly configs: ConfigStore;
-  readonly redisUrl: string;
+  readonly databaseUrl: string;
   /** Addresses of the replicas; `secrets` name one address for all. */
   readonly origins: readonly string[];
 };
@@ -42,7 +42,7 @@ export type ReplicatedOptions = {
 };
 
 /**
- * An operator, and three replicas of the rpc role on Redis behind one address, as the chart runs them; manifests and SQLite stand in
+ * An operator, and three replicas of the rpc role on PostgreSQL behind one address, as the chart runs them; manifests and SQLite stand in
  * for the API server.
  */
 export async function startReplicatedPlatform(
@@ -107,9 +107,10 @@ export async function startReplicatedPlatform(
     await operator.start();
     stops.add(() => operator.stop());
 
-    const redis = await startRedis();
-    stops.add(() => redis.stop());
-    const opened = await openReplicas(redis.url, {
+    const postgres = await startPostgres();
+    stops.add(() => postgres.stop());
+    const databaseUrl = await postgres.createDatabase();
+    const opened = await openReplicas(databaseUrl, {
       epochMirror: createMemoryEpochMirror(),
       clock,
     });
@@ -127,7 +128,7 @@ export async function startReplicatedPlatform(
       authToken,
       secrets: directory.secretDirectory,
       configs,
-      redisUrl: redis.url,
+      databaseUrl,
       origins: ports.map((port) => `http://127.0.0.1:${port}`),
       stop: () => stops.run(),
     };

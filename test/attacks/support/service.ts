@@ -15,7 +15,7 @@ import { createServer } from '../../../server/server.js';
 import { aChainConfig, aPaymasterConfig, sha256 } from '../../build/configs.js';
 import { createChainClock } from '../../chain/support/chain-clock.js';
 import { sponsorSignerKey, startDevChain, type DevChain } from '../../chain/support/dev-chain.js';
-import { startRedis, type RedisServer } from '../../support/redis.js';
+import { startPostgres } from '../../support/postgres.js';
 import { until } from '../../support/until.js';
 import { aDirectory } from '../../adapters/usage/sqlite-usage.js';
 import { servedProfile } from './profiles.js';
@@ -67,8 +67,8 @@ export type ServiceOptions = {
   readonly devChain?: DevChain;
   /** Where the service finds the node. Default: that of the dev chain. */
   readonly rpcUrl?: string;
-  /** A Redis that the test started, or another address of it; it is not stopped. */
-  readonly redis?: Pick<RedisServer, 'url'>;
+  /** A database of a server that the test started. Default: one of its own. */
+  readonly databaseUrl?: string;
   /** Directory of the embedded store's files. */
   readonly directory?: string;
 };
@@ -104,12 +104,13 @@ export async function startService(kind: StoreKind, options: ServiceOptions): Pr
     let served = aChainConfig({ chainId, rpc, confirmations: 0, profiles, feeTokens: [token] });
     await configs.putChain(served);
 
-    const redis = kind === 'the embedded store' ? undefined : (options.redis ?? (await ownRedis()));
+    const databaseUrl =
+      kind === 'the embedded store' ? undefined : (options.databaseUrl ?? (await ownDatabase()));
     const epochMirror = createMemoryEpochMirror();
     const open = async (): Promise<readonly OpenedStore[]> =>
-      redis === undefined
+      databaseUrl === undefined
         ? [openEmbedded(options.directory ?? scratch.path, { db, clock })]
-        : openReplicas(redis.url, { epochMirror, clock });
+        : openReplicas(databaseUrl, { epochMirror, clock });
     let replicas: Awaited<ReturnType<typeof startReplicas>>;
     replicas = await startReplicas();
     stops.add(() => replicas.stop());
@@ -186,10 +187,10 @@ export async function startService(kind: StoreKind, options: ServiceOptions): Pr
       stop: () => stops.run(),
     };
 
-    async function ownRedis(): Promise<RedisServer> {
-      const server = await startRedis();
+    async function ownDatabase(): Promise<string> {
+      const server = await startPostgres();
       stops.add(() => server.stop());
-      return server;
+      return server.createDatabase();
     }
 
     async function startReplicas() {

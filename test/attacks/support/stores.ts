@@ -6,10 +6,10 @@ import type { FollowerLease } from '../../../core/policy/follower-lease.js';
 import type { Clock } from '../../../core/units/time.js';
 import type { EpochMirror, UsageRecovery } from '../../../core/usage/epoch.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
-import { openStore } from '../../adapters/usage/redis-usage.js';
+import { openStore } from '../../adapters/usage/postgres-usage.js';
 
 /** Where the same attack is tried. */
-export const stores = ['the embedded store', 'three replicas on Redis'] as const;
+export const stores = ['the embedded store', 'three replicas on PostgreSQL'] as const;
 export type StoreKind = (typeof stores)[number];
 
 /** The usage store as one process opens it. */
@@ -38,7 +38,7 @@ export function openEmbedded(
 /** Three replicas; the copy of the epochs is in `epochMirror`, as the ConfigMap is. */
 export function openReplicas(
   url: string,
-  deps: { readonly epochMirror: EpochMirror; readonly clock: Clock; readonly keyPrefix?: string },
+  deps: { readonly epochMirror: EpochMirror; readonly clock: Clock },
 ): Promise<readonly OpenedStore[]> {
   const open = async (identity: string): Promise<OpenedStore> => {
     const usage = await openStore(url, { identity, ...deps });

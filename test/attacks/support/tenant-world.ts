@@ -11,7 +11,7 @@ import { attachDevChain } from '../../system/support/dev-chain.js';
 import { removeDataDirectory, startStandalone, stopStandalone } from '../../system/support/standalone.js';
 import { expectServed } from './wallet.js';
 
-/** Where objects of tenants are: manifests of `make run`; or a real API server, with the operators and three replicas on Redis. */
+/** Where objects of tenants are: manifests of `make run`; or a real API server, with the operators and three replicas on PostgreSQL. */
 export const planes = ['standalone', 'a Kubernetes API server'] as const;
 
 /** The profile version that all these tests use: its contract keeps a balance for each sponsor. */

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { PlaneAddress } from './installed-plane.js';
 
 /** What all test files of a run in Kubernetes mode share. */
-export type KubeConnection = { readonly plane: PlaneAddress; readonly redisUrl: string };
+export type KubeConnection = { readonly plane: PlaneAddress; readonly postgresUrl: string };
 
 const variable = 'PAYMASTER_TEST_KUBERNETES';
 

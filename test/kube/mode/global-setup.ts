@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startRedis } from '../../support/redis.js';
+import { startPostgres } from '../../support/postgres.js';
 import { publishConnection } from './connection.js';
 import { startInstalledPlane } from './installed-plane.js';
 
@@ -10,18 +10,18 @@ declare global {
   var stopKubernetesMode: (() => Promise<void>) | undefined;
 }
 
-/** Starts the servers that all test files of a run share: an API server in which the chart is installed, and Redis. */
+/** Starts the servers that all test files of a run share: an API server in which the chart is installed, and PostgreSQL. */
 export default async function startKubernetesMode(): Promise<void> {
-  const redis = await startRedis();
+  const postgres = await startPostgres();
   const plane = await startInstalledPlane().catch(async (error: unknown) => {
-    await redis.stop();
+    await postgres.stop();
     throw error;
   });
   const directory = mkdtempSync(join(tmpdir(), 'kubernetes-mode-'));
-  publishConnection(join(directory, 'connection.json'), { plane: plane.address, redisUrl: redis.url });
+  publishConnection(join(directory, 'connection.json'), { plane: plane.address, postgresUrl: postgres.url });
   globalThis.stopKubernetesMode = async () => {
     await plane.stop();
-    await redis.stop();
+    await postgres.stop();
     rmSync(directory, { recursive: true, force: true });
   };
 }

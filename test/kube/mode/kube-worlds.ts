@@ -7,7 +7,8 @@ import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
 import { systemClock, type Clock } from '../../../core/units/time.js';
 import type { RpcWorld, Worlds } from '../../build/world.js';
-import { openStore } from '../../adapters/usage/redis-usage.js';
+import { createDatabase } from '../../support/postgres.js';
+import { openStore } from '../../adapters/usage/postgres-usage.js';
 import type { KubeConnection } from './connection.js';
 import { openKubeDashboardWorld } from './dashboard-world.js';
 import { startInstalledPlane, transportOf, type Caller, type PlaneAddress } from './installed-plane.js';
@@ -21,12 +22,12 @@ export type KubeParts = {
   /** A new pool of connections at each call, as each process has one. */
   transport(caller: Caller): KubeTransport;
   configs(transport: KubeTransport, clock: Clock): ReturnType<typeof createKubeConfigStore>;
-  /** A client of this world's part of Redis. */
+  /** A client of this world's database. */
   usage(clock: Clock): ReturnType<typeof openStore>;
   onStop(stop: () => Promise<void>): void;
 };
 
-/** Worlds on the API server and the Redis of this run. */
+/** Worlds on the API server and the PostgreSQL of this run. */
 export function kubeWorlds(connection: KubeConnection): Worlds {
   return {
     async openDashboardWorld(options) {
@@ -82,7 +83,7 @@ async function openRpcStores(parts: KubeParts, clock: Clock): Promise<Omit<RpcWo
 }
 
 async function openParts(
-  { plane, redisUrl }: KubeConnection,
+  { plane, postgresUrl }: KubeConnection,
   onStop: (stop: () => Promise<void>) => void,
 ): Promise<KubeParts> {
   const namespace = `world-${randomBytes(4).toString('hex')}`;
@@ -91,6 +92,8 @@ async function openParts(
     onStop(() => opened.stop());
     return opened;
   };
+  const database = createDatabase(postgresUrl, namespace);
+  database.catch(() => {});
   await createSystemNamespace(transport('admin'), namespace);
   for (const caller of ['operator', 'dashboard', 'rpc'] as const)
     await untilAllowed(transport(caller), namespace, 'paymasterconfigs');
@@ -111,9 +114,7 @@ async function openParts(
     },
     async usage(clock) {
       const identity = randomBytes(4).toString('hex');
-      // These tests must pass on a busy machine: the default deadline of a second is meant for a Redis that hangs.
-      const options = { keyPrefix: `${namespace}:`, clock, identity, timeoutMs: 30_000 };
-      const store = await openStore(redisUrl, options);
+      const store = await openStore(await database, { clock, identity });
       onStop(() => store.stop());
       return store;
     },

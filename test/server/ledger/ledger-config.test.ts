@@ -3,21 +3,22 @@ import { SettingsError } from '../../../core/settings.js';
 import { parseServerConfig } from '../../../server/config.js';
 import { parseLedgerConfig } from '../../../server/ledger-config.js';
 
-const ledger = { PAYMASTER_USAGE_STORE_URL: 'redis://redis:6379', PAYMASTER_LEDGER_URL: 'file:/data/ledger' };
+const database = 'postgresql://app@db.example.com/paymaster';
+const ledger = { PAYMASTER_DATABASE_URL: database, PAYMASTER_LEDGER_URL: 'file:/data/ledger' };
 const rpc = {
   KUBERNETES_SERVICE_HOST: '10.0.0.1',
   KUBERNETES_SERVICE_PORT: '443',
   PAYMASTER_KEY_DIR: '/keys',
   PAYMASTER_SIGNER_DIR: '/signers',
   PAYMASTER_CHAIN_URL_DIR: '/chains',
-  PAYMASTER_USAGE_STORE_URL: 'redis://redis:6379',
+  PAYMASTER_DATABASE_URL: database,
 };
 
 describe('the role ledger', () => {
-  test('needs Redis and a place, no key and no Kubernetes', () => {
+  test('needs PostgreSQL and a place, no key and no Kubernetes', () => {
     expect(parseLedgerConfig(ledger)).toMatchObject({
       port: 8080,
-      usage: { kind: 'redis' },
+      usage: { kind: 'postgres' },
       room: { onFull: 'Stop' },
       ledger: { directory: '/data/ledger', retention: { decisions: 400, inputs: 7, funds: 30 } },
     });
@@ -26,18 +27,18 @@ describe('the role ledger', () => {
 
   test('reports all mistakes at once, says how to correct them, and quotes no address', () => {
     const wrong = {
-      PAYMASTER_USAGE_STORE_URL: 'file:/data/usage.sqlite',
+      PAYMASTER_DATABASE_URL: 'file:/data/usage.sqlite',
       PAYMASTER_LEDGER_URL: 'mysql://user:secret@host/db',
       PAYMASTER_LEDGER_ON_FULL: 'Drop',
       PAYMASTER_LEDGER_BUDGET_MIB: '0',
       PAYMASTER_LEDGER_RETENTION_DAYS: 'forever',
     };
     expect(mistakesOf(() => parseLedgerConfig(wrong))).toEqual([
+      expect.stringMatching(/^PAYMASTER_DATABASE_URL must be the address of the PostgreSQL/),
       'PAYMASTER_LEDGER_BUDGET_MIB must be a whole number from 1 to 1048576, got "0"',
       'PAYMASTER_LEDGER_ON_FULL must be one of Stop, Sign, got "Drop"',
       'PAYMASTER_LEDGER_RETENTION_DAYS must be a whole number from 1 to 3660, got "forever"',
       expect.stringMatching(/^PAYMASTER_LEDGER_URL must be (?!.*secret)/),
-      expect.stringMatching(/^PAYMASTER_USAGE_STORE_URL must be the address of the Redis/),
     ]);
   });
 });

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { RedisUsageStore } from '../../../adapters/usage/redis/usage-options.js';
 import { packDecision } from '../../../core/ledger/packed-decision.js';
 import { silentLogger } from '../../../core/log.js';
 import { systemClock, type EpochMs } from '../../../core/units/time.js';
@@ -10,33 +9,32 @@ import { parseLedgerConfig } from '../../../server/ledger-config.js';
 import { startLedgerProcess } from '../../../server/ledger-process.js';
 import { openLedger } from '../../../server/ledger-store.js';
 import { createRecordIds } from '../../../server/ledger/record-ids.js';
-import { openStore } from '../../adapters/usage/redis-usage.js';
+import { openStore } from '../../adapters/usage/postgres-usage.js';
 import { aKey, aRequest } from '../../conformance/usage-requests.js';
 import { startPostgres, type PostgresServer } from '../../support/postgres.js';
-import { startRedis, type RedisServer } from '../../support/redis.js';
 import { until } from '../../support/until.js';
 import { aDecision } from './decisions.js';
 
-// The role ledger between a real Redis and a real place for the ledger.
+// The role ledger between a real usage store and a real place for the ledger.
 
-let redis: RedisServer;
+let store: PostgresServer;
 let postgres: PostgresServer;
 const directory = mkdtempSync(join(tmpdir(), 'ledger-process-'));
 const ids = createRecordIds(systemClock);
 let nonce = 0n;
 
 beforeAll(async () => {
-  redis = await startRedis();
+  store = await startPostgres();
   postgres = await startPostgres();
 }, 120_000);
 afterAll(async () => {
-  await redis.stop();
+  await store.stop();
   await postgres.stop();
   rmSync(directory, { recursive: true, force: true });
 });
 
-test('moves what replicas record from Redis to files, shows it in its metrics, and stores what waits when it stops', async () => {
-  const world = await open('files:', `file:${directory}`);
+test('moves what replicas record from PostgreSQL to files, shows it in its metrics, and stores what waits when it stops', async () => {
+  const world = await open(`file:${directory}`);
   const { ask } = world;
   const wanted = [await world.sign(), await world.sign()];
   await world.stored(2);
@@ -48,7 +46,7 @@ test('moves what replicas record from Redis to files, shows it in its metrics, a
 });
 
 test('a PostgreSQL that is killed holds up no signature, and afterwards has each of them once', async () => {
-  const world = await open('postgres:', await postgres.createDatabase());
+  const world = await open(await postgres.createDatabase());
   const wanted = [await world.sign(), await world.sign()];
   await world.stored(2);
   await postgres.kill();
@@ -62,15 +60,15 @@ test('a PostgreSQL that is killed holds up no signature, and afterwards has each
 });
 
 /** A replica's usage store, and a process of the role ledger. */
-async function open(keyPrefix: string, url: string) {
+async function open(url: string) {
+  const database = await store.createDatabase();
   const config = parseLedgerConfig({
     HOST: '127.0.0.1',
     PORT: '0',
-    PAYMASTER_USAGE_STORE_URL: redis.url,
-    PAYMASTER_USAGE_STORE_KEY_PREFIX: keyPrefix,
+    PAYMASTER_DATABASE_URL: database,
     PAYMASTER_LEDGER_URL: url,
   });
-  const usage: RedisUsageStore = await openStore(redis.url, { keyPrefix });
+  const usage = await openStore(database);
   const running = await startLedgerProcess(config, silentLogger);
   const ask = (path: string) => fetch(`http://127.0.0.1:${running.port}${path}`);
   const metric = async (name: string): Promise<number> => {

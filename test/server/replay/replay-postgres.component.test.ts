@@ -19,11 +19,10 @@ import type { ReplayConfig } from '../../../server/replay/replayer.js';
 import { createReplays, type Replays } from '../../../server/replay/replays.js';
 import type { ReplayStatus } from '../../../server/replay/status.js';
 import { aClock } from '../../adapters/usage/clock.js';
-import { openStore } from '../../adapters/usage/redis-usage.js';
+import { openStore } from '../../adapters/usage/postgres-usage.js';
 import { aLimitConfig, someNow } from '../../build/configs.js';
 import { aGap, alone } from '../../conformance/ledger-records.js';
 import { startPostgres, type PostgresServer } from '../../support/postgres.js';
-import { startRedis, type RedisServer } from '../../support/redis.js';
 import { until } from '../../support/until.js';
 import { modelOf, plainRounds } from './model.js';
 import { idOf, limitedPaymasters, minuteMs, withoutLimits } from './paymasters.js';
@@ -31,23 +30,22 @@ import { recordRounds, type Recorded, type Round } from './recorded-world.js';
 import type { Said } from './replica-child.js';
 import { someRounds } from './replayed.js';
 
-// From decisions over Redis, by the role ledger, to PostgreSQL, and from there back to verdicts; replicas of the dashboard
+// From decisions, by the role ledger, to PostgreSQL, and from there back to verdicts; replicas of the dashboard
 // share one ledger.
 
-let redis: RedisServer;
 let postgres: PostgresServer;
 beforeAll(async () => {
-  [redis, postgres] = await Promise.all([startRedis(), startPostgres()]);
+  postgres = await startPostgres();
 }, 120_000);
 afterAll(async () => {
-  await Promise.all([redis.stop(), postgres.stop()]);
+  await postgres.stop();
 });
 
 /** The same in every run. */
 const rounds = fc.sample(someRounds, { seed: 13, numRuns: 12 }).flat();
 
 test('under an unchanged configuration no verdict differs, and decisions without inputs are counted', async () => {
-  await using world = await recorded('unchanged:', limitedPaymasters, rounds);
+  await using world = await recorded(limitedPaymasters, rounds);
   const { records, ledger, url, end } = world;
   const decided = records.flatMap(({ id, body }) => {
     const inputs = parseInputs(body);
@@ -83,7 +81,7 @@ test('under an unchanged configuration no verdict differs, and decisions without
 }, 240_000);
 
 test('of a tightened limit exactly those are newly refused that a model computes', async () => {
-  await using world = await recorded('tightened:', withoutLimits, plainRounds(rounds));
+  await using world = await recorded(withoutLimits, plainRounds(rounds));
   const [threshold, durationMs] = [2, 9 * minuteMs];
   const tight = { durationMs, startMs: someNow, threshold: String(threshold) };
   const paymasters = withoutLimits.map((config, n) =>
@@ -170,9 +168,8 @@ type World = Recorded & {
   readonly replicas: readonly [Replays, Replays];
 } & AsyncDisposable;
 
-/** Decisions over Redis, which a process of the role ledger has moved to a PostgreSQL that two replicas read. */
+/** Decisions that a process of the role ledger has moved from the usage tables to the ledger, which two replicas read. */
 async function recorded(
-  keyPrefix: string,
   paymasters: readonly PaymasterConfig[],
   asked: readonly Round[],
 ): Promise<World> {
@@ -180,15 +177,14 @@ async function recorded(
   const config = parseLedgerConfig({
     HOST: '127.0.0.1',
     PORT: '0',
-    PAYMASTER_USAGE_STORE_URL: redis.url,
-    PAYMASTER_USAGE_STORE_KEY_PREFIX: keyPrefix,
+    PAYMASTER_DATABASE_URL: url,
     PAYMASTER_LEDGER_URL: url,
     PAYMASTER_LEDGER_RETENTION_DAYS: '3650',
     PAYMASTER_LEDGER_INPUTS_RETENTION_DAYS: '3650',
   });
   const keeping = await startLedgerProcess(config, silentLogger);
   const clock = aClock(someNow);
-  const usage = await openStore(redis.url, { keyPrefix, clock });
+  const usage = await openStore(url, { clock });
   const recording = createRecording({
     feed: usage.feed,
     usage,

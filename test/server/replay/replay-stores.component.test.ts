@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { someNow } from '../../build/configs.js';
 import { aClock } from '../../adapters/usage/clock.js';
-import { openStore } from '../../adapters/usage/redis-usage.js';
-import { startRedis, type RedisServer } from '../../support/redis.js';
+import { openStore } from '../../adapters/usage/postgres-usage.js';
+import { startPostgres, type PostgresServer } from '../../support/postgres.js';
 import { runs } from '../../support/property.js';
 import { recordRounds } from './recorded-world.js';
 import { limitedPaymasters } from './paymasters.js';
@@ -11,19 +11,18 @@ import { expectSameVerdicts, someRounds } from './replayed.js';
 
 // The order that the shared store gives to decisions of requests that run at the same time.
 
-let redis: RedisServer;
+let postgres: PostgresServer;
 beforeAll(async () => {
-  redis = await startRedis();
+  postgres = await startPostgres();
 });
-afterAll(() => redis.stop());
+afterAll(() => postgres.stop());
 
-test('on Redis: under an unchanged configuration every verdict is the recorded one', async () => {
-  let world = 0;
+test('on PostgreSQL: under an unchanged configuration every verdict is the recorded one', async () => {
   const reasons = new Set<string>();
   await fc.assert(
     fc.asyncProperty(someRounds, async (rounds) => {
       const clock = aClock(someNow);
-      const usage = await openStore(redis.url, { keyPrefix: `world-${(world += 1)}:`, clock });
+      const usage = await openStore(await postgres.createDatabase(), { clock });
       try {
         const recorded = await recordRounds(limitedPaymasters, rounds, { store: { usage, clock } });
         for (const reason of await expectSameVerdicts(recorded)) reasons.add(reason);

@@ -30,7 +30,7 @@ export const firstKeyFile = 'dev';
  * A platform on a real chain whose signing keys are rotated as docs/key-rotation.md says: the manifest of its Chain is edited, and every
  * process has its own key files, since a changed Secret reaches each at a different time.
  */
-export type Rotation = Pick<ReplicatedPlatform, 'devChain' | 'configs' | 'redisUrl' | 'stop'> & {
+export type Rotation = Pick<ReplicatedPlatform, 'devChain' | 'configs' | 'databaseUrl' | 'stop'> & {
   readonly clock: ChainClock;
   /** JSON-RPC address of the paymaster of a version, at each replica. */
   urls(version: string): Promise<readonly string[]>;
@@ -70,7 +70,7 @@ export async function startRotation(versions: readonly string[]): Promise<Rotati
     clock,
     signersOf: (process) => Promise.resolve(mountOf(process).signers),
   });
-  const { devChain, configs, redisUrl, origins, secrets } = platform;
+  const { devChain, configs, databaseUrl, origins, secrets } = platform;
   await clock.keepUp(devChain);
   for (const version of versions) for (const url of await urls(version)) await signs(devChain, url);
   // What was signed to see that everything is there.
@@ -79,7 +79,7 @@ export async function startRotation(versions: readonly string[]): Promise<Rotati
   return {
     devChain,
     configs,
-    redisUrl,
+    databaseUrl,
     clock,
     urls,
     editProfiles(edited, edit) {

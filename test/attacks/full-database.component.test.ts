@@ -2,65 +2,66 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { buildAccount } from '../chain/support/account.js';
 import { handleOps } from '../chain/support/handle-ops.js';
 import { buildUserOp, type SignedUserOp } from '../chain/support/user-op.js';
-import { startRedis, type RedisServer } from '../support/redis.js';
-import { until } from '../support/until.js';
+import { startPostgres, type PostgresServer } from '../support/postgres.js';
+import { createSmallDisk } from '../support/small-disk.js';
+import { succeeds, until } from '../support/until.js';
 import { startService, type Served, type Service } from './support/service.js';
 import { aDeployedAccount, ask, askForNobody, increment } from './support/wallet.js';
 
-// An attacker requests promises until Redis has no memory left. Redis then refused every script, also the one that frees memory, so
-// it stayed full for ever. Redis only: the embedded store uses a disk, and a full disk is tested with that store.
+// The disk of the database fills up while an attacker requests promises. PostgreSQL only: a full disk under the embedded store is tested
+// with that store.
 
 const version = 'singleton-0.7';
 const sponsored = { mode: 'SPONSORED' };
-const promises = 400;
+const promises = 50;
+const disk = createSmallDisk(250);
 
-let redis: RedisServer;
+let postgres: PostgresServer;
 let service: Service;
 let attacker: Served;
 let shop: Served;
 beforeAll(async () => {
-  redis = await startRedis();
-  service = await startService('three replicas on Redis', { versions: [version], redis });
+  if (disk === undefined) return;
+  postgres = await startPostgres({ folder: disk.path });
+  service = await startService('three replicas on PostgreSQL', {
+    versions: [version],
+    databaseUrl: await postgres.createDatabase(),
+  });
   attacker = await service.paymaster('attacker');
   shop = await service.paymaster('shop');
 }, 300_000);
 afterAll(async () => {
-  await service.stop();
-  await redis.stop();
+  await service?.stop();
+  await postgres?.stop();
+  disk?.remove();
 });
 
-test('a full Redis stops signing and goes on settling, and signs again when that has freed memory', async () => {
+// Where nobody may mount a disk it cannot be filled.
+const testOnDisk = disk === undefined ? test.skip : test;
+
+testOnDisk('a full disk stops signing and loses nothing: with room again all is settled and it signs', async () => {
   const { devChain } = service;
   const honest: SignedUserOp[] = [];
   for (let nth = 0; nth < 3; nth += 1) honest.push(await signedFor(shop));
   const template = await buildUserOp(await buildAccount(devChain, '0.7'), [increment(devChain)]);
-  const reasons = await askForNobody(() => attacker.url, template, { count: promises, mode: sponsored });
-  expect(new Set(reasons)).toEqual(new Set([undefined]));
-
-  // Redis becomes full part way through the promises: memory is freed only if they are released.
-  const used = Number(/used_memory:(\d+)/.exec(await redis.command(['INFO', 'memory']))?.[1]);
-  await redis.command(['CONFIG', 'SET', 'maxmemory', String(used - promises * 512)]);
-  const refused = await ask(shop.url, await anOperation(), sponsored);
-  expect(refused.answer.error).toMatchObject({
-    code: -32003,
-    data: { reason: 'USAGE_STORE_FULL', retryable: true },
+  const fillBetween = askForNobody(() => attacker.url, template, { count: promises, mode: sponsored });
+  disk?.fill();
+  await fillBetween;
+  await until('it refuses', async () => {
+    const { answer } = await ask(shop.url, await anOperation(), sponsored);
+    if (answer.error === undefined) return false;
+    expect(answer.error).toMatchObject({ code: -32003, data: { retryable: true } });
+    return true;
   });
 
-  // Operations that were signed before are mined and settled meanwhile; promises that nobody mines expire.
   const { events } = await handleOps(devChain, '0.7', honest);
   expect(events).toHaveLength(3);
+  disk?.free();
+  await until('PostgreSQL answers', () => succeeds(postgres.start()));
   await service.settled(0, 'shop');
   await service.pass(700);
   await service.settled();
-  await until('it signs again', async () => {
-    const { signed } = await ask(
-      shop.url,
-      await anOperation(),
-      sponsored,
-      await buildAccount(devChain, '0.7'),
-    );
-    return signed !== undefined;
-  });
+  await until('it signs again', async () => (await ask(shop.url, await anOperation(), sponsored)).answer.error === undefined);
 });
 
 async function anOperation() {

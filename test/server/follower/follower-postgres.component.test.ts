@@ -3,8 +3,8 @@ import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { contract, funding, seconds } from '../../conformance/usage-requests.js';
 import { walletOf } from '../../fakes/chain.js';
-import { startRedis, type RedisServer } from '../../support/redis.js';
-import { openStore } from '../../adapters/usage/redis-usage.js';
+import { startPostgres, type PostgresServer } from '../../support/postgres.js';
+import { openStore } from '../../adapters/usage/postgres-usage.js';
 import {
   accountsOf,
   aChainConfig,
@@ -18,22 +18,22 @@ import {
   type Followed,
 } from './followed.js';
 
-// Three replicas share one Redis: one follows the chain, the others promise, and any of them continues where the follower stopped.
+// Three replicas share one PostgreSQL: one follows the chain, the others promise, and any of them continues where the follower stopped.
 
-let server: RedisServer;
+let server: PostgresServer;
 let it: Followed;
 let others: readonly [UsageStore, UsageStore];
-let runs = 0;
 beforeAll(async () => {
-  server = await startRedis();
+  server = await startPostgres();
 });
 afterAll(() => server.stop());
 beforeEach(async () => {
-  const shared = { keyPrefix: `run-${(runs += 1)}:`, epochMirror: createMemoryEpochMirror() };
+  const url = await server.createDatabase();
+  const shared = { epochMirror: createMemoryEpochMirror() };
   it = await aFollowed(aChainConfig(), (clock) =>
-    openStore(server.url, { ...shared, clock, identity: 'one' }),
+    openStore(url, { ...shared, clock, identity: 'one' }),
   );
-  const open = (identity: string) => openStore(server.url, { ...shared, clock: it.clock, identity });
+  const open = (identity: string) => openStore(url, { ...shared, clock: it.clock, identity });
   others = [await open('two'), await open('three')];
 });
 afterEach(async () => {

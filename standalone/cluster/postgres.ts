@@ -1,0 +1,98 @@
+import { spawnSync } from 'node:child_process';
+import { chownSync, existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import pg from 'pg';
+import { onFreePort } from './free-port.js';
+import { startProcess } from './managed-process.js';
+
+/** A PostgreSQL with an empty database on a free loopback port. Everyone on this machine may connect. */
+export type PostgresProcess = Readonly<Awaited<ReturnType<typeof startPostgresProcess>>>;
+
+/** The output goes to a file in `directory`. Throws an error that says what to install where PostgreSQL is missing. */
+export async function startPostgresProcess(directory: string) {
+  // Not in `directory`, which belongs to us alone: as root we run the server as another user.
+  const files = mkdtempSync(join(tmpdir(), 'paymaster-postgres-'));
+  const remove = (): void => rmSync(files, { recursive: true, force: true, maxRetries: 10 });
+  try {
+    const data = createDataDirectory(files, ['--auth=trust']);
+    const running = await onFreePort((port) => startOn(port, data, directory));
+    return {
+      ...running,
+      stop: async () => {
+        await running.process.stop();
+        remove();
+      },
+    };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
+
+async function startOn(port: number, data: string, directory: string) {
+  const url = `postgresql://${user}@127.0.0.1:${port}/postgres?sslmode=disable`;
+  const process = await startProcess({
+    command: join(postgresPrograms(), 'postgres'),
+    args: ['-D', data, '-p', String(port), '-c', 'listen_addresses=127.0.0.1', '-k', dirname(data)],
+    logFile: join(directory, 'postgres.log'),
+    isReady: () => servesFrom(url, data),
+    stopSignal: 'SIGINT',
+    startTimeoutMs: 60_000,
+    ...(ownerOfServer === undefined ? {} : { owner: ownerOfServer }),
+  });
+  return { url, process };
+}
+
+/** So that no other server on the same port is mistaken for it. */
+async function servesFrom(url: string, data: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1_000, query_timeout: 1_000 });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ data_directory: string }>('SHOW data_directory');
+    return rows[0]?.data_directory === data;
+  } catch {
+    return false;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+export const user = 'postgres';
+
+/** The server refuses to run as root, so it then runs as "nobody". */
+export const ownerOfServer = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined;
+
+/** A new data directory in a folder, which is given to who runs the server. */
+export function createDataDirectory(folder: string, options: readonly string[]): string {
+  if (ownerOfServer !== undefined) chownSync(folder, ownerOfServer.uid, ownerOfServer.gid);
+  const data = join(realpathSync(folder), 'data');
+  const made = spawnSync(
+    join(postgresPrograms(), 'initdb'),
+    ['-D', data, '-U', user, '--no-sync', '--encoding=UTF8', '--locale=C', ...options],
+    { encoding: 'utf8', cwd: folder, ...ownerOfServer },
+  );
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.error?.message ?? made.stderr}`);
+  return data;
+}
+
+
+/** Folder of `initdb` and `postgres`: of PATH, or where Debian and Ubuntu keep them, the newest version. */
+export function postgresPrograms(): string {
+  const debian = '/usr/lib/postgresql';
+  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
+  const folders = [
+    ...(process.env['PATH'] ?? '').split(delimiter),
+    ...versions.map((version) => join(debian, version, 'bin')),
+  ];
+  const found = folders.find(
+    (folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')),
+  );
+  if (found === undefined)
+    throw new Error(
+      'PostgreSQL is not installed: `apt-get install postgresql` (Debian, Ubuntu), `brew install postgresql@16` (macOS) or `apk add postgresql` (Alpine)',
+    );
+  // Where a link leads: the other programs are beside it.
+  return dirname(realpathSync(join(found, 'initdb')));
+}
