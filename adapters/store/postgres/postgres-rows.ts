@@ -20,7 +20,7 @@ import type { Call, Expected } from './turn-reading.js';
 import { TurnQueue } from './turn-queue.js';
 import { begin, lockChain, readRows, readSafety, readServer, rollback } from './statements.js';
 import { accountOf, chainRowOf, keyOf, reservationOf, textOf, TurnRows, type Row } from './turn-rows.js';
-import { SeenWriters, type WriterRow } from './writers.js';
+import { SeenEpochs, type WriterRow } from './writers.js';
 
 export type PostgresRowsOptions = Pick<Ambient, 'log'> & {
   readonly client: ClientOptions;
@@ -57,7 +57,7 @@ const turnSettings = {
 
 /** Rows in PostgreSQL, for any number of processes. */
 export class PostgresRows implements RowStore, Process {
-  readonly seen = new SeenWriters();
+  readonly seen = new SeenEpochs();
   readonly pool: pg.Pool;
   readonly #options: PostgresRowsOptions;
   readonly #log: Logger;
@@ -303,12 +303,16 @@ export class PostgresRows implements RowStore, Process {
   async mismatch(chainId: number): Promise<void> {
     const epochs = this.#options.epochs();
     const known = epochs.known(chainId);
-    if (known !== undefined) await epochs.mismatch(chainId, known);
+    if (known === undefined) return;
+    this.seen.forget(known.text);
+    await epochs.mismatch(chainId, known);
   }
 
-  async behind(chainId: number): Promise<never> {
+  async behind(chainId: number, epoch: string): Promise<never> {
     const epochs = this.#options.epochs();
     const known = await epochs.of(chainId);
+    if (known.text !== epoch) throw unavailable(new Error('another epoch has begun'));
+    this.seen.forget(epoch);
     this.#log.error('the data in PostgreSQL are older than data that this process has seen', { chainId });
     return epochs.behind(chainId, known);
   }
@@ -339,7 +343,6 @@ export class PostgresRows implements RowStore, Process {
         'the database was promoted or exchanged, and nothing shows that it has every acknowledged write',
         {},
       );
-    this.seen.forget();
     await this.#options.epochs().interrupted();
   }
 
@@ -370,7 +373,7 @@ export class PostgresRows implements RowStore, Process {
   /** What must be in data that are read from now on. */
   async #expected(chainId: number): Promise<Expected & { readonly since: number }> {
     const { text, since, sequence } = await this.epochOf(chainId);
-    return { text, since, sequence, isIntact: this.seen.judge() };
+    return { text, since, sequence, isIntact: this.seen.of(text).judge() };
   }
 
   /** Rows of a statement, if the data are those of the epoch and no older than what this process has seen. */
@@ -400,13 +403,17 @@ export class PostgresRows implements RowStore, Process {
   ): Promise<{ readonly row: Row; readonly writers: readonly WriterRow[] }> {
     const server = serverOf(read.server);
     const [row = {}] = read.chain ?? [];
-    if (!expected.isIntact(server.writers)) return this.behind(chainId);
+    if (hasMoved(server)) {
+      await this.moved();
+      throw unavailable(new Error('the server is another one'));
+    }
+    if (!expected.isIntact(server.writers)) return this.behind(chainId, expected.text);
     if (row['epoch'] !== expected.text) {
       await this.mismatch(chainId);
       throw unavailable(new Error('another epoch has begun'));
     }
-    if (totalOf(server) < expected.sequence) return this.behind(chainId);
-    this.seen.note(server.writers);
+    if (totalOf(server) < expected.sequence) return this.behind(chainId, expected.text);
+    this.seen.of(expected.text).note(server.writers);
     return { row, writers: server.writers };
   }
 

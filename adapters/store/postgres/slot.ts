@@ -19,7 +19,7 @@ import {
   writeWriter,
 } from './statements.js';
 import { chainRowOf, TurnRows } from './turn-rows.js';
-import type { SeenWriters } from './writers.js';
+import type { SeenEpochs, SeenWriters } from './writers.js';
 import { hasMoved, serverOf, totalOf, type Server } from './server-facts.js';
 import {
   changesSharedFence,
@@ -33,7 +33,7 @@ import {
 
 /** What a slot needs of its process. */
 export type Process = {
-  readonly seen: SeenWriters;
+  readonly seen: SeenEpochs;
   connect(): Promise<Pipeline>;
   /** The epoch that the chain must have: "id:since". Throws UNAVAILABLE. */
   epochOf(
@@ -41,8 +41,8 @@ export type Process = {
   ): Promise<{ readonly text: string; readonly since: number; readonly sequence: number }>;
   /** The chain has another epoch. Resolves when it is established again, and throws UNAVAILABLE while it is lost. */
   mismatch(chainId: number): Promise<void>;
-  /** The data are older than data that this process has seen. Throws UNAVAILABLE. */
-  behind(chainId: number): Promise<never>;
+  /** The data are older than data that this process has seen of that epoch. Throws UNAVAILABLE. */
+  behind(chainId: number, epoch: string): Promise<never>;
   /** The server, or its timeline, is another. Resolves when that is written down. */
   moved(): Promise<void>;
   /** The time of a turn, by the server's clock and the latest time that was given out. Throws UNAVAILABLE. */
@@ -174,7 +174,8 @@ export class Slot {
     const wanted = wantedRows(calls.map((call) => call.wanted));
     for (const name of locks) wanted.locks.add(name);
     // What has been acknowledged by now must be in what is read from now on.
-    const expected = { isIntact: this.#process.seen.judge(), text: epoch.text, sequence: epoch.sequence };
+    const seen = this.#process.seen.of(epoch.text);
+    const expected = { isIntact: seen.judge(), text: epoch.text, sequence: epoch.sequence };
     let isWritten = false;
     try {
       const { answers } = await client.trip(
@@ -215,6 +216,7 @@ export class Slot {
         number,
         now,
         server: read.server,
+        seen,
       });
       this.#process.acknowledged(chainId, totalOf(read.server) + 1, number);
       for (const { call, result } of waiting) call.resolve(result as never);
@@ -232,19 +234,19 @@ export class Slot {
     expected: Expected,
     wanted: WantedRows,
   ): Promise<void> {
-    if (!expected.isIntact(server.writers)) return this.#process.behind(chainId);
     if (hasMoved(server)) {
       await this.#rolledBack();
       await this.#process.moved();
       throw new Again('the server is another one');
     }
+    if (!expected.isIntact(server.writers)) return this.#process.behind(chainId, expected.text);
     if (chain['epoch'] !== expected.text) {
       await this.#rolledBack();
       await this.#process.mismatch(chainId);
       throw new Again('another epoch has begun');
     }
-    if (totalOf(server) < expected.sequence) return this.#process.behind(chainId);
-    this.#process.seen.note(server.writers);
+    if (totalOf(server) < expected.sequence) return this.#process.behind(chainId, expected.text);
+    this.#process.seen.of(expected.text).note(server.writers);
     // Stopped for so long that its row was removed.
     if (ownSequence !== this.#sequence) {
       this.#abandon();
@@ -263,11 +265,13 @@ export class Slot {
       number,
       now,
       server,
+      seen,
     }: {
       readonly movesCursor: boolean;
       readonly number: number;
       readonly now: EpochMs;
       readonly server: Server;
+      readonly seen: SeenWriters;
     },
   ): Promise<void> {
     const sequence = (this.#sequence ?? 0) + 1;
@@ -286,7 +290,7 @@ export class Slot {
     }
     if (!isSure) await this.#settleDoubt(sequence, number, server);
     else this.#sequence = sequence;
-    this.#process.seen.committed(this.#id, this.#sequence ?? sequence);
+    seen.committed(this.#id, this.#sequence ?? sequence);
   }
 
   /** Resolves when the commit was made for certain. Throws {@link Again} when it was not made, and UNAVAILABLE when nobody knows. */

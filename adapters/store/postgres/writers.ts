@@ -24,6 +24,30 @@ export function writerOf(row: Row): WriterRow {
   };
 }
 
+/** What this process has seen of all writers since an epoch of a chain: with a new epoch begins what nobody has seen yet. */
+export class SeenEpochs {
+  readonly #seen = new Map<string, SeenWriters>();
+
+  of(epoch: string): SeenWriters {
+    const known = this.#seen.get(epoch);
+    if (known !== undefined) return known;
+    const next = new SeenWriters();
+    this.#seen.set(epoch, next);
+    return next;
+  }
+
+  /** Of the data of all chains; see {@link SeenWriters.judge}. */
+  judge(): (rows: readonly WriterRow[]) => boolean {
+    const all = [...this.#seen.values()].map((seen) => seen.judge());
+    return (rows) => all.every((isIntact) => isIntact(rows));
+  }
+
+  /** An epoch that has ended. */
+  forget(epoch: string): void {
+    this.#seen.delete(epoch);
+  }
+}
+
 /**
  * What this process has seen of all writers. Data in which one of them is behind, or is gone without a word, are older than data
  * that were acknowledged.
@@ -59,10 +83,5 @@ export class SeenWriters {
   /** A turn of this process that was acknowledged. */
   committed(id: string, sequence: number): void {
     this.#seen.set(id, { sequence, isRetired: false });
-  }
-
-  /** The data are others now, and known to be. */
-  forget(): void {
-    this.#seen.clear();
   }
 }
