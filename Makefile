@@ -21,7 +21,7 @@ run: build ## Start a dev chain, operator and server, apply examples/quickstart,
 	@$(if $(filter 1,$(BUNDLER)),sh hack/bundler/install.sh)
 	@exec $(NODE) --no-warnings $(SERVER_FLAGS) dist/standalone/main.js
 
-run-kube: build ## The same on a local Kubernetes API: operator, dashboard and three RPC replicas as processes, with Redis
+run-kube: build ## The same on a local Kubernetes API: operator, dashboard and three RPC replicas as processes, with PostgreSQL
 	@exec hack/run-kube
 
 status: build ## Resources, limits with use, deposits and the last refusals of the running instance (JSON=1)
@@ -40,7 +40,7 @@ test-fast: build ## Run the tests that start no process (under two minutes)
 test-clients: build ## Published clients and a bundler against the running server (LATEST=1: the newest; CLIENT=viem: one of them)
 	@$(NODE) test/clients/run.mjs
 
-bench: build ## Measure sponsor path, Redis, propagation, cold starts and memory against their limits (half an hour)
+bench: build ## Measure sponsor path, PostgreSQL, propagation, cold starts and memory against their limits (half an hour)
 	@$(NODE) --no-warnings dist/test/bench/main.js
 
 format: install ## Format the sources

@@ -42,7 +42,6 @@ export const errorReasons = {
   USAGE_STORE_DOWN: 'The usage store does not answer.',
   USAGE_STORE_FULL: 'The usage store has no space left.',
   USAGE_STORE_LOST: 'The usage store has lost its data: nothing is signed until all promises have expired.',
-  USAGE_STORE_UNCONFIRMED: 'The usage store did not confirm that its replicas have the write.',
   USAGE_STORE_UNSAFE: 'The settings of the usage store would lose data.',
   VERSION_UNKNOWN: 'The chain does not offer the version of the paymaster.',
   WEBHOOK_BUSY: 'Too many calls wait for the host of a webhook.',

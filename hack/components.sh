@@ -17,7 +17,6 @@ need() {
     echo "warning: $1 is not there: install it (Debian, Ubuntu: apt-get install $1; macOS: brew install $3)" >&2
   fi
 }
-need redis-server "$(command -v redis-server || true)" redis
 # Debian and Ubuntu keep its programs outside of PATH.
 need postgresql "$(command -v initdb || ls /usr/lib/postgresql/*/bin/initdb 2>/dev/null || true)" postgresql@16
 

@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
-import pg from 'pg';
+import { dirname, join } from 'node:path';
+import { parsePostgresUrl } from '../../adapters/postgres/address.js';
+import { createPostgres } from '../../adapters/postgres/transactions.js';
 import { onFreePort } from './free-port.js';
 import { startProcess } from './managed-process.js';
 
@@ -46,16 +47,16 @@ async function startOn(port: number, data: string, directory: string) {
 
 /** So that no other server on the same port is mistaken for it. */
 async function servesFrom(url: string, data: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1_000, query_timeout: 1_000 });
-  client.on('error', () => {});
+  const postgres = createPostgres({ address: parsePostgresUrl('url', url), poolSize: 1 });
   try {
-    await client.connect();
-    const { rows } = await client.query<{ data_directory: string }>('SHOW data_directory');
-    return rows[0]?.data_directory === data;
+    const [row] = await postgres.transaction({ mode: 'read', timeoutMs: 1_000 }, (session) =>
+      session.query('SHOW data_directory'),
+    );
+    return row?.['data_directory'] === data;
   } catch {
     return false;
   } finally {
-    await client.end().catch(() => {});
+    await postgres.stop();
   }
 }
 
@@ -77,13 +78,13 @@ export function createDataDirectory(folder: string, options: readonly string[]):
   return data;
 }
 
-
 /** Folder of `initdb` and `postgres`: of PATH, or where Debian and Ubuntu keep them, the newest version. */
 export function postgresPrograms(): string {
   const debian = '/usr/lib/postgresql';
   const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
+  const onPath = spawnSync('sh', ['-c', 'command -v initdb'], { encoding: 'utf8' }).stdout.trim();
   const folders = [
-    ...(process.env['PATH'] ?? '').split(delimiter),
+    ...(onPath === '' ? [] : [dirname(onPath)]),
     ...versions.map((version) => join(debian, version, 'bin')),
   ];
   const found = folders.find(

@@ -8,8 +8,7 @@ const inMemory = numberOf('PAYMASTER_TEST_STEPS', isSoak ? 1_000_000 : 100_000);
 export const modelSteps = {
   inMemory,
   inFile: share(20),
-  onRedis: share(50),
-  onPostgres: share(100),
+  onPostgres: share(50),
 } as const;
 
 /** Steps on the real EntryPoints. */

@@ -32,12 +32,6 @@ describe('a package is used only in its place', () => {
     },
     { name: 'pino', packages: /^pino$/, allowed: /^adapters\/log\//, why: 'logging is a port' },
     {
-      name: 'ioredis',
-      packages: /^ioredis$/,
-      allowed: /^adapters\/(usage\/)?redis\//,
-      why: 'stores are ports',
-    },
-    {
       name: 'pg',
       packages: /^pg$/,
       allowed: /^adapters\/((ledger|store)\/)?postgres\//,

@@ -39,30 +39,36 @@ afterAll(async () => {
 // Where nobody may mount a disk it cannot be filled.
 const testOnDisk = disk === undefined ? test.skip : test;
 
-testOnDisk('a full disk stops signing and loses nothing: with room again all is settled and it signs', async () => {
-  const { devChain } = service;
-  const honest: SignedUserOp[] = [];
-  for (let nth = 0; nth < 3; nth += 1) honest.push(await signedFor(shop));
-  const template = await buildUserOp(await buildAccount(devChain, '0.7'), [increment(devChain)]);
-  const fillBetween = askForNobody(() => attacker.url, template, { count: promises, mode: sponsored });
-  disk?.fill();
-  await fillBetween;
-  await until('it refuses', async () => {
-    const { answer } = await ask(shop.url, await anOperation(), sponsored);
-    if (answer.error === undefined) return false;
-    expect(answer.error).toMatchObject({ code: -32003, data: { retryable: true } });
-    return true;
-  });
+testOnDisk(
+  'a full disk stops signing and loses nothing: with room again all is settled and it signs',
+  async () => {
+    const { devChain } = service;
+    const honest: SignedUserOp[] = [];
+    for (let nth = 0; nth < 3; nth += 1) honest.push(await signedFor(shop));
+    const template = await buildUserOp(await buildAccount(devChain, '0.7'), [increment(devChain)]);
+    const fillBetween = askForNobody(() => attacker.url, template, { count: promises, mode: sponsored });
+    disk?.fill();
+    await fillBetween;
+    await until('it refuses', async () => {
+      const { answer } = await ask(shop.url, await anOperation(), sponsored);
+      if (answer.error === undefined) return false;
+      expect(answer.error).toMatchObject({ code: -32003, data: { retryable: true } });
+      return true;
+    });
 
-  const { events } = await handleOps(devChain, '0.7', honest);
-  expect(events).toHaveLength(3);
-  disk?.free();
-  await until('PostgreSQL answers', () => succeeds(postgres.start()));
-  await service.settled(0, 'shop');
-  await service.pass(700);
-  await service.settled();
-  await until('it signs again', async () => (await ask(shop.url, await anOperation(), sponsored)).answer.error === undefined);
-});
+    const { events } = await handleOps(devChain, '0.7', honest);
+    expect(events).toHaveLength(3);
+    disk?.free();
+    await until('PostgreSQL answers', () => succeeds(postgres.start()));
+    await service.settled(0, 'shop');
+    await service.pass(700);
+    await service.settled();
+    await until(
+      'it signs again',
+      async () => (await ask(shop.url, await anOperation(), sponsored)).answer.error === undefined,
+    );
+  },
+);
 
 async function anOperation() {
   const { devChain } = service;

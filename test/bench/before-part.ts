@@ -1,12 +1,12 @@
 import { access } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { startRedis } from '../support/redis.js';
+import { startPostgres } from '../support/postgres.js';
 import type { RequestShape } from './fixture.js';
 import { renderTable, type Goal } from './goals.js';
 import { measureInTurn } from './measure-in-turn.js';
 import type { BenchOptions } from './options.js';
-import { counted, RedisCounts } from './redis-counts.js';
 import { median, ratio, ratios, summarise } from './statistics.js';
 import { Subject, type Load, type Measurement } from './subject-process.js';
 
@@ -19,7 +19,6 @@ type Path = {
   readonly name: string;
   readonly args: (side: 'now' | 'before') => readonly string[];
   readonly shape: RequestShape;
-  readonly isOnRedis?: true;
 };
 
 const served = ['--paymasters', '10', '--limits', '2'];
@@ -33,17 +32,15 @@ export async function measureBefore(options: BenchOptions, load: Load): Promise<
   if (directory === undefined) throw new RangeError('--only before needs --before DIR, a built checkout');
   const entry = join(directory, 'dist/test/bench/servers/ours.js');
   await access(entry);
-  const redis = await startRedis(['--auto-aof-rewrite-percentage', '0']);
-  const counts = new RedisCounts(redis.url);
+  const postgres = await startPostgres({ folder: tmpdir() });
+  const urls = { now: await postgres.createDatabase(), before: await postgres.createDatabase() };
   const madeAt = String(Date.now());
-  const onRedis = (side: string) => ['--redis', redis.url, '--prefix', `bench-${side}:`, '--madeAt', madeAt];
   const tokens = [...served, '--tokens', '20'];
   const paths: readonly Path[] = [
     { name: 'sponsored, embedded', args: () => served, shape: { calls: 1, paymasters: 10 } },
     {
-      name: 'sponsored, Redis',
-      args: (side) => [...served, ...onRedis(side)],
-      isOnRedis: true,
+      name: 'sponsored, PostgreSQL',
+      args: (side) => [...served, '--postgres', urls[side], '--madeAt', madeAt],
       shape: { calls: 1, paymasters: 10 },
     },
     { name: 'token payment', args: () => tokens, shape: { calls: 1, paymasters: 10, ask: 'token payment' } },
@@ -57,7 +54,7 @@ export async function measureBefore(options: BenchOptions, load: Load): Promise<
   const goals: Goal[] = [];
   try {
     for (const path of paths) {
-      const { now, before } = await measurePath(path, pathToFileURL(entry).href, { options, load, counts });
+      const { now, before } = await measurePath(path, pathToFileURL(entry).href, { options, load });
       const rate = (window: Measurement) => window.requestsPerSecond;
       const both = summarise([...now, ...before]);
       measured[path.name] = ratios(now, before, rate);
@@ -81,16 +78,9 @@ export async function measureBefore(options: BenchOptions, load: Load): Promise<
           required: { atMost: 0 },
         },
       );
-      if (path.isOnRedis === true)
-        goals.push({
-          name: `${path.name}: CPU of redis-server per request ÷ before`,
-          value: ratio(now, before, (window) => window.countsPerRequest['redisMicros'] ?? 0),
-          unit: 'ratio',
-        });
     }
   } finally {
-    counts.stop();
-    await redis.stop();
+    await postgres.stop();
   }
   console.log(`\n${render(measured)}`);
   return { ratios: measured, goals };
@@ -99,11 +89,7 @@ export async function measureBefore(options: BenchOptions, load: Load): Promise<
 async function measurePath(
   path: Path,
   entry: string,
-  {
-    options,
-    load,
-    counts,
-  }: { readonly options: BenchOptions; readonly load: Load; readonly counts: RedisCounts },
+  { options, load }: { readonly options: BenchOptions; readonly load: Load },
 ) {
   const { shape } = path;
   return measureInTurn(
@@ -115,7 +101,7 @@ async function measurePath(
       rounds: options.repeats,
       shape,
       measure: (subject) =>
-        load.measure(path.isOnRedis === true ? counted(subject, counts) : subject, {
+        load.measure(subject, {
           shape,
           concurrency: 32,
           seconds: options.seconds,

@@ -1,4 +1,5 @@
-import { startRedis } from '../support/redis.js';
+import { tmpdir } from 'node:os';
+import { startPostgres } from '../support/postgres.js';
 import type { RequestShape } from './fixture.js';
 import type { Goal } from './goals.js';
 import { measureInTurn } from './measure-in-turn.js';
@@ -15,7 +16,7 @@ export type LedgerResult = {
 
 /**
  * What it costs that every decision is recorded: our server with and without a ledger, alternated. On the embedded stores
- * the server also moves the records to SQLite files, in a thread of its own; on Redis another process does that, and is
+ * the server also moves the records to SQLite files, in a thread of its own; on PostgreSQL another process does that, and is
  * not part of it.
  */
 export async function measureLedger(options: BenchOptions, load: Load): Promise<LedgerResult> {
@@ -34,11 +35,12 @@ async function measureRecording(
   load: Load,
   { args: recording, says, atLeast }: Recorded,
 ): Promise<LedgerResult> {
-  const redis = await startRedis(['--auto-aof-rewrite-percentage', '0']);
+  const postgres = await startPostgres({ folder: tmpdir() });
+  const urls = { off: await postgres.createDatabase(), on: await postgres.createDatabase() };
   const madeAt = ['--madeAt', String(Date.now())];
   const stores = {
     embedded: () => madeAt,
-    Redis: (side: string) => [...madeAt, '--redis', redis.url, '--prefix', `${side}:`],
+    PostgreSQL: (side: keyof typeof urls) => [...madeAt, '--postgres', urls[side]],
   };
   const summaries: Record<string, Summary> = {};
   const goals: Goal[] = [];
@@ -72,7 +74,7 @@ async function measureRecording(
       );
     }
   } finally {
-    await redis.stop();
+    await postgres.stop();
   }
   const errors = Object.values(summaries).reduce((sum, one) => sum + one.errors, 0);
   goals.push({

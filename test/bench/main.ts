@@ -12,7 +12,7 @@ import { measureLedgerQuery } from './ledger-query-part.js';
 import { parseOptions, type BenchOptions } from './options.js';
 import { measureServers } from './servers-part.js';
 import { measurePropagation } from './propagation-part.js';
-import { measureRedis } from './redis-part.js';
+import { measurePostgres } from './postgres-part.js';
 import { measureScale } from './scale-part.js';
 import { measureTokens } from './tokens-part.js';
 import { Load } from './subject-process.js';
@@ -66,10 +66,10 @@ async function runParts({ parts }: BenchOptions): Promise<void> {
     results['scale'] = scale;
     goals.push(...scale.goals);
   }
-  if (parts.has('redis')) {
-    const redis = await measureRedis(options, load);
-    results['redis'] = redis;
-    goals.push(...redis.goals);
+  if (parts.has('postgres')) {
+    const postgres = await measurePostgres(options, load);
+    results['postgres'] = postgres;
+    goals.push(...postgres.goals);
   }
   if (parts.has('ledger')) {
     const ledger = await measureLedger(options, load);

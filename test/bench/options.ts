@@ -16,7 +16,7 @@ const parts = [
   'servers',
   'tokens',
   'scale',
-  'redis',
+  'postgres',
   'ledger',
   'ledger-inputs',
   'ledger-query',

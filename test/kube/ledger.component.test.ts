@@ -42,7 +42,11 @@ beforeAll(async () => {
   });
   stopSupervising = supervise(installation);
   const { cluster, connection, replicas } = installation;
-  ledgers = await Promise.all([0, 1].map((index) => startLedger(cluster, { PAYMASTER_DATABASE_URL: cluster.postgres.url, ...ledger }, index)));
+  ledgers = await Promise.all(
+    [0, 1].map((index) =>
+      startLedger(cluster, { PAYMASTER_DATABASE_URL: cluster.postgres.url, ...ledger }, index),
+    ),
+  );
   await confirm(installation);
   devChain = attachDevChain(connection.chainRpcUrl, connection.chainId);
   const customers = await Promise.all([

@@ -92,7 +92,13 @@ describe('a server', () => {
       },
       usage: {
         kind: 'postgres',
-        address: { host: 'db.example.com', port: 5432, database: 'paymaster', user: 'app', tls: { mode: 'verify-full' } },
+        address: {
+          host: 'db.example.com',
+          port: 5432,
+          database: 'paymaster',
+          user: 'app',
+          tls: { mode: 'verify-full' },
+        },
       },
     });
   });
@@ -146,7 +152,10 @@ describe('a server', () => {
   });
 
   test('names settings that were removed, and what replaces them', () => {
-    const former = { PAYMASTER_USAGE_STORE_URL: 'redis://redis:6379', PAYMASTER_USAGE_STORE_REPLICA_ACKS: '1' };
+    const former = {
+      PAYMASTER_USAGE_STORE_URL: 'redis://redis:6379',
+      PAYMASTER_USAGE_STORE_REPLICA_ACKS: '1',
+    };
     expect(mistakesOf(() => parseServerConfig({ ...server, ...former }))).toEqual([
       'PAYMASTER_USAGE_STORE_REPLICA_ACKS was removed: set synchronous_standby_names in PostgreSQL',
       'PAYMASTER_USAGE_STORE_URL was removed: set PAYMASTER_DATABASE_URL',

@@ -1,13 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chownSync,
-  existsSync,
-  mkdtempSync,
-  rmSync,
-  statfsSync,
-  writeFileSync,
-} from 'node:fs';
+import { chownSync, existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -255,7 +248,10 @@ function room(folder: string): number {
   return bavail * bsize;
 }
 
-export async function query(url: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+export async function query(
+  url: string,
+  text: string,
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const client = new pg.Client({ connectionString: url });
   // A server that is killed breaks the connection; the query says so.
   client.on('error', () => {});

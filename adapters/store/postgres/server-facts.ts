@@ -60,6 +60,7 @@ export function waitedForStandby({ writers }: Server): boolean {
 /** From the row of `readSafety`: what is wrong with the server, as a sentence; undefined when it may be relied on. */
 export function safetyOf([row = {}]: readonly Row[]): string | undefined {
   if (row['is_standby'] !== false) return 'the server is a standby: name the primary';
+  if (!(Number(row['version']) >= oldestVersion)) return 'PostgreSQL 15 or newer is needed';
   const risky = Object.entries(safe).find(([name, values]) => !values.includes(String(row[name])));
   if (risky === undefined) return undefined;
   const [name, [best]] = risky;
@@ -70,6 +71,8 @@ export function safetyOf([row = {}]: readonly Row[]): string | undefined {
 export function assertSafe(problem: string | undefined): void {
   if (problem !== undefined) throw new DomainError('UNAVAILABLE', problem, { reason: 'USAGE_STORE_UNSAFE' });
 }
+
+const oldestVersion = 150_000;
 
 const safe: Readonly<Record<string, readonly string[]>> = {
   synchronous_commit: ['on', 'remote_apply'],

@@ -125,7 +125,8 @@ export const readServer: Statement = {
 /** Whether this server may be relied on, for {@link assertSafe}. */
 export const readSafety: Statement = {
   name: 'read-safety',
-  text: `SELECT pg_is_in_recovery() AS is_standby, current_setting('synchronous_commit') AS synchronous_commit,
+  text: `SELECT pg_is_in_recovery() AS is_standby, current_setting('server_version_num')::int AS version,
+      current_setting('synchronous_commit') AS synchronous_commit,
       current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes`,
 };
 

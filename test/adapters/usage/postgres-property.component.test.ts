@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import { startPostgres, type PostgresServer } from '../../support/postgres.js';
 import { runs } from '../../support/property.js';
 import { isSoak } from '../../support/soak-seconds.js';
 import { aClock } from './clock.js';
+import { checkCommits, commitSteps } from './commit-steps.js';
 import { openStore, takeRecords } from './postgres-usage.js';
 import { checkAgainstModel, type Subject } from './usage-difference.js';
 import { manySteps } from './usage-steps.js';
@@ -22,6 +23,25 @@ test('on PostgreSQL, too, every answer is the model’s in any interleaving of c
     runs(isSoak ? 600 : 40),
   );
 }, 900_000);
+
+test('on three replicas a finalize at the moment at which its commit ends never leaves a promise without a reservation', async () => {
+  let signed = 0;
+  await fc.assert(
+    fc.asyncProperty(commitSteps, async (steps) => {
+      const clock = aClock();
+      const url = await server.createDatabase();
+      const options = { clock, epochMirror: createMemoryEpochMirror() };
+      const stores = await Promise.all([1, 2, 3].map(() => openStore(url, options)));
+      try {
+        signed += (await checkCommits(steps, stores, clock)).signed;
+      } finally {
+        for (const store of stores) await store.stop();
+      }
+    }),
+    runs(40),
+  );
+  expect(signed).toBeGreaterThan(20);
+}, 300_000);
 
 /** `restart` replaces the replica; `crash` also kills the server with -9. */
 async function aSubject(): Promise<Subject> {

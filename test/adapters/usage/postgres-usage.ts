@@ -107,5 +107,11 @@ export async function putBack(server: PostgresServer, url: string, copy: readonl
 
 /** Deletes every row but those that say what the database is. */
 export async function emptyStore(url: string): Promise<void> {
-  await query(url, `TRUNCATE ${tables.slice(1).map((table) => `usage.${table}`).join(', ')}`);
+  await query(
+    url,
+    `TRUNCATE ${tables
+      .slice(1)
+      .map((table) => `usage.${table}`)
+      .join(', ')}`,
+  );
 }

@@ -1,7 +1,7 @@
 import { readFileSync, writeSync } from 'node:fs';
 import { isDomainError } from '../../../core/errors.js';
 import { reserve } from '../../../core/usage/plan.js';
-import { openRaceStore } from './race-stores.js';
+import { openStore } from './postgres-usage.js';
 import { costOf, isPaymaster, limitsOf, operationOf, type Race } from './race.js';
 
 /**
@@ -17,7 +17,7 @@ const realPerformanceNow = performance.now.bind(performance);
 Date.now = () => realNow() + Number(aheadMs);
 performance.now = () => realPerformanceNow() + Number(aheadMs);
 
-const store = await openRaceStore(race.url, number);
+const store = await openStore(race.url, { identity: number });
 const deadline = realNow() + race.milliseconds;
 let next = Number(number);
 let pause = Promise.resolve();

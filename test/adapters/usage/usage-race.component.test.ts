@@ -9,6 +9,7 @@ import type { EpochMs } from '../../../core/units/time.js';
 import { gwei } from '../../../core/units/wei.js';
 import { chainId, contract, hourMs } from '../../conformance/usage-requests.js';
 import { isSoak, soakSeconds } from '../../support/soak-seconds.js';
+import { startPostgres } from '../../support/postgres.js';
 import { succeeds, until } from '../../support/until.js';
 import {
   costliest,
@@ -21,7 +22,7 @@ import {
   sendersEach,
   type Race,
 } from './race.js';
-import { openRaceStore, raceServers } from './race-stores.js';
+import { openStore } from './postgres-usage.js';
 import { aDirectory } from './sqlite-usage.js';
 
 /** One of each kind that binds. */
@@ -30,14 +31,15 @@ const limitedPolicies = ['pm-0/count', 'pm-0/each', 'pm-1/own', 'pm-1/spend'];
 const raceMs = isSoak ? 8 * 60_000 : soakSeconds * 1000;
 const child = fileURLToPath(new URL('./race-child.js', import.meta.url));
 
-test.each(raceServers)(
-  'on $name three replicas that race for 50,000 operations exceed no limit and no deposit by one unit, and lose no promise, although the server is killed in the midst and one clock is ahead',
-  async ({ name, start }) => {
+test(
+  'three replicas that race for 50,000 operations exceed no limit and no deposit by one unit, and lose no promise, although the server is killed in the midst and one clock is ahead',
+  async () => {
     const directory = aDirectory();
-    const server = await start();
+    const server = await startPostgres();
+    const url = await server.createDatabase();
     const now = Date.now();
     const race: Race = {
-      url: server.url,
+      url,
       replicas: 3,
       operations: 50_000,
       milliseconds: raceMs,
@@ -48,7 +50,7 @@ test.each(raceServers)(
     };
     const path = join(directory.path, 'race.json');
     writeFileSync(path, JSON.stringify(race));
-    const store = await openRaceStore(server.url, 'observer');
+    const store = await openStore(url, { identity: 'observer' });
     try {
       await store.addBalance(chainId, {
         contract,
@@ -89,7 +91,7 @@ test.each(raceServers)(
       checkPromises(race, promised, reservations);
       const full = await checkSums(race, reservations);
       console.info(
-        `${name}: ${promised.length + refused} of ${race.operations} operations in ${seconds.toFixed(1)} s: ` +
+        `${promised.length + refused} of ${race.operations} operations in ${seconds.toFixed(1)} s: ` +
           `${promised.length} promised, ${refused} refused, ${answers.length - promised.length - refused} asked again; ` +
           `filled: ${[...full].map(([policy, count]) => `${policy} ×${count}`).join(', ')}`,
       );

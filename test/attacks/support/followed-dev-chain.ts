@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { createSqliteUsageStore } from '../../../adapters/usage/embedded/usage.js';
 import type { Chain } from '../../../core/chain/chain.js';
 import { silentLogger } from '../../../core/log.js';

@@ -1,33 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { parseArgs } from 'node:util';
 import { createKeccak } from 'hash-wasm';
 import { loadNativeCurve } from '../../../adapters/signer/native.js';
 import { chainId, expirySeconds, fundingAddress, paymaster, signerKey } from '../fixture.js';
-import { openLimitReserve } from './limit-reserve.js';
 import { serveSubject } from './subject.js';
 
 /**
  * (a) The limit: what no real service can beat on these parts. Bare node:http, JSON.parse, the vendor 1.1.0 hash written
  * straight from the request's hex, the native library, one micro-batch per turn of the event loop, an answer of the same
- * size. No authentication, validation, policy, counter or metric. With `--redis` it also runs the reserve script once
- * per request, with arguments made beforehand, and signs when that has answered.
+ * size. No authentication, validation, policy, counter or metric.
  */
-const { values } = parseArgs({
-  options: {
-    redis: { type: 'string' },
-    prefix: { type: 'string', default: 'bench-base:' },
-    paymasters: { type: 'string', default: '10' },
-    limits: { type: 'string', default: '2' },
-  },
-});
-const reserve =
-  values.redis === undefined
-    ? undefined
-    : await openLimitReserve(
-        { url: values.redis, keyPrefix: values.prefix },
-        { paymasters: Number(values.paymasters), limits: Number(values.limits) },
-      );
-
 const curve = await loadNativeCurve();
 const keccak = await createKeccak(256);
 const hash = (bytes: Uint8Array) => keccak.init().update(bytes).digest('binary');
@@ -53,11 +34,11 @@ function listener(request: IncomingMessage, response: ServerResponse): void {
   request.on('end', () => {
     const only = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
     const body = JSON.parse((only ?? Buffer.alloc(0)).toString()) as { params: [WireOperation] };
-    accept(request.url ?? '', body.params[0], response);
+    accept(body.params[0], response);
   });
 }
 
-function accept(path: string, op: WireOperation, response: ServerResponse): void {
+function accept(op: WireOperation, response: ServerResponse): void {
   const now = Math.floor(Date.now() / 1000);
   const validity = word(now + expirySeconds) + word(now - 60);
   const struct = Buffer.from(
@@ -77,18 +58,7 @@ function accept(path: string, op: WireOperation, response: ServerResponse): void
   // Hashed before the next one begins, because there is only one hash engine.
   const structHash = hash(struct);
   const digest = keccak.init().update(personalPrefix).update(structHash).digest('binary');
-  const waiting = { digest, op, validity, response };
-  if (reserve === undefined) sign(waiting);
-  else
-    reserve(path, op).then(
-      () => sign(waiting),
-      (error: unknown) => fail(error, response),
-    );
-}
-
-function fail(error: unknown, response: ServerResponse): void {
-  const body = Buffer.from(String(error));
-  response.writeHead(500, ['Content-Length', body.length]).end(body);
+  sign({ digest, op, validity, response });
 }
 
 function sign(waiting: Waiting): void {

@@ -21,10 +21,10 @@ import { benchChainConfig, benchPaymasterConfig } from '../configs.js';
 import { signerKey } from '../fixture.js';
 import { reportSubject } from './subject.js';
 import { keepLedger } from './ledger.js';
-import { fillBalances, openEmbeddedUsage, openRedisUsage } from './usage.js';
+import { fillBalances, openEmbeddedUsage, openPostgresUsage } from './usage.js';
 
 /**
- * (c) Ours: the real server in the rpc role, on the embedded stores or with its usage in the Redis at `--redis`, with
+ * (c) Ours: the real server in the rpc role, on the embedded stores or with its usage in the PostgreSQL at `--postgres`, with
  * authentication, validation, whitelist, spending limits, deposit and metrics. Only the chain is missing: heads are
  * given, and every call to it is counted.
  */
@@ -34,8 +34,7 @@ const { values } = parseArgs({
     limits: { type: 'string', default: '2' },
     wallets: { type: 'string', default: 'own' },
     tokens: { type: 'string', default: '0' },
-    redis: { type: 'string' },
-    prefix: { type: 'string', default: 'bench-ours:' },
+    postgres: { type: 'string' },
     ledger: { type: 'boolean', default: false },
     inputs: { type: 'boolean', default: false },
     // Configs are of one generation, and limits count in one cycle, where this is the same.
@@ -64,12 +63,9 @@ for (let index = 0; index < paymasters; index += 1) {
 const store = { commits: 0 };
 const counting = countingCommits(metrics, store);
 const usage =
-  values.redis === undefined
+  values.postgres === undefined
     ? openEmbeddedUsage(directory, counting)
-    : await openRedisUsage(
-        { url: values.redis, keyPrefix: values.prefix },
-        { identity: `replica-${process.pid}`, metrics: counting },
-      );
+    : await openPostgresUsage(values.postgres, { identity: `replica-${process.pid}`, metrics: counting });
 await fillBalances(usage, paymasters, shape);
 
 const chain = { calls: 0 };
@@ -105,9 +101,9 @@ const server = createServer({
   log,
   metrics,
 });
-// On Redis another process moves records to the ledger.
+// On PostgreSQL another process moves records to the ledger.
 const keeping =
-  values.ledger && values.redis === undefined ? await keepLedger(usage.feed, directory) : undefined;
+  values.ledger && values.postgres === undefined ? await keepLedger(usage.feed, directory) : undefined;
 const { port } = await server.listen(0, '127.0.0.1');
 
 reportSubject(port, {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { createRedisUsageStore } from '../../../adapters/usage/redis/usage.js';
+import { parsePostgresUrl } from '../../../adapters/postgres/address.js';
+import { openPostgresUsageStore } from '../../../adapters/store/postgres/usage.js';
 import { createSqliteUsageStore } from '../../../adapters/usage/embedded/usage.js';
 import { silentLogger } from '../../../core/log.js';
 import type { LedgerFeed } from '../../../core/ledger/feed.js';
@@ -11,21 +12,18 @@ import type { Gwei } from '../../../core/units/wei.js';
 import type { PaymasterShape } from '../configs.js';
 import { chainId, paymaster, walletOf } from '../fixture.js';
 
-/** A Redis, and the key prefix of this server: servers with the same prefix are replicas of one service. */
-export type BenchRedis = { readonly url: string; readonly keyPrefix: string };
-
 export type BenchUsage = UsageStore & { readonly feed: LedgerFeed };
 
-/** The usage store of the Redis role, connected, with the settings that are required in production. */
-export async function openRedisUsage(
-  { url, keyPrefix }: BenchRedis,
+/** The usage store that replicas share: those of one database are replicas of one service. */
+export function openPostgresUsage(
+  url: string,
   options: { readonly identity: string; readonly metrics?: Metrics },
 ): Promise<BenchUsage> {
-  // Nothing reads the records during a window, so they need room.
-  const ledger = { budgetBytes: 2 ** 32 };
-  const usage = createRedisUsageStore({ url, keyPrefix, log: silentLogger, ledger, ...options });
-  await usage.opened();
-  return usage;
+  return openPostgresUsageStore({
+    client: { address: parsePostgresUrl('--postgres', url) },
+    log: silentLogger,
+    ...options,
+  });
 }
 
 /** The embedded usage store. */

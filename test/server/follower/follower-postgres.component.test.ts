@@ -30,9 +30,7 @@ afterAll(() => server.stop());
 beforeEach(async () => {
   const url = await server.createDatabase();
   const shared = { epochMirror: createMemoryEpochMirror() };
-  it = await aFollowed(aChainConfig(), (clock) =>
-    openStore(url, { ...shared, clock, identity: 'one' }),
-  );
+  it = await aFollowed(aChainConfig(), (clock) => openStore(url, { ...shared, clock, identity: 'one' }));
   const open = (identity: string) => openStore(url, { ...shared, clock: it.clock, identity });
   others = [await open('two'), await open('three')];
 });

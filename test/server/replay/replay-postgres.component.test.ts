@@ -169,10 +169,7 @@ type World = Recorded & {
 } & AsyncDisposable;
 
 /** Decisions that a process of the role ledger has moved from the usage tables to the ledger, which two replicas read. */
-async function recorded(
-  paymasters: readonly PaymasterConfig[],
-  asked: readonly Round[],
-): Promise<World> {
+async function recorded(paymasters: readonly PaymasterConfig[], asked: readonly Round[]): Promise<World> {
   const url = await postgres.createDatabase();
   const config = parseLedgerConfig({
     HOST: '127.0.0.1',
