@@ -154,7 +154,7 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
   }
 }
 
-/** A mirror in the system namespace, which is not lost together with Redis; kept on disk for outages of the API server. */
+/** A mirror in the system namespace, which is not lost together with the database; kept on disk for outages of the API server. */
 function openEpochMirror(config: ServerConfig, transport: KubeTransport, log: Logger): EpochMirror {
   const mirror = createKubeEpochMirror({ transport, namespace: config.namespace });
   if (config.snapshotDirectory === undefined) return mirror;

@@ -6,7 +6,7 @@ import { hasCode } from '../process/has-code.js';
 import { formatEpoch, parseEpoch } from './epoch-text.js';
 
 /**
- * Copies of epochs in a directory that the processes of one machine share, for Redis without Kubernetes. Each write is
+ * Copies of epochs in a directory that the processes of one machine share, for a shared store without Kubernetes. Each write is
  * a new file `CHAIN.NUMBER.json`, linked into place: of two processes that write at once, one finds the name taken. A
  * restored directory is not noticed.
  */

@@ -9,7 +9,7 @@ import { startService, stores, type Served, type Service } from './support/servi
 import { aDeployedAccount, ask, increment } from './support/wallet.js';
 
 // While operations are mined, an attacker requests them again and again, as fast as the service answers. Every request changes the
-// record that a settlement is about to remove: on Redis nearly every step failed, and balances became stale.
+// record that a settlement is about to remove: on the store of that time nearly every step failed, and balances became stale.
 
 const version = 'singleton-0.7';
 const sponsored = { mode: 'SPONSORED' };

@@ -8,7 +8,7 @@ import { stores } from './support/stores.js';
 import { expectServed, explain, increment } from './support/wallet.js';
 import { manifest, startWorld, type World } from './support/world.js';
 
-// A tenant writes thousands of limits for one paymaster: each request evaluated all of them in the single thread of Redis, and
+// A tenant writes thousands of limits for one paymaster: each request evaluated all of them in the single thread of the store, and
 // each reservation stored them. Or the tenant writes a hundred webhooks and sends a large signature, which went to each of them.
 
 const version = 'singleton-0.7';

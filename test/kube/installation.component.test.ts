@@ -12,7 +12,7 @@ import { until } from '../support/until.js';
 import { readerOf } from './support/read.js';
 import { startInstallation, type Installation } from './support/installation.js';
 
-// Each component is a separate process with the role that the chart renders for it, on a real API server and Redis.
+// Each component is a separate process with the role that the chart renders for it, on a real API server and PostgreSQL.
 
 let installation: Installation;
 let devChain: DevChain;

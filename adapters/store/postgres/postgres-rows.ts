@@ -350,12 +350,15 @@ export class PostgresRows implements RowStore, Process {
     const imposed = this.#options.clock?.now();
     if (imposed !== undefined) return imposed;
     this.#ahead = clock - performance.now();
-    if (clock < latest - graceMs)
+    return Math.max(clock, latest) as EpochMs;
+  }
+
+  assertClock(clock: EpochMs, latest: number): void {
+    if (this.#options.clock === undefined && clock < latest - graceMs)
       throw new DomainError('UNAVAILABLE', 'the clock of the usage store was set back', {
         reason: 'USAGE_STORE_CLOCK',
         retryAfterSeconds: 60,
       });
-    return Math.max(clock, latest) as EpochMs;
   }
 
   acknowledged(chainId: number, sequence: number, turn: number): void {

@@ -45,8 +45,10 @@ export type Process = {
   behind(chainId: number, epoch: string): Promise<never>;
   /** The server, or its timeline, is another. Resolves when that is written down. */
   moved(): Promise<void>;
-  /** The time of a turn, by the server's clock and the latest time that was given out. Throws UNAVAILABLE. */
+  /** The time of a turn, by the server's clock and the latest time that was given out. */
   timeOf(clock: EpochMs, latest: number): EpochMs;
+  /** Throws UNAVAILABLE when the server's clock was set back: windows and promises would last too long. */
+  assertClock(clock: EpochMs, latest: number): void;
   acknowledged(chainId: number, sequence: number, turn: number): void;
   failed(error: unknown): void;
 };
@@ -193,6 +195,8 @@ export class Slot {
       await this.#judge(chainId, read, expected, wanted);
       const number = Number(read.turn['turn']);
       const latest = Math.max(0, ...read.server.writers.map(({ at }) => at));
+      // Signing is stopped whatever the time is.
+      if (!calls.every((call) => call.wanted.alone)) this.#process.assertClock(read.server.clock, latest);
       const now = this.#process.timeOf(read.server.clock, latest);
       const chain = chainRowOf(read.chain, epoch.since);
       const rows = new TurnRows(chainId, wanted, read.rows, { chain, sequence: number, place: 0 });

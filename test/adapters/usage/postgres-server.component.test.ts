@@ -168,6 +168,16 @@ test('while no standby confirms a commit that must wait for one, nothing is sign
   await expect(store.reserve(one(2n))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 });
 
+test('a clock that was set back is an outage of signing, which can be stopped all the same', async () => {
+  const store = await open();
+  expect(await store.reserve(one(1n))).toEqual(reserved);
+  // As if the last turn had been tomorrow.
+  await server.query(url, 'UPDATE usage.writer SET at = at + 86400000');
+  await expect(store.reserve(one(2n))).rejects.toMatchObject({ details: { reason: 'USAGE_STORE_CLOCK' } });
+  await store.setSuspended(chainId, 'pm-1', true);
+  expect(await store.suspended(chainId)).toEqual(['pm-1']);
+});
+
 test('a lease is held by one process, renewed by it, and free when it gives it back', async () => {
   const [first, second] = [await open(url, { identity: 'one' }), await open(url, { identity: 'two' })];
   expect(await first.lease.hold(chainId)).toBe(true);
