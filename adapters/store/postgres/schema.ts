@@ -44,13 +44,13 @@ export const steps: readonly string[] = [
   CREATE TABLE usage.counter (
     chain_id bigint, name text COLLATE "C",
     until bigint NOT NULL, used bigint NOT NULL, reserved bigint NOT NULL, holders integer NOT NULL,
-    PRIMARY KEY (chain_id, name)
+    PRIMARY KEY (name, chain_id)
   ) WITH (fillfactor = 50);
 
   CREATE TABLE usage.account (
     chain_id bigint, name text COLLATE "C",
     balance bigint, read_at bigint, reserved bigint NOT NULL, holders integer NOT NULL,
-    PRIMARY KEY (chain_id, name)
+    PRIMARY KEY (name, chain_id)
   ) WITH (fillfactor = 20);
 
   CREATE TABLE usage.fence (
@@ -65,11 +65,11 @@ export const steps: readonly string[] = [
     entry_point text NOT NULL, sender text NOT NULL, nonce text NOT NULL,
     valid_until bigint NOT NULL, commit_until bigint,
     locks text[] NOT NULL, counters text[] NOT NULL, accounts text[] NOT NULL, terms text NOT NULL,
-    PRIMARY KEY (chain_id, name)
+    PRIMARY KEY (name, chain_id)
   );
   CREATE INDEX ON usage.reservation (chain_id, operation);
   CREATE INDEX ON usage.reservation (chain_id, valid_until);
-  CREATE INDEX ON usage.reservation (chain_id, party) WHERE party IS NOT NULL;
+  CREATE INDEX ON usage.reservation (party) WHERE party IS NOT NULL;
   CREATE INDEX ON usage.reservation (chain_id, commit_until) WHERE commit_until IS NOT NULL;
 
   CREATE TABLE usage.step (

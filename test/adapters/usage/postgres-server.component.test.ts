@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { parsePostgresUrl } from '../../../adapters/postgres/address.js';
+import { readRows } from '../../../adapters/store/postgres/statements.js';
 import { safetyOf } from '../../../adapters/store/postgres/server-facts.js';
 import {
   createPostgresUsageStore,
@@ -176,6 +178,37 @@ test('a clock that was set back is an outage of signing, which can be stopped al
   await expect(store.reserve(one(2n))).rejects.toMatchObject({ details: { reason: 'USAGE_STORE_CLOCK' } });
   await store.setSuspended(chainId, 'pm-1', true);
   expect(await store.suspended(chainId)).toEqual(['pm-1']);
+});
+
+test('a turn looks rows up by their names, also with plans that were made while the tables were empty', async () => {
+  await open();
+  const names = new Set(['name']);
+  const wanted = {
+    locks: names,
+    reservations: names,
+    parties: names,
+    counters: names,
+    accounts: names,
+    fences: names,
+  };
+  const plans: string[] = [];
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  for (const setting of ['seqscan', 'hashjoin', 'mergejoin'])
+    await client.query(`SET enable_${setting} = off`);
+  await client.query('SET plan_cache_mode = force_generic_plan');
+  for (const { name, text } of readRows(chainId, wanted)) {
+    if (!['read-reservations', 'read-counters', 'read-accounts'].includes(name)) continue;
+    const given = [...new Set(text.match(/\$\d/g))].map((_, nth) => (nth === 0 ? '1' : `ARRAY['name']`));
+    await client.query(`PREPARE "${name}" AS ${text}`);
+    const { rows } = await client.query<Record<string, string>>(
+      `EXPLAIN EXECUTE "${name}"(${given.join(', ')})`,
+    );
+    plans.push(...rows.flatMap((row) => Object.values(row)));
+  }
+  await client.end();
+  expect(plans.filter((line) => line.includes('Index Cond')).length).toBeGreaterThan(5);
+  expect(plans.filter((line) => /Seq Scan|Index Cond: \(chain_id/.test(line))).toEqual([]);
 });
 
 test('a lease is held by one process, renewed by it, and free when it gives it back', async () => {
