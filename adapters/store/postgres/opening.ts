@@ -8,13 +8,17 @@ const longestWaitMs = 2_000;
 /** Prepares the database in the background and tries again until it works, so that a process can start while the database is away. */
 export class Opening {
   readonly #stopped = new AbortController();
+  readonly #prepare: () => Promise<void>;
+  readonly #log: Logger;
   readonly #first: Promise<void>;
-  readonly #done: Promise<void>;
+  #done: Promise<void>;
   #problem: DomainError | undefined = notYet();
 
   constructor(prepare: () => Promise<void>, log: Logger) {
-    this.#first = this.#try(prepare);
-    this.#done = this.#first.catch((error: unknown) => this.#again(prepare, error, log));
+    this.#prepare = prepare;
+    this.#log = log;
+    this.#first = this.#try();
+    this.#done = this.#first.catch((error: unknown) => this.#again(error));
   }
 
   /** Resolves when the first attempt has worked. Throws UNAVAILABLE when it has not; the next attempts go on. */
@@ -27,14 +31,21 @@ export class Opening {
     if (this.#problem !== undefined) throw this.#problem;
   }
 
+  /** The tables are gone: another, empty database is in the place of the one that was prepared. */
+  reopen(error: unknown): void {
+    if (this.#problem !== undefined || this.#stopped.signal.aborted) return;
+    this.#problem = notYet(error);
+    this.#done = this.#again(error);
+  }
+
   async stop(): Promise<void> {
     this.#stopped.abort();
     await this.#done;
   }
 
-  async #try(prepare: () => Promise<void>): Promise<void> {
+  async #try(): Promise<void> {
     try {
-      await prepare();
+      await this.#prepare();
       this.#problem = undefined;
     } catch (error) {
       this.#problem = error instanceof DomainError ? error : notYet(error);
@@ -42,18 +53,18 @@ export class Opening {
     }
   }
 
-  async #again(prepare: () => Promise<void>, cause: unknown, log: Logger): Promise<void> {
+  async #again(cause: unknown): Promise<void> {
     let waitMs = shortestWaitMs;
     let error = cause;
     while (!this.#stopped.signal.aborted) {
-      log.error('usage store is not connected: nothing is signed', { error });
+      this.#log.error('usage store is not connected: nothing is signed', { error });
       // Processes that lost the database together do not come back together.
       await pause(waitMs * (0.5 + Math.random() / 2), this.#stopped.signal);
       if (this.#stopped.signal.aborted) return;
       waitMs = Math.min(2 * waitMs, longestWaitMs);
       try {
-        await this.#try(prepare);
-        return log.info('usage store is connected');
+        await this.#try();
+        return this.#log.info('usage store is connected');
       } catch (next) {
         error = next;
       }

@@ -10,7 +10,7 @@ import { joinParts, stepsTo } from '../../../core/usage/taken-step.js';
 import { graceMs, Turn } from '../../../core/usage/turn.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
 import { clientConfig, clientOf, type ClientOptions } from '../../postgres/client.js';
-import { openPipeline, type Pipeline } from '../../postgres/pipeline.js';
+import { openPipeline, sqlStateOf, type Pipeline } from '../../postgres/pipeline.js';
 import { parseOpenStep, parseStep } from '../../usage/step-text.js';
 import type { UsageEpochs } from '../../usage/usage-epochs.js';
 import { parseCounterRow, wantedRows } from './names.js';
@@ -29,6 +29,7 @@ export type PostgresRowsOptions = Pick<Ambient, 'log'> & {
   readonly epochs: () => UsageEpochs;
   /** Throws UNAVAILABLE while the tables are not up to date. */
   readonly assertOpen: () => void;
+  readonly onTablesGone: (error: unknown) => void;
   readonly onCommit: (outcome: 'ok' | 'failed') => void;
 };
 
@@ -371,6 +372,7 @@ export class PostgresRows implements RowStore, Process {
   failed(error: unknown): void {
     this.#options.onCommit('failed');
     this.#log.warn('a turn of the usage store failed', { error });
+    this.#noteTablesGone(error);
   }
 
   /** What must be in data that are read from now on. */
@@ -420,6 +422,11 @@ export class PostgresRows implements RowStore, Process {
     return { row, writers: server.writers };
   }
 
+  #noteTablesGone(error: unknown): void {
+    // Undefined table, and undefined schema.
+    if (['42P01', '3F000'].includes(sqlStateOf(error) ?? '')) this.#options.onTablesGone(error);
+  }
+
   async #reading<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     this.assertUsable();
     this.#options.assertOpen();
@@ -431,6 +438,7 @@ export class PostgresRows implements RowStore, Process {
       isDone = true;
       return result;
     } catch (error) {
+      this.#noteTablesGone(error);
       throw error instanceof DomainError ? error : unavailable(error);
     } finally {
       client?.release(!isDone);

@@ -87,6 +87,7 @@ export function createPostgresUsageStore(options: PostgresUsageOptions): Postgre
     ...options,
     epochs: () => epochs,
     assertOpen: () => opening.assertOpen(),
+    onTablesGone: (error) => opening.reopen(error),
     onCommit: (outcome) => {
       commits.with({ outcome }).inc();
       connected.set(outcome === 'ok' ? 1 : 0);

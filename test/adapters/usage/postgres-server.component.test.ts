@@ -143,6 +143,19 @@ test('a server that goes away is an outage of every call, and nothing is assumed
   expect(await store.liveCount(chainId)).toBe(2);
 });
 
+test('an empty database in the place of the one that was there is a loss that running replicas notice', async () => {
+  const store = await open();
+  expect(await store.reserve(one(1n))).toEqual(reserved);
+  await store.recovery.raise();
+  await server.query(url, 'DROP SCHEMA usage CASCADE');
+  const lost = async () => {
+    const [answer] = await Promise.allSettled([store.reserve(one(2n))]);
+    expect(answer.status).toBe('rejected');
+    return answer.status === 'rejected' && answer.reason.details.reason === 'USAGE_STORE_LOST';
+  };
+  await until('it is noticed', lost);
+});
+
 test('a backup that is restored is noticed by a replica that has written nothing since, before any other replica asks', async () => {
   const epochMirror = createMemoryEpochMirror();
   const [writing, watching] = [await open(url, { epochMirror }), await open(url, { epochMirror })];
