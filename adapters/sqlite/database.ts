@@ -5,7 +5,7 @@ import { DomainError, isDomainError, messageOf } from '../../core/errors.js';
 
 /**
  * The embedded database: one SQLite file in WAL mode, used by one process. It is read and written synchronously, so a
- * transaction never spans a turn of the event loop, and several connections of the process cannot block one another.
+ * transaction never spans a turn of the event loop, and connections of one thread cannot block one another.
  */
 export type Database = {
   readonly path: string;
@@ -47,6 +47,15 @@ export function openDatabase(path: string, options: DatabaseOptions): Database {
     return databaseOf(path, sql, claim);
   } catch (error) {
     claim?.close();
+    throw explained(path, error);
+  }
+}
+
+/** Another connection to a database that is open elsewhere in the process. It cannot write. Throws UNAVAILABLE. */
+export function openReader(path: string): Database {
+  try {
+    return databaseOf(path, new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs }), undefined);
+  } catch (error) {
     throw explained(path, error);
   }
 }

@@ -56,6 +56,7 @@ export const sqliteSteps: readonly string[] = [
   CREATE INDEX ledger_settlement_reservation ON ledger_settlement (reservation) WHERE reservation IS NOT NULL;
   ${rowTable('gap', 'UNIQUE (id)')}
   ${rowTable('inputs')}
+  CREATE INDEX ledger_inputs_sequence ON ledger_inputs (organisation, chain_id, first_sequence);
   CREATE TABLE ledger_funds (
     ${columnsOf('funds', sqliteDialect)}, PRIMARY KEY (chain_id, contract, funding_address, unit, start)
   ) STRICT, WITHOUT ROWID;

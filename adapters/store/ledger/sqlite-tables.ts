@@ -1,8 +1,136 @@
-import type { Database } from '../../sqlite/database.js';
+import { openDatabase, openReader, usedBytes, type Database } from '../../sqlite/database.js';
 import { migrate } from '../../sqlite/migrate.js';
+import { namesOf, type Cell } from './columns.js';
+import { sqliteDialect } from './dialect.js';
+import type { Position } from './position.js';
+import type { Reader } from './reader.js';
+import type { RollUpTables } from './roll-up.js';
 import { sqliteSteps } from './schema.js';
 
 /** Brings the tables up to date. Throws UNAVAILABLE. */
 export function migrateSqliteLedger(db: Database): void {
   migrate(db, 'ledger', sqliteSteps);
+}
+
+/**
+ * Rows of a slice, of each table. While a slice is stored, a turn that begins waits, and the thread that signs with it: so many rows change a
+ * thousand sums at most, which takes some milliseconds.
+ */
+const sliceRows = 250;
+
+export type SqliteTables = RollUpTables & {
+  /** A short transaction: turns of the usage store wait for it. */
+  write<T>(work: (db: Database) => T): T;
+  usedBytes(): number;
+  close(): void;
+};
+
+/**
+ * Connections of a thread of their own to the file of the usage store: one that reads, and one that writes sums and removes what is old.
+ * SQLite has one writer, so a write here and a turn there wait for each other. Sums on the store's own connection would wait for
+ * nothing, but take the time of the thread that signs. What is written here is not synced: it can be worked out again.
+ */
+export function openSqliteTables(path: string): SqliteTables {
+  const writer = openDatabase(path, { durability: 'process' });
+  const reader = openedOrClosed(writer, () => {
+    // The usage store makes checkpoints, between its turns.
+    writer.sql.exec('PRAGMA wal_autocheckpoint = 0');
+    migrateSqliteLedger(writer);
+    const db = openReader(path);
+    db.sql.aggregate('wei_sum', {
+      start: () => 0n as never,
+      step: ((sum: bigint, value: string | number) => sum + BigInt(value)) as never,
+      result: String,
+    });
+    return db;
+  });
+  const moveMark = writer.sql.prepare(
+    `UPDATE ledger_mark SET decision = ?, settlement = ?, gap = ? WHERE decision = ? AND settlement = ? AND gap = ?`,
+  );
+  const names = namesOf('usage');
+  const put = writer.sql.prepare(
+    `REPLACE INTO ledger_usage (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
+  );
+  const storeSums = (
+    rows: readonly Readonly<Record<string, Cell>>[],
+    from: Position,
+    to: Position,
+  ): boolean => {
+    const { changes } = moveMark.run(
+      to.decision,
+      to.settlement,
+      to.gap,
+      from.decision,
+      from.settlement,
+      from.gap,
+    );
+    if (changes === 0) return false;
+    for (const row of rows) put.run(...names.map((name) => row[name] ?? null));
+    return true;
+  };
+  return {
+    read: (work) => inSnapshot(reader, () => work(readerOf(reader))),
+    endOfSlice,
+    store: async (rows, from, to) => writer.transaction(() => storeSums(rows, from, to)),
+    write: (work) => writer.transaction(() => work(writer)),
+    usedBytes: () => reader.run(() => usedBytes(reader)),
+    close: () => {
+      reader.close();
+      writer.close();
+    },
+  };
+}
+
+function openedOrClosed(db: Database, open: () => Database): Database {
+  try {
+    return open();
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+async function inSnapshot<T>(db: Database, work: () => Promise<T>): Promise<T> {
+  db.run(() => db.sql.exec('BEGIN'));
+  try {
+    return await work();
+  } finally {
+    if (db.sql.isTransaction) db.run(() => db.sql.exec('COMMIT'));
+  }
+}
+
+function readerOf(db: Database): Reader {
+  return {
+    dialect: sqliteDialect,
+    query: async (text, values = []) =>
+      db.run(() => {
+        const named = Object.fromEntries(
+          values.map((value, i) => [`$${i + 1}`, value as string | number | null]),
+        );
+        return db.sql.prepare(text).all(named);
+      }),
+  };
+}
+
+/** One thread writes rows, so a row that is there has all rows before it. */
+async function endOfSlice(
+  { query }: Reader,
+  from: Position,
+): Promise<{ readonly to: Position; readonly isLast: boolean }> {
+  const end = async (table: keyof Position): Promise<number> => {
+    const [row] = await query(`SELECT max(rowid) AS last FROM ledger_${table}`);
+    return Math.max(from[table], Number(row?.['last'] ?? 0) + 1);
+  };
+  const ends = {
+    decision: await end('decision'),
+    settlement: await end('settlement'),
+    gap: await end('gap'),
+  };
+  const to = {
+    decision: Math.min(ends.decision, from.decision + sliceRows),
+    settlement: Math.min(ends.settlement, from.settlement + sliceRows),
+    gap: Math.min(ends.gap, from.gap + sliceRows),
+  };
+  const isLast = to.decision === ends.decision && to.settlement === ends.settlement && to.gap === ends.gap;
+  return { to, isLast };
 }

@@ -76,12 +76,8 @@ export function openUsageDatabase({
 }: Pick<SqliteUsageOptions, 'path' | 'durability'>): Database {
   const db = openDatabase(path, { durability, exclusive: true });
   try {
-    // Exclusive: a release that does not know the lock file cannot open it either. Checkpoints: see UsageUpkeep.
-    db.run(() =>
-      db.sql.exec(
-        'PRAGMA locking_mode = EXCLUSIVE; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864',
-      ),
-    );
+    // Checkpoints: see UsageUpkeep.
+    db.run(() => db.sql.exec('PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864'));
     migrate(db, 'ledger-outbox', outboxSteps);
     return db;
   } catch (error) {

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createPostgres, type Postgres } from '../../../../adapters/postgres/transactions.js';
 import { parsePostgresUrl } from '../../../../adapters/postgres/address.js';
 import { makeParts } from '../../../../adapters/store/ledger/partitions.js';
@@ -5,7 +8,10 @@ import {
   createPostgresLedger,
   type StoredLedger,
 } from '../../../../adapters/store/ledger/postgres-ledger.js';
-import { ledgerStatements } from '../../../../adapters/store/ledger/write.js';
+import { createSqliteLedger } from '../../../../adapters/store/ledger/sqlite-ledger.js';
+import { migrateSqliteLedger } from '../../../../adapters/store/ledger/sqlite-tables.js';
+import { createSqliteLedgerWriter, ledgerStatements } from '../../../../adapters/store/ledger/write.js';
+import { openDatabase, type Database } from '../../../../adapters/sqlite/database.js';
 import type { Ledger, LedgerEntry } from '../../../../core/ledger/ledger.js';
 import { recordTime } from '../../../../core/ledger/record-id.js';
 import type { EpochMs } from '../../../../core/units/time.js';
@@ -54,4 +60,28 @@ export async function writePostgres(postgres: Postgres, entries: readonly Ledger
   await postgres.transaction({ mode: 'write', timeoutMs: 30_000 }, async (session) => {
     for (const { text, values } of ledgerStatements(entries)) await session.query(text, values);
   });
+}
+
+/** In a file of its own, in a directory that goes with it. */
+export async function openSqliteLedger(
+  options: Partial<Parameters<typeof createSqliteLedger>[0]> = {},
+): Promise<WrittenLedger & { readonly db: Database }> {
+  const directory = mkdtempSync(join(tmpdir(), 'ledger-'));
+  const path = join(directory, 'usage.sqlite');
+  const db = openDatabase(path, { durability: 'process', exclusive: true });
+  migrateSqliteLedger(db);
+  const writer = createSqliteLedgerWriter(db);
+  const ledger = await createSqliteLedger({ path, ...options });
+  const stopping = {
+    ...ledger,
+    stop: async () => {
+      await ledger.stop();
+      db.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+  return {
+    ...writtenLedger(stopping, async (entries) => db.transaction(() => writer.write(entries))),
+    db,
+  };
 }

@@ -1,0 +1,29 @@
+import { reasonOf } from '../../core/error-reasons.js';
+import { DomainError, isDomainError, messageOf, type ErrorCode } from '../../core/errors.js';
+
+/** A DomainError as data, between threads; what is not one is a bug, and says so by its code. */
+export type PlainError = {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly reason?: string;
+  readonly retryAfterSeconds?: number;
+};
+
+export function plainError(error: unknown): PlainError {
+  if (!isDomainError(error)) return { code: 'INTERNAL', message: messageOf(error) };
+  const { code, message, details } = error;
+  const { reason, retryAfterSeconds } = details;
+  return {
+    code,
+    message,
+    ...(reason !== undefined && { reason }),
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+  };
+}
+
+export function errorOf({ code, message, reason, ...details }: PlainError): DomainError {
+  return new DomainError(code, message, {
+    ...details,
+    ...(reason !== undefined && { reason: reasonOf(reason) }),
+  });
+}

@@ -1,0 +1,105 @@
+import { setPriority } from 'node:os';
+import { parentPort, workerData } from 'node:worker_threads';
+import {
+  defaultRetention,
+  type InputsQuery,
+  type Ledger,
+  type Retention,
+} from '../../../core/ledger/ledger.js';
+import type { FundsQuery } from '../../../core/ledger/query.js';
+import type { EpochMs } from '../../../core/units/time.js';
+import { plainError, type PlainError } from '../../sqlite/plain-error.js';
+import { readFunds } from './funds.js';
+import { readBlocks, type InputBlock } from './inputs.js';
+import { readTail, rollUpSlice } from './roll-up.js';
+import { findDecision, searchDecisions } from './search.js';
+import { pruneSqlite } from './sqlite-retention.js';
+import { openSqliteTables, type SqliteTables } from './sqlite-tables.js';
+import { readUsage } from './usage.js';
+
+// The thread that reads the ledger and keeps its sums: it answers one request after another, so that no question, however long, delays
+// the thread that signs.
+
+export type ThreadOptions = {
+  readonly path: string;
+  readonly retention?: Retention;
+  readonly maxBytes?: number;
+  readonly searchMs: number;
+};
+
+export type Methods = ReturnType<typeof methodsOf>;
+export type Request = {
+  readonly call: number;
+  readonly method: keyof Methods;
+  readonly arguments: readonly unknown[];
+};
+/** `call` 0 says how opening the file went. */
+export type Answer = { readonly call: number } & (
+  { readonly value: unknown } | { readonly error: PlainError }
+);
+
+function methodsOf(
+  tables: SqliteTables,
+  { retention = defaultRetention, maxBytes, searchMs }: ThreadOptions,
+) {
+  const { read } = tables;
+  return {
+    usage: (query: Parameters<Ledger['usage']>[0]) =>
+      read(async (reader) => readUsage(reader, query, await readTail(tables, reader))),
+    decisions: (query: Parameters<Ledger['decisions']>[0]) =>
+      read((reader) => searchDecisions(reader, query, searchMs)),
+    decision: (organisation: string, id: string) => read((reader) => findDecision(reader, organisation, id)),
+    funds: (query: FundsQuery) =>
+      read(async (reader) => readFunds(reader, query, await readTail(tables, reader))),
+    blocks: (query: InputsQuery, after: InputBlock | undefined) =>
+      read((reader) => readBlocks(reader, query, after)),
+    rollUp: () => rollUpSlice(tables),
+    prune: (now: EpochMs) => pruneSqlite(tables, now, retention, maxBytes),
+    usedBytes: async () => tables.usedBytes(),
+    close: async () => tables.close(),
+  };
+}
+
+function serve(port: NonNullable<typeof parentPort>, options: ThreadOptions): void {
+  async function answer(call: number, work: () => Promise<unknown>): Promise<void> {
+    let message: Answer;
+    try {
+      message = { call, value: await work() };
+    } catch (error) {
+      message = { call, error: plainError(error) };
+    }
+    port.postMessage(message);
+  }
+  let methods: Methods | undefined;
+  let last = answer(0, async () => {
+    methods = methodsOf(openSqliteTables(options.path), options);
+  }).then(() => {
+    if (methods === undefined) port.close();
+  });
+  port.on('message', ({ call, method, arguments: given }: Request) => {
+    last = last.then(async () => {
+      await answer(call, async () => {
+        const named = methods as unknown as Record<
+          string,
+          (...values: readonly unknown[]) => Promise<unknown>
+        >;
+        return named[method]?.(...given);
+      });
+      if (method === 'close') port.close();
+    });
+  });
+}
+
+/** On Linux this is about the calling thread, elsewhere about all of them. */
+function yieldToSigning(): void {
+  if (process.platform !== 'linux') return;
+  try {
+    setPriority(0, 5);
+  } catch {
+    // A sandbox may forbid it, and the thread works without.
+  }
+}
+
+if (parentPort === null) throw new Error('the thread of the ledger must be started as a thread');
+yieldToSigning();
+serve(parentPort, workerData as ThreadOptions);
