@@ -1,5 +1,6 @@
 import { columns, kindOf, usageKey, type Table } from './columns.js';
 import { postgresDialect, sqliteDialect, type Dialect } from './dialect.js';
+import { publishedViews } from './views.js';
 
 /** Tables whose rows the roll-up job reads have the number of the transaction that wrote them, above those of earlier servers. */
 const rolledUp: readonly Table[] = ['decision', 'settlement', 'gap'];
@@ -41,6 +42,7 @@ export const postgresSteps: readonly string[] = [
     organisation text PRIMARY KEY, id uuid NOT NULL, status text NOT NULL, is_running boolean NOT NULL,
     is_cancelled boolean NOT NULL, reported_at timestamptz NOT NULL
   );
+  ${publishedViews}
   `,
 ];
 
