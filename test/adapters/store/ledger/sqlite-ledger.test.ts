@@ -1,4 +1,158 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { openSqliteTables } from '../../../../adapters/store/ledger/sqlite-tables.js';
+import { rollUpSlice, type RollUpTables } from '../../../../adapters/store/ledger/roll-up.js';
+import type { LedgerEntry } from '../../../../core/ledger/ledger.js';
+import type { Decision } from '../../../../core/ledger/record.js';
+import type { UsageRow } from '../../../../core/ledger/query.js';
+import type { EpochMs } from '../../../../core/units/time.js';
 import { ledgerConformance } from '../../../conformance/ledger.js';
-import { openSqliteLedger } from './written.js';
+import {
+  aDecision,
+  alone,
+  aSettlement,
+  at,
+  inputsOf,
+  reservationOf,
+} from '../../../conformance/ledger-records.js';
+import { openSqliteLedger, type WrittenLedger } from './written.js';
 
 ledgerConformance('SQLite', () => openSqliteLedger());
+
+const noon = at('2026-11-22T12:00:00Z');
+const later = (ms: number): EpochMs => (noon + ms) as EpochMs;
+const opened: WrittenLedger[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((ledger) => ledger.stop()));
+});
+
+async function open(options: Parameters<typeof openSqliteLedger>[0] = {}) {
+  const ledger = await openSqliteLedger(options);
+  opened.push(ledger);
+  return ledger;
+}
+
+/** `count` operations that were signed and mined. */
+function minedOperations(count: number): LedgerEntry[] {
+  return [...Array(count).keys()].flatMap((index) => {
+    const decision = aDecision('acme', later(index));
+    return reservationOf(decision, aSettlement(decision, later(index + 5000)));
+  });
+}
+
+async function total(ledger: WrittenLedger): Promise<UsageRow | undefined> {
+  const rows = await ledger.usage({
+    organisation: 'acme',
+    paymasterId: undefined,
+    from: at('2026-11-01T00:00:00Z'),
+    to: at('2026-12-01T00:00:00Z'),
+    step: 'month',
+    groupBy: undefined,
+    senders: true,
+    limit: 10,
+  });
+  return rows[0];
+}
+
+describe('sums in SQLite', () => {
+  test('usage counts what was written before the sums do, and the same afterwards', async () => {
+    const ledger = await open();
+    await ledger.append(minedOperations(10));
+    await ledger.write(minedOperations(400));
+    const wanted = { sponsored: 410, mined: 410, expired: 0, spentWei: 246_000n };
+    expect(await total(ledger)).toMatchObject(wanted);
+    while (await ledger.rollUp());
+    expect(await total(ledger)).toMatchObject(wanted);
+  });
+
+  test('a job that is cut off before, while or after it stores a slice leaves sums that agree with the records', async () => {
+    const ledger = await open();
+    await ledger.write(minedOperations(1_200));
+    const tables = openSqliteTables(ledger.db.path);
+    const cut = new Error('cut off');
+    let stores = 0;
+    const failing: RollUpTables = {
+      ...tables,
+      store: async (rows, from, to) => {
+        stores += 1;
+        if (stores % 3 === 0) throw cut;
+        // A row that no table takes: the transaction ends in its middle.
+        const bad = { ...rows[0]!, unit: null as never };
+        const isStored = await tables.store(stores % 3 === 1 ? [...rows, bad] : rows, from, to);
+        if (stores % 2 === 0) throw cut;
+        return isStored;
+      },
+    };
+    try {
+      let isMore = true;
+      let failures = 0;
+      while (isMore)
+        isMore = await rollUpSlice(failing).catch(() => {
+          failures += 1;
+          return true;
+        });
+      expect(failures).toBeGreaterThan(5);
+    } finally {
+      tables.close();
+    }
+    expect(await total(ledger)).toMatchObject({
+      sponsored: 1_200,
+      mined: 1_200,
+      expired: 0,
+      spentWei: 720_000n,
+    });
+    expect(ledger.db.sql.prepare('SELECT decision, settlement FROM ledger_mark').get()).toEqual({
+      decision: 1_201,
+      settlement: 1_201,
+    });
+  });
+});
+
+describe('a ledger in SQLite that has a size', () => {
+  const days = [1, 2, 3].map((day) => at(`2026-11-0${day}T12:00:00Z`));
+  const now = at('2026-11-04T12:00:00Z');
+  const decisionsOf = (day: EpochMs): Decision[] =>
+    [...Array(200).keys()].map((index) => aDecision('acme', (day + index) as EpochMs));
+
+  test('loses the oldest inputs first, and no decision before the last of them', async () => {
+    const ledger = await open({ maxBytes: 1_500_000 });
+    const all = days.map(decisionsOf);
+    for (const decisions of all)
+      for (const [index, decision] of decisions.entries()) {
+        // Random, so that nothing of it can be compressed.
+        const body = JSON.stringify(randomBytes(3_000).toString('base64'));
+        await ledger.write([...reservationOf(decision), ...alone({ ...inputsOf(decision, index), body })]);
+      }
+    while (await ledger.rollUp());
+    while (await ledger.prune(now));
+    const kept: number[] = [];
+    for await (const page of ledger.inputs({
+      organisation: 'acme',
+      paymasterIds: ['shop'],
+      from: days[0]!,
+      to: now,
+    }))
+      kept.push(...page.map((inputs) => inputs.at));
+    expect(kept.length).toBeGreaterThan(50);
+    expect(kept.toSorted((a, b) => a - b)).toEqual(
+      all
+        .flat()
+        .slice(-kept.length)
+        .map((decision) => decision.at),
+    );
+    for (const decision of all.flat().filter((_, index) => index % 50 === 0))
+      expect(await ledger.decision('acme', decision.id)).toBeDefined();
+    const { used, capacity } = (await ledger.size?.()) ?? { used: 1, capacity: 0 };
+    expect(used).toBeLessThanOrEqual(capacity);
+  });
+
+  test('loses the oldest decisions when there are no inputs left, and keeps the sums', async () => {
+    const ledger = await open({ maxBytes: 300_000 });
+    const all = days.map(decisionsOf);
+    await ledger.append(all.flat().flatMap((decision) => reservationOf(decision)));
+    while (await ledger.prune(now));
+    expect(await ledger.decision('acme', all[0]![0]!.id)).toBeUndefined();
+    expect(await ledger.decision('acme', all[2]![199]!.id)).toBeDefined();
+    expect(await total(ledger)).toMatchObject({ sponsored: 600 });
+  });
+});

@@ -65,7 +65,7 @@ export async function writePostgres(postgres: Postgres, entries: readonly Ledger
 /** In a file of its own, in a directory that goes with it. */
 export async function openSqliteLedger(
   options: Partial<Parameters<typeof createSqliteLedger>[0]> = {},
-): Promise<WrittenLedger & { readonly db: Database }> {
+): Promise<WrittenLedger & { readonly db: Database; write(entries: readonly LedgerEntry[]): Promise<void> }> {
   const directory = mkdtempSync(join(tmpdir(), 'ledger-'));
   const path = join(directory, 'usage.sqlite');
   const db = openDatabase(path, { durability: 'process', exclusive: true });
@@ -80,8 +80,7 @@ export async function openSqliteLedger(
       rmSync(directory, { recursive: true, force: true });
     },
   };
-  return {
-    ...writtenLedger(stopping, async (entries) => db.transaction(() => writer.write(entries))),
-    db,
-  };
+  const write = async (entries: readonly LedgerEntry[]): Promise<void> =>
+    db.transaction(() => writer.write(entries));
+  return { ...writtenLedger(stopping, write), db, write };
 }
