@@ -108,7 +108,7 @@ kind-down: ## Delete that cluster
 e2e: build ## Install the charts on the current cluster and drive them (IMAGE, LOAD_IMAGE, CHAIN_HOST; see hack/e2e.sh)
 	@IMAGE=$(IMAGE) sh hack/e2e.sh
 
-e2e-disturb: build ## The same cluster: keys changed on chain, Redis away and full, Secrets deleted, each under load (twenty minutes)
+e2e-disturb: build ## The same cluster: keys changed on chain, PostgreSQL away, Secrets deleted, each under load (twenty minutes)
 	@IMAGE=$(IMAGE) sh hack/e2e.sh disturb
 
 e2e-first-steps: build ## The commands of docs/first-steps-kubernetes.md on an empty cluster, timed (both images on its nodes)

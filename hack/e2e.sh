@@ -5,7 +5,7 @@
 #   KUBECONFIG  the cluster (default: kubectl's own)
 #   IMAGE       image under test, name:tag, on the nodes or brought there by LOAD_IMAGE
 #   LOAD_IMAGE  shell command run first, e.g. "kind load docker-image paymaster-operator:dev --name paymaster"
-#   REDIS_IMAGE image of Redis 7 (default docker.io/library/redis:7.4-alpine)
+#   POSTGRES_IMAGE image of PostgreSQL 15 or later (default docker.io/library/postgres:17-bookworm)
 #   CHAIN_HOST  this machine's address as pods see it; the dev chain listens there
 #   LOAD_SECONDS seconds of RPC load around each fault (default 5), KEEP=1 leaves everything installed
 #   KUBECTL, HELM paths of the tools (default: from PATH, else built once from pinned modules)

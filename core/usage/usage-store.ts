@@ -5,9 +5,8 @@ import type { Hex } from '../units/hex.js';
 import type { Window } from './window.js';
 
 /**
- * Port: counters of limits, promised deposits and reservations. It is made for an embedded store and for Redis (one
- * atomic script decides, and all keys of a chain are in one hash slot), so every argument is plain data, and amounts
- * are integers below 2^53: gwei or counts. The store does not know policies, cycles or modes: callers name the
+ * Port: counters of limits, promised deposits and reservations. Every argument is plain data, and amounts are integers
+ * below 2^53: gwei or counts. The store does not know policies, cycles or modes: callers name the
  * counters and windows.
  *
  * Guarantees (every implementation passes one conformance suite):

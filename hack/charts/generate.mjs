@@ -77,12 +77,13 @@ ${kinds.map(entry).join('')}`;
 
 function installation(binary) {
   const namespace = 'paymaster-system';
-  const rendered = render(binary, 'paymaster', namespace, ['--skip-tests', '--set=redis.enabled=true']);
-  return `# Everything for a trial without helm, with a Redis of its own. Generated from the charts: run \`make generate\`.
+  const rendered = render(binary, 'paymaster', namespace, ['--skip-tests', '--set=postgres.bundled.enabled=true,postgres.bundled.passwordSecret=paymaster-postgres']);
+  return `# Everything for a trial without helm, with a PostgreSQL of its own. Generated from the charts: run \`make generate\`.
 #
 #   kubectl apply --server-side -f charts/install.yaml
 #   kubectl -n ${namespace} create secret generic paymaster-master-keys \\
 #     --from-literal=master.key=$(openssl rand -hex 32) --from-literal=webhook-master.key=$(openssl rand -hex 32)
+#   kubectl -n ${namespace} create secret generic paymaster-postgres --from-literal=password=$(openssl rand -hex 32)
 apiVersion: v1
 kind: Namespace
 metadata:

@@ -3,7 +3,6 @@
 //
 //   node hack/image/pack.mjs operator NAME:TAG OUT.tar      after `make build`
 //   node hack/image/pack.mjs dev-chain NAME:TAG OUT.tar     the dev chain for a trial in a cluster
-//   node hack/image/pack.mjs redis NAME:TAG OUT.tar         redis-server of this machine
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -23,10 +22,10 @@ import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const [what, tag, output] = process.argv.slice(2);
-const fillers = { operator: fillOperator, 'dev-chain': fillDevChain, redis: fillRedis };
+const fillers = { operator: fillOperator, 'dev-chain': fillDevChain };
 const fill = Object.hasOwn(fillers, what ?? '') ? fillers[what] : undefined;
 if (fill === undefined || tag === undefined || output === undefined) {
-  console.error('usage: node hack/image/pack.mjs operator|dev-chain|redis NAME:TAG OUT.tar');
+  console.error('usage: node hack/image/pack.mjs operator|dev-chain NAME:TAG OUT.tar');
   process.exit(2);
 }
 
@@ -96,13 +95,6 @@ function fillDevChain(rootfs) {
     Cmd: ['dist/standalone/dev-chain/main.js'],
     Env: [...config.Env, 'HOST=0.0.0.0'],
   };
-}
-
-function fillRedis(rootfs) {
-  const binary = execFileSync('sh', ['-c', 'command -v redis-server'], { encoding: 'utf8' }).trim();
-  addBinary(rootfs, realpathSync(binary), '/usr/bin/redis-server');
-  mkdirSync(join(rootfs, 'data'));
-  return { Cmd: ['redis-server'], Env: ['PATH=/usr/bin'], WorkingDir: '/data', User: '1000:1000' };
 }
 
 function makeBase(rootfs) {

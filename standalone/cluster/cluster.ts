@@ -110,11 +110,6 @@ async function startParts(options: ClusterOptions, onStop: Stops['add']) {
       PAYMASTER_DATABASE_URL: postgres.url,
       PAYMASTER_DATABASE_PASSWORD_FILE: '',
       PAYMASTER_DATABASE_CA_FILE: '',
-      // While the chart renders them.
-      PAYMASTER_USAGE_STORE_URL: '',
-      PAYMASTER_USAGE_STORE_PASSWORD_FILE: '',
-      PAYMASTER_USAGE_STORE_KEY_PREFIX: '',
-      PAYMASTER_USAGE_STORE_DURABILITY: '',
       PAYMASTER_WEBHOOK_ALLOW_HTTP: 'true',
       PAYMASTER_WEBHOOK_ALLOW_LOOPBACK: 'true',
       ...(options.publicRpcUrl === undefined ? {} : { PAYMASTER_PUBLIC_RPC_URL: options.publicRpcUrl }),

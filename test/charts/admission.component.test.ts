@@ -22,7 +22,7 @@ beforeAll(async () => {
   const manifests = renderOperator({
     namespace: system,
     set: [
-      'redis.enabled=true',
+      'postgres.bundled.enabled=true',
       'admission.chainAllowList.enabled=true',
       'admission.chainAllowList.chainIds={1,137}',
     ],

@@ -17,7 +17,7 @@ type Rule = {
 };
 
 const namespace = 'gas-system';
-const set = ['redis.enabled=true', 'monitoring.prometheusRule.enabled=true'];
+const set = ['postgres.bundled.enabled=true', 'monitoring.prometheusRule.enabled=true'];
 const spec = renderOperator({ namespace, set }).find(({ kind }) => kind === 'PrometheusRule')?.spec as {
   readonly groups: readonly { readonly rules: readonly Rule[] }[];
 };

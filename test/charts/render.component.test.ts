@@ -26,25 +26,17 @@ describe('rendering the charts', () => {
   });
 
   test('the notes say that nothing can be signed yet, and what is missing', () => {
-    const run = helm(['install', 'gas', operatorChart, '--dry-run=client', '--set=redis.enabled=true']);
+    const run = helm(['install', 'gas', operatorChart, '--dry-run=client', '--set=postgres.bundled.enabled=true']);
     expect(run).toMatchObject({ ok: true });
     expect(run.stdout).toContain(
       'NOTHING CAN BE SIGNED YET. Missing: the Secret paymaster-master-keys, the Secret paymaster-signers with a signing key, any Chain, any Organisation, any Paymaster.',
     );
   });
 
-  test('without a usage store nothing is rendered, and the message says what to set', () => {
-    const run = helm(['template', 'gas', operatorChart]);
-    expect(run.ok).toBe(false);
-    expect(run.stderr).toContain(
-      'usageStore.url must be the address of a Redis 7, e.g. redis://redis:6379; for a trial set redis.enabled=true instead',
-    );
-  });
-
   test('an RPC replica starts with the flags of Node that the bench measures with and `make run` has', () => {
     const makefile = readFileSync(join(repositoryRoot, 'Makefile'), 'utf8');
     expect(makefile).toContain(`SERVER_FLAGS := ${serverFlags.join(' ')}\n`);
-    const [rpc] = renderOperator({ set: ['redis.enabled=true'] }).filter(
+    const [rpc] = renderOperator({ set: ['postgres.bundled.enabled=true'] }).filter(
       ({ kind, metadata }) => kind === 'Deployment' && metadata.name.endsWith('-rpc'),
     );
     const args = [...serverFlags, 'dist/server/main.js'];
@@ -52,26 +44,14 @@ describe('rendering the charts', () => {
   });
 
   test.each([
-    { memory: '512Mi', maxmemory: String(Math.floor(0.6 * 512 * 2 ** 20)) },
-    { memory: '2G', maxmemory: '1200000000' },
-    { memory: '100000000', maxmemory: '60000000' },
-  ])('the bundled Redis with $memory may fill 60 % of it', ({ memory, maxmemory }) => {
-    const [redis] = renderOperator({
-      set: ['redis.enabled=true', `redis.resources.limits.memory=${memory}`],
-    }).filter(({ kind }) => kind === 'StatefulSet');
-    const args = expect.arrayContaining(['--maxmemory', maxmemory, '--maxmemory-policy', 'noeviction']);
-    expect(redis).toMatchObject({ spec: { template: { spec: { containers: [{ args }] } } } });
-  });
-
-  test.each([
-    { tag: '7', image: 'docker.io/library/redis:7' },
-    { tag: '20261001', image: 'docker.io/library/redis:20261001' },
-    { tag: '7.4-alpine', image: 'docker.io/library/redis:7.4-alpine' },
+    { tag: '17', image: 'docker.io/library/postgres:17' },
+    { tag: '20261001', image: 'docker.io/library/postgres:20261001' },
+    { tag: '17-bookworm', image: 'docker.io/library/postgres:17-bookworm' },
   ])('the tag $tag may be given on the command line and in a file', ({ tag, image }) => {
-    const flags = [`--set=redis.image.tag=${tag}`, `--set-json=redis.image.tag=${/^[0-9]+$/.test(tag) ? tag : JSON.stringify(tag)}`];
+    const flags = [`--set=postgres.bundled.image.tag=${tag}`, `--set-json=postgres.bundled.image.tag=${/^[0-9]+$/.test(tag) ? tag : JSON.stringify(tag)}`];
     for (const flag of flags) {
-      const [redis] = renderOperator({ set: ['redis.enabled=true'], flags: [flag] }).filter(({ kind }) => kind === 'StatefulSet');
-      expect(redis).toMatchObject({ spec: { template: { spec: { containers: [{ image }] } } } });
+      const [database] = renderOperator({ set: ['postgres.bundled.enabled=true'], flags: [flag] }).filter(({ kind }) => kind === 'StatefulSet');
+      expect(database).toMatchObject({ spec: { template: { spec: { containers: [{ image }] } } } });
     }
   });
 
@@ -79,14 +59,11 @@ describe('rendering the charts', () => {
     const digest = `sha256:${'a'.repeat(64)}`;
     const images = renderOperator({
       set: [
-        'redis.enabled=true',
-        'ledger.enabled=true',
-        'postgres.enabled=true',
-        'ledger.postgres.secretName=ledger',
-        ...['image', 'redis.image', 'postgres.image'].map((image) => `${image}.digest=${digest}`),
+        'postgres.bundled.enabled=true',
+        ...['image', 'postgres.bundled.image'].map((image) => `${image}.digest=${digest}`),
       ],
     }).flatMap((manifest) => [...JSON.stringify(manifest).matchAll(/"image":"([^"]+)"/g)].map(([, image]) => image));
-    expect(images.length).toBeGreaterThan(5);
+    expect(images.length).toBeGreaterThan(4);
     expect(images.filter((image) => !image?.endsWith(`@${digest}`))).toEqual([]);
   });
 
@@ -94,7 +71,7 @@ describe('rendering the charts', () => {
     const manifests = renderOperator({
       release: 'paymaster',
       namespace: 'paymaster-system',
-      set: ['redis.enabled=true', 'ledger.enabled=true', 'postgres.enabled=true', 'ledger.postgres.secretName=ledger'],
+      set: ['postgres.bundled.enabled=true'],
     });
     const annotated = (name: string) =>
       manifests.filter((manifest) => JSON.stringify(manifest.metadata).includes(`"${name}"`)).map(({ metadata }) => metadata.name);
@@ -113,20 +90,9 @@ describe('rendering the charts', () => {
       expect(section).toContain(kind);
   });
 
-  test('a bundled Redis without persistence asks for no volume, and a corrected pod replaces one that never started', () => {
-    const manifests = renderOperator({ set: ['redis.enabled=true', 'redis.persistence.enabled=false'] });
-    expect(manifests.map(({ kind }) => kind)).not.toContain('PersistentVolumeClaim');
-    expect(manifests.find(({ kind }) => kind === 'StatefulSet')).toMatchObject({
-      spec: {
-        podManagementPolicy: 'Parallel',
-        template: { spec: { volumes: [{ name: 'data', emptyDir: { sizeLimit: '2Gi' } }] } },
-      },
-    });
-  });
-
   // The scheduler ignores a node for all constraints that lacks the label of one.
   test('replicas spread over nodes by the only constraint, so that nodes without a zone take part', () => {
-    const specs = renderOperator({ set: ['redis.enabled=true', 'rpc.affinity.nodeAffinity.x=y'] })
+    const specs = renderOperator({ set: ['postgres.bundled.enabled=true', 'rpc.affinity.nodeAffinity.x=y'] })
       .filter(({ kind }) => kind === 'Deployment')
       .map(({ spec }) => spec as { readonly template: { readonly spec: object } });
     expect(specs).toHaveLength(3);
@@ -155,14 +121,14 @@ describe('rendering the charts', () => {
     expect(JSON.stringify(checks?.metadata)).toContain('"helm.sh/hook-delete-policy":"before-hook-creation,hook-succeeded"');
     expect(checks).toMatchObject({ spec: { clusterIP: 'None' } });
     expect(leading.map(({ kind }) => kind).toSorted()).toEqual(
-      ['HTTPRoute', 'Ingress', 'Ingress', 'Service', 'Service', 'Service', 'Service'],
+      ['HTTPRoute', 'Ingress', 'Ingress', 'Service', 'Service', 'Service'],
     );
     expect(JSON.stringify(leading)).not.toMatch(/ops|8081|metrics|healthz|"(?:path|value)":"\/"/);
   });
 
   test('with the namespace of Prometheus named, the metrics are for that namespace only', () => {
     const rules = (set: readonly string[]) =>
-      renderOperator({ set: ['redis.enabled=true', ...set] })
+      renderOperator({ set: ['postgres.bundled.enabled=true', ...set] })
         .filter(({ kind, metadata }) => kind === 'NetworkPolicy' && /-(operator|dashboard|rpc)$/.test(metadata.name))
         .flatMap(({ spec }) => (spec as { readonly ingress: readonly { readonly ports: readonly { readonly port: unknown }[] }[] }).ingress)
         .filter(({ ports }) => ports.some(({ port }) => port === 'ops'));
@@ -186,16 +152,9 @@ describe('rendering the charts', () => {
     ]);
   });
 
-  test('a bundled Redis without a limit of memory is not rendered', () => {
-    const limit = 'redis.resources.limits.memory=';
-    const run = helm(['template', 'gas', operatorChart, '--set', 'redis.enabled=true', '--set', limit]);
-    expect(run.ok).toBe(false);
-    expect(run.stderr).toContain('redis.resources.limits.memory must be a whole number of Ki, Mi, Gi, k, M, G');
-  });
-
   test('two releases in two namespaces share no cluster-scoped name', () => {
     const clusterNames = (namespace: string): readonly string[] =>
-      renderOperator({ namespace, set: ['redis.enabled=true', 'admission.chainAllowList.enabled=true'] })
+      renderOperator({ namespace, set: ['postgres.bundled.enabled=true', 'admission.chainAllowList.enabled=true'] })
         .filter(({ metadata }) => metadata.namespace === undefined)
         .map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     const first = clusterNames('one');
@@ -209,7 +168,7 @@ describe('rendering the charts', () => {
     { chainIds: [], text: '' },
   ])('a list of allowed chains is text in its ConfigMap: $chainIds', ({ chainIds, text }) => {
     const lists = renderOperator({
-      set: ['redis.enabled=true', 'admission.chainAllowList.enabled=true'],
+      set: ['postgres.bundled.enabled=true', 'admission.chainAllowList.enabled=true'],
       flags: [`--set-json=admission.chainAllowList.chainIds=${JSON.stringify(chainIds)}`],
     }).filter(({ metadata }) => metadata.name.endsWith('-allowed-chains'));
     expect(lists).toMatchObject([{ kind: 'ConfigMap', data: { chainIds: text } }]);
@@ -217,7 +176,7 @@ describe('rendering the charts', () => {
 
   test('without any port for public egress only listed addresses can be reached', () => {
     const policies = renderOperator({
-      set: ['redis.enabled=true'],
+      set: ['postgres.bundled.enabled=true'],
       flags: ['--set-json=networkPolicy.publicEgress.ports=[]'],
     })
       .filter(({ kind }) => kind === 'NetworkPolicy')
@@ -235,7 +194,7 @@ describe('rendering the charts', () => {
       { url: 'http://kyc.corp.example', networks: ['10.20.0.7/32'], to: [{ podSelector: {} }], port: 3000 },
     ];
     const manifests = renderOperator({
-      set: ['redis.enabled=true'],
+      set: ['postgres.bundled.enabled=true'],
       flags: [`--set-json=webhooks.allowedPrivateHosts=${JSON.stringify(hosts)}`],
     });
     const settings = manifests
@@ -260,7 +219,7 @@ describe('rendering the charts', () => {
 
   test('the pod of `helm test` may always call the servers', () => {
     const policies = renderOperator({
-      set: ['redis.enabled=true', 'networkPolicy.from[0].namespaceSelector.matchLabels.ingress=yes'],
+      set: ['postgres.bundled.enabled=true', 'networkPolicy.from[0].namespaceSelector.matchLabels.ingress=yes'],
     });
     const pod = policies.find(({ kind }) => kind === 'Pod');
     const callers = policies
@@ -275,7 +234,7 @@ describe('rendering the charts', () => {
 
   test('each component has a disruption budget exactly when it has more than one replica', () => {
     const budgets = (set: readonly string[]): readonly string[] =>
-      renderOperator({ set: ['redis.enabled=true', ...set] })
+      renderOperator({ set: ['postgres.bundled.enabled=true', ...set] })
         .filter(({ kind }) => kind === 'PodDisruptionBudget')
         .map(({ metadata }) => metadata.name);
     expect(budgets([])).toEqual([
@@ -306,22 +265,13 @@ describe('rendering the charts', () => {
     expect([...named].filter((name) => !declared.has(name) && !elsewhere.has(name ?? ''))).toEqual([]);
   });
 
-  test('the ledger has neither keys nor rights, and nobody but it and the dashboard reaches PostgreSQL', () => {
+  test('the ledger has neither keys nor rights', () => {
     const manifests = renderOperator({ valuesFile: join(casesDirectory, 'everything.yaml') });
     const ledger = manifests.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'gas-ledger');
     expect(ledger).toMatchObject({ spec: { template: { spec: { automountServiceAccountToken: false } } } });
     expect(JSON.stringify(ledger)).not.toMatch(/master-keys|signers|chain-urls|price-headers/);
     const bound = manifests.filter(({ kind }) => kind === 'RoleBinding' || kind === 'ClusterRoleBinding');
     expect(JSON.stringify(bound)).not.toContain('gas-ledger');
-    const policy = manifests.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'gas-postgres');
-    const callers = JSON.stringify(policy?.['spec']).matchAll(/"app.kubernetes.io\/component":"(\w+)"/g);
-    expect([...callers].map(([, name]) => name)).toEqual(['postgres', 'ledger', 'dashboard']);
-  });
-
-  test('without a PostgreSQL no ledger is rendered, and the message says what to set', () => {
-    const run = helm(['template', 'gas', operatorChart, '--set=redis.enabled=true,ledger.enabled=true']);
-    expect(run.ok).toBe(false);
-    expect(run.stderr).toContain('ledger.postgres.url must be the address of a PostgreSQL 14 or later');
   });
 });
 

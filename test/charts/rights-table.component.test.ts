@@ -42,10 +42,8 @@ const manifests = renderOperator({
   release: 'paymaster',
   namespace: 'paymaster-system',
   set: [
-    'redis.enabled=true',
+    'postgres.bundled.enabled=true',
     'ledger.enabled=true',
-    'postgres.enabled=true',
-    'ledger.postgres.secretName=postgres',
     'monitoring.kubeStateMetrics.enabled=true',
     'monitoring.kubeStateMetrics.serviceAccount.name=ksm',
     'monitoring.kubeStateMetrics.serviceAccount.namespace=monitoring',

@@ -42,7 +42,7 @@ beforeAll(async () => {
   for (const name of [system, tenant, elsewhere]) mustKubectl(cluster, ['create', 'namespace', name]);
   for (const name of [tenant, elsewhere])
     mustKubectl(cluster, ['label', 'namespace', name, 'paymasters.dev/organisation=true']);
-  const roles = renderOperator({ namespace: system, set: ['redis.enabled=true', 'ledger.enabled=true', 'postgres.enabled=true', 'ledger.postgres.secretName=postgres'] }).filter(({ kind }) =>
+  const roles = renderOperator({ namespace: system, set: ['postgres.bundled.enabled=true', 'ledger.enabled=true'] }).filter(({ kind }) =>
     /Role|ServiceAccount|Validating/.test(kind),
   );
   mustKubectl(
@@ -261,7 +261,7 @@ describe('the right to bind', () => {
 
 describe('users with the built-in roles', () => {
   // The controller manager, which aggregates roles, does not run here: the test checks labels and rules.
-  const roles = renderOperator({ namespace: system, set: ['redis.enabled=true', 'ledger.enabled=true', 'postgres.enabled=true', 'ledger.postgres.secretName=postgres'] }).filter(
+  const roles = renderOperator({ namespace: system, set: ['postgres.bundled.enabled=true', 'ledger.enabled=true'] }).filter(
     ({ kind, metadata }) =>
       kind === 'ClusterRole' &&
       Object.keys(metadata.labels ?? {}).some((label) =>

@@ -32,7 +32,7 @@ beforeAll(async () => {
   mustKubectl(cluster, ['label', 'namespace', tenant, 'paymasters.dev/organisation=true']);
   for (const namespace of [tenant, 'kube-system'])
     mustKubectl(cluster, ['create', 'secret', 'generic', 'theirs', `-n=${namespace}`, `--from-literal=password=${word}`]);
-  const items = renderOperator({ namespace: system, set: ['redis.enabled=true'] }).filter(({ kind }) =>
+  const items = renderOperator({ namespace: system, set: ['postgres.bundled.enabled=true'] }).filter(({ kind }) =>
     /Role|ServiceAccount|Validating/.test(kind),
   );
   mustKubectl(cluster, ['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));

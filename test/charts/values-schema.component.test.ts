@@ -21,9 +21,9 @@ describe('values.schema.json', () => {
       message: /at '\/logLevel': value must be one of 'debug', 'info', 'warn', 'error'/,
     },
     {
-      name: 'a password does not go into the URL of the usage store',
-      set: 'usageStore.url=redis://:secret@redis:6379',
-      message: /at '\/usageStore\/url': .*does not match pattern/,
+      name: 'a password does not go into the address of the database',
+      set: 'postgres.url=postgresql://u:secret@db.example.org/u',
+      message: /at '\/postgres\/url': .*does not match pattern/,
     },
     {
       name: 'the public URL is an origin without path',
@@ -92,8 +92,8 @@ describe('values.schema.json', () => {
     },
     {
       name: 'an address range has a prefix that fits',
-      set: 'networkPolicy.ledger.cidrs={10.1.1.1/40}',
-      message: /at '\/networkPolicy\/ledger\/cidrs\/0': .*does not match pattern/,
+      set: 'networkPolicy.postgres.cidrs={10.1.1.1/40}',
+      message: /at '\/networkPolicy\/postgres\/cidrs\/0': .*does not match pattern/,
     },
     {
       name: 'an amount of memory has a unit of Kubernetes',
@@ -112,13 +112,13 @@ describe('values.schema.json', () => {
     },
     {
       name: 'inputs of decisions are not kept longer than the decisions',
-      set: 'ledger.enabled=true&postgres.enabled=true&ledger.postgres.secretName=x&ledger.retentionDays.inputs=500',
+      set: 'ledger.enabled=true&ledger.retentionDays.inputs=500',
       message: /ledger\.retentionDays\.inputs \(500\) must not be above decisions \(400\)/,
     },
     {
       name: 'a volume has room',
-      set: 'postgres.persistence.size=0Gi',
-      message: /at '\/postgres\/persistence\/size': .*does not match pattern/,
+      set: 'postgres.bundled.persistence.size=0Gi',
+      message: /at '\/postgres\/bundled\/persistence\/size': .*does not match pattern/,
     },
     {
       name: 'a route names its Gateway',
@@ -131,14 +131,14 @@ describe('values.schema.json', () => {
       message: /networkPolicy\.prometheusNamespace must name the namespace of Prometheus while monitoring\.podMonitor\.enabled is true/,
     },
     {
-      name: 'certificates of PostgreSQL are in a Secret',
-      set: 'ledger.enabled=true&ledger.postgres.url=postgresql://u@db.example.org/u&ledger.postgres.secretKeys.ca=ca.crt',
-      message: /ledger\.postgres\.secretName must name the Secret that holds secretKeys\.ca \(ca\.crt\)/,
+      name: 'CloudNativePG has two standbys at least, so that one may be away',
+      set: 'postgres.cloudnativepg.instances=2',
+      message: /at '\/postgres\/cloudnativepg\/instances': minimum: got 2, want 3/,
     },
     {
       name: 'a digest of a bundled image is a SHA-256',
-      set: 'postgres.image.digest=latest',
-      message: /at '\/postgres\/image\/digest': .*does not match pattern/,
+      set: 'postgres.bundled.image.digest=latest',
+      message: /at '\/postgres\/bundled\/image\/digest': .*does not match pattern/,
     },
     {
       name: 'an image digest is a SHA-256',
@@ -147,7 +147,7 @@ describe('values.schema.json', () => {
     },
   ])('$name', ({ set, message }) => {
     const value = set.includes('{') || set.includes('&') ? set.replaceAll('&', ',') : set.replaceAll(',', '\\,');
-    const run = helm(['template', 'gas', operatorChart, '--set=redis.enabled=true', `--set=${value}`]);
+    const run = helm(['template', 'gas', operatorChart, '--set=postgres.bundled.enabled=true', `--set=${value}`]);
     expect(run.ok).toBe(false);
     expect(run.stderr).toMatch(message);
   });

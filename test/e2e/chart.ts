@@ -162,21 +162,21 @@ export async function proveIngress({ tools, report }: World): Promise<void> {
   });
 }
 
-/** The first roll-out fails, because the image of Redis has a wrong name; an upgrade with the right one puts it right. */
+/** The first roll-out fails, because the image of PostgreSQL has a wrong name; an upgrade with the right one puts it right. */
 export async function failFirst({ tools, report }: World, install: readonly string[]): Promise<void> {
-  await report.step('helm installs with an image of Redis that nobody has', async () => {
+  await report.step('helm installs with an image of PostgreSQL that nobody has', async () => {
     await tools.helm([
       ...install,
-      '--set=redis.image.tag=e2e-missing',
-      '--set=redis.persistence.enabled=false',
+      '--set=postgres.bundled.image.tag=e2e-missing',
+      '--set=postgres.bundled.persistence.enabled=false',
     ]);
-    const reason = await awaited('the pod of Redis waits for its image', 60_000, async () => {
+    const reason = await awaited('the pod of PostgreSQL waits for its image', 60_000, async () => {
       const { stdout } = await tools.tryKubectl([
         'get',
         'pod',
         '-n',
         system,
-        `${release}-redis-0`,
+        `${release}-postgres-0`,
         '-o=jsonpath={.status.containerStatuses[0].state.waiting.reason}',
       ]);
       return /Image/.test(stdout) ? stdout : undefined;

@@ -10,7 +10,7 @@ export const tenant = 'quickstart';
 export const components = ['operator', 'dashboard', 'rpc'] as const;
 
 export type Nodes = {
-  /** Holds what exists once: Redis, the wallet pod and, where it can be had, the cluster's DNS. */
+  /** Holds what exists once: PostgreSQL, the wallet pod and, where it can be had, the cluster's DNS. */
   readonly keeper: string;
   /** May be drained; absent in a cluster of one node. */
   readonly spare?: string;
@@ -75,7 +75,9 @@ export function environmentValues(
 ): Readonly<Record<string, unknown>> {
   return {
     image: config.image,
-    redis: { enabled: true, image: asSet(config.redisImage), persistence: { size: '1Gi' } },
+    postgres: {
+      bundled: { enabled: true, image: asSet(config.postgresImage), persistence: { size: '1Gi' } },
+    },
     networkPolicy: {
       // The chain has an IPv4 address, and small policy engines know no other.
       publicEgress: { exceptCidrsV6: [] },
@@ -90,7 +92,7 @@ export function environmentValues(
 }
 
 /** A tag of digits only is a number to `--set`, which the chart must take. */
-function asSet(image: E2eConfig['redisImage']): object {
+function asSet(image: E2eConfig['postgresImage']): object {
   return { ...image, tag: /^[1-9][0-9]*$/.test(image.tag) ? Number(image.tag) : image.tag };
 }
 

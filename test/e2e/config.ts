@@ -5,7 +5,7 @@ export type E2eConfig = {
   readonly helm: string;
   /** Image under test, `name:tag`; it must be on the nodes or be loaded by `loadImage`. */
   readonly image: { readonly repository: string; readonly tag: string };
-  readonly redisImage: { readonly repository: string; readonly tag: string };
+  readonly postgresImage: { readonly repository: string; readonly tag: string };
   /** Shell command that brings the images to the nodes, run first. */
   readonly loadImage?: string;
   /** Address of this machine as pods see it: the chain listens there. */
@@ -37,7 +37,7 @@ export function parseE2eConfig(env: NodeJS.ProcessEnv): E2eConfig {
     kubectl: env['KUBECTL'] || 'kubectl',
     helm: env['HELM'] || 'helm',
     image: imageOf('IMAGE', ''),
-    redisImage: imageOf('REDIS_IMAGE', 'docker.io/library/redis:7.4-alpine'),
+    postgresImage: imageOf('POSTGRES_IMAGE', 'docker.io/library/postgres:17-bookworm'),
     ...(env['LOAD_IMAGE'] ? { loadImage: env['LOAD_IMAGE'] } : {}),
     chainHost,
     loadSeconds: Number(seconds),

@@ -125,7 +125,7 @@ export async function install(world: World, files: string): Promise<Nodes> {
     ]);
     return undefined;
   });
-  // Redis exists once: it must not be where a node is drained later.
+  // The database exists once: it must not be where a node is drained later.
   if (spare !== undefined) await tools.kubectl(['cordon', spare]);
   const valuesFile = join(files, 'values.json');
   writeFileSync(valuesFile, JSON.stringify(environmentValues(config, chain)));
@@ -153,24 +153,24 @@ export async function install(world: World, files: string): Promise<Nodes> {
   return nodes;
 }
 
-/** A cluster without storage classes shares this machine's disk: a folder of it becomes the volume of Redis. */
+/** A cluster without storage classes shares this machine's disk: a folder of it becomes the volume of PostgreSQL. */
 async function provideVolume(tools: Tools, files: string, report: Report): Promise<void> {
   const classes = await tools.kubectl(['get', 'storageclass', '-o=name']);
   if (classes.trim() !== '') return;
-  await report.step('a volume for Redis, because the cluster has no storage class', async () => {
+  await report.step('a volume for PostgreSQL, because the cluster has no storage class', async () => {
     chmodSync(files, 0o777);
     await tools.kubectl(
       ['apply', '-f', '-'],
       JSON.stringify({
         apiVersion: 'v1',
         kind: 'PersistentVolume',
-        metadata: { name: 'paymaster-e2e-redis' },
+        metadata: { name: 'paymaster-e2e-postgres' },
         spec: {
           capacity: { storage: '1Gi' },
           accessModes: ['ReadWriteOnce'],
           persistentVolumeReclaimPolicy: 'Retain',
           hostPath: { path: files, type: 'Directory' },
-          claimRef: { namespace: system, name: `${release}-redis` },
+          claimRef: { namespace: system, name: `${release}-postgres` },
         },
       }),
     );
@@ -242,42 +242,45 @@ async function proveWalls({ config, tools, report, chain }: World, wallet: Walle
       throw new Error(tried.stdout + tried.stderr);
     return undefined;
   });
-  const redis = `${release}-redis.${system}.svc`;
-  await report.step("a user's pod reaches the rpc Service and not Redis", async () => {
+  const database = `${release}-postgres.${system}.svc`;
+  await report.step("a user's pod reaches the rpc Service and not PostgreSQL", async () => {
     const open = await wallet.reaches(`${release}-rpc.${system}.svc`, 80);
-    const shut = await wallet.reaches(redis, 6379);
-    if (!open || shut) throw new Error(`rpc reached: ${open}, Redis reached: ${shut}`);
+    const shut = await wallet.reaches(database, 5432);
+    if (!open || shut) throw new Error(`rpc reached: ${open}, PostgreSQL reached: ${shut}`);
     return undefined;
   });
-  await report.step('an rpc pod reaches Redis and the chain, and no other port of that machine', async () => {
-    const [pod = ''] = await podsOf(tools, 'rpc');
-    const reach = async (host: string, port: number): Promise<string> =>
-      (
-        await tools.kubectl([
-          'exec',
-          '-n',
-          system,
-          pod,
-          '--',
-          'node',
-          '--input-type=module',
-          '--eval',
-          reachScript,
-          host,
-          String(port),
-        ])
-      ).trim();
-    const answers = {
-      redis: await reach(redis, 6379),
-      chain: await reach(config.chainHost, chain.port),
-      // Nothing listens there: without the policy the answer would be ECONNREFUSED at once.
-      elsewhere: await reach(config.chainHost, 9),
-    };
-    const expected = { redis: 'reached', chain: 'reached', elsewhere: 'no answer' };
-    if (JSON.stringify(answers) !== JSON.stringify(expected)) throw new Error(JSON.stringify(answers));
-    if (await wallet.reaches(config.chainHost, 9)) throw new Error('something listens on port 9');
-    return JSON.stringify(answers);
-  });
+  await report.step(
+    'an rpc pod reaches PostgreSQL and the chain, and no other port of that machine',
+    async () => {
+      const [pod = ''] = await podsOf(tools, 'rpc');
+      const reach = async (host: string, port: number): Promise<string> =>
+        (
+          await tools.kubectl([
+            'exec',
+            '-n',
+            system,
+            pod,
+            '--',
+            'node',
+            '--input-type=module',
+            '--eval',
+            reachScript,
+            host,
+            String(port),
+          ])
+        ).trim();
+      const answers = {
+        database: await reach(database, 5432),
+        chain: await reach(config.chainHost, chain.port),
+        // Nothing listens there: without the policy the answer would be ECONNREFUSED at once.
+        elsewhere: await reach(config.chainHost, 9),
+      };
+      const expected = { database: 'reached', chain: 'reached', elsewhere: 'no answer' };
+      if (JSON.stringify(answers) !== JSON.stringify(expected)) throw new Error(JSON.stringify(answers));
+      if (await wallet.reaches(config.chainHost, 9)) throw new Error('something listens on port 9');
+      return JSON.stringify(answers);
+    },
+  );
 }
 
 export async function sponsorAndMine(
@@ -581,5 +584,5 @@ export async function removeEverything(tools: Tools): Promise<void> {
   if (definitions.length > 0) await tools.kubectl(['delete', ...definitions, '--timeout=60s']);
   for (const namespace of [system, tenant, monitoring, crdsNamespace])
     await tools.kubectl(['delete', 'namespace', namespace, '--ignore-not-found', '--timeout=120s']);
-  await tools.kubectl(['delete', 'pv', 'paymaster-e2e-redis', '--ignore-not-found', '--timeout=60s']);
+  await tools.kubectl(['delete', 'pv', 'paymaster-e2e-postgres', '--ignore-not-found', '--timeout=60s']);
 }

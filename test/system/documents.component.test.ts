@@ -32,7 +32,6 @@ describe('what is not run here', () => {
       'docs/key-rotation.md: it needs pods, and operations that are not mined yet',
       'docs/key-rotation.md: it needs pods, and a contract whose owner changes its signer',
       'docs/ledger-sqlite.md: it opens a prompt',
-      'charts/README.md: it needs a database and pods',
       'charts/README.md: it needs pods',
       'charts/README.md: it needs pods',
     ]);

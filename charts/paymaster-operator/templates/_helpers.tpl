@@ -68,25 +68,43 @@ podAntiAffinity:
 {{- with .Values.operator.connectionSecrets }}{{ if or .organisations .allNamespaces .namespaces }}true{{ end }}{{ end -}}
 {{- end -}}
 
-{{- define "paymaster.usageStoreUrl" -}}
-{{- if .Values.usageStore.url -}}
-{{- .Values.usageStore.url -}}
-{{- else if .Values.redis.enabled -}}
-redis://{{ include "paymaster.fullname" . }}-redis:6379
-{{- else -}}
-{{- fail "usageStore.url must be the address of a Redis 7, e.g. redis://redis:6379; for a trial set redis.enabled=true instead" -}}
-{{- end -}}
+{{/* Of the bundled PostgreSQL, and of the Cluster of CloudNativePG. */}}
+{{- define "paymaster.postgresName" -}}
+{{ include "paymaster.fullname" . }}-postgres
 {{- end -}}
 
-{{/* Without a password, which is in a Secret. */}}
-{{- define "paymaster.ledgerUrl" -}}
-{{- if .Values.ledger.postgres.url -}}
-{{- .Values.ledger.postgres.url -}}
-{{- else if .Values.postgres.enabled -}}
-postgresql://paymaster@{{ include "paymaster.fullname" . }}-postgres:5432/paymaster?sslmode=disable
-{{- else -}}
-{{- fail "ledger.postgres.url must be the address of a PostgreSQL 14 or later, e.g. postgresql://paymaster@db.example.org/paymaster; for a trial set postgres.enabled=true instead" -}}
+{{/* Without a password, which is in a Secret. Empty: the Secret holds the address too. */}}
+{{- define "paymaster.databaseUrl" -}}
+{{- with .Values.postgres }}
+{{- if .url -}}
+{{ .url }}
+{{- else if .bundled.enabled -}}
+postgresql://paymaster@{{ include "paymaster.postgresName" $ }}:5432/paymaster?sslmode=disable
+{{- else if .cloudnativepg.enabled -}}
+postgresql://paymaster@{{ include "paymaster.postgresName" $ }}-rw:5432/paymaster
+{{- end }}
+{{- end }}
 {{- end -}}
+
+{{/* Which files servers read for the database: by what they are, `secret` and `key`. Call with fromYaml. */}}
+{{- define "paymaster.databaseFiles" -}}
+{{- $name := include "paymaster.postgresName" . }}
+{{- with .Values.postgres }}
+{{- if .bundled.enabled }}
+password: { secret: {{ .bundled.passwordSecret | default $name }}, key: password }
+{{- else if .cloudnativepg.enabled }}
+# Secrets that CloudNativePG makes. That of the authority holds its key too, which nobody here needs.
+password: { secret: {{ $name }}-app, key: password }
+ca: { secret: {{ $name }}-ca, key: ca.crt }
+{{- else if or .existingSecret .secretName }}
+{{- $secret := .existingSecret | default .secretName }}
+{{- range $what, $key := omit .secretKeys "url" }}
+{{- if $key }}
+{{ $what }}: { secret: {{ $secret }}, key: {{ $key }} }
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- end -}}
 
 {{- define "paymaster.publicRpcUrl" -}}
@@ -112,17 +130,6 @@ allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end -}}
-
-{{/* maxmemory of the bundled Redis in bytes: 60 % of its pod's limit. */}}
-{{- define "paymaster.redisMaxmemory" -}}
-{{- $limit := dig "limits" "memory" "" .Values.redis.resources | toString }}
-{{- $unit := regexFind "[A-Za-z]*$" $limit }}
-{{- $units := dict "" 1 "k" 1000 "M" 1000000 "G" 1000000000 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 }}
-{{- if or (not (regexMatch "^[0-9]+[A-Za-z]*$" $limit)) (not (hasKey $units $unit)) }}
-{{- fail (printf "redis.resources.limits.memory must be a whole number of Ki, Mi, Gi, k, M, G or bytes, e.g. 512Mi, got %q: maxmemory is 60 %% of it" $limit) }}
-{{- end }}
-{{- div (mul (trimSuffix $unit $limit | int64) (get $units $unit | int64) 60) 100 }}
-{{- end }}
 
 {{/* An amount of Kubernetes as a number, e.g. 512Mi or 250m. */}}
 {{- define "paymaster.amount" -}}

@@ -7,7 +7,7 @@ Call with (dict "root" $ "component" "rpc" "entryPoint" "dist/server/main.js" "v
 {{- $values := .values -}}
 {{- $isServer := has .component (list "dashboard" "rpc") -}}
 {{- $hasKeys := ne .component "ledger" -}}
-{{- $asksLedger := and $root.Values.ledger.enabled (has .component (list "dashboard" "ledger")) -}}
+{{- $databaseFiles := include "paymaster.databaseFiles" $root | fromYaml -}}
 apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -125,11 +125,8 @@ spec:
             {{- if eq .component "rpc" }}
             - { name: snapshots, mountPath: /var/lib/paymaster }
             {{- end }}
-            {{- if and (ne .component "operator") $root.Values.usageStore.secretName }}
-            - { name: usage-store, mountPath: /etc/paymaster/usage-store, readOnly: true }
-            {{- end }}
-            {{- if and $asksLedger $root.Values.ledger.postgres.secretName }}
-            - { name: ledger, mountPath: /etc/paymaster/ledger, readOnly: true }
+            {{- if and (ne .component "operator") $databaseFiles }}
+            - { name: database, mountPath: /etc/paymaster/database, readOnly: true }
             {{- end }}
       volumes:
         - name: tmp
@@ -166,13 +163,14 @@ spec:
         - name: snapshots
           emptyDir: { sizeLimit: 2Gi }
         {{- end }}
-        {{- if and (ne .component "operator") $root.Values.usageStore.secretName }}
-        - name: usage-store
-          secret: { secretName: {{ $root.Values.usageStore.secretName }}, defaultMode: 0440 }
-        {{- end }}
-        {{- if and $asksLedger $root.Values.ledger.postgres.secretName }}
-        - name: ledger
-          secret: { secretName: {{ $root.Values.ledger.postgres.secretName }}, defaultMode: 0440 }
+        {{- if and (ne .component "operator") $databaseFiles }}
+        - name: database
+          projected:
+            defaultMode: 0440
+            sources:
+              {{- range $databaseFiles }}
+              - secret: { name: {{ .secret }}, items: [{ key: {{ .key }}, path: {{ .key }} }] }
+              {{- end }}
         {{- end }}
 {{- end -}}
 
@@ -233,47 +231,34 @@ spec:
 {{- end }}
 {{- end -}}
 
-{{- define "paymaster.env.usageStore" -}}
+{{/* Where the database is, and what proves who asks. Call with a prefix of the settings too. */}}
+{{- define "paymaster.env.databaseAs" -}}
+{{- with .root.Values.postgres }}
+{{- if .existingSecret }}
+- name: {{ $.prefix }}_URL
+  valueFrom: { secretKeyRef: { name: {{ .existingSecret }}, key: {{ .secretKeys.url }} } }
+{{- else }}
+- { name: {{ $.prefix }}_URL, value: {{ include "paymaster.databaseUrl" $.root | quote }} }
+{{- end }}
+{{- end }}
+{{- range $what, $file := include "paymaster.databaseFiles" .root | fromYaml }}
+- { name: {{ $.prefix }}_{{ upper $what }}_FILE, value: /etc/paymaster/database/{{ $file.key }} }
+{{- end }}
+{{- end -}}
+
+{{- define "paymaster.env.database" -}}
 - { name: PAYMASTER_ROLES, value: {{ .component }} }
-- { name: PAYMASTER_USAGE_STORE_URL, value: {{ include "paymaster.usageStoreUrl" .root | quote }} }
-{{- if .root.Values.usageStore.secretName }}
-{{- range $key, $file := .root.Values.usageStore.secretKeys }}
-{{- if $file }}
-- { name: PAYMASTER_USAGE_STORE_{{ snakecase $key | upper }}_FILE, value: /etc/paymaster/usage-store/{{ $file }} }
-{{- end }}
-{{- end }}
-{{- end }}
-{{- with .root.Values.usageStore.tlsServerName }}
-- { name: PAYMASTER_USAGE_STORE_TLS_SERVER_NAME, value: {{ . }} }
-{{- end }}
+{{- include "paymaster.env.databaseAs" (dict "root" .root "prefix" "PAYMASTER_DATABASE") }}
 {{- end -}}
 
-{{/* Room for records that wait; the same wherever they are made or moved. */}}
-{{- define "paymaster.env.ledgerRoom" -}}
-- { name: PAYMASTER_LEDGER_ON_FULL, value: {{ .root.Values.ledger.onFull }} }
-{{- if .root.Values.ledger.budgetMiB }}
-- { name: PAYMASTER_LEDGER_BUDGET_MIB, value: {{ .root.Values.ledger.budgetMiB | quote }} }
-{{- end }}
-{{- end -}}
-
-{{/* Where the ledger is. */}}
+{{/* Where the ledger is: in the same database. */}}
 {{- define "paymaster.env.ledgerStore" -}}
-- { name: PAYMASTER_LEDGER_URL, value: {{ include "paymaster.ledgerUrl" .root | quote }} }
-{{- with .root.Values.ledger.postgres }}
-{{- if .secretName }}
-{{- range $key, $file := .secretKeys }}
-{{- if $file }}
-- { name: PAYMASTER_LEDGER_{{ upper $key }}_FILE, value: /etc/paymaster/ledger/{{ $file }} }
-{{- end }}
-{{- end }}
-{{- end }}
-{{- end }}
+{{- include "paymaster.env.databaseAs" (dict "root" .root "prefix" "PAYMASTER_LEDGER") | trim }}
 {{- end -}}
 
 {{- define "paymaster.env.ledger" -}}
 {{ include "paymaster.env.pod" . }}
-{{ include "paymaster.env.usageStore" . }}
-{{ include "paymaster.env.ledgerRoom" . }}
+{{ include "paymaster.env.database" . }}
 {{ include "paymaster.env.ledgerStore" . }}
 {{- with .values.retentionDays }}
 - { name: PAYMASTER_LEDGER_RETENTION_DAYS, value: {{ .decisions | quote }} }
@@ -284,13 +269,12 @@ spec:
 
 {{- define "paymaster.env.server" -}}
 {{ include "paymaster.env.common" . }}
-{{ include "paymaster.env.usageStore" . }}
+{{ include "paymaster.env.database" . }}
 {{- if .root.Values.ledger.enabled }}
 {{- if eq .component "rpc" }}
 - { name: PAYMASTER_LEDGER, value: 'on' }
 - { name: PAYMASTER_LEDGER_INPUTS, value: {{ .root.Values.ledger.inputs | ternary "on" "off" | quote }} }
 - { name: PAYMASTER_LEDGER_REFUSALS_PER_SECOND, value: {{ .root.Values.ledger.refusalsPerSecond | quote }} }
-{{ include "paymaster.env.ledgerRoom" . }}
 {{- else }}
 {{ include "paymaster.env.ledgerStore" . }}
 {{- end }}

@@ -13,7 +13,11 @@ export type AlertCase = {
 
 const calls = (outcome: string) => `paymaster_rpc_requests_total{outcome="${outcome}"}`;
 const limit = 'paymaster_limit_nearly_full_ratio{paymaster="p-1",policy="l-1",unit="COUNT",pod="a"}';
-const redis = (name: string) => `paymaster_usage_redis_memory_${name}_bytes{}`;
+const waited = (le: string) => `paymaster_dependency_duration_seconds_bucket{dependency="usage-store",le="${le}"}`;
+const volume = (name: string, claim = 'gas-paymaster-postgres') =>
+  `kubelet_volume_stats_${name}_bytes{persistentvolumeclaim="${claim}"}`;
+const rows = (state: string, schema = 'usage') =>
+  `pg_stat_user_tables_n_${state}_tup{schemaname="${schema}",relname="counter"}`;
 const deposit = 'paymaster_deposit_lowest_gwei{chain="1",account="entry_point"}';
 const condition = (kind: string, type: string) =>
   `paymaster_resource_condition{kind="${kind}",type="${type}",tenant="team-a",resource="shop"}`;
@@ -65,9 +69,14 @@ export const alertCases: readonly AlertCase[] = [
     quiet: { 'paymaster_config_ahead_total{kind="chain"}': never },
   },
   {
-    alert: 'PaymasterUsageStoreDown',
-    fires: { 'paymaster_usage_redis_connected{pod="a"}': '0x30', 'paymaster_usage_redis_connected{pod="b"}': '1x30' },
-    quiet: { 'paymaster_usage_redis_connected{pod="a"}': '0x19 1x30' },
+    alert: 'PaymasterDatabaseDown',
+    fires: { 'paymaster_usage_store_connected{pod="a"}': '0x30', 'paymaster_usage_store_connected{pod="b"}': '1x30' },
+    quiet: { 'paymaster_usage_store_connected{pod="a"}': '0x19 1x30' },
+  },
+  {
+    alert: 'PaymasterDatabaseSlow',
+    fires: { [waited('0.5')]: '0+98x30', [waited('1')]: '0+100x30', [waited('+Inf')]: '0+100x30' },
+    quiet: { [waited('0.5')]: '0+100x30', [waited('1')]: '0+100x30', [waited('+Inf')]: '0+100x30' },
   },
   {
     alert: 'PaymasterUsageStoreLost',
@@ -75,19 +84,48 @@ export const alertCases: readonly AlertCase[] = [
     quiet: { 'paymaster_usage_store_lost{chain="1"}': '1x10 0x30' },
   },
   {
-    alert: 'PaymasterUsageStoreFilling',
-    fires: { [redis('used')]: '71x30', [redis('max')]: '100x30' },
-    quiet: { [redis('used')]: '70x30', [redis('max')]: '100x30' },
+    alert: 'PaymasterDatabaseFull',
+    fires: { [volume('available')]: '19x30', [volume('capacity')]: '100x30' },
+    // Volumes of others in the namespace are theirs.
+    quiet: {
+      [volume('available')]: '20x30',
+      [volume('capacity')]: '100x30',
+      [volume('available', 'logs')]: '1x30',
+      [volume('capacity', 'logs')]: '100x30',
+    },
   },
   {
-    alert: 'PaymasterUsageStoreFull',
-    fires: { 'paymaster_usage_redis_failures_total{kind="full"}': '0x17 1x20' },
-    // 0 is a Redis without a bound.
+    alert: 'PaymasterDatabaseFull',
+    // Of an instance of CloudNativePG.
+    fires: { [volume('available', 'gas-paymaster-postgres-2')]: '1x30', [volume('capacity', 'gas-paymaster-postgres-2')]: '9x30' },
+    quiet: { [volume('available', 'gas-paymaster-postgres-2')]: '8x30', [volume('capacity', 'gas-paymaster-postgres-2')]: '9x30' },
+  },
+  {
+    alert: 'PaymasterDatabaseBloated',
+    at: 25,
+    fires: { [rows('dead')]: '1000001x30', [rows('live')]: '1000000x30' },
     quiet: {
-      [redis('used')]: '91x30',
-      [redis('max')]: '0x30',
-      'paymaster_usage_redis_failures_total{kind="down"}': '0x17 1x20',
+      [rows('dead')]: '1000001x30',
+      [rows('live')]: '1000001x30',
+      [rows('dead', 'theirs')]: '9000000x30',
+      [rows('live', 'theirs')]: '1x30',
     },
+  },
+  {
+    alert: 'PaymasterDatabaseConnections',
+    fires: { 'pg_stat_activity_count{instance="a",state="idle"}': '41x30', 'pg_stat_activity_count{instance="a",state="active"}': '40x30', 'pg_settings_max_connections{instance="a"}': '100x30' },
+    // Two servers with half of their connections each.
+    quiet: {
+      'pg_stat_activity_count{instance="a",state="idle"}': '50x30',
+      'pg_settings_max_connections{instance="a"}': '100x30',
+      'pg_stat_activity_count{instance="b",state="idle"}': '50x30',
+      'pg_settings_max_connections{instance="b"}': '100x30',
+    },
+  },
+  {
+    alert: 'PaymasterDatabaseTransactionIds',
+    fires: { 'pg_database_wraparound_age_datfrozenxid_seconds{datname="paymaster"}': '1000000001x30' },
+    quiet: { 'pg_database_wraparound_age_datfrozenxid_seconds{datname="paymaster"}': '1000000000x30' },
   },
   {
     alert: 'PaymasterDepositLow',
@@ -253,11 +291,6 @@ export const alertCases: readonly AlertCase[] = [
     alert: 'PaymasterLedgerLagging',
     fires: { 'paymaster_ledger_feed_lag_seconds{pod="a"}': '301x30' },
     quiet: { 'paymaster_ledger_feed_lag_seconds{pod="a"}': '301x17 0x30' },
-  },
-  {
-    alert: 'PaymasterLedgerFilling',
-    fires: { 'paymaster_ledger_feed_fullness_ratio{pod="a"}': '0.51x30' },
-    quiet: { 'paymaster_ledger_feed_fullness_ratio{pod="a"}': '0.5x30' },
   },
   {
     alert: 'PaymasterLedgerAbsent',
