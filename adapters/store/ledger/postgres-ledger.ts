@@ -41,7 +41,7 @@ export type StoredLedger = Omit<Ledger, 'append' | 'appendTexts'> & {
 };
 
 const rollUpTimeoutMs = 30_000;
-/** Rows of a slice, of all tables together; those of one transaction are not divided. */
+/** Of all tables together. */
 const sliceRows = 4_000;
 
 /**
@@ -84,6 +84,7 @@ export function createPostgresLedger(
         work(readerOf(session)),
       );
     },
+    sliceRows,
     endOfSlice,
     store: async (rows, from, to) => {
       await makeParts(postgres, ['usage'], new Set(rows.map(({ start }) => start as EpochMs)));
@@ -138,6 +139,7 @@ async function systemOf({ query }: Reader | Session): Promise<string> {
 async function endOfSlice(
   { query }: Reader,
   from: Mark,
+  most: number,
 ): Promise<{ readonly to: Position; readonly isLast: boolean }> {
   const first = Math.min(from.decision, from.settlement, from.gap);
   const part = (table: string): string =>
@@ -148,13 +150,13 @@ async function endOfSlice(
      )
      SELECT count(*) AS rows, max(xact) AS last FROM (
        SELECT xact FROM (${['decision', 'settlement', 'gap'].map(part).join(' UNION ALL ')}) AS each_row
-       ORDER BY xact LIMIT ${sliceRows}
+       ORDER BY xact LIMIT ${most}
      ) AS slice`,
     [first],
   );
   const rows = Number(row?.['rows'] ?? 0);
   const to = rows === 0 ? first : Number(row?.['last']) + 1;
-  return { to: { decision: to, settlement: to, gap: to }, isLast: rows < sliceRows };
+  return { to: { decision: to, settlement: to, gap: to }, isLast: rows < most };
 }
 
 const put = `

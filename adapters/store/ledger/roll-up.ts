@@ -9,11 +9,17 @@ import { tallyRows } from './tally.js';
 export type RollUpTables = {
   /** Within one snapshot. */
   read<T>(work: (reader: Reader) => Promise<T>): Promise<T>;
+  /** So many rows are added at once, of each table or of all; those of one transaction are not divided. */
+  readonly sliceRows: number;
   /**
    * Where the next slice after `from` ends: rows before it are those of transactions that have ended. `isLast`: there is nothing
    * more yet.
    */
-  endOfSlice(reader: Reader, from: Mark): Promise<{ readonly to: Position; readonly isLast: boolean }>;
+  endOfSlice(
+    reader: Reader,
+    from: Mark,
+    rows: number,
+  ): Promise<{ readonly to: Position; readonly isLast: boolean }>;
   /** Replaces rows of sums and moves the mark, in one transaction; nothing of it when the mark is elsewhere by now. */
   store(rows: readonly RowOf<'usage'>[], from: Mark, to: Position): Promise<boolean>;
   /** Forgets all sums when the rows are of another server than the mark. True when it did. */
@@ -28,7 +34,7 @@ export async function rollUpSlice(tables: RollUpTables): Promise<boolean> {
   const slice = await tables.read(async (reader) => {
     const from = await readMark(reader);
     if (await tables.beginAnew?.(reader, from)) return undefined;
-    const { to, isLast } = await tables.endOfSlice(reader, from);
+    const { to, isLast } = await tables.endOfSlice(reader, from, tables.sliceRows);
     if (isSame(from, to)) return { from, to, isLast, rows: [] };
     const sums = sumsOf(await tallyRows(reader, from, to));
     await addStored(reader, sums);
@@ -41,14 +47,16 @@ export async function rollUpSlice(tables: RollUpTables): Promise<boolean> {
 }
 
 /** So many slices are read with a question; a job that is further behind than that does not run. */
-const mostSlices = 50;
+const mostSlices = 25;
+/** Nobody waits while they are read. */
+const tailRows = 4_000;
 
 /** What the rows after the mark add to the sums, as this snapshot shows them. Throws UNAVAILABLE when there are too many. */
 export async function readTail(tables: RollUpTables, reader: Reader): Promise<Sums> {
   const sums = new Map<string, Sum>();
   let from = await readMark(reader);
   for (let slice = 0; slice < mostSlices; slice++) {
-    const { to, isLast } = await tables.endOfSlice(reader, from);
+    const { to, isLast } = await tables.endOfSlice(reader, from, tailRows);
     addSums(sums, sumsOf(await tallyRows(reader, from, isLast ? undefined : to)));
     if (isLast) return sums;
     from = { ...from, ...to };

@@ -12,11 +12,8 @@ export function migrateSqliteLedger(db: Database): void {
   migrate(db, 'ledger', sqliteSteps);
 }
 
-/**
- * Rows of a slice, of each table. While a slice is stored, a turn that begins waits, and the thread that signs with it: so many rows change a
- * thousand sums at most, which takes some milliseconds.
- */
-const sliceRows = 250;
+/** Of each table. While a slice is stored, a turn that begins waits, and the thread that signs with it: some milliseconds. */
+const sliceRows = 100;
 
 export type SqliteTables = RollUpTables & {
   /** A short transaction: turns of the usage store wait for it. */
@@ -70,6 +67,7 @@ export function openSqliteTables(path: string): SqliteTables {
   };
   return {
     read: (work) => inSnapshot(reader, () => work(readerOf(reader))),
+    sliceRows,
     endOfSlice,
     store: async (rows, from, to) => writer.transaction(() => storeSums(rows, from, to)),
     write: (work) => writer.transaction(() => work(writer)),
@@ -116,6 +114,7 @@ function readerOf(db: Database): Reader {
 async function endOfSlice(
   { query }: Reader,
   from: Position,
+  rows: number,
 ): Promise<{ readonly to: Position; readonly isLast: boolean }> {
   const end = async (table: keyof Position): Promise<number> => {
     const [row] = await query(`SELECT max(rowid) AS last FROM ledger_${table}`);
@@ -127,9 +126,9 @@ async function endOfSlice(
     gap: await end('gap'),
   };
   const to = {
-    decision: Math.min(ends.decision, from.decision + sliceRows),
-    settlement: Math.min(ends.settlement, from.settlement + sliceRows),
-    gap: Math.min(ends.gap, from.gap + sliceRows),
+    decision: Math.min(ends.decision, from.decision + rows),
+    settlement: Math.min(ends.settlement, from.settlement + rows),
+    gap: Math.min(ends.gap, from.gap + rows),
   };
   const isLast = to.decision === ends.decision && to.settlement === ends.settlement && to.gap === ends.gap;
   return { to, isLast };
