@@ -18,6 +18,7 @@ import {
   aSample,
   aSettlement,
   at,
+  inputsOf,
   reservationOf,
 } from '../../../conformance/ledger-records.js';
 import { repositoryRoot } from '../../../support/repository-root.js';
@@ -172,6 +173,48 @@ describe('sums in PostgreSQL', () => {
     await writePostgres(ledger.postgres, minedOperations(2));
     while (await ledger.rollUp());
     expect(await total(ledger)).toMatchObject({ sponsored: 10, mined: 10, expired: 0, spentWei: 6_000n });
+  });
+});
+
+describe('retention in PostgreSQL', () => {
+  const now = at('2026-11-25T12:00:00Z');
+  const days = [21, 22, 23, 24, 25].map((day) => at(`2026-11-${day}T12:00:00Z`));
+  const partsOf = async (url: string, table: string): Promise<unknown[]> =>
+    (
+      await server.query(
+        url,
+        `SELECT relname FROM pg_class WHERE relkind = 'r' AND relname < '${table}_20261126' AND relname LIKE '${table}\\_%' ORDER BY 1`,
+      )
+    ).map(({ relname }) => relname);
+
+  test('beyond its bytes the oldest inputs go first, then the oldest days of the rest but for two', async () => {
+    const url = await server.createDatabase();
+    const ledger = openPostgresLedger(url, { maxBytes: 1, clock: { now: () => now } });
+    opened.push(ledger);
+    for (const day of days) {
+      const decision = aDecision('acme', day);
+      await ledger.append([...reservationOf(decision), ...alone(inputsOf(decision, 1))]);
+    }
+    while (await ledger.prune(now));
+    expect(await partsOf(url, 'inputs')).toEqual(['inputs_20261125']);
+    expect(await partsOf(url, 'decision')).toEqual(['decision_20261124', 'decision_20261125']);
+    expect(await partsOf(url, 'usage')).toEqual(['usage_202611']);
+    const { used, capacity } = (await ledger.size?.()) ?? { used: 0, capacity: 0 };
+    expect({ capacity, isBeyond: used > capacity }).toEqual({ capacity: 1, isBeyond: true });
+  });
+
+  test('a part that somebody reads stays until a later call, and nobody waits for it', async () => {
+    const url = await server.createDatabase();
+    const ledger = await open(url);
+    const old = aDecision('acme', at('2025-01-01T12:00:00Z'));
+    await ledger.append(reservationOf(old));
+    await ledger.postgres.transaction({ mode: 'read', timeoutMs: 30_000 }, async (session) => {
+      await session.query('SELECT * FROM ledger.decision_20250101');
+      await ledger.prune(now);
+      expect(await partsOf(url, 'decision')).toContain('decision_20250101');
+    });
+    await ledger.prune(now);
+    expect(await partsOf(url, 'decision')).not.toContain('decision_20250101');
   });
 });
 
