@@ -5,7 +5,7 @@ import { formatDecimal } from '../units/wei.js';
 import { divideUp } from '../units/divide.js';
 import type { AddressKey } from '../units/address.js';
 import type { Hex } from '../units/hex.js';
-import type { TokenCodec, TokenOptions, TokenTerms } from './layout.js';
+import type { DepositNeed, TokenCodec, TokenOptions, TokenTerms } from './layout.js';
 import { markupUnit, tokensFor } from './token-price.js';
 
 /**
@@ -66,16 +66,17 @@ export function limitsWithPayment(
 
 /**
  * The most that the platform can lose by a payment, in wei: what a payment in advance leaves open, else all that the operation may
- * take. `payer`: the balance inside the contract that is charged, if there is one; a contract whose postOp fails keeps all of it.
+ * take, its `need`. `payer`: the balance inside the contract that is charged, if there is one; a contract whose postOp fails keeps
+ * all of it.
  */
 export function mostLost(
-  { need, residual }: Pick<TokenCodec, 'need' | 'residual'>,
+  { residual }: Pick<TokenCodec, 'residual'>,
   op: FinalUserOperation,
   terms: TokenTerms,
-  payer: AddressKey | undefined,
+  { need, payer }: { readonly need: DepositNeed; readonly payer: AddressKey | undefined },
 ): bigint {
   if (terms.inAdvance === true) return residual(op, terms);
-  const { entryPoint, funding = 0n } = need(op, terms.options);
+  const { entryPoint, funding = 0n } = need;
   return payer !== undefined && funding > entryPoint ? funding : entryPoint;
 }
 

@@ -29,7 +29,7 @@ export function parseUserOperation(
   if (!isObject(input))
     throw invalidInput({ field: path, expected: 'a user operation object', value: quote(input) });
   const fields = new Fields(input, path);
-  if (!entryPointRules[version].form.hasPaymasterFields) requireFirstForm(fields, version);
+  if (!entryPointRules[version].form.hasPaymasterFields) requireFirstForm(input, fields, version);
   const sender = fields.requiredAddress('sender');
   const nonce = fields.required('nonce', word);
   const initCode = readInitCode(fields, version);
@@ -60,7 +60,7 @@ export function parseUserOperation(
   };
 }
 
-const laterFields = [
+const laterFields = new Set([
   'factory',
   'factoryData',
   'accountGasLimits',
@@ -69,15 +69,17 @@ const laterFields = [
   'paymasterData',
   'paymasterVerificationGasLimit',
   'paymasterPostOpGasLimit',
-];
+]);
 
-function requireFirstForm(fields: Fields, version: EntryPointVersion): void {
-  const later = laterFields.find((name) => fields.isGiven(name));
-  if (later !== undefined)
-    fields.problem(
-      later,
+function requireFirstForm(input: object, fields: Fields, version: EntryPointVersion): void {
+  // Few members of an operation are looked up, where all later fields would be.
+  for (const name in input) {
+    if (!laterFields.has(name) || !fields.isGiven(name)) continue;
+    return fields.problem(
+      name,
       `left out: the operation is in the form of EntryPoint 0.7 or later, and this paymaster signs for ${version} (initCode, paymasterAndData). Use a paymaster of a version on the EntryPoint of the account`,
     );
+  }
 }
 
 /** Two uint128 in one word, high ++ low, instead of the two separate fields. */

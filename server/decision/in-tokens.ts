@@ -311,13 +311,14 @@ function stakeOf(
   terms: TokenTerms,
 ): Stake {
   const { mode, payer } = on;
+  const need = mode.codec.need(op, mode.options);
   return {
     mode: 'ERC20',
     contract: mode.contractKey,
     payer,
     token: terms.token,
-    need: mode.codec.need(op, mode.options),
-    unsecured: mostLost(mode.codec, op, terms, payer),
+    need,
+    unsecured: mostLost(mode.codec, op, terms, { need, payer }),
   };
 }
 
@@ -342,6 +343,8 @@ function decideToken(on: TokenCase): Verdict {
 function takesTheLeast(on: TokenCase): boolean {
   const { estimating, least, draft } = on;
   if (estimating || least === undefined || draft === undefined) return false;
+  // Of the same limits and price.
+  if (draft.terms.inAdvance === least.terms.inAdvance) return true;
   const unsecured = ({ op, terms }: TokenDraft) => stakeOf(on, op, terms).unsecured;
   return unsecured(draft) === unsecured(least);
 }

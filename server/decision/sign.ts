@@ -63,7 +63,8 @@ async function attempt<C extends Case, Terms extends Window>(
 
   // Reserved before signing: a signature is a promise to pay and cannot be taken back; a reservation can.
   const { promised: drafted, terms, toSign } = mode.draft(on, op, clock.now());
-  const promised = withHashes(drafted, hashes?.of(drafted));
+  const signed = hashes?.of(drafted);
+  const promised = withHashes(drafted, signed?.hashes);
   const record = records?.promised(on, mode.subject(on), 'sponsored', promised);
   const plan = replanReservation(on.usage, promised, usage.capacity(), record);
   const answer = await reserve(usage, plan);
@@ -71,10 +72,10 @@ async function attempt<C extends Case, Terms extends Window>(
   if (reserved === 'stale') return 'stale';
   if (!reserved.pass) return refused(deps, mode, on, reserved, { promised, answer });
   if (record !== undefined) records?.reserved(mode, on, record, { promised, answer });
-  hashes?.forget(promised);
+  signed?.recorded();
   const signature = await signDigest(signing, on.signer, toSign);
   const paymasterAndData = mode.encode(on, op, terms, signature);
-  hashes?.note(promised, paymasterAndData);
+  signed?.note(paymasterAndData);
   return sponsored(mode, on, op, { promised, terms, paymasterAndData });
 }
 

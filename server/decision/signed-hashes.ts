@@ -3,8 +3,7 @@ import type { FinalUserOperation } from '../../core/entry-point/user-operation.j
 import { signatureToTail } from '../../core/paymaster/tail.js';
 import type { Hex } from '../../core/units/hex.js';
 import { hashPair } from '../../core/usage/operation-hashes.js';
-import type { ReservationKey } from '../../core/usage/usage-store.js';
-import { keyOf, type Promised } from './reservation.js';
+import type { Promised } from './reservation.js';
 
 /** Reservations whose last signatures are remembered. */
 const most = 1_000;
@@ -23,36 +22,53 @@ type Noted = { readonly digest: Hex; readonly hashesOf: () => readonly Hex[] };
 export function createSignedHashes() {
   const noted = new Map<string, readonly Noted[]>();
 
+  function note(name: string, promised: Promised, paymasterAndData: Hex): void {
+    const one = notedOf(promised, paymasterAndData);
+    const former = noted.get(name);
+    // The newest last: the oldest are forgotten first.
+    if (former !== undefined) noted.delete(name);
+    noted.set(name, former === undefined ? [one] : [...former, one].slice(-mostOfOne));
+    if (noted.size > most) noted.delete(noted.keys().next().value ?? '');
+  }
+
+  function forget(name: string, recorded: readonly Noted[]): void {
+    const left = (noted.get(name) ?? []).filter((one) => !recorded.includes(one));
+    if (left.length === 0) noted.delete(name);
+    else noted.set(name, left);
+  }
+
   return {
-    /** `paymasterAndData` was signed for a promise. */
-    note(promised: Promised, paymasterAndData: Hex): void {
-      const name = nameOf(keyOf(promised));
-      const one = notedOf(promised, paymasterAndData);
-      const former = noted.get(name) ?? [];
-      // The newest last: the oldest are forgotten first.
-      noted.delete(name);
-      noted.set(name, [...former, one].slice(-mostOfOne));
-      const [oldest] = noted.size > most ? noted.keys() : [];
-      if (oldest !== undefined) noted.delete(oldest);
-    },
-    /** As `hashes` of the next promise; undefined when nothing is known. */
-    of(promised: Promised): Hex | undefined {
-      const pairs = (noted.get(nameOf(keyOf(promised))) ?? []).flatMap(({ digest, hashesOf }) =>
-        hashesOf().map((hash) => hashPair(digest, hash)),
-      );
-      return pairs.length === 0 ? undefined : `0x${pairs.join('')}`;
-    },
-    /** They are recorded. */
-    forget(promised: Promised): void {
-      noted.delete(nameOf(keyOf(promised)));
+    /** Those of the reservation that a promise will be part of. Asked for each signature: its name is made once. */
+    of(promised: Promised): HashesOfReservation {
+      const name = nameOf(promised);
+      const known = noted.get(name);
+      return {
+        hashes: known && textOf(known),
+        recorded: () => known && forget(name, known),
+        note: (paymasterAndData) => note(name, promised, paymasterAndData),
+      };
     },
   };
 }
 
 export type SignedHashes = ReturnType<typeof createSignedHashes>;
 
-function nameOf({ paymasterId, entryPoint, sender, nonce }: ReservationKey): string {
-  return `${paymasterId}/${entryPoint}/${sender}/${nonce}`;
+export type HashesOfReservation = {
+  /** As `hashes` of its next promise; undefined when nothing is known. */
+  readonly hashes: Hex | undefined;
+  /** That promise is recorded, so `hashes` need not be recorded again. */
+  recorded(): void;
+  /** `paymasterAndData` was signed for that promise. */
+  note(paymasterAndData: Hex): void;
+};
+
+function nameOf({ paymaster, profile, op }: Promised): string {
+  return `${op.nonce.toString(16)}/${op.sender}/${profile.entryPointKey}/${paymaster.paymasterId}`;
+}
+
+function textOf(noted: readonly Noted[]): Hex | undefined {
+  const pairs = noted.flatMap(({ digest, hashesOf }) => hashesOf().map((hash) => hashPair(digest, hash)));
+  return pairs.length === 0 ? undefined : `0x${pairs.join('')}`;
 }
 
 function notedOf({ promise, op, profile, paymaster }: Promised, paymasterAndData: Hex): Noted {

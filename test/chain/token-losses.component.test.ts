@@ -138,7 +138,10 @@ describe.each(tokenProfiles)('profile %s', (version) => {
     };
     const promised = await followed.promiseTokens(wallet, op, terms);
     if (promised === undefined) return 'refused';
-    const held = mostLost(tokenCodecOf(profile), op, terms, isHybrid() ? toAddressKey(treasury) : undefined);
+    const held = mostLost(tokenCodecOf(profile), op, terms, {
+      need: tokenCodecOf(profile).need(op, terms.options),
+      payer: isHybrid() ? toAddressKey(treasury) : undefined,
+    });
     const before = await onChain(token);
     const counted = await lost();
     const canRelay = ['0.6', '0.7'].includes(profile.entryPointVersion);

@@ -178,6 +178,7 @@ export async function followDevChain(devChain: DevChain, version: string, postgr
       const { paymasterId, ...overrides } = change;
       const terms = await tokenTerms(devChain, profile, overrides);
       const codec = tokenCodecOf(profile);
+      const need = codec.need(op, terms.options);
       const promise: SignedPromise = {
         digest: digestOf(codec.hash(op, terms)),
         mode: 'ERC20',
@@ -187,10 +188,10 @@ export async function followDevChain(devChain: DevChain, version: string, postgr
           ? {}
           : { fundingAddress: toAddressKey(devChain.deployments.treasury) }),
         token: terms.token,
-        prefundWei: codec.need(op, terms.options).entryPoint,
+        prefundWei: need.entryPoint,
         validUntil: terms.validUntil as EpochSeconds,
       };
-      const unsecured = mostLost(codec, op, terms, promise.fundingAddress);
+      const unsecured = mostLost(codec, op, terms, { need, payer: promise.fundingAddress });
       const asked = request(op, promise, { count: 0, spend: 0 }, paymasterId, unsecured);
       if ((await reserve(asked)).outcome !== 'reserved') return undefined;
       return { request: asked, signed: await payInTokens(devChain, profile, account, op, terms) };

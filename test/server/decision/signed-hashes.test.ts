@@ -33,9 +33,9 @@ const hashOf = ({ op }: Promised, data: Hex): Hex =>
 
 test('the next promise of a nonce carries the hashes of the one before, in both of its forms', () => {
   const hashes = createSignedHashes();
-  expect(hashes.of(promised())).toBeUndefined();
-  hashes.note(promised(), signed);
-  const next = hashes.of(promised({ digest: 2 }))!;
+  expect(hashes.of(promised()).hashes).toBeUndefined();
+  hashes.of(promised()).note(signed);
+  const next = hashes.of(promised({ digest: 2 })).hashes!;
   for (const form of [signed, signatureToTail(signed)])
     expect(digestsBy(hashOf(promised(), form), [{ hashes: next }])).toEqual([aDigest(1)]);
   // Padded, it is another hash.
@@ -44,24 +44,34 @@ test('the next promise of a nonce carries the hashes of the one before, in both 
 
 test('the promise of another nonce carries none, and what is recorded is not recorded again', () => {
   const hashes = createSignedHashes();
-  hashes.note(promised(), signed);
-  expect(hashes.of(promised({ nonce: 1n }))).toBeUndefined();
-  hashes.forget(promised());
-  expect(hashes.of(promised())).toBeUndefined();
+  hashes.of(promised()).note(signed);
+  expect(hashes.of(promised({ nonce: 1n })).hashes).toBeUndefined();
+  hashes.of(promised()).recorded();
+  expect(hashes.of(promised()).hashes).toBeUndefined();
+});
+
+test('what is signed while a promise is recorded waits for the next one', () => {
+  const hashes = createSignedHashes();
+  hashes.of(promised()).note(signed);
+  const recording = hashes.of(promised({ digest: 2 }));
+  hashes.of(promised({ digest: 3 })).note(signed);
+  recording.recorded();
+  const left = hashes.of(promised({ digest: 4 })).hashes!;
+  expect(digestsBy(hashOf(promised(), signed), [{ hashes: left }])).toEqual([aDigest(3)]);
 });
 
 test('at most a thousand nonces are remembered, the last ones, and eight signatures of each', () => {
   const hashes = createSignedHashes();
-  for (let nonce = 0n; nonce < 1_001n; nonce++) hashes.note(promised({ nonce }), signed);
-  expect(hashes.of(promised())).toBeUndefined();
-  expect(hashes.of(promised({ nonce: 1n }))).toBeDefined();
-  for (let digest = 0; digest < 20; digest++) hashes.note(promised({ digest }), signed);
-  expect(hashes.of(promised())).toHaveLength(2 + 8 * 2 * 64);
+  for (let nonce = 0n; nonce < 1_001n; nonce++) hashes.of(promised({ nonce })).note(signed);
+  expect(hashes.of(promised()).hashes).toBeUndefined();
+  expect(hashes.of(promised({ nonce: 1n })).hashes).toBeDefined();
+  for (let digest = 0; digest < 20; digest++) hashes.of(promised({ digest })).note(signed);
+  expect(hashes.of(promised()).hashes).toHaveLength(2 + 8 * 2 * 64);
 });
 
 test('the hash of a large operation is the same', () => {
   const hashes = createSignedHashes();
   const large = promised({ callData: `0x${'ab'.repeat(20_000)}` });
-  hashes.note(large, signed);
-  expect(digestsBy(hashOf(large, signed), [{ hashes: hashes.of(large)! }])).toEqual([aDigest(1)]);
+  hashes.of(large).note(signed);
+  expect(digestsBy(hashOf(large, signed), [{ hashes: hashes.of(large).hashes! }])).toEqual([aDigest(1)]);
 });
