@@ -5,8 +5,8 @@ import { readWebhookRules } from '../core/policy/webhook/private-hosts.js';
 import { readPlatformDefaults } from '../core/config/platform-settings.js';
 import { Settings } from '../core/settings.js';
 import { readCallLimits } from './dashboard/call-limits.js';
-import { ledgerRole, roles, type Role } from './roles.js';
-import { readAskedLedger, readRecording } from './ledger-settings.js';
+import { readLedgerSettings } from './ledger-settings.js';
+import { roles, type Role } from './roles.js';
 import { readUsageSettings } from './usage-settings.js';
 
 /** Settings of a server process, from environment variables. */
@@ -34,13 +34,10 @@ export function parseServerConfig(env: Readonly<Record<string, string | undefine
     namespace: settings.text('POD_NAMESPACE', 'the system namespace', 'paymaster-system'),
     podName: settings.text('POD_NAME', 'the name of this process', `server-${process.pid}`),
     usage: readUsageSettings(settings),
+    ledger: readLedgerSettings(settings),
     /** Directory of `webhook-master.key` and, for the dashboard, `master.key`. */
     keyDirectory: settings.text('PAYMASTER_KEY_DIR', 'the directory of the master keys'),
     ...given({
-      /** Set where the rpc role makes records for the ledger. */
-      ledger: readRecording(settings),
-      /** The ledger that the dashboard role answers from; absent: it says how to set one up. */
-      askedLedger: chosen.includes('dashboard') ? readAskedLedger(settings) : undefined,
       /** Needed by the rpc role. */
       signerDirectory: directory('PAYMASTER_SIGNER_DIR', 'the directory of the signing keys'),
       chainUrlDirectory: directory('PAYMASTER_CHAIN_URL_DIR', 'the directory of files with chain URLs'),
@@ -63,10 +60,6 @@ function readRoles(settings: Settings): readonly Role[] {
   const names = settings.text('PAYMASTER_ROLES', '', roles.join(',')).split(',');
   const chosen = roles.filter((role) => names.includes(role));
   if (chosen.length !== names.length)
-    settings.mistake(
-      'PAYMASTER_ROLES',
-      `a list of ${roles.join(', ')}, or ${ledgerRole} alone`,
-      names.join(','),
-    );
+    settings.mistake('PAYMASTER_ROLES', `a list of ${roles.join(', ')}`, names.join(','));
   return chosen;
 }

@@ -8,7 +8,7 @@ import { createPrices, type KeptPrices } from '../adapters/price/prices.js';
 import type { Chains } from '../core/chain/chains.js';
 import type { Heads } from '../core/chain/heads.js';
 import type { ConfigStore } from '../core/config/config-store.js';
-import type { LedgerFeed } from '../core/ledger/feed.js';
+import type { LedgerWriter } from '../core/ledger/ledger.js';
 import type { Signers } from '../core/paymaster/signer.js';
 import type { FollowerLease } from '../core/policy/follower-lease.js';
 import type { ServingReports } from '../core/policy/serving-reports.js';
@@ -89,8 +89,8 @@ export type DataPlaneDeps = Ambient & {
   readonly trustedProxies?: number;
   /** Remembers refused requests. Default: they are not remembered. */
   readonly recentRefusals?: Pick<RecentRefusals, 'note'>;
-  /** Where records for the ledger are offered; the usage store adds those of its steps itself. Default: nothing is recorded. */
-  readonly ledger?: Pick<LedgerFeed, 'offer'>;
+  /** Takes records of no promise; the usage store writes those of its turns itself. Default: nothing is recorded. */
+  readonly ledger?: LedgerWriter;
   /** Whether the ledger also gets what each decision was based on, for replays. Default false. */
   readonly ledgerInputs?: boolean;
   /** Refusals that it gets of a paymaster and reason. Default 20. */
@@ -113,7 +113,8 @@ export function createDataPlane(deps: DataPlaneDeps) {
   const tokenAccounts = createTokenAccounts({ chains });
   const losses = reportLosses(deps, view);
   const recording =
-    deps.ledger && createRecording({ ...deps, feed: deps.ledger, recordsInputs: deps.ledgerInputs === true });
+    deps.ledger &&
+    createRecording({ ...deps, ledger: deps.ledger, recordsInputs: deps.ledgerInputs === true });
   const records = recording && createDecisionRecords(recording);
   const recorded = records === undefined ? {} : { records };
   const notes = deps.servingReports && createServingNotes({ reports: deps.servingReports, clock, log });

@@ -24,9 +24,9 @@ import type { Logger } from '../core/log.js';
 import type { EpochMirror } from '../core/usage/epoch.js';
 import { systemClock } from '../core/units/time.js';
 import type { ServerConfig } from './config.js';
-import { openLedger } from './ledger-store.js';
 import { createServer } from './server.js';
-import { createUsageStore } from './usage-store.js';
+import { createLedgerKeeping } from './ledger/keeping.js';
+import { createUsageStore, openLedger } from './usage-store.js';
 
 /**
  * Starts a server of one or both roles on the Kubernetes API. It answers health checks at once. `failed` never resolves:
@@ -69,11 +69,17 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
   const usageParts = createUsageStore(config.usage, {
     identity: `${config.podName}_${randomBytes(4).toString('hex')}`,
     ...(isRpc ? { epochMirror: openEpochMirror(config, transport, log) } : {}),
-    ...given({ ledger: config.ledger }),
     ...ambient,
     log: log.child({ part: 'usage' }),
   });
   onStop(() => usageParts.usage.stop());
+  const ledger = config.ledger.isOn ? await openLedger(config.usage, config.ledger, ambient) : undefined;
+  onStop(() => ledger?.stop());
+  if (isRpc && ledger !== undefined) {
+    const keeping = createLedgerKeeping({ ledger, ...ambient, log: log.child({ part: 'ledger' }) });
+    keeping.start();
+    onStop(() => keeping.stop());
+  }
   const chains = createChains({
     ...ambient,
     timeoutMs: 10_000,
@@ -110,9 +116,7 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
     configs,
     ...usageParts,
     ...given({
-      ledger: config.ledger && usageParts.feed,
-      ledgerInputs: config.ledger?.inputs,
-      refusalsPerSecond: config.ledger?.refusalsPerSecond,
+      ledger: config.ledger.isOn ? usageParts.records : undefined,
       priceHeadersDirectory: config.priceHeadersDirectory,
       dashboard: isDashboard ? await dashboardDeps() : undefined,
     }),
@@ -125,6 +129,8 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
     chains,
     signers,
     webhooks,
+    ledgerInputs: config.ledger.inputs,
+    refusalsPerSecond: config.ledger.refusalsPerSecond,
     trustedProxies: config.trustedProxies,
     goodbyeMs,
     maxStalenessMs: config.maxStalenessMs,
@@ -140,8 +146,6 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
       now: () => clock.now(),
     });
     onStop(() => resources.stop());
-    const ledger = config.askedLedger && (await openLedger(config.askedLedger));
-    onStop(() => ledger?.stop());
     return {
       resources,
       usage: usageParts.reading,

@@ -1,13 +1,16 @@
 import type { Ambient } from '../core/ambient.js';
+import { createPostgresLedger } from '../adapters/store/ledger/postgres-ledger.js';
+import { createSqliteLedger } from '../adapters/store/ledger/sqlite-ledger.js';
 import { createPostgresUsageStore } from '../adapters/store/postgres/usage.js';
 import { createSqliteUsageStore } from '../adapters/usage/embedded/usage.js';
 import { unreachable } from '../core/errors.js';
-import type { LedgerFeed } from '../core/ledger/feed.js';
+import type { Ledger, LedgerUpkeep, LedgerWriter } from '../core/ledger/ledger.js';
 import type { FollowerLease } from '../core/policy/follower-lease.js';
 import type { EpochMirror, UsageRecovery } from '../core/usage/epoch.js';
 import type { FundingMessages } from '../core/usage/funding-messages.js';
 import type { UsageReading, UsageStore } from '../core/usage/usage-store.js';
 import { given } from '../core/units/given.js';
+import type { LedgerSettings } from './ledger-settings.js';
 import type { UsageSettings } from './usage-settings.js';
 
 /** A usage store, with the parts that the follower needs; an embedded store has one follower. */
@@ -15,8 +18,8 @@ export type OpenedUsage = {
   readonly usage: UsageStore;
   /** For processes that promise nothing. */
   readonly reading: UsageReading;
-  /** The records that were given to `usage`, on their way to the ledger. */
-  readonly feed: LedgerFeed;
+  /** For records of no promise. */
+  readonly records: LedgerWriter;
   readonly messages: FundingMessages;
   readonly lease?: FollowerLease;
   readonly recovery?: UsageRecovery;
@@ -27,8 +30,6 @@ export type UsageStoreDeps = Ambient & {
   readonly identity: string;
   /** Where a copy of the data's identity is kept; see the port. */
   readonly epochMirror?: EpochMirror;
-  /** Room for records that wait in the embedded store, which signs as long as its disk has room. */
-  readonly ledger?: { readonly budgetBytes?: number };
 };
 
 /** The store that the settings name. Connects to PostgreSQL in the background; until then every call throws UNAVAILABLE. */
@@ -36,8 +37,8 @@ export function createUsageStore(settings: UsageSettings, deps: UsageStoreDeps):
   switch (settings.kind) {
     case 'embedded': {
       const usage = createSqliteUsageStore({ ...deps, path: settings.path, durability: 'process' });
-      const { feed, messages, recovery } = usage;
-      return { usage, reading: usage, feed, messages, recovery };
+      const { ledger: records, messages, recovery } = usage;
+      return { usage, reading: usage, records, messages, recovery };
     }
     case 'postgres': {
       // Not the clock: PostgreSQL gives the time.
@@ -45,8 +46,29 @@ export function createUsageStore(settings: UsageSettings, deps: UsageStoreDeps):
       const { address, passwordFile } = settings;
       const client = { address, ...given({ passwordFile }) };
       const usage = createPostgresUsageStore({ client, identity, ...given({ epochMirror }), log, metrics });
-      const { reading, feed, lease, recovery } = usage;
-      return { usage, reading, feed, messages: usage, lease, recovery };
+      const { reading, ledger: records, lease, recovery } = usage;
+      return { usage, reading, records, messages: usage, lease, recovery };
+    }
+    default:
+      return unreachable(settings);
+  }
+}
+
+/**
+ * The ledger in the database of the usage store, on connections of its own. An embedded store must be open. PostgreSQL may be away: it is
+ * connected to when it is first used.
+ */
+export async function openLedger(
+  settings: UsageSettings,
+  { retention, maxBytes }: LedgerSettings,
+  { clock }: Pick<Ambient, 'clock'>,
+): Promise<Ledger & LedgerUpkeep> {
+  switch (settings.kind) {
+    case 'embedded':
+      return createSqliteLedger({ path: settings.path, retention, maxBytes });
+    case 'postgres': {
+      const { address, passwordFile } = settings;
+      return createPostgresLedger({ address, ...given({ passwordFile }), retention, maxBytes, clock });
     }
     default:
       return unreachable(settings);

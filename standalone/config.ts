@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { given } from '../core/units/given.js';
 import { readPlatformDefaults } from '../core/config/platform-settings.js';
 import { readCallLimits } from '../server/dashboard/call-limits.js';
-import { readLedgerMaxBytes, readRefusalsPerSecond } from '../server/ledger-settings.js';
+import { readLedgerSettings } from '../server/ledger-settings.js';
 import { isLoopbackHost } from '../core/policy/webhook/webhook-url.js';
 import { Settings } from '../core/settings.js';
 import type { PortChoice } from './port-choice.js';
@@ -70,12 +70,7 @@ export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string) {
     bundlerPort: portOf('BUNDLER_PORT', 4337),
     /** `process` survives kill -9; `power` also survives power loss and is slower. */
     durability: settings.oneOf('PAYMASTER_DURABILITY', ['process', 'power'], 'process'),
-    /** Whether a ledger keeps what was decided, mined and paid. */
-    ledger: settings.oneOf('PAYMASTER_LEDGER', ['on', 'off'], 'on') === 'on',
-    /** Whether it also keeps what each decision was based on, for replays. */
-    ledgerInputs: settings.oneOf('PAYMASTER_LEDGER_INPUTS', ['on', 'off'], 'on') === 'on',
-    ledgerMaxBytes: readLedgerMaxBytes(settings),
-    refusalsPerSecond: readRefusalsPerSecond(settings),
+    ledger: readLedgerSettings(settings),
     callLimits: readCallLimits(settings),
     logLevel: settings.oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
     /** Where JSON log lines go: a file in the data directory, or stdout. */

@@ -9,8 +9,6 @@ export function openDataDirectory(path: string) {
     path,
     resourcesFile: join(path, 'resources.sqlite'),
     usageFile: join(path, 'usage.sqlite'),
-    /** Files of the ledger. */
-    ledgerDirectory: join(path, 'ledger'),
     logFile: join(path, 'log.jsonl'),
     connectionFile: join(path, 'connection.json'),
     signerDirectory: join(path, 'signers'),
@@ -25,7 +23,6 @@ export function openDataDirectory(path: string) {
   } as const;
   for (const each of [
     path,
-    directory.ledgerDirectory,
     directory.signerDirectory,
     directory.urlDirectory,
     directory.priceHeadersDirectory,

@@ -10,25 +10,28 @@ import { keepFresh } from '../adapters/signer/keep-fresh.js';
 import { loadSigners } from '../adapters/signer/signers.js';
 import { createSqliteConfigStore } from '../adapters/configs/sqlite/configs.js';
 import { openDatabase } from '../adapters/sqlite/database.js';
+import { openOrSetAside } from '../adapters/sqlite/set-aside.js';
 import { createSqliteEpochMirror } from '../adapters/usage/embedded/epoch-mirror.js';
 import { createSqliteResourceStore } from '../adapters/resources/sqlite/resources.js';
+import { createSqliteLedger } from '../adapters/store/ledger/sqlite-ledger.js';
 import { createSqliteUsageStore } from '../adapters/usage/embedded/usage.js';
 import { createWebhookCaller } from '../adapters/webhook/webhook-caller.js';
 import type { Logger } from '../core/log.js';
 import { createMemoryServingReports } from '../core/policy/serving-reports.js';
 import { createMemoryTokenLossReports } from '../core/policy/token-loss-reports.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
+import { given } from '../core/units/given.js';
 import { systemClock } from '../core/units/time.js';
 import { createOperator } from '../operator/operator.js';
 import { systemTimers } from '../adapters/timers.js';
 import { newAuthToken } from '../server/dashboard/new-auth-token.js';
+import { createLedgerKeeping } from '../server/ledger/keeping.js';
 import { createRecentRefusals } from '../server/ops/recent-refusals.js';
 import { createServer } from '../server/server.js';
 import type { StandaloneConfig } from './config.js';
 import type { Console } from './console.js';
 import { describeConnection } from './connection.js';
 import { createConnectionFile } from './connection-file.js';
-import { startLedger, type RunningLedger } from './ledger.js';
 import { reportLife } from './life.js';
 import { countStates } from './resource-state.js';
 import { openLogFile } from './log-file.js';
@@ -90,27 +93,32 @@ async function startParts(
   const epochMirror = createSqliteEpochMirror({ db });
   // Operations promised on a former chain cannot be mined on this one.
   if (devChain.isFresh) epochMirror.forget(devChain.chainId);
-  const usage = createSqliteUsageStore({
-    path: directory.usageFile,
-    epochMirror,
-    durability: config.durability,
-    ...ambient,
-    log: log.child({ part: 'usage' }),
-  });
+  const usage = openOrSetAside(
+    directory.usageFile,
+    (path) =>
+      createSqliteUsageStore({
+        path,
+        epochMirror,
+        durability: config.durability,
+        ...ambient,
+        log: log.child({ part: 'usage' }),
+      }),
+    ({ file, movedTo }) => {
+      log.error('damaged file set aside', { file, movedTo });
+      console.warn(
+        `${file} is damaged and was moved to ${movedTo}: its limits, promises and records are lost. Where it held promises, nothing is signed until the last of them has ended.`,
+      );
+    },
+  );
   onStop(() => usage.stop());
-  let ledger: RunningLedger | undefined;
-  if (config.ledger) {
-    const started = await startLedger({
-      directory: directory.ledgerDirectory,
-      maxBytes: config.ledgerMaxBytes,
-      durability: config.durability,
-      feed: usage.feed,
-      console,
-      ...ambient,
-      log: log.child({ part: 'ledger' }),
-    });
-    onStop(() => started.stop());
-    ledger = started;
+  const ledger = config.ledger.isOn
+    ? await createSqliteLedger({ path: directory.usageFile, ...config.ledger })
+    : undefined;
+  if (ledger !== undefined) {
+    onStop(() => ledger.stop());
+    const keeping = createLedgerKeeping({ ledger, ...ambient, log: log.child({ part: 'ledger' }) });
+    keeping.start();
+    onStop(() => keeping.stop());
   }
   const chains = createChains({ ...ambient, urlDirectory: directory.urlDirectory, timeoutMs: 10_000 });
   onStop(() => chains.stop());
@@ -170,19 +178,15 @@ async function startParts(
       webhookUrls: webhookRules,
       quotas: config.platform.quotas,
       ...config.callLimits,
-      ...(ledger === undefined ? {} : { ledger: ledger.ledger }),
+      ...given({ ledger }),
     },
     recentRefusals: refusals,
-    ...(config.ledger
-      ? {
-          ledger: usage.feed,
-          ledgerInputs: config.ledgerInputs,
-          refusalsPerSecond: config.refusalsPerSecond,
-        }
-      : {}),
+    ...given({ ledger: config.ledger.isOn ? usage.ledger : undefined }),
+    ledgerInputs: config.ledger.inputs,
+    refusalsPerSecond: config.ledger.refusalsPerSecond,
     handle: createStatusEndpoint({
       operatorToken,
-      read: () => readStatus({ resources, configs, usage, refusals, ledger: ledger?.ledger, clock }),
+      read: () => readStatus({ resources, configs, usage, refusals, ledger, clock }),
       log,
     }),
     ...ambient,

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { DomainError, isDomainError, messageOf } from '../../core/errors.js';
@@ -77,22 +77,36 @@ function createPrivately(path: string): void {
   }
 }
 
-/** An exclusive lock on a file beside the database: the kernel releases it when the process ends, however it ends. */
+/**
+ * An exclusive lock on a file beside the database: the kernel releases it when the process ends, however it ends. Another file says
+ * which process it is.
+ */
 function claimFile(path: string): DatabaseSync {
   const lock = `${path}.lock`;
+  const owner = `${lock}.pid`;
   createPrivately(lock);
   const sql = new DatabaseSync(lock, { timeout: 0 });
   try {
     sql.exec('BEGIN EXCLUSIVE');
+    writeFileSync(owner, String(process.pid), { mode: 0o600 });
     return sql;
   } catch (error) {
     sql.close();
     if (!isSqliteError(error) || (error.errcode & 0xff) !== sqliteBusy) throw explained(path, error);
     throw new DomainError(
       'UNAVAILABLE',
-      `${path} is in use by another process: stop that one first, or choose another data directory`,
+      `${path} is in use by another process${ownerIn(owner)}: stop that one first, or choose another data directory`,
       { reason: 'DATABASE_LOCKED', cause: error },
     );
+  }
+}
+
+function ownerIn(path: string): string {
+  try {
+    const pid = readFileSync(path, 'utf8');
+    return /^\d+$/.test(pid) ? ` (${pid})` : '';
+  } catch {
+    return '';
   }
 }
 

@@ -1,4 +1,5 @@
 import type { EpochMs } from '../units/time.js';
+import type { AddedRecord } from '../usage/usage-store.js';
 import type {
   DecisionPage,
   DecisionQuery,
@@ -9,28 +10,21 @@ import type {
   UsageRow,
 } from './query.js';
 import type { ReplayRegister } from './replay-register.js';
-import type { DecisionInputs, Gap, LedgerRecord, RecordId } from './record.js';
+import type { DecisionInputs, LedgerRecord, RecordId } from './record.js';
 
 /**
- * Port: what was decided, mined and paid. Implementations: SQLite files, PostgreSQL.
+ * Port: what was decided, mined and paid, in the database of the usage store, which writes it in the turns that decide.
+ * Implementations: SQLite, PostgreSQL.
  *
  * Guarantees (every implementation passes one conformance suite):
- * - `append` resolves when all entries are stored. An entry is stored with its roll-ups in one transaction. If it
- *   rejects, some entries may be stored. An entry whose id is stored already is ignored, with its roll-ups, so
- *   appending again is harmless.
+ * - What a turn has written is answered as soon as the turn is durable.
+ * - A record whose id is stored already is ignored, so writing again is harmless.
  * - A decision has at most one settlement that stands. A reversal takes it back, and a later settlement may follow.
- *   Ids order them: entries may come in any order.
- * - A settlement whose decisions are not stored yet is kept, and applied when they come. Until then the cost of a mined
- *   one counts for its paymaster alone.
+ *   Ids order them.
+ * - A mined operation whose decision is not stored costs its paymaster alone.
  * - Every method throws DomainError UNAVAILABLE when the ledger cannot answer.
  */
 export type Ledger = {
-  append(entries: readonly LedgerEntry[]): Promise<void>;
-  /**
-   * As `append`, for entries of a feed: of a ledger that reads them in a thread of its own. Answers the records of each
-   * of them, in their order; undefined: not a record that this release can read. Those are not stored.
-   */
-  appendTexts?(entries: readonly EntryText[]): Promise<readonly StoredRecords[]>;
   usage(query: UsageQuery): Promise<readonly UsageRow[]>;
   decisions(query: DecisionQuery): Promise<DecisionPage>;
   /** Undefined when the organisation has no such decision. */
@@ -38,14 +32,26 @@ export type Ledger = {
   funds(query: FundsQuery): Promise<readonly FundsHistory[]>;
   /** The recorded inputs of paymasters in a time range, in the order in which they were decided, page by page. */
   inputs(query: InputsQuery): AsyncIterable<readonly DecisionInputs[]>;
-  /** Removes what is older than its retention; at most some seconds of work per call. True while there is more. */
-  prune(now: EpochMs): Promise<boolean>;
   /** Shared by all processes that open this ledger. Absent: one process opens it. */
   readonly replays?: ReplayRegister;
-  /** Bytes that its records take, and may take. Absent: it is not bounded by bytes. */
-  size?(): Promise<LedgerSize>;
   ping(): Promise<void>;
   stop(): Promise<void>;
+};
+
+/** Port: the work that a ledger needs now and then; processes that share one take turns. */
+export type LedgerUpkeep = {
+  /** Adds records that were written since to the sums of usage; some thousand per call. True while there are more. */
+  rollUp(): Promise<boolean>;
+  /** Removes what is older than its retention; at most some seconds of work per call. True while there is more. */
+  prune(now: EpochMs): Promise<boolean>;
+  /** Bytes that its records take, and may take. */
+  size(): Promise<LedgerSize>;
+};
+
+/** Port: records that no promise depends on. Records of promises go through the turns of the usage store. */
+export type LedgerWriter = {
+  /** All or none; waits for no disk. Throws UNAVAILABLE. */
+  add(records: readonly LedgerRecord[]): Promise<void>;
 };
 
 export type LedgerSize = { readonly used: number; readonly capacity: number };
@@ -56,16 +62,9 @@ export type LedgerEntry = {
   readonly reservation: RecordId | undefined;
 };
 
-/** What a feed's entry says, see `FeedEntry`. */
-export type EntryText = { readonly text: string; readonly reservation?: RecordId };
-
-/** What was stored: its kind; of a gap all of it. */
-export type StoredRecord = Exclude<LedgerRecord['kind'], 'gap'> | Gap;
-
-export type StoredRecords = readonly (StoredRecord | undefined)[];
-
-export function storedRecord(record: LedgerRecord): StoredRecord {
-  return record.kind === 'gap' ? record : record.kind;
+/** Records of turns are made by servers, which make them as the ledger wants them. */
+export function asEntries(records: readonly AddedRecord[]): readonly LedgerEntry[] {
+  return records as readonly unknown[] as readonly LedgerEntry[];
 }
 
 export type InputsQuery = {
@@ -85,3 +84,6 @@ export type Retention = {
 };
 
 export const defaultRetention: Retention = { decisions: 400, inputs: 7, funds: 30 };
+
+/** Room for records, unless a setting names another. */
+export const usualLedgerBytes = 10_000_000_000;

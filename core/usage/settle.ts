@@ -7,6 +7,7 @@ import type {
   Reservation,
   ReservationKey,
   EndedReservation,
+  StepRecord,
 } from './usage-store.js';
 
 /** The parts of a turn that a step changes. */
@@ -19,7 +20,7 @@ export type SettledLedger = {
   /** Frees what the entry's commit holds. False: nothing was signed, and the entry has ended with it. */
   keepSigned(entry: Entry): boolean;
   end(entry: Entry): void;
-  addRecord(reservation: string | undefined, text: string | undefined): void;
+  addRecord(reservation: string | undefined, record: StepRecord | undefined): void;
 };
 
 /**
@@ -37,28 +38,27 @@ export function settle(chain: SettledLedger, step: FollowerStep): readonly Ended
   };
 
   for (const reservation of step.restored) chain.restore(reservation);
-  for (const { recordId, text } of step.restoredRecords ?? []) chain.addRecord(recordId, text);
-  const record = (entry: Entry, text: string | undefined): void => chain.addRecord(entry.recordId, text);
+  for (const { reservation, record } of step.restoredRecords ?? []) chain.addRecord(reservation, record);
 
-  for (const { key, actualCost, record: text } of step.settled) {
+  for (const { key, actualCost, record } of step.settled) {
     const entry = undecided(key);
     if (entry === undefined || !chain.keepSigned(entry)) continue;
     ended.push({ reservation: spend(chain, entry, actualCost), how: 'settled', actualCost });
-    record(entry, text);
+    chain.addRecord(entry.recordId, record);
   }
-  for (const { key, validUntil, record: text } of step.released) {
+  for (const { key, validUntil, record } of step.released) {
     const entry = undecided(key);
     if (entry === undefined || (validUntil !== undefined && entry.validUntil > validUntil)) continue;
     if (!chain.keepSigned(entry)) continue;
     ended.push({ reservation: end(chain, entry), how: 'released', actualCost: undefined });
-    record(entry, text);
+    chain.addRecord(entry.recordId, record);
   }
-  for (const { key, record: text } of step.forfeited) {
+  for (const { key, record } of step.forfeited) {
     const entry = undecided(key);
     if (entry === undefined || !chain.keepSigned(entry)) continue;
     const reservation = spend(chain, entry, Infinity);
     ended.push({ reservation, how: 'forfeited', actualCost: undefined });
-    record(entry, text);
+    chain.addRecord(entry.recordId, record);
   }
   for (const charge of step.charges) chain.charge(chain.counters.of(charge), charge.amount, charge.until);
   for (const { balance, readAt, ...id } of step.balances) chain.setBalance(id, balance, readAt);

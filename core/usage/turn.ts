@@ -33,6 +33,7 @@ import type {
   ReservationKey,
   ReserveRequest,
   ReserveResult,
+  StepRecord,
   StepResult,
 } from './usage-store.js';
 
@@ -222,9 +223,9 @@ export class Turn {
     this.counters.setUsed(counter, Math.max(0, counter.used + amount));
   }
 
-  /** Adds a text, if there is one, to the records of the turn. */
-  addRecord(reservation: string | undefined, text: string | undefined): void {
-    if (text !== undefined) this.#records.push({ reservation, text });
+  /** Adds a record, if there is one, to those of the turn. */
+  addRecord(reservation: string | undefined, record: StepRecord | undefined): void {
+    if (record !== undefined) this.#records.push({ reservation, record });
   }
 
   /** Ends a reservation and frees what it held. */
@@ -390,9 +391,7 @@ export class Turn {
   #record(entry: Entry, { record }: ReserveRequest): void {
     if (record === undefined) return;
     entry.recordId ??= record.id;
-    const { context, text } = record;
-    const reservation = entry.recordId;
-    this.#records.push(context === undefined ? { reservation, text } : { reservation, context, text });
+    this.addRecord(entry.recordId, record);
   }
 
   /** Entries of a sender that have a commit, those of this turn included. */

@@ -143,7 +143,7 @@ export type CounterState = { readonly used: number; readonly reserved: number };
 
 export type ReserveRequest = {
   readonly key: ReservationKey;
-  /** What the ledger keeps of it; added to the feed of the ledger in the same atomic step, if the reservation is made. */
+  /** What the ledger keeps of it; written in the same atomic step, if the reservation is made. */
   readonly record?: StepRecord;
   /** The paymaster's generation and the chain's. */
   readonly fences: readonly Fence[];
@@ -167,14 +167,11 @@ export type ReserveRequest = {
 /** See {@link orderOf}; absent: it was not asked for. */
 export type Ordered = { readonly order?: number };
 
-/** A record of the ledger: its id and its text, which the store does not read. */
-export type StepRecord = RecordText & { readonly id: string };
+/** A record of the ledger, see `LedgerRecord` of `core/ledger`. What is decided here does not depend on it. */
+export type StepRecord = { readonly kind: string; readonly id: string };
 
-/** `context`: a part of the text that very many records share, and that is not in `text`; see `wholeText` of `core/ledger`. */
-export type RecordText = { readonly text: string; readonly context?: string };
-
-/** A record as a store adds it to the feed of the ledger; see `FeedEntry` of `core/ledger`. */
-export type AddedRecord = RecordText & { readonly reservation: string | undefined };
+/** A record that a turn has made. `reservation`: id of the first record of the reservation that it is about. */
+export type AddedRecord = { readonly record: StepRecord; readonly reservation: string | undefined };
 
 /** One signature. The step that reserves for it also records it, so that the mined operation can be recognised. */
 export type SignedPromise = {
@@ -342,8 +339,8 @@ export type FollowerStep = {
   readonly settled: readonly {
     readonly key: ReservationKey;
     readonly actualCost: Gwei | undefined;
-    /** Added to the feed of the ledger with the reservation's `recordId`, if the step ends it; likewise below. */
-    readonly record?: string;
+    /** Written to the ledger with the reservation's `recordId`, if the step ends it; likewise below. */
+    readonly record?: StepRecord;
   }[];
   /**
    * Reservations that spend nothing. With `validUntil`: ignored if a new promise has since given the reservation a
@@ -352,10 +349,10 @@ export type FollowerStep = {
   readonly released: readonly {
     readonly key: ReservationKey;
     readonly validUntil?: EpochSeconds;
-    readonly record?: string;
+    readonly record?: StepRecord;
   }[];
   /** The deposits and holds of these become free; their limits keep the reserved cost until the window ends. */
-  readonly forfeited: readonly { readonly key: ReservationKey; readonly record?: string }[];
+  readonly forfeited: readonly { readonly key: ReservationKey; readonly record?: StepRecord }[];
   /** Added to the settled use of counters (never below 0): losses, and corrections after a reorganisation. */
   readonly charges: readonly Charge[];
   /**
@@ -368,8 +365,8 @@ export type FollowerStep = {
    * kept. It ends no reservations. Absent: the step is kept.
    */
   readonly takesBackAfter?: number;
-  /** Records about restored reservations: `recordId` of the reservation and the text. Default: none. */
-  readonly restoredRecords?: readonly { readonly recordId: string; readonly text: string }[];
+  /** Records about restored reservations. Default: none. */
+  readonly restoredRecords?: readonly AddedRecord[];
   readonly balances: readonly (AccountId & { readonly balance: Gwei; readonly readAt: EpochMs })[];
   /** As of a {@link ReserveRequest}. */
   readonly ordered?: true;

@@ -1,25 +1,20 @@
-import { packOwn } from '../../core/ledger/packed-decision.js';
-import type { DecidedCall, Decision } from '../../core/ledger/record.js';
+import type { DecidedCall, DecidedPolicy, Decision } from '../../core/ledger/record.js';
 import { findContract, hasSelector, type AllowList } from '../../core/policy/rules/allow-list/compile.js';
 import { pass, type Refusal } from '../../core/refusal.js';
 import type { Hex } from '../../core/units/hex.js';
-import type { EpochMs } from '../../core/units/time.js';
-import type { StepRecord } from '../../core/usage/usage-store.js';
 import type { DecodedCalls } from '../../core/userop/call-data.js';
 import type { InputsRecords } from '../ledger/inputs-records.js';
 import type { RecordIds } from '../ledger/record-ids.js';
 import type { RefusalRecords } from '../ledger/refusal-records.js';
-import { createDecisionContexts } from './decision-context.js';
 import { recordedVerdict } from './inputs.js';
 import { inputsOf, orderIn, type Asked, type RecordedMode } from './inputs-of.js';
 import { formatInputs } from './inputs-text.js';
 import type { Promised } from './reservation.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { Case, Subject } from './step.js';
 
 /** Makes one record of every verdict. */
 export type DecisionRecords = ReturnType<typeof createDecisionRecords>;
-
-export type PromisedRecord = StepRecord & { readonly at: EpochMs };
 
 // Callers choose the number of calls, and hosts the text of a refusal: a record stays below 8 kB.
 const mostCalls = 32;
@@ -33,7 +28,7 @@ export function createDecisionRecords(deps: {
   readonly inputs?: InputsRecords | undefined;
 }) {
   const { ids, refusals, inputs } = deps;
-  const contexts = createDecisionContexts();
+  const counted = createCountedPolicies();
 
   return {
     /**
@@ -46,11 +41,11 @@ export function createDecisionRecords(deps: {
       verdict: 'sponsored' | 'committed',
       { promise }: Promised,
       userOpHash?: Hex,
-    ): PromisedRecord {
+    ): Decision {
       const { id, at } = ids.next();
       const { op } = request;
       // Made for every signature: spreading parts into it takes ten times as long.
-      const decision: Decision = {
+      return {
         kind: 'decision',
         id,
         at,
@@ -72,16 +67,15 @@ export function createDecisionRecords(deps: {
         verdict,
         reason: undefined,
         detail: undefined,
-        policies: mode === 'SPONSORED' ? contexts.counted(paymaster) : [],
+        policies: mode === 'SPONSORED' ? counted(paymaster) : [],
         maxCostWei: promise.prefundWei,
         validUntil: promise.validUntil,
         token,
       };
-      return { id, at, context: contexts.text(paymaster, decision), text: packOwn(decision) };
     },
 
     /** The step that `record` was for has reserved. Nothing waits for it. */
-    reserved<C extends Case>(mode: RecordedMode<C>, on: C, { id, at }: PromisedRecord, asked: Asked): void {
+    reserved<C extends Case>(mode: RecordedMode<C>, on: C, { id, at }: Decision, asked: Asked): void {
       if (inputs === undefined) return;
       const { tenant: organisation, paymasterId, chainId } = on.paymaster;
       const body = formatInputs(inputsOf(mode, on, pass, asked));
@@ -112,6 +106,19 @@ export function createDecisionRecords(deps: {
       const body = formatInputs(inputsOf(mode, on, recordedVerdict(refusal), asked));
       inputs.add(kept, orderIn(on, asked), body);
     },
+  };
+}
+
+/** Every limit of a paymaster counts an operation that is sponsored. The list is made once for each config. */
+function createCountedPolicies(): (paymaster: ServedPaymaster) => readonly DecidedPolicy[] {
+  const known = new WeakMap<ServedPaymaster, readonly DecidedPolicy[]>();
+  return (paymaster) => {
+    let counted = known.get(paymaster);
+    if (counted === undefined) {
+      counted = paymaster.limits.map(({ policyId }) => ({ policyId, effect: 'counted' }));
+      known.set(paymaster, counted);
+    }
+    return counted;
   };
 }
 

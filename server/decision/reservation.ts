@@ -1,4 +1,5 @@
 import { mostAheadMs } from '../../core/config/fences.js';
+import type { Decision } from '../../core/ledger/record.js';
 import type { DepositNeed } from '../../core/paymaster/layout.js';
 import { limitShares } from '../../core/policy/spending-limit/shares.js';
 import type { ExposedParty } from '../../core/policy/token-loss.js';
@@ -13,7 +14,6 @@ import {
   type ReservationKey,
   type ReserveRequest,
   type SignedPromise,
-  type StepRecord,
 } from '../../core/usage/usage-store.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { EpochMs } from '../../core/units/time.js';
@@ -59,7 +59,7 @@ const maxLive = 500_000;
 export function planReservation(
   promised: Promised,
   capacity: number,
-  record?: StepRecord,
+  record?: Decision,
 ): (now: EpochMs) => PlannedReservation {
   const { paymaster, chain, profile, op, promise, need } = promised;
   const { contract } = promise;
@@ -126,7 +126,7 @@ export function replanReservation(
   peeked: Peeked | undefined,
   promised: Promised,
   capacity: number,
-  record?: StepRecord,
+  record?: Decision,
 ): (now: EpochMs) => PlannedReservation {
   return (now) => {
     if (peeked === undefined || !takesTheSame(peeked.promised, promised) || hasTurned(peeked.request, now))

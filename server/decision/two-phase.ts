@@ -3,6 +3,7 @@ import {
   splitPaymasterSignature,
 } from '../../core/entry-point/paymaster-signature.js';
 import { userOpHash } from '../../core/entry-point/user-op-hash.js';
+import type { Decision } from '../../core/ledger/record.js';
 import { commitmentOf } from '../../core/paymaster/commitment.js';
 import { stubSignature } from '../../core/paymaster/signature.js';
 import { signatureToTail } from '../../core/paymaster/tail.js';
@@ -10,7 +11,7 @@ import { pass, refuse, type Verdict } from '../../core/refusal.js';
 import { bytesToHex, type Hex } from '../../core/units/hex.js';
 import { hashPair } from '../../core/usage/operation-hashes.js';
 import { peek, reserve } from '../../core/usage/plan.js';
-import type { ReserveRequest, StepRecord, UsageStore } from '../../core/usage/usage-store.js';
+import type { ReserveRequest, UsageStore } from '../../core/usage/usage-store.js';
 import type { AccountValidator } from '../../core/userop/account-validation.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { withFreshConfig } from './fresh-config.js';
@@ -150,7 +151,7 @@ function phasePlan(
     readonly promised: Promised;
     readonly op: FinalUserOperation;
     readonly paymasterAndData: Hex;
-    readonly record: StepRecord | undefined;
+    readonly record: Decision | undefined;
   },
   usage: Pick<UsageStore, 'capacity'>,
 ): (now: Parameters<ReturnType<typeof planReservation>>[0]) => PlannedReservation {

@@ -34,7 +34,7 @@ import { merged, Scanner } from './scan.js';
 import { settledInStep, type Unattributed } from './settlement.js';
 import { countTries, endOfStep, settleAgain, settleMined, usableBalances } from './step-readings.js';
 import { takeBackStep } from './take-back.js';
-import { stepTexts } from './step-texts.js';
+import { stepSettlements } from './step-settlements.js';
 import { blockAt, cursorOf, watched, type Source } from './source.js';
 import { spentByPaymaster } from './spent-by-paymaster.js';
 import { minedForSenders } from './spent-elsewhere.js';
@@ -191,22 +191,22 @@ export class ChainFollower {
     const isNew = (operation: MinedOperation): boolean => !corrected.operations.has(operation);
     const next = cursorOf(target);
     const ends = { settled, released: used, expired: ending.released, forfeited };
-    const texts = await stepTexts({ ...this.#deps, source }, ends, target);
+    // Before the settlements: ids order the records of a reservation that is restored and settled again.
+    const restoredRecords = ledger === undefined ? [] : reversals(corrected.restored, { ...ledger, chainId });
+    const settlements = await stepSettlements({ ...this.#deps, source }, ends, target);
     const result = await this.#advance({
       chainId,
       expected: stored,
       next,
-      settled: settledInStep(settled).map(withRecord(texts)),
+      settled: settledInStep(settled).map(withRecord(settlements)),
       released: [
         ...used.map(({ key }) => ({ key })),
         ...ending.released.map(({ key, validUntil }) => ({ key, validUntil })),
-      ].map(withRecord(texts)),
-      forfeited: forfeited.map(({ key }) => ({ key })).map(withRecord(texts)),
+      ].map(withRecord(settlements)),
+      forfeited: forfeited.map(({ key }) => ({ key })).map(withRecord(settlements)),
       charges,
       restored: corrected.restored,
-      ...(ledger === undefined
-        ? {}
-        : { restoredRecords: reversals(corrected.restored, { ...ledger, chainId }) }),
+      restoredRecords,
       balances: stepBalances(followed, balances, known, { readAt: startedAt, isOlder }),
       ...this.#ordered,
     });

@@ -1,5 +1,4 @@
 import type { MinedFacts, Reversal, Settlement } from '../../core/ledger/record.js';
-import { formatRecord } from '../../core/ledger/record-text.js';
 import type { FollowerStep, Reservation } from '../../core/usage/usage-store.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
@@ -42,28 +41,25 @@ export type RecordContext = FollowerLedger & {
 };
 
 /**
- * Texts of the settlements of a step, by {@link reservationId}. An operation that settles several reservations, because
+ * The settlements of a step, by {@link reservationId}. An operation that settles several reservations, because
  * it is not known which of them promised it, cost its sum once: the first one gets it.
  */
-export function settlementTexts(ends: StepEnds, context: RecordContext): ReadonlyMap<string, string> {
-  const texts = new Map<string, string>();
+export function settlementsOf(ends: StepEnds, context: RecordContext): ReadonlyMap<string, Settlement> {
+  const settlements = new Map<string, Settlement>();
   const counted = new Set<string>();
   const add = (reservation: Reservation, ending: Pick<Settlement, 'at' | 'outcome' | 'mined'>): void => {
     const name = reservationId(reservation.key);
-    if (reservation.recordId === undefined || texts.has(name)) return;
+    if (reservation.recordId === undefined || settlements.has(name)) return;
     const { ids, chainId, organisationOf } = context;
     const { paymasterId } = reservation.key;
-    texts.set(
-      name,
-      formatRecord({
-        kind: 'settlement',
-        id: ids.next().id,
-        organisation: organisationOf(paymasterId),
-        paymasterId,
-        chainId,
-        ...ending,
-      }),
-    );
+    settlements.set(name, {
+      kind: 'settlement',
+      id: ids.next().id,
+      organisation: organisationOf(paymasterId),
+      paymasterId,
+      chainId,
+      ...ending,
+    });
   };
   const unspent = (outcome: 'expired' | 'spent-elsewhere') => (reservation: Reservation) =>
     add(reservation, { at: context.at, outcome, mined: undefined });
@@ -83,15 +79,15 @@ export function settlementTexts(ends: StepEnds, context: RecordContext): Readonl
   ends.released.forEach(unspent('spent-elsewhere'));
   ends.expired.forEach(unspent('expired'));
   ends.forfeited.forEach(unspent('spent-elsewhere'));
-  return texts;
+  return settlements;
 }
 
 /** Adds the record of a reservation's end to its entry in the step. */
 export function withRecord<E extends { readonly key: Reservation['key'] }>(
-  texts: ReadonlyMap<string, string>,
-): (entry: E) => E & { readonly record?: string } {
+  settlements: ReadonlyMap<string, Settlement>,
+): (entry: E) => E & { readonly record?: Settlement } {
   return (entry) => {
-    const record = texts.get(reservationId(entry.key));
+    const record = settlements.get(reservationId(entry.key));
     return record === undefined ? entry : { ...entry, record };
   };
 }
@@ -105,7 +101,7 @@ export function reversals(
     if (recordId === undefined) return [];
     const organisation = organisationOf(paymasterId);
     const reversal: Reversal = { kind: 'reversal', ...ids.next(), organisation, paymasterId, chainId };
-    return [{ recordId, text: formatRecord(reversal) }];
+    return [{ reservation: recordId, record: reversal }];
   });
 }
 

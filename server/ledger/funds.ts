@@ -1,6 +1,5 @@
 import type { Ambient } from '../../core/ambient.js';
 import type { FundsSample } from '../../core/ledger/record.js';
-import { formatRecord } from '../../core/ledger/record-text.js';
 import { gweiToWei } from '../../core/units/wei.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { Offers } from './offers.js';
@@ -36,7 +35,7 @@ export function createFundsSamples(
           promisedWei: gweiToWei(reserved),
         };
         // Without room this minute has no sample; the next one has.
-        offers.add(chainId, formatRecord(record));
+        offers.add(record);
       }
     } catch (error) {
       log.warn('balances were not recorded', { chainId, error });

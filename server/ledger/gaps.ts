@@ -1,5 +1,4 @@
 import type { Gap } from '../../core/ledger/record.js';
-import { formatRecord } from '../../core/ledger/record-text.js';
 import type { Offers } from './offers.js';
 import type { RecordIds } from './record-ids.js';
 
@@ -28,7 +27,7 @@ export function createGaps(deps: {
   function record(): void {
     for (const [name, tally] of tallies) {
       const gap: Gap = { kind: 'gap', ...ids.next(), ...tally };
-      if (offers.add(tally.chainId, formatRecord(gap))) tallies.delete(name);
+      if (offers.add(gap)) tallies.delete(name);
     }
   }
 

@@ -1,4 +1,3 @@
-import { formatInputsRecord } from '../../core/ledger/inputs-text.js';
 import type { DecisionInputs } from '../../core/ledger/record.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Gwei } from '../../core/units/wei.js';
@@ -43,17 +42,8 @@ export function createInputsRecords(deps: {
       const seen = newest.get(chainId) ?? 0;
       const sequence = order ?? seen;
       if (sequence > seen) newest.set(chainId, sequence);
-      const text = formatInputsRecord({
-        kind: 'inputs',
-        id,
-        at,
-        organisation,
-        paymasterId,
-        chainId,
-        sequence,
-        body,
-      });
-      if (!offers.add(chainId, text)) dropped();
+      const of = { id, at, organisation, paymasterId, chainId };
+      if (!offers.add({ kind: 'inputs', ...of, sequence, body })) dropped();
     },
   };
 }

@@ -1,81 +1,75 @@
-import type { LedgerFeed } from '../../core/ledger/feed.js';
+import type { LedgerWriter } from '../../core/ledger/ledger.js';
+import type { LedgerRecord } from '../../core/ledger/record.js';
 import type { Logger } from '../../core/log.js';
 
 /**
- * Records that nothing waits for (refusals, inputs, balances), on their way to the feed. A request only puts its text
- * here; texts are offered in batches every 250 ms, or as soon as a chain has 500. While the feed does not take them
- * they wait, at most 16 MiB of them.
+ * Records that nothing waits for (refusals, inputs, balances), on their way to the ledger. A request only puts its record
+ * here; they are written together every 250 ms, or as soon as there are 500. While the store does not take them they wait, at
+ * most about 16 MiB of them.
  */
 export type Offers = ReturnType<typeof createOffers>;
 
 const everyMs = 250;
 const batchSize = 500;
-const mostCharacters = 16 * 1_048_576;
+const mostBytes = 16 * 1_048_576;
+/** Of a record without its inputs, about. */
+const recordBytes = 1_000;
 
-type Waiting = { texts: string[]; offering: Promise<void> | undefined };
-
-export function createOffers(deps: {
-  readonly feed: Pick<LedgerFeed, 'offer'>;
-  readonly log: Logger;
-  /** Of the feed's room that these texts may use. */
-  readonly share?: number;
-}) {
-  const { feed, log, share } = deps;
-  const chains = new Map<number, Waiting>();
-  let characters = 0;
+export function createOffers(deps: { readonly ledger: LedgerWriter; readonly log: Logger }) {
+  const { ledger, log } = deps;
+  let waiting: LedgerRecord[] = [];
+  let bytes = 0;
+  let writing: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let hasFailed = false;
   let isStopped = false;
 
-  /** Offers until nothing waits, or the feed fails: then the next tick goes on. An id that is offered again is stored once. */
-  async function drain(chainId: number, waiting: Waiting): Promise<void> {
-    while (waiting.texts.length > 0) {
-      const batch = waiting.texts.slice(0, batchSize);
+  /** Writes until nothing waits, or the store fails: then the next tick goes on. An id that is written again is stored once. */
+  async function drain(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, batchSize);
       try {
-        await feed.offer(chainId, batch, share);
+        await ledger.add(batch);
       } catch (error) {
-        if (!hasFailed) log.warn('offering records to the ledger failed, they wait', { chainId, error });
+        if (!hasFailed) log.warn('records for the ledger were not written, they wait', { error });
         hasFailed = true;
         return;
       }
       hasFailed = false;
-      waiting.texts = waiting.texts.slice(batch.length);
-      for (const { length } of batch) characters -= length;
+      waiting = waiting.slice(batch.length);
+      for (const record of batch) bytes -= sizeOf(record);
     }
   }
 
-  function offer(chainId: number, waiting: Waiting): void {
-    waiting.offering ??= drain(chainId, waiting).finally(() => (waiting.offering = undefined));
-  }
-
-  function offerAll(): void {
-    for (const [chainId, waiting] of chains) if (waiting.texts.length > 0) offer(chainId, waiting);
+  function write(): void {
+    if (waiting.length > 0) writing ??= drain().finally(() => (writing = undefined));
   }
 
   return {
-    /** False: there is no room, and the text is not kept. Never waits, never throws. */
-    add(chainId: number, text: string): boolean {
-      if (isStopped || characters + text.length > mostCharacters) return false;
-      let waiting = chains.get(chainId);
-      if (waiting === undefined) {
-        waiting = { texts: [], offering: undefined };
-        chains.set(chainId, waiting);
-      }
-      waiting.texts.push(text);
-      characters += text.length;
-      if (waiting.texts.length === batchSize) offer(chainId, waiting);
+    /** False: there is no room, and the record is not kept. Never waits, never throws. */
+    add(record: LedgerRecord): boolean {
+      const size = sizeOf(record);
+      if (isStopped || bytes + size > mostBytes) return false;
+      waiting.push(record);
+      bytes += size;
+      if (waiting.length === batchSize) write();
       return true;
     },
     start(): void {
-      timer ??= setInterval(offerAll, everyMs).unref();
+      timer ??= setInterval(write, everyMs).unref();
     },
-    /** Offers what waits once more. May be called twice. */
+    /** Writes what waits once more. May be called twice. */
     async stop(): Promise<void> {
       isStopped = true;
       clearInterval(timer);
-      for (const waiting of chains.values()) await waiting.offering;
-      offerAll();
-      for (const waiting of chains.values()) await waiting.offering;
+      await writing;
+      write();
+      await writing;
     },
   };
+}
+
+function sizeOf(record: LedgerRecord): number {
+  if (record.kind === 'inputs') return recordBytes + record.body.length;
+  return recordBytes + (record.kind === 'decision' ? (record.detail?.length ?? 0) : 0);
 }

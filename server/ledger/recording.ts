@@ -1,5 +1,5 @@
 import type { Ambient } from '../../core/ambient.js';
-import type { LedgerFeed } from '../../core/ledger/feed.js';
+import type { LedgerWriter } from '../../core/ledger/ledger.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { Instruments } from '../ops/instruments.js';
 import { createFundsSamples } from './funds.js';
@@ -14,7 +14,7 @@ export type Recording = Readonly<ReturnType<typeof createRecording>>;
 
 export function createRecording(
   deps: Pick<Ambient, 'clock' | 'log'> & {
-    readonly feed: Pick<LedgerFeed, 'offer'>;
+    readonly ledger: LedgerWriter;
     readonly usage: Pick<UsageStore, 'accounts' | 'now'>;
     readonly instruments: Pick<Instruments, 'ledgerDropped' | 'ledgerInputsDropped'>;
     readonly recordsInputs: boolean;
@@ -22,17 +22,17 @@ export function createRecording(
     readonly refusalsPerSecond?: number;
   },
 ) {
-  const { feed, usage, clock, log, instruments, recordsInputs, refusalsPerSecond } = deps;
+  const { ledger, usage, clock, log, instruments, recordsInputs, refusalsPerSecond } = deps;
   // The store's time, which replicas share: ids order what different replicas record about one reservation.
   const ids = createRecordIds(usage);
-  const offers = createOffers({ feed, log });
+  const offers = createOffers({ ledger, log });
   const counts = {
     rate: instruments.ledgerDropped.with({ cause: 'rate' }),
     space: instruments.ledgerDropped.with({ cause: 'space' }),
   };
   const gaps = createGaps({ offers, ids, dropped: (cause) => counts[cause].inc() });
   // Inputs are the longest records and the least needed ones, so they never take the room of the others.
-  const inputOffers = recordsInputs ? createOffers({ feed, log, share: 0.25 }) : undefined;
+  const inputOffers = recordsInputs ? createOffers({ ledger, log }) : undefined;
   const missed = instruments.ledgerInputsDropped.with({});
   const inputs = inputOffers && createInputsRecords({ offers: inputOffers, dropped: () => missed.inc() });
   const funds = createFundsSamples({ usage, offers, ids, clock, log });

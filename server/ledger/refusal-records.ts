@@ -1,4 +1,3 @@
-import { packDecision } from '../../core/ledger/packed-decision.js';
 import type { Decision } from '../../core/ledger/record.js';
 import type { Clock } from '../../core/units/time.js';
 import { createRateLimiter } from '../http/rate-limit.js';
@@ -35,7 +34,7 @@ export function createRefusalRecords(deps: {
         return undefined;
       }
       const decision = make();
-      if (offers.add(chainId, packDecision(decision))) return decision;
+      if (offers.add(decision)) return decision;
       gaps.count({ ...missed, cause: 'space' });
       return undefined;
     },

@@ -6,7 +6,6 @@ import { measureFailover } from './failover-part.js';
 import { isMet, renderGoals, type Goal } from './goals.js';
 import { measureKubernetes } from './kubernetes-part.js';
 import { measureLedger, measureLedgerInputs } from './ledger-part.js';
-import { measureLedgerPostgres } from './ledger-postgres-part.js';
 import { measureReplay } from './replay-part.js';
 import { measureLedgerQuery } from './ledger-query-part.js';
 import { parseOptions, type BenchOptions } from './options.js';
@@ -94,11 +93,6 @@ async function runParts({ parts }: BenchOptions): Promise<void> {
   if (parts.has('ledger-query')) {
     const ledger = await measureLedgerQuery();
     results['ledger-query'] = ledger;
-    goals.push(...ledger.goals);
-  }
-  if (parts.has('ledger-postgres')) {
-    const ledger = await measureLedgerPostgres();
-    results['ledger-postgres'] = ledger;
     goals.push(...ledger.goals);
   }
   if (parts.has('replay')) {

@@ -20,7 +20,6 @@ const parts = [
   'ledger',
   'ledger-inputs',
   'ledger-query',
-  'ledger-postgres',
   'replay',
   'propagation',
   'kube',

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createSqliteConfigStore } from '../../adapters/configs/sqlite/configs.js';
 import { openDatabase } from '../../adapters/sqlite/database.js';
 import { createSqliteResourceStore } from '../../adapters/resources/sqlite/resources.js';
+import { createSqliteLedger } from '../../adapters/store/ledger/sqlite-ledger.js';
 import { createSqliteUsageStore } from '../../adapters/usage/embedded/usage.js';
 import { silentLogger } from '../../core/log.js';
 import type { Clock } from '../../core/units/time.js';
@@ -34,16 +35,28 @@ export async function openEmbeddedDashboardWorld({
 }
 
 export async function openEmbeddedRpcWorld({ clock }: { readonly clock: Clock }): Promise<RpcWorld> {
-  const { configs, usage, stop } = openStores(clock);
-  return { configs, served: configs, usage, feed: usage.feed, stop };
+  const { configs, usage, path, stop } = openStores(clock);
+  const ledger = await createSqliteLedger({ path });
+  return {
+    configs,
+    served: configs,
+    usage,
+    records: usage.ledger,
+    ledger,
+    stop: async () => {
+      await ledger.stop();
+      await stop();
+    },
+  };
 }
 
 function openStores(clock: Clock) {
   const directory = mkdtempSync(join(tmpdir(), 'world-'));
   const db = openDatabase(join(directory, 'store.db'), { durability: 'process', exclusive: true });
   const configs = createSqliteConfigStore({ db, clock });
+  const path = join(directory, 'usage.db');
   const usage = createSqliteUsageStore({
-    path: join(directory, 'usage.db'),
+    path,
     clock,
     log: silentLogger,
     durability: 'process',
@@ -52,6 +65,7 @@ function openStores(clock: Clock) {
     db,
     configs,
     usage,
+    path,
     stop: async () => {
       await usage.stop();
       db.close();

@@ -9,7 +9,7 @@ import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.
 import type { ConfigStore } from '../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { DomainError } from '../../core/errors.js';
-import type { LedgerFeed } from '../../core/ledger/feed.js';
+import type { Ledger } from '../../core/ledger/ledger.js';
 import { silentLogger, type Logger } from '../../core/log.js';
 import { tokenAccountCall } from '../../core/paymaster/abi.js';
 import type { SponsorshipTerms } from '../../core/paymaster/layout.js';
@@ -83,8 +83,8 @@ export type RpcHost = {
   readonly server: Server;
   readonly configs: ConfigStore;
   readonly usage: UsageStore;
-  /** The server's records on their way to the ledger; nobody else reads them. */
-  readonly feed: LedgerFeed;
+  /** What the server has recorded. */
+  readonly ledger: Ledger;
   readonly clock: { now(): EpochMs; advance(ms: number): void };
   readonly metrics: { render(): Promise<{ readonly body: string }> };
   /** The answers of the fakes; tests change them. */
@@ -137,7 +137,14 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
       now = (now + ms) as EpochMs;
     },
   };
-  const { configs, served, usage, feed, stop: closeWorld } = await worldsOfThisRun().openRpcWorld({ clock });
+  const {
+    configs,
+    served,
+    usage,
+    records,
+    ledger,
+    stop: closeWorld,
+  } = await worldsOfThisRun().openRpcWorld({ clock });
   const log = options.log ?? silentLogger;
   const world: World = {
     head: {
@@ -160,7 +167,7 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
     roles: ['rpc'],
     configs: served,
     usage,
-    ledger: feed,
+    ledger: records,
     ledgerInputs: true,
     chains: { get: () => tokenAccountChain, stop: () => Promise.resolve() },
     prices: options.prices ?? pricesOf(world),
@@ -232,7 +239,7 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
     server,
     configs,
     usage,
-    feed,
+    ledger,
     clock,
     metrics,
     world,

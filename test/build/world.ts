@@ -1,5 +1,5 @@
 import type { ConfigStore } from '../../core/config/config-store.js';
-import type { LedgerFeed } from '../../core/ledger/feed.js';
+import type { Ledger, LedgerWriter } from '../../core/ledger/ledger.js';
 import type { FundingMessages } from '../../core/usage/funding-messages.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
@@ -39,8 +39,9 @@ export type RpcWorld = {
   /** The store that the server gets. */
   readonly served: ConfigStore;
   readonly usage: UsageStore;
-  /** Where the server's records for the ledger go. */
-  readonly feed: LedgerFeed;
+  /** Where the server's records go, and where they are read. */
+  readonly records: LedgerWriter;
+  readonly ledger: Ledger;
   stop(): Promise<void>;
 };
 

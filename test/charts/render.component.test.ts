@@ -2,14 +2,21 @@ import { describe, expect, test } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { createControllerInstruments } from '../../operator/runtime/controller-metrics.js';
-import { createPumpMeter } from '../../server/ledger/pump-meter.js';
+import { createLedgerKeeping } from '../../server/ledger/keeping.js';
 import { createInstruments } from '../../server/ops/instruments.js';
 import { parsePrivateHosts } from '../../core/policy/webhook/private-hosts.js';
 import { createMetrics } from '../../adapters/metrics/prometheus.js';
+import { silentLogger } from '../../core/log.js';
+import { systemClock } from '../../core/units/time.js';
 import { serverFlags } from '../bench/subject-process.js';
 import { repositoryRoot } from '../support/repository-root.js';
 import { crdsChart, helm, operatorChart, renderOperator, renderText } from './support/helm.js';
 
+const noLedger = {
+  rollUp: async () => false,
+  prune: async () => false,
+  size: async () => ({ used: 0, capacity: 0 }),
+};
 const casesDirectory = join(repositoryRoot, 'test/charts/values');
 const cases = readdirSync(casesDirectory).map((name) => ({ name, valuesFile: join(casesDirectory, name) }));
 
@@ -248,7 +255,7 @@ describe('rendering the charts', () => {
   test('every metric that alerts and the Grafana dashboard name exists in the server or is of controller-runtime', async () => {
     const metrics = createMetrics({ process: false });
     createInstruments(metrics);
-    createPumpMeter(metrics);
+    createLedgerKeeping({ ledger: noLedger, clock: systemClock, log: silentLogger, metrics });
     createControllerInstruments(metrics);
     const { body } = await metrics.render();
     const declared = new Set([...body.matchAll(/^# TYPE (\S+) /gm)].map((match) => match[1]));
@@ -265,13 +272,12 @@ describe('rendering the charts', () => {
     expect([...named].filter((name) => !declared.has(name) && !elsewhere.has(name ?? ''))).toEqual([]);
   });
 
-  test('the ledger has neither keys nor rights', () => {
-    const manifests = renderOperator({ valuesFile: join(casesDirectory, 'everything.yaml') });
-    const ledger = manifests.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'gas-ledger');
-    expect(ledger).toMatchObject({ spec: { template: { spec: { automountServiceAccountToken: false } } } });
-    expect(JSON.stringify(ledger)).not.toMatch(/master-keys|signers|chain-urls|price-headers/);
-    const bound = manifests.filter(({ kind }) => kind === 'RoleBinding' || kind === 'ClusterRoleBinding');
-    expect(JSON.stringify(bound)).not.toContain('gas-ledger');
+  test('the ledger is on, and needs no process of its own', () => {
+    const manifests = renderOperator({ set: ['postgres.bundled.enabled=true'] });
+    const deployments = manifests.filter(({ kind }) => kind === 'Deployment');
+    expect(deployments.map(({ metadata }) => metadata.name)).not.toContain('gas-ledger');
+    const texts = deployments.map((deployment) => JSON.stringify(deployment));
+    expect(texts.filter((text) => text.includes('"name":"PAYMASTER_LEDGER","value":"on"'))).toHaveLength(2);
   });
 });
 

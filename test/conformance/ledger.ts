@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Ledger, LedgerEntry } from '../../core/ledger/ledger.js';
+import type { LedgerEntry } from '../../core/ledger/ledger.js';
 import {
   usageGroups,
   usageSteps,
@@ -13,7 +13,7 @@ import {
 import type { Decision, DecisionInputs } from '../../core/ledger/record.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { EpochMs } from '../../core/units/time.js';
-import { createMemoryLedger } from '../fakes/memory-ledger.js';
+import { createMemoryLedger, type TestedLedger } from '../fakes/memory-ledger.js';
 import { runs } from '../support/property.js';
 import {
   aDecision,
@@ -43,10 +43,10 @@ const largest = 2n ** 256n - 1n;
  * Guarantees of every ledger, with the default retention. `create` gives an empty one. Each test uses an organisation
  * of its own, so that one ledger is enough for most of them.
  */
-export function ledgerConformance(implementation: string, create: () => Promise<Ledger>): void {
+export function ledgerConformance(implementation: string, create: () => Promise<TestedLedger>): void {
   describe(`ledger: ${implementation}`, () => {
-    let ledger: Ledger;
-    const others: Ledger[] = [];
+    let ledger: TestedLedger;
+    const others: TestedLedger[] = [];
     beforeAll(async () => {
       ledger = await create();
     });
@@ -642,7 +642,7 @@ function allOf(organisation: string): DecisionQuery {
 }
 
 /** All pages; every implementation may answer shorter pages than it was asked for. */
-async function viewsOf(ledger: Ledger, query: Partial<DecisionQuery>): Promise<DecisionView[]> {
+async function viewsOf(ledger: TestedLedger, query: Partial<DecisionQuery>): Promise<DecisionView[]> {
   const views: DecisionView[] = [];
   let page = await ledger.decisions({ ...allOf(''), ...query });
   views.push(...page.decisions);
@@ -653,12 +653,12 @@ async function viewsOf(ledger: Ledger, query: Partial<DecisionQuery>): Promise<D
   return views;
 }
 
-async function idsOf(ledger: Ledger, query: Partial<DecisionQuery>): Promise<string[]> {
+async function idsOf(ledger: TestedLedger, query: Partial<DecisionQuery>): Promise<string[]> {
   return (await viewsOf(ledger, query)).map(({ decision }) => decision.id);
 }
 
 /** By month and over everything, unless the query says otherwise. */
-async function usageOf(ledger: Ledger, query: Partial<UsageQuery>): Promise<readonly UsageRow[]> {
+async function usageOf(ledger: TestedLedger, query: Partial<UsageQuery>): Promise<readonly UsageRow[]> {
   const { organisation, from, to } = allOf('');
   return ledger.usage({
     organisation,
@@ -686,7 +686,7 @@ function rangesOf(rows: readonly UsageRow[]): [string, string, number][] {
 }
 
 async function inputsIn(
-  ledger: Ledger,
+  ledger: TestedLedger,
   organisation: string,
   paymasterIds: readonly string[],
   from = allOf('').from,
@@ -771,7 +771,7 @@ function deliveries(entries: readonly LedgerEntry[], luck: Iterator<number>): Le
   return batches;
 }
 
-async function expectSame(ledger: Ledger, model: Ledger, organisation: string): Promise<void> {
+async function expectSame(ledger: TestedLedger, model: TestedLedger, organisation: string): Promise<void> {
   const cut = { from: (noon - 7 * hourMs) as EpochMs, to: (noon + 31 * hourMs + 5 * minuteMs) as EpochMs };
   for (const groupBy of [undefined, ...groups])
     for (const step of usageSteps)

@@ -1,5 +1,10 @@
 import { DomainError } from '../../core/errors.js';
-import { defaultRetention, type Ledger, type LedgerEntry } from '../../core/ledger/ledger.js';
+import {
+  defaultRetention,
+  type Ledger,
+  type LedgerEntry,
+  type LedgerUpkeep,
+} from '../../core/ledger/ledger.js';
 import { recordTime } from '../../core/ledger/record-id.js';
 import type {
   AccountName,
@@ -25,6 +30,10 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
+/** A ledger with the writing that turns do. */
+export type TestedLedger = Ledger &
+  Pick<LedgerUpkeep, 'prune'> & { append(entries: readonly LedgerEntry[]): Promise<void> };
+
 type Event = {
   readonly at: EpochMs;
   readonly organisation: string;
@@ -41,7 +50,7 @@ type Event = {
  * A ledger in memory, for tests: it keeps all records and computes every answer from them, without roll-ups, so that
  * the others can be compared with it.
  */
-export function createMemoryLedger(): Ledger {
+export function createMemoryLedger(): TestedLedger {
   const entries = new Map<string, LedgerEntry>();
   /** Ids of entries by reservation. */
   const reservations = new Map<string, Set<string>>();

@@ -1,13 +1,11 @@
 import { afterAll, beforeAll, test } from '@jest/globals';
 import type { ManagedProcess } from '../../standalone/cluster/managed-process.js';
 import type { DevChain } from '../chain/support/dev-chain.js';
-import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { isSoak, soakSeconds } from '../support/soak-seconds.js';
 import { succeeds, until } from '../support/until.js';
 import { attachDevChain } from '../system/support/dev-chain.js';
 import { startInstallation, supervise, type Installation } from './support/installation.js';
 import { compareLedger, type LedgerComparison } from './support/ledger-comparison.js';
-import { startLedger } from './support/ledger-process.js';
 import { createLedgerFaults, type LedgerFaults } from './support/ledger-faults.js';
 import { createCustomer, createLedgerTraffic, type LedgerTraffic } from './support/ledger-traffic.js';
 
@@ -18,10 +16,8 @@ const version = 'singleton-0.7';
 const confirmations = 16;
 const soakMs = isSoak ? soakSeconds * 30_000 : 0;
 
-let postgres: PostgresServer;
 let installation: Installation;
 let stopSupervising: (() => void) | undefined;
-let ledgers: readonly ManagedProcess[] = [];
 let devChain: DevChain;
 let traffic: LedgerTraffic;
 let comparison: LedgerComparison;
@@ -30,23 +26,12 @@ const done = {
   rounds: 0,
   kills: 0,
   crashesOfPostgres: 0,
-  crashesOfUsageStore: 0,
   reorganisations: 0,
 };
 beforeAll(async () => {
-  postgres = await startPostgres();
-  const ledger = { PAYMASTER_LEDGER_URL: await postgres.createDatabase() };
-  installation = await startInstallation({
-    rpc: { PAYMASTER_LEDGER: 'on' },
-    dashboard: ledger,
-  });
+  installation = await startInstallation();
   stopSupervising = supervise(installation);
-  const { cluster, connection, replicas } = installation;
-  ledgers = await Promise.all(
-    [0, 1].map((index) =>
-      startLedger(cluster, { PAYMASTER_DATABASE_URL: cluster.postgres.url, ...ledger }, index),
-    ),
-  );
+  const { connection, replicas } = installation;
   await confirm(installation);
   devChain = attachDevChain(connection.chainRpcUrl, connection.chainId);
   const customers = await Promise.all([
@@ -61,28 +46,22 @@ beforeAll(async () => {
 afterAll(async () => {
   stopSupervising?.();
   await devChain?.stop();
-  await Promise.all(ledgers.map((each) => each.stop()));
   await installation?.cluster.stop();
-  await postgres?.stop();
 }, 240_000);
 
 test(
   'every signature has one decision and every mined operation one settlement that costs what the chain says',
   async () => {
     const [first, ...others] = installation.replicas;
-    const [firstLedger, secondLedger] = ledgers;
     const begun = performance.now();
     do {
-      await faults.during(() => killAndRestart([first!, firstLedger!]));
-      await postgres.kill();
-      done.crashesOfPostgres += 1;
-      await traffic.round();
-      await faults.during(() => postgres.start());
-      await faults.during(() => killAndRestart([...others, secondLedger!]));
+      await faults.during(() => killAndRestart([first!]));
+      await faults.during(crashPostgres);
+      await faults.during(() => killAndRestart(others));
       // The process that follows the chain now may miss the reorganisation.
       await Promise.all([faults.reorganise(), killAndRestart([others[done.rounds % 2]!])]);
       done.reorganisations += 1;
-      await faults.during(crashUsageStore);
+      await faults.during(crashPostgres);
       done.rounds += 1;
     } while (performance.now() - begun < soakMs);
 
@@ -105,9 +84,9 @@ async function killAndRestart(processes: readonly ManagedProcess[]): Promise<voi
   );
 }
 
-async function crashUsageStore(): Promise<void> {
+async function crashPostgres(): Promise<void> {
   const { process } = installation.cluster.postgres;
-  done.crashesOfUsageStore += 1;
+  done.crashesOfPostgres += 1;
   process.signal('SIGKILL');
   await process.ended();
   // Until its last process has ended, it does not start again.

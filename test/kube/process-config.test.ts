@@ -164,7 +164,7 @@ describe('a server', () => {
 
   test('refuses a role that does not exist', () => {
     expect(mistakesOf(() => parseServerConfig({ ...server, PAYMASTER_ROLES: 'rpc,admin' }))).toEqual([
-      'PAYMASTER_ROLES must be a list of rpc, dashboard, or ledger alone, got "rpc,admin"',
+      'PAYMASTER_ROLES must be a list of rpc, dashboard, got "rpc,admin"',
     ]);
   });
 });

@@ -2,15 +2,14 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import { entryPoint09 } from '../../core/entry-point/v09.js';
 import { userOpHash } from '../../core/entry-point/user-op-hash.js';
-import type { Decision } from '../../core/ledger/record.js';
-import { createLineReader } from '../../core/ledger/record-lines.js';
 import type { TokenPaymentRequest } from '../../core/paymaster/token-payment-checker.js';
 import { priced, refused } from '../../core/pricing/price-source.js';
 import { refuse } from '../../core/refusal.js';
 import { toAddressKey, zeroAddress } from '../../core/units/address.js';
+import type { EpochMs } from '../../core/units/time.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
 import { withLimits } from '../../server/decision/gas-limits.js';
-import { addressOf, someChainId, someToken, someVersions } from '../build/configs.js';
+import { addressOf, aPaymasterConfig, someChainId, someToken, someVersions } from '../build/configs.js';
 import { aFeeToken, aPrice, aTokenProfile, eurx, usdx } from '../build/fee-tokens.js';
 import { anOperation } from '../build/operations.js';
 import {
@@ -138,12 +137,10 @@ test('both phases have a record with the hash of the operation as it will be min
   const committed = await commit({});
   const final = await finalized(committed, {});
   expect(await finalized(committed, {})).toEqual(final);
-  const reader = createLineReader();
-  const records: Decision[] = [];
-  while (records.length < 2)
-    for (const one of (await host.feed.read(100, 10_000)).flatMap((entry) => reader.read(entry)))
-      if (one?.record.kind === 'decision' && one.record.sender === sender.toLowerCase())
-        records.push(one.record);
+  const { namespace: organisation } = aPaymasterConfig();
+  const range = { organisation, from: 0 as EpochMs, to: (host.clock.now() + 86_400_000) as EpochMs };
+  const page = await host.ledger.decisions({ ...range, sender: toAddressKey(sender), limit: 10 });
+  const records = page.decisions.map(({ decision }) => decision).toReversed();
   const op = parseUserOperation(anOperation({ sender }), '0.9');
   const mined = withSignature(final, 'field', signatureOf(final, 'field'));
   const target = { version: '0.9', entryPoint: entryPoint09.address, chainId: someChainId } as const;

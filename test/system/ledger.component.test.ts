@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Interface } from 'ethers';
 import type { UserOperationEvent } from '../../core/entry-point/user-operation-event.js';
@@ -121,11 +123,14 @@ function endOf({ userOpHash, success, actualGasCost, actualGasUsed }: UserOperat
 
 /** Resolves when the ledger has this many records of a kind. */
 async function stored(kind: string, count: number): Promise<void> {
-  await until(`${count} records of kind ${kind}`, async () => {
-    const metrics = await (await fetch(new URL('/metrics', running.connection().dashboardUrl))).text();
-    const [, value] =
-      new RegExp(`^paymaster_ledger_stored_total\\{kind="${kind}"\\} (\\d+)$`, 'm').exec(metrics) ?? [];
-    return Number(value) >= count;
+  await until(`${count} records of kind ${kind}`, () => {
+    const db = new DatabaseSync(join(running.dataDirectory, 'usage.sqlite'), { readOnly: true });
+    try {
+      const row = db.prepare('SELECT count(*) AS records FROM ledger_settlement WHERE kind = ?').get(kind);
+      return Number(row?.['records']) >= count;
+    } finally {
+      db.close();
+    }
   });
 }
 

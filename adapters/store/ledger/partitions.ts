@@ -26,16 +26,16 @@ const daysAhead = 7;
 /** While it waits, everything else waits behind it. A longer query of an analyst is let pass; the part goes later. */
 const dropLockTimeoutMs = 200;
 
-/** Brings the tables up to date, with the parts of the coming days. Throws UNAVAILABLE. */
+/** Brings the tables up to date, with the parts that are needed soon: a start waits for them. Throws UNAVAILABLE. */
 export async function migratePostgresLedger(postgres: Postgres, now: EpochMs): Promise<void> {
   await migrate(postgres, { schema: 'ledger', steps: postgresSteps });
-  await makePartsAhead(postgres, now);
+  await makePartsAhead(postgres, now, 1);
 }
 
-/** So that the day of a process whose clock is behind or ahead has parts, too. */
-export async function makePartsAhead(postgres: Postgres, now: EpochMs): Promise<void> {
-  const days = [...Array(daysAhead + 2).keys()].map((day) => (now + (day - 1) * rollupUnits.day) as EpochMs);
-  await makeParts(postgres, tableNames, days);
+/** Also those of yesterday: so the day of a process whose clock is behind or ahead has parts, too. */
+export async function makePartsAhead(postgres: Postgres, now: EpochMs, days = daysAhead): Promise<void> {
+  const times = [...Array(days + 2).keys()].map((day) => (now + (day - 1) * rollupUnits.day) as EpochMs);
+  await makeParts(postgres, tableNames, times);
 }
 
 /** Makes the parts of these times, where they are missing. */

@@ -1,4 +1,10 @@
-import { defaultRetention, type Ledger, type Retention } from '../../../core/ledger/ledger.js';
+import {
+  defaultRetention,
+  usualLedgerBytes,
+  type Ledger,
+  type LedgerUpkeep,
+  type Retention,
+} from '../../../core/ledger/ledger.js';
 import type { ReplayRegister } from '../../../core/ledger/replay-register.js';
 import { rollupUnits } from '../../../core/ledger/steps.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
@@ -26,7 +32,7 @@ import { readUsage } from './usage.js';
 export type PostgresLedgerOptions = PostgresOptions & {
   readonly clock: Clock;
   readonly retention?: Retention;
-  /** Bytes of all tables of the ledger. Default: not bounded. */
+  /** Bytes of all tables of the ledger. Default 10 GB. */
   readonly maxBytes?: number;
   /** Longest time of a query, after which it fails. Default 15,000. */
   readonly queryTimeoutMs?: number;
@@ -35,10 +41,7 @@ export type PostgresLedgerOptions = PostgresOptions & {
 };
 
 /** The ledger as it is read, and its jobs; turns of the usage store write it. */
-export type StoredLedger = Omit<Ledger, 'append' | 'appendTexts'> & {
-  /** Adds a slice of what was written to the sums. True while there is more. One process does it at a time; others change nothing. */
-  rollUp(): Promise<boolean>;
-};
+export type StoredLedger = Ledger & LedgerUpkeep;
 
 const rollUpTimeoutMs = 30_000;
 /** Of all tables together. */
@@ -54,7 +57,7 @@ export function createPostgresLedger(
   const {
     clock,
     retention = defaultRetention,
-    maxBytes,
+    maxBytes = usualLedgerBytes,
     queryTimeoutMs = 15_000,
     searchMs = 5_000,
   } = options;
@@ -111,9 +114,7 @@ export function createPostgresLedger(
       await pruneReplays(run, (now - retention.inputs * rollupUnits.day) as EpochMs);
       return prunePostgres(postgres, now, retention, maxBytes);
     },
-    ...(maxBytes !== undefined && {
-      size: async () => ({ used: await run('read', sizeOfPostgres), capacity: maxBytes }),
-    }),
+    size: async () => ({ used: await run('read', sizeOfPostgres), capacity: maxBytes }),
     replays: createReplayTable(run),
     ping: () =>
       read(async ({ query }) => {

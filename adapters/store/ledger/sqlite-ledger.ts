@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { DomainError, messageOf } from '../../../core/errors.js';
+import { usualLedgerBytes } from '../../../core/ledger/ledger.js';
 import { errorOf } from '../../sqlite/plain-error.js';
 import { orderedInputs } from './inputs.js';
 import type { StoredLedger } from './postgres-ledger.js';
@@ -17,14 +18,14 @@ export type SqliteLedgerOptions = Omit<ThreadOptions, 'searchMs'> & {
  * of its own. A thread that ends on its own fails the calls that wait, as UNAVAILABLE, and the next call starts another one.
  */
 export async function createSqliteLedger(options: SqliteLedgerOptions): Promise<StoredLedger> {
-  const { searchMs = 5_000, deadlineMs = 30_000, maxBytes } = options;
+  const { searchMs = 5_000, deadlineMs = 30_000, maxBytes = usualLedgerBytes } = options;
   let calls = 0;
   let thread: Promise<Thread> | undefined;
   let stopped: Promise<void> | undefined;
 
   async function start(): Promise<Thread> {
     const worker = new Worker(new URL('./sqlite-thread.js', import.meta.url), {
-      workerData: { ...options, searchMs } satisfies ThreadOptions,
+      workerData: { ...options, maxBytes, searchMs } satisfies ThreadOptions,
     });
     const started = watch(worker, () => {
       thread = undefined;
@@ -71,9 +72,7 @@ export async function createSqliteLedger(options: SqliteLedgerOptions): Promise<
     funds: (query) => call('funds', query),
     inputs: (query) => orderedInputs((after) => call('blocks', query, after && { ...after, inputs: [] })),
     prune: (now) => call('prune', now),
-    ...(maxBytes !== undefined && {
-      size: async () => ({ used: await call('usedBytes'), capacity: maxBytes }),
-    }),
+    size: async () => ({ used: await call('usedBytes'), capacity: maxBytes }),
     ping: async () => void (await call('usedBytes')),
     stop: () => (stopped ??= close()),
   };

@@ -10,7 +10,7 @@ import { joinParts, stepsTo } from '../../../core/usage/taken-step.js';
 import { graceMs, Turn } from '../../../core/usage/turn.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
 import { clientConfig, clientOf, type ClientOptions } from '../../postgres/client.js';
-import { openPipeline, sqlStateOf, type Pipeline } from '../../postgres/pipeline.js';
+import { openPipeline, sqlStateOf, type Pipeline, type Statement } from '../../postgres/pipeline.js';
 import { parseOpenStep, parseStep } from '../../usage/step-text.js';
 import type { UsageEpochs } from '../../usage/usage-epochs.js';
 import { parseCounterRow, wantedRows } from './names.js';
@@ -249,6 +249,16 @@ export class PostgresRows implements RowStore, Process {
       await client.query('BEGIN');
       await client.query(lock.text, [...(lock.values ?? [])]);
       await client.query(text, [...values]);
+      await client.query('COMMIT');
+    });
+  }
+
+  /** Statements of one transaction that nobody's promise depends on: their commit waits for no disk. */
+  async write(statements: readonly Statement[]): Promise<void> {
+    await this.#reading(async (client) => {
+      await client.query('BEGIN; SET LOCAL synchronous_commit = off');
+      for (const { name, text, values = [] } of statements)
+        await client.query({ name, text, values: [...values] });
       await client.query('COMMIT');
     });
   }

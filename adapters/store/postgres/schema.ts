@@ -84,11 +84,6 @@ export const steps: readonly string[] = [
 
   CREATE TABLE usage.lease (chain_id bigint PRIMARY KEY, holder text NOT NULL, until timestamptz NOT NULL);
 
-  CREATE TABLE usage.record (
-    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    chain_id bigint NOT NULL, reservation text, context text, text text NOT NULL
-  );
-
   CREATE SEQUENCE usage.turn;
 
   ALTER TABLE usage.writer SET (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 500,

@@ -58,8 +58,8 @@ const answerMs = 5_000;
 const passing = new Set(['40P01', '40001', '55P03', '57014', '25P03', '25P02']);
 /** The server goes down, or is not the primary: another connection may reach one that is. */
 const closing = /^(57P0|08|25006)/;
-/** A value that the database does not take. */
-const valueErrors = /^(22|23|54)/;
+/** A value that the database does not take. Not 23514: a table of the ledger has no part for the day. */
+const valueErrors = /^(22|23(?!514)|54)/;
 const diskFull = '53100';
 const attempts = 4;
 /** No further attempt after so long: callers are waiting. */

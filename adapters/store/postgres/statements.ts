@@ -1,3 +1,4 @@
+import { asEntries } from '../../../core/ledger/ledger.js';
 import { accountName } from '../../../core/usage/accounts.js';
 import { operationOf, partyName, reservationName } from '../../../core/usage/reservations.js';
 import {
@@ -9,6 +10,7 @@ import {
 import { mostTakenEndings, mostTakenSteps } from '../../../core/usage/taken-step.js';
 import type { Reservation } from '../../../core/usage/usage-store.js';
 import type { Statement } from '../../postgres/pipeline.js';
+import { ledgerStatements } from '../ledger/write.js';
 import { formatStep } from '../../usage/step-text.js';
 import { formatTerms } from '../../usage/terms.js';
 import { counterRow, heldBy, type WantedRows } from './names.js';
@@ -244,12 +246,7 @@ export function writeRows(chainId: number, changes: RowChanges, movesCursor: boo
     changes.reservations.map(reservationRow),
   );
   remove('remove-reservations', 'reservation', changes.ended.map(reservationName));
-  json(
-    'add-records',
-    `INSERT INTO usage.record (chain_id, reservation, context, text)
-      SELECT $1, t.* FROM json_to_recordset($2::json) AS t(reservation text, context text, text text)`,
-    changes.records,
-  );
+  statements.push(...ledgerStatements(asEntries(changes.records)));
   for (const step of changes.steps)
     if ('takesBackAfter' in step)
       statements.push({

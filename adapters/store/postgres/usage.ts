@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Ambient } from '../../../core/ambient.js';
-import type { LedgerFeed } from '../../../core/ledger/feed.js';
+import type { LedgerEntry, LedgerWriter } from '../../../core/ledger/ledger.js';
+import type { LedgerRecord } from '../../../core/ledger/record.js';
 import { noMetrics, type Metrics } from '../../../core/metrics.js';
 import type { FollowerLease } from '../../../core/policy/follower-lease.js';
 import { createMemoryEpochMirror, type EpochMirror, type UsageRecovery } from '../../../core/usage/epoch.js';
@@ -19,9 +20,10 @@ import { createPostgres } from '../../postgres/transactions.js';
 import type { KeptEpoch, KeptEpochs } from '../../usage/kept-epochs.js';
 import { UsageEpochs } from '../../usage/usage-epochs.js';
 import { UsageFullness } from '../../usage/usage-fullness.js';
+import { migratePostgresLedger } from '../ledger/partitions.js';
+import { ledgerStatements } from '../ledger/write.js';
 import { Opening } from './opening.js';
 import { PostgresRows } from './postgres-rows.js';
-import { recordFeed } from './record-feed.js';
 import { format, steps } from './schema.js';
 import { assertSafe, safetyOf, serverOf, totalOf } from './server-facts.js';
 import { readSafety, readServer } from './statements.js';
@@ -45,7 +47,8 @@ export type PostgresUsageStore = UsageStore &
     readonly reading: UsageReading;
     /** `raise` updates the copies of the epochs at once, as happens every few seconds. */
     readonly recovery: UsageRecovery & { raise(): Promise<boolean> };
-    readonly feed: LedgerFeed;
+    /** For records of no promise; those that `reserve` and `advance` are given are written with them. */
+    readonly ledger: LedgerWriter;
     /** Resolves when the tables are up to date. Throws UNAVAILABLE when the first attempt has failed; others follow. */
     opened(): Promise<void>;
   };
@@ -77,7 +80,7 @@ export function createPostgresUsageStore(options: PostgresUsageOptions): Postgre
     })
     .with({});
   connected.set(0);
-  const opening = new Opening(() => prepare(options.client), log);
+  const opening = new Opening(() => prepare(options), log);
   const commits = metrics.counter<'outcome'>({
     name: 'paymaster_usage_commits_total',
     help: 'Transactions of the usage store, by outcome: ok or failed.',
@@ -111,7 +114,6 @@ export function createPostgresUsageStore(options: PostgresUsageOptions): Postgre
     if (!epochs.isNoted(chainId, expiryMs)) await epochs.note(chainId, expiryMs);
     return usage.reserve(request);
   }
-  const feed = recordFeed(rows);
 
   async function ping(): Promise<void> {
     try {
@@ -137,10 +139,9 @@ export function createPostgresUsageStore(options: PostgresUsageOptions): Postgre
     },
     capacity: () => 5_000_000,
     ping,
-    feed,
+    ledger: { add: (records) => rows.write(ledgerStatements(records.map(alone))) },
     async stop() {
       await opening.stop();
-      await feed.stop();
       await upkeep.stop();
       await Promise.allSettled(reserving);
       await epochs.stop();
@@ -153,13 +154,18 @@ export function createPostgresUsageStore(options: PostgresUsageOptions): Postgre
   };
 }
 
-async function prepare(client: ClientOptions): Promise<void> {
+function alone(record: LedgerRecord): LedgerEntry {
+  return { record, reservation: undefined };
+}
+
+async function prepare({ client, clock }: PostgresUsageOptions): Promise<void> {
   const postgres = createPostgres({ ...client, poolSize: 1 });
   try {
     await postgres.transaction({ mode: 'write', timeoutMs: 10_000 }, async (session) =>
       assertSafe(safetyOf(await session.query(readSafety.text))),
     );
     await migrate(postgres, { schema: 'usage', steps });
+    await migratePostgresLedger(postgres, clock?.now() ?? (Date.now() as EpochMs));
     await postgres.transaction({ mode: 'write', timeoutMs: 10_000 }, (session) =>
       session.query(
         `INSERT INTO usage.database (id, format, system_identifier, timeline)

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Ambient } from '../../../core/ambient.js';
 import { DomainError } from '../../../core/errors.js';
 import type { Logger } from '../../../core/log.js';
+import { asEntries, type LedgerEntry, type LedgerWriter } from '../../../core/ledger/ledger.js';
+import type { LedgerRecord } from '../../../core/ledger/record.js';
 import { noMetrics, type Metrics } from '../../../core/metrics.js';
 import { balanceOf } from '../../../core/usage/accounts.js';
 import type { FundingMessages } from '../../../core/usage/funding-messages.js';
@@ -12,8 +14,6 @@ import type { Reservation } from '../../../core/usage/usage-store.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
 import type { KeptEpoch, KeptEpochs } from '../kept-epochs.js';
 import type { ChainRows } from './chain-rows.js';
-import type { LedgerOutbox } from './ledger-outbox.js';
-import { OutboxFeed, type OutboxOptions } from './outbox-feed.js';
 import {
   sinceOf,
   type ChainWrite,
@@ -25,9 +25,6 @@ import { UsageUpkeep } from './usage-upkeep.js';
 
 export type SqliteRowsDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly metrics?: Metrics;
-  /** Written together with the tables. */
-  readonly outbox: LedgerOutbox;
-  readonly ledger: OutboxOptions;
   readonly tables: UsageTables;
   /** Called after each commit with the new sequence of the chain. */
   readonly onSequence?: (chainId: number, sequence: number) => void;
@@ -56,6 +53,8 @@ type Batch = {
   readonly calls: Call[];
   readonly own: Map<number, OwnChange>;
   readonly messages: Map<string, FundingMessage | undefined>;
+  /** Records that belong to no turn. */
+  readonly records: LedgerRecord[];
   readonly committed: PromiseWithResolvers<void>;
   readonly timer: NodeJS.Immediate;
 };
@@ -70,10 +69,8 @@ const mostRetryMs = 30_000;
  * A commit that fails refuses the whole turn as UNAVAILABLE, and everything is read again: the tables hold the truth,
  * also when it is not known whether they took the commit.
  */
-export class SqliteRows implements RowStore, FundingMessages, KeptEpochs {
-  readonly feed: OutboxFeed;
+export class SqliteRows implements RowStore, FundingMessages, KeptEpochs, LedgerWriter {
   readonly #tables: UsageTables;
-  readonly #outbox: LedgerOutbox;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #upkeep: UsageUpkeep;
@@ -92,7 +89,6 @@ export class SqliteRows implements RowStore, FundingMessages, KeptEpochs {
   /** Throws UNAVAILABLE when the tables cannot be read. */
   constructor(deps: SqliteRowsDeps) {
     this.#tables = deps.tables;
-    this.#outbox = deps.outbox;
     this.#usage = deps.tables.read();
     this.#clock = deps.clock;
     this.#log = deps.log;
@@ -114,12 +110,6 @@ export class SqliteRows implements RowStore, FundingMessages, KeptEpochs {
     });
     this.#commits = commits.with({ outcome: 'ok' });
     this.#failures = commits.with({ outcome: 'failed' });
-    this.feed = new OutboxFeed({
-      outbox: deps.outbox,
-      clock: deps.clock,
-      commit: (change) => this.#changeOutbox(change),
-      options: deps.ledger,
-    });
   }
 
   now(): EpochMs {
@@ -248,6 +238,14 @@ export class SqliteRows implements RowStore, FundingMessages, KeptEpochs {
     });
   }
 
+  /** With the next turn. */
+  async add(records: readonly LedgerRecord[]): Promise<void> {
+    this.#assertUsableToWrite();
+    const batch = this.#openBatch();
+    batch.records.push(...records);
+    await batch.committed.promise;
+  }
+
   async ping(): Promise<void> {
     this.assertUsable();
     this.#assertWritable();
@@ -263,7 +261,6 @@ export class SqliteRows implements RowStore, FundingMessages, KeptEpochs {
     if (this.#isStopped) return;
     this.settle();
     this.#isStopped = true;
-    await this.feed.stop();
     this.#upkeep.stop();
     this.#tables.close();
   }
@@ -327,13 +324,6 @@ export class SqliteRows implements RowStore, FundingMessages, KeptEpochs {
       if (expiresAt <= now) this.#openBatch().messages.set(paymasterId, undefined);
   }
 
-  async #changeOutbox(change: () => void): Promise<void> {
-    this.assertUsable();
-    this.#assertWritable();
-    change();
-    await this.#openBatch().committed.promise;
-  }
-
   #openBatch(): Batch {
     if (this.#batch !== undefined) return this.#batch;
     const committed = Promise.withResolvers<void>();
@@ -343,6 +333,7 @@ export class SqliteRows implements RowStore, FundingMessages, KeptEpochs {
       calls: [],
       own: new Map(),
       messages: new Map(),
+      records: [],
       committed,
       timer: setImmediate(() => this.#endBatch()),
     };
@@ -381,7 +372,7 @@ export class SqliteRows implements RowStore, FundingMessages, KeptEpochs {
     }
   }
 
-  #write({ own, messages }: Batch, turns: ReadonlyMap<number, Turn>): void {
+  #write({ own, messages, records }: Batch, turns: ReadonlyMap<number, Turn>): void {
     const usage = this.#read();
     const written: ChainWrite[] = [];
     for (const chainId of new Set([...turns.keys(), ...own.keys()])) {
@@ -393,15 +384,12 @@ export class SqliteRows implements RowStore, FundingMessages, KeptEpochs {
       written.push(this.#chainWrite(this.#rows(chainId), changes, change));
     }
     // Every request of the turn was refused.
-    if (written.length === 0 && messages.size === 0 && !this.#outbox.hasChanged) return;
-    for (const { rows, changes } of written)
-      if (changes !== undefined && changes.records.length > 0)
-        this.#outbox.add(rows.chainId, changes.records, this.#clock.now());
+    if (written.length === 0 && messages.size === 0 && records.length === 0) return;
+    const entries = entriesOf(written, records);
     let places: readonly (readonly number[])[];
     try {
-      places = this.#tables.write(written, messages);
+      places = this.#tables.write(written, messages, entries);
     } catch (cause) {
-      this.#outbox.failed();
       this.#fail(cause);
       throw cannotWrite(cause);
     }
@@ -414,7 +402,7 @@ export class SqliteRows implements RowStore, FundingMessages, KeptEpochs {
     this.#retryMs = 0;
     for (const { rows } of written) this.#onSequence(rows.chainId, rows.written);
     this.#upkeep.afterCommit(
-      written.reduce((sum, { changes }) => sum + rowsOf(changes), this.#outbox.committed()),
+      written.reduce((sum, { changes }) => sum + rowsOf(changes), entries.length),
       this.#clock.now(),
     );
   }
@@ -467,6 +455,11 @@ export class SqliteRows implements RowStore, FundingMessages, KeptEpochs {
     }
     this.#failedAt = undefined;
   }
+}
+
+function entriesOf(written: readonly ChainWrite[], records: readonly LedgerRecord[]): readonly LedgerEntry[] {
+  const ofTurns = written.flatMap(({ changes }) => asEntries(changes?.records ?? []));
+  return [...ofTurns, ...records.map((record) => ({ record, reservation: undefined }))];
 }
 
 function rowsOf(changes: RowChanges | undefined): number {

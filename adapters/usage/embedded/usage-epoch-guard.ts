@@ -1,4 +1,4 @@
-import type { LedgerFeed } from '../../../core/ledger/feed.js';
+import type { LedgerWriter } from '../../../core/ledger/ledger.js';
 import type { UsageRecovery } from '../../../core/usage/epoch.js';
 import type { FundingMessages } from '../../../core/usage/funding-messages.js';
 import type { ReserveRequest, ReserveResult, UsageStore } from '../../../core/usage/usage-store.js';
@@ -10,8 +10,8 @@ import type { SqliteRows } from './sqlite-rows.js';
 export type SqliteUsageStore = UsageStore & {
   readonly recovery: UsageRecovery;
   readonly messages: FundingMessages;
-  /** The records that `reserve` and `advance` were given. */
-  readonly feed: LedgerFeed;
+  /** For records of no promise; those that `reserve` and `advance` are given are written with them. */
+  readonly ledger: LedgerWriter;
   /** Updates the epoch's copy now. It is also updated every few seconds and at a stop. Throws UNAVAILABLE. */
   mirror(): Promise<void>;
 };
@@ -92,7 +92,7 @@ export function guardEpochs({
     },
     recovery: epochs,
     messages: store,
-    feed: store.feed,
+    ledger: store,
     mirror: async () => void (await epochs.raise()),
   };
 }

@@ -1,5 +1,6 @@
 import type { StatementSync } from 'node:sqlite';
 import { DomainError } from '../../../core/errors.js';
+import type { LedgerEntry } from '../../../core/ledger/ledger.js';
 import { partyName } from '../../../core/usage/reservations.js';
 import type { RowChanges } from '../../../core/usage/rows.js';
 import type { OpenStep } from '../../../core/usage/step-parts.js';
@@ -15,10 +16,10 @@ import type {
   Unit,
 } from '../../../core/usage/usage-store.js';
 import type { Database } from '../../sqlite/database.js';
+import type { SqliteLedgerWriter } from '../../store/ledger/write.js';
 import { migrate } from '../../sqlite/migrate.js';
 import { integerOf, textOf, type Row } from '../../sqlite/row.js';
 import { ChainRows } from './chain-rows.js';
-import type { LedgerOutbox } from './ledger-outbox.js';
 import { createTakenSteps, takenStepsSchema } from './taken-steps.js';
 import { formatTerms, parseTerms } from '../terms.js';
 
@@ -77,7 +78,8 @@ export type ChainWrite = {
 
 export type UsageTables = ReturnType<typeof createUsageTables>;
 
-export function createUsageTables(db: Database, outbox: LedgerOutbox) {
+/** `ledger` writes records inside the transaction. */
+export function createUsageTables(db: Database, ledger: SqliteLedgerWriter) {
   refuseOlderForm(db);
   migrate(db, 'usage', [usageSchema]);
   const { sql } = db;
@@ -202,19 +204,20 @@ export function createUsageTables(db: Database, outbox: LedgerOutbox) {
     /** The rows of a chain; made when it has none. */
     chainOf: chainIn,
     /**
-     * Stores changes of chains, messages (undefined: the message was used up) and the outbox, all or nothing. Answers the row
+     * Stores changes of chains, messages (undefined: the message was used up) and records, all or nothing. Answers the row
      * numbers of each chain's reservations. Throws UNAVAILABLE.
      */
     write: (
       written: readonly ChainWrite[],
       changedMessages: ReadonlyMap<string, FundingMessage | undefined>,
+      entries: readonly LedgerEntry[],
     ): readonly (readonly number[])[] =>
       db.transaction(() => {
         const places = written.map(writeChain);
         for (const [paymasterId, message] of changedMessages)
           if (message === undefined) messages.remove.run(paymasterId);
           else messages.put.run(paymasterId, message.message, message.expiresAt);
-        outbox.put();
+        ledger.write(entries);
         return places;
       }),
     // The questions throw UNAVAILABLE.

@@ -5,10 +5,9 @@ import { UsageEpochs } from '../usage-epochs.js';
 import { usageOver } from '../../../core/usage/usage-over-rows.js';
 import { UsageFullness } from '../usage-fullness.js';
 import { openDatabase, type Database } from '../../sqlite/database.js';
-import { LedgerOutbox, outboxSteps } from './ledger-outbox.js';
 import { SqliteRows } from './sqlite-rows.js';
-import { migrate } from '../../sqlite/migrate.js';
-import type { OutboxOptions } from './outbox-feed.js';
+import { migrateSqliteLedger } from '../../store/ledger/sqlite-tables.js';
+import { createSqliteLedgerWriter } from '../../store/ledger/write.js';
 import { guardEpochs, type SqliteUsageStore } from './usage-epoch-guard.js';
 import { createUsageTables } from './usage-tables.js';
 
@@ -21,7 +20,6 @@ export type SqliteUsageOptions = Pick<Ambient, 'clock' | 'log'> & {
   readonly durability: 'process' | 'power';
   /** Where the epoch's copy is kept. Default: in this process, which does not notice a loss across its own restart. */
   readonly epochMirror?: EpochMirror;
-  readonly ledger?: OutboxOptions;
   readonly metrics?: Metrics;
 };
 
@@ -39,16 +37,13 @@ export function createUsageStoreOver(
   db: Database,
   options: Omit<SqliteUsageOptions, 'path' | 'durability'>,
 ): SqliteUsageStore {
-  const { log, clock, metrics = noMetrics, ledger = {} } = options;
+  const { log, clock, metrics = noMetrics } = options;
   try {
-    const outbox = new LedgerOutbox(db);
     const store = new SqliteRows({
       clock,
       log,
       metrics,
-      tables: createUsageTables(db, outbox),
-      outbox,
-      ledger,
+      tables: createUsageTables(db, createSqliteLedgerWriter(db)),
       onSequence: (chainId, sequence) => epochs.seen(chainId, sequence),
       onUpkeep: (chainId) => void forget(chainId),
     });
@@ -76,9 +71,9 @@ export function openUsageDatabase({
 }: Pick<SqliteUsageOptions, 'path' | 'durability'>): Database {
   const db = openDatabase(path, { durability, exclusive: true });
   try {
-    // Checkpoints: see UsageUpkeep.
+    // Checkpoints: see UsageUpkeep. Threads of this process read the ledger in the same file.
     db.run(() => db.sql.exec('PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864'));
-    migrate(db, 'ledger-outbox', outboxSteps);
+    migrateSqliteLedger(db);
     return db;
   } catch (error) {
     db.close();

@@ -6,7 +6,6 @@ Call with (dict "root" $ "component" "rpc" "entryPoint" "dist/server/main.js" "v
 {{- $root := .root -}}
 {{- $values := .values -}}
 {{- $isServer := has .component (list "dashboard" "rpc") -}}
-{{- $hasKeys := ne .component "ledger" -}}
 {{- $databaseFiles := include "paymaster.databaseFiles" $root | fromYaml -}}
 apiVersion: apps/v1
 kind: Deployment
@@ -40,10 +39,6 @@ spec:
     spec:
       serviceAccountName: {{ include "paymaster.fullname" $root }}-{{ .component }}
       enableServiceLinks: false
-      {{- if eq .component "ledger" }}
-      # It has no rights in Kubernetes.
-      automountServiceAccountToken: false
-      {{- end }}
       {{- with $root.Values.imagePullSecrets }}
       imagePullSecrets: {{- toYaml . | nindent 8 }}
       {{- end }}
@@ -114,9 +109,7 @@ spec:
           {{- end }}
           volumeMounts:
             - { name: tmp, mountPath: /tmp }
-            {{- if $hasKeys }}
             - { name: master-keys, mountPath: /etc/paymaster/keys, readOnly: true }
-            {{- end }}
             {{- if has .component (list "operator" "rpc") }}
             - { name: signers, mountPath: /etc/paymaster/signers, readOnly: true }
             - { name: chain-urls, mountPath: /etc/paymaster/chains, readOnly: true }
@@ -131,7 +124,6 @@ spec:
       volumes:
         - name: tmp
           emptyDir: { sizeLimit: 64Mi }
-        {{- if $hasKeys }}
         - name: master-keys
           {{- if eq .component "rpc" }}
           # Keys of paymasters are checked by their hash: only webhook calls are signed here.
@@ -149,7 +141,6 @@ spec:
           {{- else }}
           secret: { secretName: {{ $root.Values.masterKeys.secretName }}, defaultMode: 0440 }
           {{- end }}
-        {{- end }}
         {{- if has .component (list "operator" "rpc") }}
         - name: signers
           secret: { secretName: {{ $root.Values.signers.secretName }}, defaultMode: 0440, optional: true }
@@ -176,7 +167,7 @@ spec:
 
 {{- define "paymaster.env.pod" -}}
 - { name: HOST, value: 0.0.0.0 }
-{{- if has .component (list "operator" "ledger") }}
+{{- if eq .component "operator" }}
 - { name: PORT, value: '8081' }
 {{- else }}
 - { name: PORT, value: '8080' }
@@ -231,52 +222,34 @@ spec:
 {{- end }}
 {{- end -}}
 
-{{/* Where the database is, and what proves who asks. Call with a prefix of the settings too. */}}
-{{- define "paymaster.env.databaseAs" -}}
+{{/* Where the database is, and what proves who asks. */}}
+{{- define "paymaster.env.database" -}}
+- { name: PAYMASTER_ROLES, value: {{ .component }} }
 {{- with .root.Values.postgres }}
 {{- if .existingSecret }}
-- name: {{ $.prefix }}_URL
+- name: PAYMASTER_DATABASE_URL
   valueFrom: { secretKeyRef: { name: {{ .existingSecret }}, key: {{ .secretKeys.url }} } }
 {{- else }}
-- { name: {{ $.prefix }}_URL, value: {{ include "paymaster.databaseUrl" $.root | quote }} }
+- { name: PAYMASTER_DATABASE_URL, value: {{ include "paymaster.databaseUrl" $.root | quote }} }
 {{- end }}
 {{- end }}
 {{- range $what, $file := include "paymaster.databaseFiles" .root | fromYaml }}
-- { name: {{ $.prefix }}_{{ upper $what }}_FILE, value: /etc/paymaster/database/{{ $file.key }} }
-{{- end }}
-{{- end -}}
-
-{{- define "paymaster.env.database" -}}
-- { name: PAYMASTER_ROLES, value: {{ .component }} }
-{{- include "paymaster.env.databaseAs" (dict "root" .root "prefix" "PAYMASTER_DATABASE") }}
-{{- end -}}
-
-{{/* Where the ledger is: in the same database. */}}
-{{- define "paymaster.env.ledgerStore" -}}
-{{- include "paymaster.env.databaseAs" (dict "root" .root "prefix" "PAYMASTER_LEDGER") | trim }}
-{{- end -}}
-
-{{- define "paymaster.env.ledger" -}}
-{{ include "paymaster.env.pod" . }}
-{{ include "paymaster.env.database" . }}
-{{ include "paymaster.env.ledgerStore" . }}
-{{- with .values.retentionDays }}
-- { name: PAYMASTER_LEDGER_RETENTION_DAYS, value: {{ .decisions | quote }} }
-- { name: PAYMASTER_LEDGER_INPUTS_RETENTION_DAYS, value: {{ .inputs | quote }} }
-- { name: PAYMASTER_LEDGER_FUNDS_RETENTION_DAYS, value: {{ .funds | quote }} }
+- { name: PAYMASTER_DATABASE_{{ upper $what }}_FILE, value: /etc/paymaster/database/{{ $file.key }} }
 {{- end }}
 {{- end -}}
 
 {{- define "paymaster.env.server" -}}
 {{ include "paymaster.env.common" . }}
 {{ include "paymaster.env.database" . }}
-{{- if .root.Values.ledger.enabled }}
+- { name: PAYMASTER_LEDGER, value: {{ .root.Values.ledger.enabled | ternary "on" "off" | quote }} }
 {{- if eq .component "rpc" }}
-- { name: PAYMASTER_LEDGER, value: 'on' }
-- { name: PAYMASTER_LEDGER_INPUTS, value: {{ .root.Values.ledger.inputs | ternary "on" "off" | quote }} }
-- { name: PAYMASTER_LEDGER_REFUSALS_PER_SECOND, value: {{ .root.Values.ledger.refusalsPerSecond | quote }} }
-{{- else }}
-{{ include "paymaster.env.ledgerStore" . }}
+{{- with .root.Values.ledger }}
+- { name: PAYMASTER_LEDGER_INPUTS, value: {{ .inputs | ternary "on" "off" | quote }} }
+- { name: PAYMASTER_LEDGER_REFUSALS_PER_SECOND, value: {{ .refusalsPerSecond | quote }} }
+- { name: PAYMASTER_LEDGER_MAX_BYTES, value: {{ int64 .maxBytes | quote }} }
+- { name: PAYMASTER_LEDGER_RETENTION_DAYS, value: {{ .retentionDays.decisions | quote }} }
+- { name: PAYMASTER_LEDGER_INPUTS_RETENTION_DAYS, value: {{ .retentionDays.inputs | quote }} }
+- { name: PAYMASTER_LEDGER_FUNDS_RETENTION_DAYS, value: {{ .retentionDays.funds | quote }} }
 {{- end }}
 {{- end }}
 - { name: PAYMASTER_TRUSTED_PROXIES, value: {{ .values.trustedProxies | quote }} }

@@ -11,6 +11,6 @@ export function requireLedger(
   if (ledger !== undefined) return ledger(tenant);
   throw new DomainError(
     'LEDGER_OFF',
-    'No ledger is kept here: set PAYMASTER_LEDGER_URL to a PostgreSQL database (in the chart ledger.enabled=true), or run the standalone server without PAYMASTER_LEDGER=off',
+    'No ledger is kept here: run the server without PAYMASTER_LEDGER=off (in the chart: ledger.enabled)',
   );
 }

@@ -59,7 +59,9 @@ describe('the embedded database', () => {
 
   test('refuses a second claim until the first is closed', () => {
     const first = open({ exclusive: true });
-    expect(messageOf(() => open({ exclusive: true }))).toContain('in use by another process');
+    expect(messageOf(() => open({ exclusive: true }))).toContain(
+      `in use by another process (${process.pid})`,
+    );
     first.close();
     open({ exclusive: true }).close();
   });

@@ -2,6 +2,7 @@ import { liveCounter } from '../../../core/usage/counter-names.js';
 import type { ReservationKey } from '../../../core/usage/usage-store.js';
 import { plusSeconds, systemClock, toSeconds, type EpochMs } from '../../../core/units/time.js';
 import { always } from '../../../core/usage/window.js';
+import { aStepDecision, aStepSettlement } from '../../conformance/step-records.js';
 import { aDigest, aHold, aKey, aLimit, anAddress, aNeed } from '../../conformance/usage-requests.js';
 
 /** Requests of the process that is killed, and the checks of the test after it: a number determines everything. */
@@ -14,9 +15,8 @@ export const lossesCounter = { counter: 'losses', unit: 'NATIVE_ASSET' } as cons
 export const eachCounter = (n: number) => ({ counter: `each-${n}/0/0/`, unit: 'COUNT' }) as const;
 export const liveCounterOf = (n: number) => ({ counter: liveCounter(`pm-${n}`), unit: 'COUNT' }) as const;
 
-export const recordIdOf = (n: number) => `id-${n}`;
-export const decisionOf = (n: number) => `decision ${n}`;
-export const settlementOf = (n: number) => `settled ${n}`;
+export const decisionOf = (n: number) => aStepDecision(2 * n);
+export const settlementOf = (n: number) => aStepSettlement(2 * n + 1);
 
 export function keyOfNumber(n: number): ReservationKey {
   return aKey({ paymasterId: `pm-${n}`, sender: anAddress(2 ** 40 + n), nonce: BigInt(n) });
@@ -40,6 +40,6 @@ export function crashRequest(n: number) {
     holds: [aHold(1, { ...liveCounterOf(n), threshold: 1 })],
     accounts: [aNeed(cost, { contract })],
     depositMaxAgeMs: 1e12,
-    record: { id: recordIdOf(n), text: decisionOf(n) },
+    record: decisionOf(n),
   };
 }

@@ -6,7 +6,8 @@ import { runs } from '../../support/property.js';
 import { isSoak } from '../../support/soak-seconds.js';
 import { aClock } from './clock.js';
 import { checkCommits, commitSteps } from './commit-steps.js';
-import { openStore, takeRecords } from './postgres-usage.js';
+import { openStore } from './postgres-usage.js';
+import { newRecords, recordsInPostgres } from './written-records.js';
 import { checkAgainstModel, type Subject } from './usage-difference.js';
 import { manySteps } from './usage-steps.js';
 
@@ -57,7 +58,7 @@ async function aSubject(): Promise<Subject> {
   return {
     store,
     clock,
-    takeRecords: () => takeRecords(server, url),
+    takeRecords: newRecords(() => recordsInPostgres(server, url)),
     restart,
     crash: async () => {
       await server.kill();

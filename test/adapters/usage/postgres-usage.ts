@@ -3,10 +3,10 @@ import { openPostgresUsageStore, type PostgresUsageOptions } from '../../../adap
 import { textOf } from '../../../adapters/store/postgres/turn-rows.js';
 import { silentLogger } from '../../../core/log.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
-import type { AddedRecord } from '../../../core/usage/usage-store.js';
 import type { UsageHarness } from '../../conformance/usage/suite.js';
 import { query, type PostgresServer } from '../../support/postgres.js';
 import { aClock } from './clock.js';
+import { newRecords, recordsInPostgres } from './written-records.js';
 
 export function openStore(url: string, change: Partial<PostgresUsageOptions> = {}) {
   return openPostgresUsageStore({
@@ -39,12 +39,12 @@ export async function createPostgresHarness(
     reopen,
     wipe: async () => {
       await current.stop();
-      await server.query(url, 'DROP SCHEMA usage CASCADE');
+      await server.query(url, 'DROP SCHEMA usage, ledger CASCADE');
       current = await openStore(url, all);
       return current;
     },
     mirrored: async () => void (await current.recovery.raise()),
-    takeRecords: () => takeRecords(server, url),
+    takeRecords: newRecords(() => recordsInPostgres(server, url)),
     takeCopy: async () => {
       copy = await copyOf(server, url);
     },
@@ -59,18 +59,6 @@ export async function createPostgresHarness(
   };
 }
 
-export async function takeRecords(server: PostgresServer, url: string): Promise<readonly AddedRecord[]> {
-  const rows = await server.query(
-    url,
-    'WITH gone AS (DELETE FROM usage.record RETURNING *) SELECT * FROM gone ORDER BY number',
-  );
-  return rows.map((row) => ({
-    reservation: row['reservation'] === null ? undefined : textOf(row, 'reservation'),
-    text: textOf(row, 'text'),
-    ...(row['context'] === null ? {} : { context: textOf(row, 'context') }),
-  }));
-}
-
 const tables = [
   'database',
   'chain',
@@ -81,7 +69,7 @@ const tables = [
   'fence',
   'reservation',
   'step',
-  'record',
+  'open_step',
 ];
 
 /** Statements that write the rows as they are now, for {@link putBack}. */

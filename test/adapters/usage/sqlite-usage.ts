@@ -12,8 +12,8 @@ import type { SqliteUsageStore } from '../../../adapters/usage/embedded/usage-ep
 import { silentLogger } from '../../../core/log.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import type { TestedStore, UsageHarness } from '../../conformance/usage/suite.js';
-import { recordsOf } from './added-records.js';
 import { aClock } from './clock.js';
+import { newRecords, recordsInFile } from './written-records.js';
 
 /** A directory for one test's files. */
 export function aDirectory(): { readonly path: string; remove(): void } {
@@ -65,7 +65,7 @@ export async function createSqliteHarness(): Promise<UsageHarness> {
       return open();
     },
     mirrored: () => current.mirror(),
-    takeRecords: () => recordsOf(current.feed),
+    takeRecords: newRecords(() => recordsInFile(join(data, 'usage.db'))),
     // The log of commits is a part of the data.
     takeCopy: async () => cpSync(data, copy, { recursive: true }),
     putCopyBack: async () => {

@@ -10,7 +10,7 @@ import type { SqliteUsageStore } from '../../../adapters/usage/embedded/usage-ep
 import { silentLogger } from '../../../core/log.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import { systemClock } from '../../../core/units/time.js';
-import { recordsIn } from '../../conformance/feed-records.js';
+import { written } from '../../conformance/step-records.js';
 import { chainId } from '../../conformance/usage-requests.js';
 import {
   actualCost,
@@ -19,12 +19,12 @@ import {
   eachCounter,
   liveCounterOf,
   lossesCounter,
-  recordIdOf,
   settlementOf,
   spendCounter,
   turnSize,
 } from './crash-requests.js';
 import { aDirectory } from './sqlite-usage.js';
+import { recordsInFile } from './written-records.js';
 
 const child = fileURLToPath(new URL('./crash-child.js', import.meta.url));
 const killsEach = 52;
@@ -34,8 +34,6 @@ class Log {
   readonly acknowledged = new Set<number>();
   readonly asked = new Set<number>();
   readonly steps = new Map<number, readonly number[]>();
-  /** Texts of records that were read, and the reservations that they name. */
-  readonly records = new Map<string, string | undefined>();
   lastStep = 0;
   next = 0;
 
@@ -79,7 +77,7 @@ test.each(['process', 'power'] as const)(
           durability,
           epochMirror,
         });
-        await compare(store, log, kill);
+        await compare(store, log, { path, kill });
         await store.stop();
       }
       expect(log.acknowledged.size).toBeGreaterThan(killsEach * turnSize);
@@ -92,7 +90,11 @@ test.each(['process', 'power'] as const)(
   240_000,
 );
 
-async function compare(store: SqliteUsageStore, log: Log, kill: number): Promise<void> {
+async function compare(
+  store: SqliteUsageStore,
+  log: Log,
+  { path, kill }: { readonly path: string; readonly kill: number },
+): Promise<void> {
   const live = await store.reservations(chainId);
   const found = new Map(live.map(({ key, limits }) => [Number(key.nonce), limits[0]?.cost]));
   const block = (await store.cursor(chainId))?.blockNumber ?? 0;
@@ -113,7 +115,7 @@ async function compare(store: SqliteUsageStore, log: Log, kill: number): Promise
     comeBack: [],
     neverAsked: [],
   });
-  await compareRecords(store, log, [...found.keys(), ...settled], settled);
+  compareRecords(path, [...found.keys(), ...settled], settled);
   const held = [...found.keys()].reduce((sum, n) => sum + costOf(n), 0);
   const [spend, losses] = await store.counters(chainId, [spendCounter, lossesCounter]);
   expect(spend).toEqual({ used: settled.size * actualCost, reserved: held });
@@ -130,30 +132,12 @@ async function compare(store: SqliteUsageStore, log: Log, kill: number): Promise
 }
 
 /** Every reservation and every settlement that is there has exactly one record, and no others have. */
-async function compareRecords(
-  store: SqliteUsageStore,
-  log: Log,
-  reserved: readonly number[],
-  settled: ReadonlySet<number>,
-): Promise<void> {
-  const entries = await store.feed.read(1_000_000, 0);
-  const added = entries.flatMap(recordsIn);
-  const twice = added.filter(({ text }) => log.records.has(text));
-  for (const { reservation, text } of added) log.records.set(text, reservation);
-  // Half of them stay for the next process, which reads them again.
-  const stored = entries.slice(0, entries.length >> 1);
-  await store.feed.acknowledge(stored);
+function compareRecords(path: string, reserved: readonly number[], settled: ReadonlySet<number>): void {
   const wanted = [
-    ...reserved.map((n) => [decisionOf(n), recordIdOf(n)] as const),
-    ...Array.from(settled, (n) => [settlementOf(n), recordIdOf(n)] as const),
+    ...reserved.map((n) => written(decisionOf(n), decisionOf(n).id)),
+    ...Array.from(settled, (n) => written(settlementOf(n), decisionOf(n).id)),
   ];
-  const missing = wanted.filter(([text, reservation]) => log.records.get(text) !== reservation);
-  expect({ twice, missing, count: log.records.size }).toEqual({
-    twice: [],
-    missing: [],
-    count: wanted.length,
-  });
-  for (const { text } of entries.slice(stored.length).flatMap(recordsIn)) log.records.delete(text);
+  expect(recordsInFile(path)).toEqual(wanted.toSorted((a, b) => (a.id < b.id ? -1 : 1)));
 }
 
 type Child = { readonly process: ChildProcess; readonly output: number; readonly outputPath: string };

@@ -2,7 +2,6 @@ import { expect } from '@jest/globals';
 import {
   chainFence,
   type AccountId,
-  type AddedRecord,
   type Commit,
   type FollowerStep,
   type LimitShare,
@@ -13,6 +12,7 @@ import {
   type UsageStore,
 } from '../../../core/usage/usage-store.js';
 import { always, windowAt } from '../../../core/usage/window.js';
+import type { Settlement } from '../../../core/ledger/record.js';
 import { DomainError } from '../../../core/errors.js';
 import { toSeconds, type EpochMs, type EpochSeconds } from '../../../core/units/time.js';
 import { gwei } from '../../../core/units/wei.js';
@@ -30,6 +30,13 @@ import {
   startMs,
 } from '../../conformance/usage-requests.js';
 import type { aClock } from './clock.js';
+import {
+  aStepDecision,
+  aStepExpiry,
+  aStepReversal,
+  aStepSettlement,
+  type WrittenRecord,
+} from '../../conformance/step-records.js';
 import { UsageModel } from './usage-model.js';
 import type { Ask, End, Step } from './usage-steps.js';
 
@@ -41,8 +48,8 @@ export type Subject = {
   crash(): Promise<UsageStore>;
   /** While it is on, commits fail. Without it such steps are left out. */
   fail?(isOn: boolean): void;
-  /** What was added for the ledger since the last call. */
-  takeRecords(): Promise<readonly AddedRecord[]>;
+  /** Records that were written since the last call, in the order of their ids. */
+  takeRecords(): Promise<readonly WrittenRecord[]>;
   stop(): Promise<void>;
 };
 
@@ -219,21 +226,23 @@ class Difference {
         ...of('settled').map(({ key, cost }) => ({
           key,
           actualCost: gwei(cost),
-          ...this.#ending('settled'),
+          ...this.#ending(aStepSettlement),
         })),
-        ...of('paid').map(({ key }) => ({ key, actualCost: undefined, ...this.#ending('paid') })),
+        ...of('paid').map(({ key }) => ({ key, actualCost: undefined, ...this.#ending(aStepSettlement) })),
       ],
       released: [
-        ...of('released').map(({ key }) => ({ key, ...this.#ending('released') })),
+        ...of('released').map(({ key }) => ({ key, ...this.#ending(aStepExpiry) })),
         ...of('expired').map(({ key, validUntil, cost }) => ({
           key,
           validUntil: (validUntil - (cost % 2)) as EpochSeconds,
-          ...this.#ending('expired'),
+          ...this.#ending(aStepExpiry),
         })),
       ],
-      forfeited: of('forfeited').map(({ key }) => ({ key, ...this.#ending('forfeited') })),
+      forfeited: of('forfeited').map(({ key }) => ({ key, ...this.#ending(aStepExpiry) })),
       restoredRecords: restored.flatMap(({ recordId }) =>
-        recordId === undefined ? [] : [{ recordId, text: this.#ending('restored').record }],
+        recordId === undefined
+          ? []
+          : [{ reservation: recordId, record: aStepReversal((this.#records += 1)) }],
       ),
       restored: [...Map.groupBy(restored, operationOf).values()].flatMap(([one]) =>
         withoutCommit(this.#asWas(one!)),
@@ -254,8 +263,8 @@ class Difference {
     this.#ended = [...gone, ...ended].slice(0, 10);
   }
 
-  #ending(how: string): { readonly record: string } {
-    return { record: `${how} ${(this.#records += 1)}` };
+  #ending(make: (number: number) => Settlement): { readonly record: Settlement } {
+    return { record: make((this.#records += 1)) };
   }
 
   /** A reservation as the follower restores it: limits whose windows have ended no longer matter. */
@@ -333,7 +342,7 @@ class Difference {
         nonce: (BigInt(Math.min(ask.nonce, 5)) << 200n) + BigInt(ask.nonce % 2),
       },
       // Some come from a process without a ledger.
-      ...(digest % 4 === 0 ? {} : { record: { id: this.#nextId(), text: `decision ${digest}` } }),
+      ...(digest % 4 === 0 ? {} : { record: aStepDecision((this.#records += 1)) }),
       ...(phase === undefined
         ? {}
         : { phase: { kind: phase.kind, commitment: aHash(phase.commitment + 100 * pm) } }),
@@ -368,11 +377,6 @@ class Difference {
           : [{ contract: anAddress(0xc1), need: gwei(cost) }],
       depositMaxAgeMs: 4 * hourMs,
     });
-  }
-
-  /** Ids are in the order of time. */
-  #nextId(): string {
-    return `id-${String((this.#records += 1)).padStart(6, '0')}`;
   }
 
   /** An hourly count, a daily count and daily amounts, for all users or one. */

@@ -226,14 +226,6 @@ test('a second store on the same file is refused while the first one lives', asy
   expect(await open().reservations(chainId)).toHaveLength(1);
 });
 
-test('another program cannot use the file while the store lives', async () => {
-  const store = open();
-  await store.reserve(aRequest());
-  const other = new DatabaseSync(path(), { timeout: 0 });
-  expect(() => other.exec('SELECT * FROM usage_chains')).toThrow(/locked/);
-  other.close();
-});
-
 test('only its owner may read the file', async () => {
   await open().reserve(aRequest());
   for (const file of readdirSync(directory.path))

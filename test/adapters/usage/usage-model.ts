@@ -2,7 +2,6 @@ import { DomainError } from '../../../core/errors.js';
 import type {
   AccountBalance,
   AccountId,
-  AddedRecord,
   Charge,
   Commit,
   CounterId,
@@ -21,12 +20,14 @@ import type {
   ReserveResult,
   SignedPromise,
   UsageStore,
+  StepRecord,
   StepResult,
   EndedReservation,
   TakenStep,
 } from '../../../core/usage/usage-store.js';
 import type { Clock, EpochMs, EpochSeconds } from '../../../core/units/time.js';
 import type { Gwei } from '../../../core/units/wei.js';
+import { written, type WrittenRecord } from '../../conformance/step-records.js';
 
 type Amount = CounterId & { readonly cost: number };
 type Limited = Amount & { readonly until: EpochMs };
@@ -46,7 +47,7 @@ type ChainState = {
   balances: (AccountId & { readonly balance: Gwei; readonly readAt: EpochMs })[];
   cursor: Cursor | undefined;
   taken: TakenStep[];
-  records: AddedRecord[];
+  records: WrittenRecord[];
 };
 
 /**
@@ -76,8 +77,7 @@ export class UsageModel implements UsageStore {
     const { phase } = request;
     if (phase?.kind === 'finalize' && own?.commit?.isSigned === true) return result;
     const recordId = request.record === undefined ? undefined : (own?.recordId ?? request.record.id);
-    if (request.record !== undefined)
-      chain.records.push({ reservation: recordId, text: request.record.text });
+    if (request.record !== undefined) chain.records.push(written(request.record, recordId));
     const made: Live = {
       ...idOf({ recordId }),
       key: request.key,
@@ -215,7 +215,7 @@ export class UsageModel implements UsageStore {
     const ended: EndedReservation[] = [];
     const end = (
       own: Live,
-      text: string | undefined,
+      record: StepRecord | undefined,
       how: EndedReservation['how'],
       actualCost?: Gwei,
     ): void => {
@@ -223,10 +223,10 @@ export class UsageModel implements UsageStore {
       const signed = signedOf(own);
       if (signed === undefined) return;
       ended.push({ reservation: signed, how, actualCost });
-      if (text !== undefined) chain.records.push({ reservation: own.recordId, text });
+      if (record !== undefined) chain.records.push(written(record, own.recordId));
     };
-    for (const { recordId, text } of step.restoredRecords ?? [])
-      chain.records.push({ reservation: recordId, text });
+    for (const { reservation, record } of step.restoredRecords ?? [])
+      chain.records.push(written(record, reservation));
     chain.cursor = step.next;
     for (const reservation of step.restored) {
       const own = find(chain, reservation.key);
@@ -300,9 +300,10 @@ export class UsageModel implements UsageStore {
     );
   }
 
-  /** What was added for the ledger since the last call. */
-  takeRecords(chainId: number): readonly AddedRecord[] {
-    return this.#chain(chainId).records.splice(0);
+  /** Records since the last call, in the order of their ids. */
+  takeRecords(chainId: number): readonly WrittenRecord[] {
+    const taken = this.#chain(chainId).records.splice(0);
+    return taken.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   }
 
   async ping(): Promise<void> {

@@ -7,10 +7,10 @@ import { plusSeconds, toSeconds } from '../../../core/units/time.js';
 import { aLimit, aRequest } from '../../conformance/usage-requests.js';
 import { isSoak } from '../../support/soak-seconds.js';
 import { runs } from '../../support/property.js';
-import { recordsOf } from './added-records.js';
 import { aClock, aDirectory, createFaultyStore } from './sqlite-usage.js';
 import { checkAgainstModel, type Subject } from './usage-difference.js';
 import { manySteps } from './usage-steps.js';
+import { newRecords, recordsInFile } from './written-records.js';
 
 test('no interleaving of requests, updates, pauses, clock steps, settlements, failing commits, restarts and crashes exceeds a limit or loses a reservation', async () => {
   await fc.assert(
@@ -37,7 +37,7 @@ async function aSubject(): Promise<Subject> {
     store: faulty.store,
     clock,
     fail: (isOn) => (isOn ? faulty.fail('before') : faulty.repair()),
-    takeRecords: () => recordsOf(faulty.store.feed),
+    takeRecords: newRecords(() => recordsInFile(join(directories.at(-1)!.path, 'usage.db'))),
     restart: reopen,
     crash: () => {
       // The files as a killed process leaves them.

@@ -1,21 +1,19 @@
-import { join } from 'node:path';
-import { createSqliteLedger } from '../../../adapters/ledger/sqlite/ledger.js';
 import { createMetrics } from '../../../adapters/metrics/prometheus.js';
-import type { LedgerFeed } from '../../../core/ledger/feed.js';
+import { parsePostgresUrl } from '../../../adapters/postgres/address.js';
+import { createPostgresLedger } from '../../../adapters/store/ledger/postgres-ledger.js';
+import { createSqliteLedger } from '../../../adapters/store/ledger/sqlite-ledger.js';
 import { silentLogger } from '../../../core/log.js';
 import { systemClock } from '../../../core/units/time.js';
 import { createLedgerKeeping } from '../../../server/ledger/keeping.js';
+import { usageFile } from './usage.js';
 
-/** Moves records to a ledger in SQLite files, as in a server that runs alone. */
-export async function keepLedger(feed: LedgerFeed, directory: string): Promise<{ stop(): Promise<void> }> {
-  const ledger = await createSqliteLedger({ directory: join(directory, 'ledger'), durability: 'process' });
-  const keeping = createLedgerKeeping({
-    feed,
-    ledger,
-    clock: systemClock,
-    log: silentLogger,
-    metrics: createMetrics(),
-  });
+/** Keeps the ledger's sums, as a server does. `place`: an address of PostgreSQL, or the directory of an embedded store. */
+export async function keepLedger(place: string): Promise<{ stop(): Promise<void> }> {
+  const ambient = { clock: systemClock, log: silentLogger, metrics: createMetrics() };
+  const ledger = place.startsWith('postgres')
+    ? createPostgresLedger({ address: parsePostgresUrl('--postgres', place), clock: systemClock })
+    : await createSqliteLedger({ path: usageFile(place) });
+  const keeping = createLedgerKeeping({ ledger, ...ambient });
   keeping.start();
   return {
     stop: async () => {

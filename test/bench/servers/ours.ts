@@ -96,14 +96,12 @@ const server = createServer({
       return { number: 1, timestamp: toSeconds(now), ...fees, observedAt: now };
     },
   },
-  ...(values.ledger ? { ledger: usage.feed, ledgerInputs: values.inputs } : {}),
+  ...(values.ledger ? { ledger: usage.ledger, ledgerInputs: values.inputs } : {}),
   clock,
   log,
   metrics,
 });
-// On PostgreSQL another process moves records to the ledger.
-const keeping =
-  values.ledger && values.postgres === undefined ? await keepLedger(usage.feed, directory) : undefined;
+const keeping = values.ledger ? await keepLedger(values.postgres ?? directory) : undefined;
 const { port } = await server.listen(0, '127.0.0.1');
 
 reportSubject(port, {

@@ -3,7 +3,7 @@ import { parsePostgresUrl } from '../../../adapters/postgres/address.js';
 import { openPostgresUsageStore } from '../../../adapters/store/postgres/usage.js';
 import { createSqliteUsageStore } from '../../../adapters/usage/embedded/usage.js';
 import { silentLogger } from '../../../core/log.js';
-import type { LedgerFeed } from '../../../core/ledger/feed.js';
+import type { LedgerWriter } from '../../../core/ledger/ledger.js';
 import type { Metrics } from '../../../core/metrics.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { parseAddress, toAddressKey, type AddressKey } from '../../../core/units/address.js';
@@ -12,7 +12,7 @@ import type { Gwei } from '../../../core/units/wei.js';
 import type { PaymasterShape } from '../configs.js';
 import { chainId, paymaster, walletOf } from '../fixture.js';
 
-export type BenchUsage = UsageStore & { readonly feed: LedgerFeed };
+export type BenchUsage = UsageStore & { readonly ledger: LedgerWriter };
 
 /** The usage store that replicas share: those of one database are replicas of one service. */
 export function openPostgresUsage(
@@ -26,10 +26,14 @@ export function openPostgresUsage(
   });
 }
 
+export function usageFile(directory: string): string {
+  return join(directory, 'usage.db');
+}
+
 /** The embedded usage store. */
 export function openEmbeddedUsage(directory: string, metrics: Metrics): BenchUsage {
   return createSqliteUsageStore({
-    path: join(directory, 'usage.db'),
+    path: usageFile(directory),
     clock: systemClock,
     log: silentLogger,
     metrics,

@@ -288,24 +288,18 @@ export const alertCases: readonly AlertCase[] = [
     quiet: { 'paymaster_master_keys_missing{pod="a"}': '0x17 1x30' },
   },
   {
-    alert: 'PaymasterLedgerLagging',
-    fires: { 'paymaster_ledger_feed_lag_seconds{pod="a"}': '301x30' },
-    quiet: { 'paymaster_ledger_feed_lag_seconds{pod="a"}': '301x17 0x30' },
-  },
-  {
-    alert: 'PaymasterLedgerAbsent',
-    // Where nothing is recorded, nobody has to move it.
-    fires: { 'paymaster_ledger_dropped_total{cause="rate"}': '0x30' },
-    quiet: { 'paymaster_ledger_dropped_total{cause="rate"}': '0x30', 'paymaster_ledger_feed_length{}': '0x30' },
+    alert: 'PaymasterLedgerJobFailing',
+    fires: { 'paymaster_ledger_failures_total{work="rollUp"}': '0+2x30' },
+    quiet: { 'paymaster_ledger_failures_total{work="rollUp"}': '5x30' },
   },
   {
     alert: 'PaymasterLedgerMissing',
-    fires: { 'paymaster_ledger_missing_total{cause="signed"}': '0+1x30' },
-    quiet: { 'paymaster_ledger_missing_total{cause="rate"}': '0+1x30' },
+    fires: { 'paymaster_ledger_dropped_total{cause="space"}': '0+1x30' },
+    quiet: { 'paymaster_ledger_dropped_total{cause="rate"}': '0+1x30' },
   },
   {
-    alert: 'PaymasterLedgerLeft',
-    fires: { 'paymaster_ledger_left_total{}': '0+1x30' },
-    quiet: { 'paymaster_ledger_left_total{}': '1x30' },
+    alert: 'PaymasterLedgerFull',
+    fires: { 'paymaster_ledger_used_bytes{}': '95x30', 'paymaster_ledger_capacity_bytes{}': '100x30' },
+    quiet: { 'paymaster_ledger_used_bytes{}': '80x30', 'paymaster_ledger_capacity_bytes{}': '100x30' },
   },
 ];

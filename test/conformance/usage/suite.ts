@@ -2,7 +2,6 @@ import { afterEach, beforeEach, expect } from '@jest/globals';
 import type { FundingMessages } from '../../../core/usage/funding-messages.js';
 import type {
   AccountId,
-  AddedRecord,
   Cursor,
   FollowerStep,
   LimitShare,
@@ -11,6 +10,7 @@ import type {
 } from '../../../core/usage/usage-store.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { gwei } from '../../../core/units/wei.js';
+import type { WrittenRecord } from '../step-records.js';
 import { aHash, chainId, contract, seconds } from '../usage-requests.js';
 
 /** The store under test: the port, funding messages, and the follower's recovery of lost data. */
@@ -38,8 +38,8 @@ export type UsageHarness = {
   putCopyBack(): Promise<TestedStore>;
   /** The same while the store is running, where that is possible. */
   readonly putCopyBackUnderneath?: () => Promise<void>;
-  /** What was added to the feed of the ledger since the last call, in its order. */
-  readonly takeRecords: () => Promise<readonly AddedRecord[]>;
+  /** Records that were written since the last call, in the order of their ids. */
+  readonly takeRecords: () => Promise<readonly WrittenRecord[]>;
   stop(): Promise<void>;
 };
 

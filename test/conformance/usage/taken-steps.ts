@@ -17,6 +17,7 @@ import {
   seconds,
   sorted,
 } from '../usage-requests.js';
+import { aStepDecision, aStepSettlement } from '../step-records.js';
 import { type Suite } from './suite.js';
 
 /** What a follower needs to take back steps of one that was killed. */
@@ -26,7 +27,7 @@ export function takenStepsConformance(it: Suite): void {
       key: { nonce },
       limits: [aLimit({ threshold: 1_000 }), aSpend(cost, { threshold: 1_000 })],
       holds: [aHold(cost, { threshold: 1_000 })],
-      record: { id: `id-${nonce}`, text: 'decision' },
+      record: aStepDecision(Number(nonce)),
     });
   const blocksOf = (steps: readonly TakenStep[]) => steps.map(({ next }) => next.blockNumber);
   const endings = (steps: readonly TakenStep[]) =>
@@ -168,7 +169,7 @@ export function takenStepsConformance(it: Suite): void {
         settled: live.map(({ key }) => ({
           key,
           actualCost: gwei(25),
-          record: `settled ${key.nonce}`,
+          record: aStepSettlement(1_000 + Number(key.nonce)),
         })),
         charges: [loss],
       });

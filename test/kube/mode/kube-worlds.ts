@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { isStatus } from '../../../adapters/kube/api-error.js';
 import type { KubeTransport } from '../../../adapters/kube/transport.js';
 import { createStops } from '../../../adapters/process/stops.js';
+import { parsePostgresUrl } from '../../../adapters/postgres/address.js';
+import { createPostgresLedger } from '../../../adapters/store/ledger/postgres-ledger.js';
 import { createKubeConfigStore } from '../../../adapters/configs/kubernetes/configs.js';
 import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
@@ -24,6 +26,8 @@ export type KubeParts = {
   configs(transport: KubeTransport, clock: Clock): ReturnType<typeof createKubeConfigStore>;
   /** A client of this world's database. */
   usage(clock: Clock): ReturnType<typeof openStore>;
+  /** Reads what those of this world's database have recorded. */
+  ledger(clock: Clock): Promise<ReturnType<typeof createPostgresLedger>>;
   onStop(stop: () => Promise<void>): void;
 };
 
@@ -78,7 +82,8 @@ async function openRpcStores(parts: KubeParts, clock: Clock): Promise<Omit<RpcWo
       clock,
     }),
     usage,
-    feed: usage.feed,
+    records: usage.ledger,
+    ledger: await parts.ledger(clock),
   };
 }
 
@@ -117,6 +122,11 @@ async function openParts(
       const store = await openStore(await database, { clock, identity });
       onStop(() => store.stop());
       return store;
+    },
+    async ledger(clock) {
+      const ledger = createPostgresLedger({ address: parsePostgresUrl('url', await database), clock });
+      onStop(() => ledger.stop());
+      return ledger;
     },
     onStop,
   };

@@ -6,6 +6,7 @@ import { silentLogger } from '../../../core/log.js';
 import { toAddressKey } from '../../../core/units/address.js';
 import { plusSeconds, toSeconds, type EpochMs } from '../../../core/units/time.js';
 import type { Mode, ReserveRefusal } from '../../../core/usage/usage-store.js';
+import { aStepDecision } from '../../conformance/step-records.js';
 import { describeRefusal } from '../../../server/decision/refusal.js';
 import {
   nothingSigned,
@@ -279,7 +280,7 @@ describe('after a peek the plan', () => {
     };
   };
   // The peek had none: it promises nothing.
-  const record = { id: '1', text: '{}' };
+  const record = aStepDecision(1);
   const signed: Partial<Promised> = { promise: { ...promise, digest: `0x${'ab'.repeat(16)}` } };
 
   test.each<Row>([

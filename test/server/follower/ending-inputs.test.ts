@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { FollowerLedger } from '../../../server/follower/records.js';
 import { createRecordIds } from '../../../server/ledger/record-ids.js';
 import type { Ending } from '../../../server/ledger/inputs-records.js';
+import { aStepDecision } from '../../conformance/step-records.js';
 import { chainId, seconds } from '../../conformance/usage-requests.js';
 import { aChainConfig, aFollowed, anOperation, aPromise, usedOf, type Followed } from './followed.js';
 
@@ -26,7 +27,7 @@ function aLedger(told: Told[]): FollowerLedger {
 
 /** Answers the place of the reservation. */
 async function reserve(nonce: bigint, cost: number, validUntil = 1000): Promise<number> {
-  const record = { id: `first-${nonce}`, text: 'a decision' };
+  const record = aStepDecision((nonce & 0xffffn) | (nonce >> 40n));
   const promise = { validUntil: seconds(validUntil) };
   const answer = await it.usage.reserve(aPromise(cost, { key: { nonce }, promise, record, ordered: true }));
   if (answer.order === undefined) throw new Error('the answer does not name its place');

@@ -1,13 +1,12 @@
 import { expect, test } from '@jest/globals';
 import type { MinedFacts } from '../../../core/ledger/record.js';
-import { parseRecord } from '../../../core/ledger/record-text.js';
 import { toAddressKey } from '../../../core/units/address.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type { Reservation } from '../../../core/usage/usage-store.js';
 import type { MinedOperation } from '../../../server/follower/mined.js';
 import {
   reversals,
-  settlementTexts,
+  settlementsOf,
   withRecord,
   type RecordContext,
   type StepEnds,
@@ -74,7 +73,7 @@ const settled = (reservation: Reservation, operation = mined(reservation)) => ({
 });
 
 function recordsOf(ends: Partial<StepEnds>) {
-  return [...settlementTexts({ ...nothing, ...ends }, context).values()].map((text) => parseRecord(text)!);
+  return [...settlementsOf({ ...nothing, ...ends }, context).values()];
 }
 
 test('a mined operation is recorded with every wei, where it was mined, and what its account paid', () => {
@@ -111,7 +110,7 @@ test('an operation that settles two reservations costs its sum once', () => {
     expect.objectContaining({ paymasterId: 'shop', outcome: 'mined' }),
     expect.objectContaining({ paymasterId: 'toy', outcome: 'spent-elsewhere' }),
   ]);
-  expect(records[1]).not.toHaveProperty('mined');
+  expect(records[1]?.mined).toBeUndefined();
 });
 
 test('each reservation gets one record, for the way in which the store ends it: the first of the lists', () => {
@@ -136,16 +135,18 @@ test('a reservation whose decision was not recorded has no record of its end', (
 });
 
 test('the record goes with the entry of its own reservation, and other entries stay as they are', () => {
-  const texts = settlementTexts({ ...nothing, expired: [aReservation(1n)] }, context);
-  const [own, other] = [aReservation(1n), aReservation(2n)].map(({ key }) => withRecord(texts)({ key }));
-  expect(parseRecord(own!.record!)).toMatchObject({ outcome: 'expired' });
+  const settlements = settlementsOf({ ...nothing, expired: [aReservation(1n)] }, context);
+  const [own, other] = [aReservation(1n), aReservation(2n)].map(({ key }) =>
+    withRecord(settlements)({ key }),
+  );
+  expect(own!.record).toMatchObject({ outcome: 'expired' });
   expect(other).not.toHaveProperty('record');
 });
 
 test('what a reorganisation restores is taken back in the reservation that it ended', () => {
   const [reversal] = reversals([aReservation(9n, {}, 'gone')], context);
-  expect(reversal!.recordId).toBe('first-9');
-  expect(parseRecord(reversal!.text)).toEqual({
+  expect(reversal!.reservation).toBe('first-9');
+  expect(reversal!.record).toEqual({
     kind: 'reversal',
     id: expect.any(String),
     at: expect.any(Number),

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { DomainError } from '../../../core/errors.js';
-import { parseRecord } from '../../../core/ledger/record-text.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { createRecordIds } from '../../../server/ledger/record-ids.js';
 import {
@@ -11,6 +10,7 @@ import {
   funding,
   seconds,
 } from '../../conformance/usage-requests.js';
+import { aStepDecision } from '../../conformance/step-records.js';
 import { depositOf, walletOf } from '../../fakes/chain.js';
 import {
   accountsOf,
@@ -228,19 +228,18 @@ describe('reorganisations', () => {
   test('a follower that takes over records that settlements of others are taken back', async () => {
     const ledger = { ids: createRecordIds(it.clock), organisationOf: () => 'acme' };
     const added: unknown[] = [];
-    const note = (recordId: string | undefined, text: string | undefined) => {
-      if (text !== undefined) added.push([recordId, parseRecord(text)?.kind]);
-    };
     const usage: UsageStore = {
       ...it.usage,
       advance: async (step) => {
         const result = await it.usage.advance(step);
-        for (const { recordId, text } of step.restoredRecords ?? []) note(recordId, text);
-        for (const { record } of step.settled) note('first', record);
+        for (const { reservation, record } of step.restoredRecords ?? [])
+          added.push([reservation, record.kind]);
+        for (const { record } of step.settled)
+          if (record !== undefined) added.push([aStepDecision(1).id, record.kind]);
         return result;
       },
     };
-    await it.usage.reserve(aPromise(100, { record: { id: 'first', text: 'decision' } }));
+    await it.usage.reserve(aPromise(100, { record: aStepDecision(1) }));
     const before = it.chain.height;
     it.chain.mine({ operations: [anOperation(40)] });
     it.pass(2);
@@ -253,9 +252,9 @@ describe('reorganisations', () => {
     await other.round();
     await other.round();
     expect(added).toEqual([
-      ['first', 'settlement'],
-      ['first', 'reversal'],
-      ['first', 'settlement'],
+      [aStepDecision(1).id, 'settlement'],
+      [aStepDecision(1).id, 'reversal'],
+      [aStepDecision(1).id, 'settlement'],
     ]);
   });
 

@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { DomainError } from '../../../core/errors.js';
 import type { Decision, Gap, LedgerRecord } from '../../../core/ledger/record.js';
-import { parseRecord } from '../../../core/ledger/record-text.js';
 import { silentLogger } from '../../../core/log.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { createGaps } from '../../../server/ledger/gaps.js';
@@ -38,7 +37,7 @@ test('the rate is a setting', async () => {
   expect(world.dropped).toEqual({ rate: 70, space: 0 });
 });
 
-test('a feed that does not answer costs a bounded memory, and what it missed is counted', async () => {
+test('a store that does not answer costs a bounded memory, and what it missed is counted', async () => {
   const world = aWorld();
   world.isDown = true;
   const long = 'x'.repeat(100_000);
@@ -52,7 +51,7 @@ test('a feed that does not answer costs a bounded memory, and what it missed is 
   expect(world.count(shop, 'WEBHOOK_REFUSED')).toBe(400 - world.dropped.space);
 });
 
-test('what the feed did not take is offered again', async () => {
+test('what the store did not take is written again', async () => {
   const world = aWorld();
   world.failures = 1;
   for (let each = 0; each < 1_200; each += 1) {
@@ -63,7 +62,7 @@ test('what the feed did not take is offered again', async () => {
   await world.stop();
   expect(world.failures).toBe(0);
   expect(world.count(shop, 'LIMIT_REACHED')).toBe(1_200);
-  expect(world.offers.add(1, 'late')).toBe(false);
+  expect(world.offers.add(aDecision({ ...shop, ...world.ids.next() }))).toBe(false);
 });
 
 function aWorld(perSecond?: number) {
@@ -79,16 +78,14 @@ function aWorld(perSecond?: number) {
     clock,
     stored,
     dropped,
+    ids,
     offers: createOffers({
-      feed: {
-        async offer(_chainId, texts) {
+      ledger: {
+        async add(records) {
           const isFailing = world.isDown || world.failures > 0;
           world.failures = Math.max(0, world.failures - 1);
           if (isFailing) throw new DomainError('UNAVAILABLE', 'no connection');
-          for (const text of texts) {
-            const record = parseRecord(text)!;
-            stored.set(record.id, record);
-          }
+          for (const record of records) stored.set(record.id, record);
         },
       },
       log: silentLogger,

@@ -2,7 +2,6 @@ import { createSqliteUsageStore } from '../../../adapters/usage/embedded/usage.j
 import type { ChainConfig } from '../../../core/config/chain-config.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { isDomainError } from '../../../core/errors.js';
-import { parseRecord } from '../../../core/ledger/record-text.js';
 import type { DecisionInputs } from '../../../core/ledger/record.js';
 import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
@@ -124,9 +123,8 @@ export async function recordRounds(
   const ids = recording?.ids ?? createRecordIds(clock);
   const kept = createInputsRecords({
     offers: {
-      add: (_, text) => {
-        const record = parseRecord(text);
-        if (record?.kind === 'inputs') records.push(record);
+      add: (record) => {
+        if (record.kind === 'inputs') records.push(record);
         return true;
       },
     },

@@ -1,4 +1,4 @@
-import { createPostgresLedger } from '../../../adapters/ledger/postgres/ledger.js';
+import { createPostgresLedger } from '../../../adapters/store/ledger/postgres-ledger.js';
 import { parsePostgresUrl } from '../../../adapters/postgres/address.js';
 import { messageOf } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
@@ -9,7 +9,7 @@ import { createReplays } from '../../../server/replay/replays.js';
 export type Said = { readonly id: string } | { readonly error: string };
 
 const [url = ''] = process.argv.slice(2);
-const ledger = createPostgresLedger({ address: parsePostgresUrl('url', url) });
+const ledger = createPostgresLedger({ address: parsePostgresUrl('url', url), clock: systemClock });
 const replays = createReplays({
   ledger: {
     ...ledger,

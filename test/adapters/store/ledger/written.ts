@@ -12,12 +12,13 @@ import { createSqliteLedger } from '../../../../adapters/store/ledger/sqlite-led
 import { migrateSqliteLedger } from '../../../../adapters/store/ledger/sqlite-tables.js';
 import { createSqliteLedgerWriter, ledgerStatements } from '../../../../adapters/store/ledger/write.js';
 import { openDatabase, type Database } from '../../../../adapters/sqlite/database.js';
-import type { Ledger, LedgerEntry } from '../../../../core/ledger/ledger.js';
+import type { LedgerEntry } from '../../../../core/ledger/ledger.js';
+import type { TestedLedger } from '../../../fakes/memory-ledger.js';
 import { recordTime } from '../../../../core/ledger/record-id.js';
 import type { EpochMs } from '../../../../core/units/time.js';
 
 /** A stored ledger whose `append` writes entries as turns do, and then adds them to the sums. */
-export type WrittenLedger<L extends StoredLedger = StoredLedger> = Ledger & L;
+export type WrittenLedger<L extends StoredLedger = StoredLedger> = TestedLedger & L;
 
 const perTurn = 2_000;
 

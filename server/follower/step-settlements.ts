@@ -1,12 +1,13 @@
 import type { Block } from '../../core/chain/chain.js';
+import type { Settlement } from '../../core/ledger/record.js';
 import { toMs, type EpochSeconds } from '../../core/units/time.js';
 import { blockTimes } from './block-times.js';
 import type { ChainFollowerDeps } from './chain-follower-deps.js';
-import { settlementTexts, type StepEnds } from './records.js';
+import { settlementsOf, type StepEnds } from './records.js';
 import type { Source } from './source.js';
 
 /** What the ledger gets to know about a step; nothing is read when nothing is recorded. Throws UNAVAILABLE. */
-export async function stepTexts(
+export async function stepSettlements(
   {
     ledger,
     chainId,
@@ -15,10 +16,10 @@ export async function stepTexts(
   }: Pick<ChainFollowerDeps, 'ledger' | 'chainId' | 'current'> & { readonly source: Source },
   ends: StepEnds,
   target: Block,
-): Promise<ReadonlyMap<string, string>> {
+): Promise<ReadonlyMap<string, Settlement>> {
   if (ledger === undefined) return new Map();
   const { feeTokens } = current().config;
-  return settlementTexts(ends, {
+  return settlementsOf(ends, {
     ...ledger,
     chainId,
     at: toMs(target.timestamp as EpochSeconds),

@@ -1,12 +1,12 @@
 import { existsSync, renameSync } from 'node:fs';
-import { isDamaged } from '../../sqlite/database.js';
+import { isDamaged } from './database.js';
 
 /** A file that could not be read, and its new name. */
 export type SetAside = { readonly file: string; readonly movedTo: string };
 
 /**
- * Opens a file of the ledger. A damaged one is renamed, and an empty one takes its place: what the ledger remembers decides
- * about no money, so it must not keep an instance from starting. A file that is locked, or of a newer release, is not damaged.
+ * Opens a file. A damaged one is renamed, and an empty one takes its place: whoever keeps a copy of what it held notices the loss. A file
+ * that is locked, or of a newer release, is not damaged.
  */
 export function openOrSetAside<File>(
   path: string,
