@@ -27,7 +27,6 @@ export const errorReasons = {
   KEY_LOOKUPS: 'Too many keys that are not known were asked for.',
   KEY_REQUIRED: 'The request names no apiKey.',
   KUBERNETES_API: 'The Kubernetes API does not answer, or refuses.',
-  LEDGER_FULL: 'Too many records wait for the ledger, and the setting is to stop signing then.',
   MASTER_KEYS_MISSING: 'Keys cannot be checked: this process lacks the master key in force.',
   NEWER_VERSION: 'A newer release has written the data.',
   NOT_A_DATABASE: 'The file is not a database.',

@@ -63,6 +63,13 @@ const removed: Readonly<Record<string, string>> = {
   PAYMASTER_USAGE_STORE_DURABILITY:
     'PostgreSQL says itself what it keeps, and is refused when it may lose writes',
   PAYMASTER_USAGE_STORE_REPLICA_ACKS: 'set synchronous_standby_names in PostgreSQL',
+  PAYMASTER_LEDGER_URL: 'the ledger is in the database of PAYMASTER_DATABASE_URL',
+  PAYMASTER_LEDGER_PASSWORD_FILE: 'set PAYMASTER_DATABASE_PASSWORD_FILE',
+  PAYMASTER_LEDGER_CA_FILE: 'set PAYMASTER_DATABASE_CA_FILE',
+  PAYMASTER_LEDGER_CERT_FILE: 'set PAYMASTER_DATABASE_CERT_FILE',
+  PAYMASTER_LEDGER_KEY_FILE: 'set PAYMASTER_DATABASE_KEY_FILE',
+  PAYMASTER_LEDGER_BUDGET_MIB: 'records wait for nothing: set PAYMASTER_LEDGER_MAX_BYTES for what is kept',
+  PAYMASTER_LEDGER_ON_FULL: 'records are written with what they record, or nothing is',
 };
 
 function nameRemoved(settings: Settings): void {

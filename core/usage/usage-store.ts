@@ -45,8 +45,6 @@ import type { Window } from './window.js';
  *   nothing. Records of a step follow its order, those of restored reservations first.
  * - The first reason decides, in this order: turned, suspended, stale, bars in their order, limits, holds, accounts,
  *   not-committed.
- * - When there is no room for a record, `reserve` throws UNAVAILABLE with reason LEDGER_FULL and reserves nothing, unless
- *   the store is told to sign without one. Then the feed gets the number of such promises. A step always has room.
  * - Every method throws DomainError UNAVAILABLE when the store cannot answer, or when its data are lost
  *   (USAGE_STORE_LOST: also when they are older than what this process, or the copy of the epoch, has seen). The
  *   store never assumes a value that it does not know.

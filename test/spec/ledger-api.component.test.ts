@@ -418,7 +418,7 @@ describe('a wrong question is answered with what is wrong', () => {
     for (const path of ['/usage', '/decisions', `/decisions/${mined.id}`, `/funds?paymasterId=${shop}`]) {
       const response = await without.fetch(`${ledgerPrefix}${path}`, { headers: { authToken: acmeToken } });
       expect(response.status).toBe(501);
-      expect(recordOf(await response.json())['message']).toMatch(/PAYMASTER_LEDGER_URL/);
+      expect(recordOf(await response.json())['message']).toMatch(/PAYMASTER_LEDGER=off/);
     }
   });
 });

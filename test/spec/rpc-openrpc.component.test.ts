@@ -215,7 +215,6 @@ describe('the OpenRPC document', () => {
       expect.arrayContaining([
         'AUTH_TOKEN_REQUIRED',
         'CHAIN_UNAVAILABLE',
-        'LEDGER_FULL',
         'USAGE_STORE_DOWN',
         'USAGE_STORE_LOST',
       ]),

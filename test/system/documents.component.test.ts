@@ -31,7 +31,7 @@ describe('what is not run here', () => {
       'docs/first-steps-kubernetes.md: it needs Docker and kind',
       'docs/key-rotation.md: it needs pods, and operations that are not mined yet',
       'docs/key-rotation.md: it needs pods, and a contract whose owner changes its signer',
-      'docs/ledger-sqlite.md: it opens a prompt',
+      'docs/ledger.md: it needs the program sqlite3',
       'charts/README.md: it needs pods',
       'charts/README.md: it needs pods',
     ]);
