@@ -154,6 +154,17 @@ const wasStarting = ({ receivedAt }: AuditedRequest): boolean =>
 const condition = async (type: string): Promise<string | undefined> =>
   (await readerOf(installation.cluster).condition('Paymaster', 'shop', type))?.split('/')[1];
 
+const aLimitOfShop = `
+apiVersion: paymasters.dev/v1alpha1
+kind: PaymasterPolicy
+metadata: { name: operations-per-day, namespace: quickstart }
+spec:
+  paymasterRef: { name: shop }
+  name: operations per day
+  policyType: PAYMASTER_SA_LIMIT
+  spendingLimit: { scope: PAYMASTER, cycleDuration: { value: 1, unit: day }, threshold: "5", thresholdType: COUNT }
+`;
+
 describe('requests to the API server', () => {
   test(
     'by the dashboard: each of its endpoints',
@@ -210,6 +221,15 @@ describe('requests to the API server', () => {
       await call('PATCH', `/paymaster-policy/limit/${policyId}`, apiKey, { threshold: 60 });
       await call('PATCH', `/paymaster-policy/deactivate/${policyId}`, apiKey);
       await call('PATCH', `/paymaster-policy/activate/${policyId}`, apiKey);
+      // Under what a replay decides.
+      const to = Date.now();
+      const replay = await fetch(new URL('/api/v1/replays', connection.dashboardUrl), {
+        method: 'POST',
+        headers: { authToken: connection.authToken, 'content-type': 'application/json' },
+        body: JSON.stringify({ from: new Date(to - 3_600_000), to: new Date(to), resources: aLimitOfShop }),
+      });
+      expect([replay.status, await replay.text()]).toEqual([202, expect.any(String)]);
+      await seen('dashboard', 'get', 'paymasters.dev/chainconfigs');
     },
     longestMs,
   );
