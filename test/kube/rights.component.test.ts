@@ -157,7 +157,7 @@ const condition = async (type: string): Promise<string | undefined> =>
 const aLimitOfShop = `
 apiVersion: paymasters.dev/v1alpha1
 kind: PaymasterPolicy
-metadata: { name: operations-per-day, namespace: quickstart }
+metadata: { name: shop-operations-per-day, namespace: quickstart }
 spec:
   paymasterRef: { name: shop }
   name: operations per day
@@ -228,7 +228,7 @@ describe('requests to the API server', () => {
         headers: { authToken: connection.authToken, 'content-type': 'application/json' },
         body: JSON.stringify({ from: new Date(to - 3_600_000), to: new Date(to), resources: aLimitOfShop }),
       });
-      expect([replay.status, await replay.text()]).toEqual([202, expect.any(String)]);
+      expect({ status: replay.status, text: await replay.text() }).toMatchObject({ status: 202 });
       await seen('dashboard', 'get', 'paymasters.dev/chainconfigs');
     },
     longestMs,
