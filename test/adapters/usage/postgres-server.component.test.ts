@@ -254,9 +254,9 @@ describe('connecting', () => {
     await open();
     await server.query(
       url,
-      `CREATE ROLE writer LOGIN PASSWORD 'first-secret'; GRANT USAGE ON SCHEMA usage TO writer;
-       GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA usage TO writer;
-       GRANT USAGE ON ALL SEQUENCES IN SCHEMA usage TO writer`,
+      `CREATE ROLE writer LOGIN PASSWORD 'first-secret'; GRANT USAGE ON SCHEMA usage, ledger TO writer;
+       GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA usage, ledger TO writer;
+       GRANT USAGE ON ALL SEQUENCES IN SCHEMA usage, ledger TO writer`,
     );
     const asWriter = new URL(url);
     asWriter.username = 'writer';
