@@ -21,6 +21,7 @@ import { ensureAuthToken } from '../../../standalone/auth-token.js';
 import { openDataDirectory, writePrivateFile } from '../../../standalone/data-directory.js';
 import { sponsorSignerKey, startDevChain } from '../../chain/support/dev-chain.js';
 import { startPostgres } from '../../support/postgres.js';
+import { until } from '../../support/until.js';
 import { attachDevChain } from '../../system/support/dev-chain.js';
 import { newDataDirectory, removeDataDirectory } from '../../system/support/standalone.js';
 import { forward } from './forward.js';
@@ -123,6 +124,9 @@ export async function startReplicatedPlatform(
       stops.add(() => server.stop());
       ports.push((await server.listen(0, '127.0.0.1')).port);
     }
+    // Before a chain is followed, what would be promised on it is refused for a moment.
+    const { usage } = opened[0]!;
+    await until('the dev chain is followed', async () => (await usage.cursor(devChain.chainId)) !== undefined);
     return {
       devChain,
       authToken,
