@@ -126,7 +126,10 @@ export async function startReplicatedPlatform(
     }
     // Before a chain is followed, what would be promised on it is refused for a moment.
     const { usage } = opened[0]!;
-    await until('the dev chain is followed', async () => (await usage.cursor(devChain.chainId)) !== undefined);
+    await until(
+      'the dev chain is followed',
+      async () => (await usage.cursor(devChain.chainId)) !== undefined,
+    );
     return {
       devChain,
       authToken,
