@@ -1,5 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { outcomeOf } from '../../../core/ledger/outcome.js';
+import type { Reversal, Settlement } from '../../../core/ledger/record.js';
 import { paidGasInTokens } from '../../../core/paymaster/token-charge.js';
+import type { UsageStore } from '../../../core/usage/usage-store.js';
+import { createRecordIds } from '../../../server/ledger/record-ids.js';
+import { aStepDecision } from '../../conformance/step-records.js';
 import { anAddress, chainId, contract, funding, seconds, sender } from '../../conformance/usage-requests.js';
 import { walletOf } from '../../fakes/chain.js';
 import {
@@ -40,9 +45,18 @@ afterEach(() => it.stop());
 /** Two paymasters have promised one operation, so only its bytes tell which of them pays. */
 async function promiseTwice(): Promise<void> {
   const second = { digest: theirs.digest, fundingAddress: otherFunding };
-  await it.usage.reserve(aPromise(100, { promise: { digest: ours.digest, validUntil: seconds(900) } }));
   await it.usage.reserve(
-    aPromise(60, { key: { paymasterId: 'pm-2' }, promise: { ...second, validUntil: seconds(900) } }),
+    aPromise(100, {
+      promise: { digest: ours.digest, validUntil: seconds(900) },
+      record: aStepDecision(1),
+    }),
+  );
+  await it.usage.reserve(
+    aPromise(60, {
+      key: { paymasterId: 'pm-2' },
+      promise: { ...second, validUntil: seconds(900) },
+      record: aStepDecision(2),
+    }),
   );
 }
 
@@ -125,6 +139,46 @@ describe('a transaction that the node cannot show', () => {
     await follow(3_000);
     expect(await usedOf(it)).toEqual([1, 40]);
     expect(reads()).toBe(asked);
+  });
+
+  test('that is found later replaces what the ledger says of both promises', async () => {
+    const records = new Map<string, (Settlement | Reversal)[]>();
+    const usage: UsageStore = {
+      ...it.usage,
+      advance: async (step) => {
+        const names = new Map(
+          (await it.usage.reservations(chainId)).map(({ key, recordId }) => [key.paymasterId, recordId]),
+        );
+        const result = await it.usage.advance(step);
+        const back = step.restoredRecords ?? [];
+        for (const [i, { key }] of step.restored.entries()) names.set(key.paymasterId, back[i]?.reservation);
+        const ends = [...step.settled, ...step.released].flatMap(({ key, record }) =>
+          record === undefined ? [] : [{ reservation: names.get(key.paymasterId), record }],
+        );
+        for (const { reservation, record } of [...ends, ...back])
+          records.set(reservation!, [
+            ...(records.get(reservation!) ?? []),
+            record as unknown as Settlement | Reversal,
+          ]);
+        return result;
+      },
+    };
+    const follower = it.create(usage, {
+      ids: createRecordIds(it.clock),
+      organisationOf: () => 'acme',
+    });
+    await follow(660, follower);
+    it.chain.refuses = () => false;
+    await follow(1_400, follower);
+    const of = (number: number) => outcomeOf(records.get(aStepDecision(number).id) ?? []);
+    expect(of(1)).toMatchObject({ takenBack: 1, settlement: { outcome: 'spent-elsewhere' } });
+    expect(of(2)).toMatchObject({
+      takenBack: 1,
+      settlement: { outcome: 'mined', mined: { actualGasCostWei: 40n * gweiInWei } },
+    });
+    const ids = [...records.values()].flat().map(({ id }) => id);
+    expect(ids).toHaveLength(6);
+    expect(new Set(ids).size).toBe(6);
   });
 
   test('is waited for by the next follower too', async () => {
