@@ -47,6 +47,9 @@ export type Standby = {
   /** Resolves when it has everything that the primary has. */
   caughtUp(): Promise<void>;
   promote(): Promise<void>;
+  /** Starts it again after `stop`, on the same files and port. */
+  start(): Promise<void>;
+  /** kill -9 of the whole server. */
   stop(): Promise<void>;
 };
 
@@ -140,9 +143,15 @@ export async function startPostgres({
     );
     if (copied.status !== 0)
       throw new Error(`pg_basebackup failed: ${copied.error?.message ?? copied.stderr}`);
-    const child = run(folder, { port: String(standbyPort) });
     const url = `postgresql://postgres@127.0.0.1:${standbyPort}/postgres?sslmode=disable`;
-    await until('the standby answers', () => succeeds(query(url, 'SELECT 1')));
+    let child: ChildProcess | undefined;
+    const startIt = () =>
+      until('the standby answers', async () => {
+        if (child === undefined || child.exitCode !== null)
+          child = run(folder, { port: String(standbyPort) });
+        return succeeds(query(url, 'SELECT 1'));
+      });
+    await startIt();
     return {
       port: standbyPort,
       caughtUp: () =>
@@ -162,10 +171,13 @@ export async function startPostgres({
         await query(url, "ALTER SYSTEM SET synchronous_standby_names = ''");
         await query(url, 'SELECT pg_reload_conf()');
       },
+      start: startIt,
       stop: async () => {
-        if (child.exitCode !== null || child.signalCode !== null) return;
-        const ended = once(child, 'exit');
-        child.kill('SIGKILL');
+        const former = child;
+        child = undefined;
+        if (former === undefined || former.exitCode !== null || former.signalCode !== null) return;
+        const ended = once(former, 'exit');
+        former.kill('SIGKILL');
         await ended;
       },
     };
