@@ -31,8 +31,14 @@ export function parseEther(text: string): Wei {
   return parseDecimal(text, 18) as Wei;
 }
 
+/** More than 2^256 has with any decimals. */
+const maxDecimalText = 128;
+
 /** Parses plain decimal text (no sign, no exponent) into an integer of `decimals` implied decimals. */
 export function parseDecimal(text: string, decimals: number): bigint {
+  // BigInt takes more than linear time for a long text.
+  if (text.length > maxDecimalText)
+    throw new RangeError(`expected at most ${maxDecimalText} characters, got ${text.length}`);
   const match = decimalPattern.exec(text);
   if (!match) throw new RangeError(`expected plain decimal text such as "0.05", got "${text}"`);
   const fraction = trimEnd(match[2] ?? '', '0');

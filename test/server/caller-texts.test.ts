@@ -142,6 +142,13 @@ describe('linear, whatever the text is, is the reading of', () => {
   );
 });
 
+test('an amount of more digits than any amount has is refused unread', () => {
+  expect(() => parseEther('1'.repeat(200_000))).toThrow('expected at most 128 characters, got 200000');
+  expect(parseEther(`${2n ** 256n}.${'1'.repeat(18)}`)).toBe(
+    2n ** 256n * 10n ** 18n + BigInt('1'.repeat(18)),
+  );
+});
+
 function outcomeOf(parse: (text: string) => unknown, given: string): unknown {
   try {
     return parse(given);
