@@ -15,6 +15,8 @@ export type LoadOrder = {
   /** Ids `firstId` … `firstId + count - 1` are used at most; the window ends early when they are used up. */
   readonly firstId: number;
   readonly count: number;
+  /** Requests are sent at this rate, as far as connections are free; the time for which one waited for its turn counts. Default: as fast as answers come. */
+  readonly perSecond?: number;
 };
 
 export type LoadResult = {
@@ -42,7 +44,7 @@ process.on('disconnect', () => process.exit(0));
 async function run(order: LoadOrder): Promise<LoadResult> {
   const build = createRequestBuilder(order.shape);
   const requests = Array.from({ length: order.count }, (_, index) => build(order.firstId + index));
-  const window = new Window(requests, order.seconds);
+  const window = new Window(requests, order);
   const sockets = await Promise.all(
     Array.from({ length: order.concurrency }, (_, index) =>
       open(order.ports[index % order.ports.length] ?? 0),
@@ -56,6 +58,7 @@ async function run(order: LoadOrder): Promise<LoadResult> {
 class Window {
   readonly #requests: readonly Buffer[];
   readonly #seconds: number;
+  readonly #betweenMs: number;
   readonly #latencies: Float64Array;
   #sent = 0;
   #answered = 0;
@@ -64,9 +67,10 @@ class Window {
   #answerBytes = 0;
   #startedAt = 0;
 
-  constructor(requests: readonly Buffer[], seconds: number) {
+  constructor(requests: readonly Buffer[], { seconds, perSecond }: Pick<LoadOrder, 'seconds' | 'perSecond'>) {
     this.#requests = requests;
     this.#seconds = seconds;
+    this.#betweenMs = perSecond === undefined ? 0 : 1000 / perSecond;
     this.#latencies = new Float64Array(requests.length);
   }
 
@@ -97,9 +101,15 @@ class Window {
           resolve();
           return;
         }
+        const dueAt = this.#startedAt + this.#sent * this.#betweenMs;
         this.#sent += 1;
-        sentAt = performance.now();
-        socket.write(request);
+        const send = () => {
+          sentAt = this.#betweenMs === 0 ? performance.now() : dueAt;
+          socket.write(request);
+        };
+        const early = dueAt - performance.now();
+        if (this.#betweenMs > 0 && early > 0) setTimeout(send, early);
+        else send();
       };
       socket.on('error', reject);
       socket.on('close', () => reject(new Error('the server closed a connection')));

@@ -13,6 +13,7 @@ import { measureServers } from './servers-part.js';
 import { measurePropagation } from './propagation-part.js';
 import { measurePostgres } from './postgres-part.js';
 import { measureScale } from './scale-part.js';
+import { measureStore } from './store-part.js';
 import { measureTokens } from './tokens-part.js';
 import { Load } from './subject-process.js';
 
@@ -69,6 +70,11 @@ async function runParts({ parts }: BenchOptions): Promise<void> {
     const postgres = await measurePostgres(options, load);
     results['postgres'] = postgres;
     goals.push(...postgres.goals);
+  }
+  if (parts.has('store')) {
+    const store = await measureStore(options, load);
+    results['store'] = store;
+    goals.push(...store.goals);
   }
   if (parts.has('ledger')) {
     const ledger = await measureLedger(options, load);

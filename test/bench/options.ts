@@ -17,6 +17,7 @@ const parts = [
   'tokens',
   'scale',
   'postgres',
+  'store',
   'ledger',
   'ledger-inputs',
   'ledger-query',

@@ -108,7 +108,7 @@ function judge(
 }
 
 /** The replicas of one service: connections go to each in turn, and their costs are added up. */
-function together(name: string, subjects: readonly Subject[]): Target {
+export function together(name: string, subjects: readonly Subject[]): Target {
   return {
     name,
     ports: subjects.flatMap(({ ports }) => ports),

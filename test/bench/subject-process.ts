@@ -19,7 +19,7 @@ export type Measurement = LoadResult & {
 export type Target = {
   readonly name: string;
   readonly ports: readonly number[];
-  report(): Promise<Omit<SubjectReport, 'heapBytes'>>;
+  report(): Promise<Omit<SubjectReport, 'heapBytes' | 'residentBytes' | 'ledgerBytes'>>;
 };
 
 /** A measured server in its own process. */
@@ -59,6 +59,8 @@ export type WindowOptions = {
   readonly shape: RequestShape;
   readonly concurrency: number;
   readonly seconds: number;
+  /** See LoadOrder. */
+  readonly perSecond?: number;
 };
 
 /** The load process, shared by all windows; gives every request of the whole run a unique id. */
@@ -71,7 +73,7 @@ export class Load {
     const { calls, ask } = options.shape;
     const rateKey = `${subject.name} ${options.concurrency} ${calls} ${ask}`;
     // Enough for a window half as fast again as the last one; unknown servers get enough for the fastest.
-    const rate = (this.#rates.get(rateKey) ?? 8000) * 1.5;
+    const rate = options.perSecond ?? (this.#rates.get(rateKey) ?? 8000) * 1.5;
     const count = Math.max(200, Math.ceil(rate * options.seconds));
     const order: LoadOrder = { ...options, ports: subject.ports, firstId: this.#nextId, count };
     this.#nextId += count;

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { createMetrics } from '../../../adapters/metrics/prometheus.js';
 import { loadSigners } from '../../../adapters/signer/signers.js';
 import { createSqliteConfigStore } from '../../../adapters/configs/sqlite/configs.js';
-import { openDatabase } from '../../../adapters/sqlite/database.js';
+import { openDatabase, openReader } from '../../../adapters/sqlite/database.js';
 import { createWebhookCaller } from '../../../adapters/webhook/webhook-caller.js';
 import { CallReverted, type Chain } from '../../../core/chain/chain.js';
 import type { Chains } from '../../../core/chain/chains.js';
@@ -21,7 +21,7 @@ import { benchChainConfig, benchPaymasterConfig } from '../configs.js';
 import { signerKey } from '../fixture.js';
 import { reportSubject } from './subject.js';
 import { keepLedger } from './ledger.js';
-import { fillBalances, openEmbeddedUsage, openPostgresUsage } from './usage.js';
+import { fillBalances, openEmbeddedUsage, openPostgresUsage, usageFile } from './usage.js';
 
 /**
  * (c) Ours: the real server in the rpc role, on the embedded stores or with its usage in the PostgreSQL at `--postgres`, with
@@ -37,6 +37,8 @@ const { values } = parseArgs({
     postgres: { type: 'string' },
     ledger: { type: 'boolean', default: false },
     inputs: { type: 'boolean', default: false },
+    // Of the embedded store: `power` syncs each commit.
+    durability: { type: 'string', default: 'process' },
     // Configs are of one generation, and limits count in one cycle, where this is the same.
     madeAt: { type: 'string', default: String(systemClock.now()) },
   },
@@ -64,7 +66,7 @@ const store = { commits: 0 };
 const counting = countingCommits(metrics, store);
 const usage =
   values.postgres === undefined
-    ? openEmbeddedUsage(directory, counting)
+    ? openEmbeddedUsage(directory, counting, values.durability === 'power' ? 'power' : 'process')
     : await openPostgresUsage(values.postgres, { identity: `replica-${process.pid}`, metrics: counting });
 await fillBalances(usage, paymasters, shape);
 
@@ -105,7 +107,11 @@ const keeping = values.ledger ? await keepLedger(values.postgres ?? directory) :
 const { port } = await server.listen(0, '127.0.0.1');
 
 reportSubject(port, {
-  counts: () => ({ chainCalls: chain.calls, storeCommits: store.commits }),
+  counts: () => ({
+    chainCalls: chain.calls,
+    storeCommits: store.commits,
+  }),
+  ledgerBytes: () => (values.postgres === undefined ? ledgerBytesIn(usageFile(directory)) : 0),
   stop: async () => {
     await server.stop();
     await keeping?.stop();
@@ -115,6 +121,16 @@ reportSubject(port, {
     rmSync(directory, { recursive: true });
   },
 });
+
+/** What tables and indexes of the ledger take, the log of commits apart. */
+function ledgerBytesIn(path: string): number {
+  const reader = openReader(path);
+  const [row] = reader.sql
+    .prepare(`SELECT sum(pgsize) AS bytes FROM dbstat WHERE aggregate = TRUE AND name GLOB '*ledger_*'`)
+    .all();
+  reader.close();
+  return Number(row?.['bytes']);
+}
 
 /** The same metrics, plus the number of commits of the usage store. */
 function countingCommits(metrics: Metrics, count: { commits: number }): Metrics {

@@ -6,6 +6,9 @@ export type SubjectReport = {
   /** User and system time of the process so far, in µs. */
   readonly cpuMicros: number;
   readonly heapBytes: number;
+  readonly residentBytes: number;
+  /** Of a server that records; 0 unless garbage was collected first. */
+  readonly ledgerBytes: number;
   /** Other counts of the server: calls to the chain, store commits. */
   readonly counts: Readonly<Record<string, number>>;
 };
@@ -27,13 +30,19 @@ export async function serveSubject(listener: RequestListener): Promise<void> {
 /** Tells the parent the port, then answers its questions; `{"collect": true}` in one collects garbage first. */
 export function reportSubject(
   port: number,
-  options: { readonly stop: () => Promise<void>; readonly counts?: () => Counts },
+  options: {
+    readonly stop: () => Promise<void>;
+    readonly counts?: () => Counts;
+    readonly ledgerBytes?: () => number;
+  },
 ): void {
   const report = (question: { collect?: boolean }): SubjectReport => {
     if (question.collect === true) globalThis.gc?.();
     const { user, system } = process.cpuUsage();
-    const heapBytes = process.memoryUsage().heapUsed;
-    return { cpuMicros: user + system, heapBytes, counts: options.counts?.() ?? {} };
+    const { heapUsed: heapBytes, rss: residentBytes } = process.memoryUsage();
+    const ledgerBytes = question.collect === true ? (options.ledgerBytes?.() ?? 0) : 0;
+    const counts = options.counts?.() ?? {};
+    return { cpuMicros: user + system, heapBytes, residentBytes, ledgerBytes, counts };
   };
   process.on('message', (question: { collect?: boolean }) => {
     process.send?.(report(question));

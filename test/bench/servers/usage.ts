@@ -31,13 +31,17 @@ export function usageFile(directory: string): string {
 }
 
 /** The embedded usage store. */
-export function openEmbeddedUsage(directory: string, metrics: Metrics): BenchUsage {
+export function openEmbeddedUsage(
+  directory: string,
+  metrics: Metrics,
+  durability: 'process' | 'power',
+): BenchUsage {
   return createSqliteUsageStore({
     path: usageFile(directory),
     clock: systemClock,
     log: silentLogger,
     metrics,
-    durability: 'process',
+    durability,
   });
 }
 

@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import type { Cursor, FollowerStep } from '../../../core/usage/usage-store.js';
+import { toSeconds, systemClock } from '../../../core/units/time.js';
+import type { Gwei } from '../../../core/units/wei.js';
+import { chainId } from '../fixture.js';
+import { openPostgresUsage } from './usage.js';
+
+// A follower without a chain: on each message `{seconds}` it settles live reservations for so long, some in each step, and answers
+// `{ended, seconds}`; on `{live: true}` it answers how many are live.
+
+const { values } = parseArgs({ options: { postgres: { type: 'string', default: '' } } });
+const usage = await openPostgresUsage(values.postgres, { identity: `follower-${randomUUID()}` });
+const perStep = 200;
+
+async function end(seconds: number): Promise<{ readonly ended: number; readonly seconds: number }> {
+  const begun = performance.now();
+  const live = await usage.reservations(chainId);
+  let cursor: Cursor | undefined = await usage.cursor(chainId);
+  let ended = 0;
+  for (let from = 0; from < live.length && performance.now() - begun < 1000 * seconds; from += perStep) {
+    const settled = live.slice(from, from + perStep).map(({ key }) => ({ key, actualCost: 1 as Gwei }));
+    const next = {
+      blockNumber: (cursor?.blockNumber ?? 0) + 1,
+      blockHash: '0x' as const,
+      timestamp: toSeconds(systemClock.now()),
+    };
+    const nothing = { released: [], forfeited: [], charges: [], restored: [], balances: [] };
+    const step: FollowerStep = { ...nothing, chainId, expected: cursor, next, settled };
+    const result = await usage.advance(step);
+    if (!result.isTaken) throw new Error('a step of the only follower was not taken');
+    cursor = next;
+    ended += settled.length;
+  }
+  return { ended, seconds: (performance.now() - begun) / 1000 };
+}
+
+process.on('message', (message: { readonly seconds?: number; readonly live?: boolean }) => {
+  const answer = message.live === true ? usage.liveCount(chainId) : end(message.seconds ?? 1);
+  answer.then(
+    (said) => process.send?.(said),
+    (error: unknown) => {
+      console.error(error);
+      process.exit(1);
+    },
+  );
+});
+process.on('disconnect', () => void usage.stop().finally(() => process.exit(0)));
+process.send?.({ isReady: true });
