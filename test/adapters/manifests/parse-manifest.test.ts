@@ -33,6 +33,15 @@ describe('a manifest', () => {
       expect(parseManifest('a.yaml', text)).toMatchObject({ objects: [], problems: [], isComplete: true });
   });
 
+  test.each([
+    ['{? '.repeat(200), '}'.repeat(200)],
+    ['? '.repeat(200), 'a'],
+    ['- ? '.repeat(200), 'a'],
+    ['{['.repeat(200), ']: 1}'.repeat(200)],
+  ])('whose keys are lists or maps is refused before they are written as text: %#', (begin, end) => {
+    expect(problemsOf(begin + end)[0]).toContain('A key must be plain text, not a list, a map or an alias');
+  });
+
   test('is taken as it stands: what looks like a template is text', () => {
     const [object] = parseManifest('a.yaml', paymaster.replace('Shop', "'${HOME} {{ .Values.x }}'")).objects;
     expect(object?.spec['name']).toBe('${HOME} {{ .Values.x }}');
