@@ -1,7 +1,8 @@
 import type { Chain } from '../../core/chain/chain.js';
 import type { ChainEndpoint, Chains } from '../../core/chain/chains.js';
 import { DomainError } from '../../core/errors.js';
-import { createRpc, type RpcDeps, type SendRpc } from './json-rpc.js';
+import type { Clock } from '../../core/units/time.js';
+import { createRpc, type RpcDeps, type Sender } from './json-rpc.js';
 import { createUrlSource } from './url-source.js';
 import {
   MalformedAnswer,
@@ -63,7 +64,7 @@ export function createChains(deps: ChainsDeps): Chains {
       rpc.sender(endpoint.chainId, createUrlSource(endpoint, deps), endpoint.lane),
       endpoint.chainId,
     );
-    return overRpc(endpoint, tracked.send, () => {
+    return overRpc(endpoint, tracked, deps.clock, () => {
       forget();
       return tracked.stop();
     });
@@ -71,28 +72,38 @@ export function createChains(deps: ChainsDeps): Chains {
 }
 
 /** Refuses calls after `stop`, which waits for those in flight. */
-function drainable(send: SendRpc, chainId: number) {
+function drainable({ send, sendBatch }: Sender, chainId: number) {
   const inFlight = new Set<Promise<unknown>>();
   let isStopped = false;
-  const tracked: SendRpc = async (method, params) => {
+  async function track<T>(method: string, begin: () => Promise<T>): Promise<T> {
     if (isStopped)
       throw new DomainError('UNAVAILABLE', `chain ${chainId}: ${method} refused, the connection is stopped`);
-    const call = send(method, params);
+    const call = begin();
     inFlight.add(call);
     try {
       return await call;
     } finally {
       inFlight.delete(call);
     }
-  };
+  }
   const stop = async () => {
     isStopped = true;
     await Promise.allSettled(inFlight);
   };
-  return { send: tracked, stop };
+  const tracked: Sender = {
+    send: (method, params) => track(method, () => send(method, params)),
+    sendBatch: (method, paramsOfEach) => track(method, () => sendBatch(method, paramsOfEach)),
+  };
+  return { ...tracked, stop };
 }
 
-function overRpc({ chainId, rpc }: ChainEndpoint, send: SendRpc, stop: () => Promise<void>): Chain {
+function overRpc(
+  { chainId, rpc }: ChainEndpoint,
+  sender: Sender,
+  clock: Clock,
+  stop: () => Promise<void>,
+): Chain {
+  const { send } = sender;
   async function ask<T>(
     method: string,
     params: readonly unknown[],
@@ -117,7 +128,7 @@ function overRpc({ chainId, rpc }: ChainEndpoint, send: SendRpc, stop: () => Pro
         ? ask('eth_getBlockByHash', [tag.hash, false], parseBlock)
         : ask('eth_getBlockByNumber', [toBlockParameter(tag), false], parseBlock),
     call: (request) => ask('eth_call', toCallParams(request), anyHex),
-    words: createWordReader(send, rpc.multicall3),
+    words: createWordReader(sender, clock, rpc.multicall3),
     code: (address, tag) => ask('eth_getCode', [address, toBlockParameter(tag)], anyHex),
     balance: (address, tag) => ask('eth_getBalance', [address, toBlockParameter(tag)], parseQuantity),
     logs: (filter) => ask('eth_getLogs', [toLogFilter(filter)], parseLogs),

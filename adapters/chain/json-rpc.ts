@@ -2,14 +2,20 @@ import { Pool } from 'undici';
 import type { Ambient } from '../../core/ambient.js';
 import { CallReverted } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
-import { fieldOf, parseJson } from '../../core/schema/json-value.js';
+import { fieldOf } from '../../core/schema/json-value.js';
 import { errorText } from '../error-text.js';
 import { withinDeadline } from '../within-deadline.js';
-import { formatNodeMessage, isRateLimit, revertData, RpcError, type NodeError } from './node-errors.js';
+import { batchOf, singleOf, type Attempt, type Exchange } from './exchange.js';
+import { RpcError } from './node-errors.js';
 import type { Target, UrlSource } from './url-source.js';
 
-/** Sends one JSON-RPC call over the endpoint's URLs; resolves to its `result`. */
-export type SendRpc = (method: string, params: readonly unknown[]) => Promise<unknown>;
+/** Sends JSON-RPC over the endpoint's URLs. */
+export type Sender = {
+  /** One call; resolves to its `result`. */
+  send(method: string, params: readonly unknown[]): Promise<unknown>;
+  /** Many calls of one method in one request; resolves to their results in order, undefined for one that reverted. */
+  sendBatch(method: string, paramsOfEach: readonly (readonly unknown[])[]): Promise<readonly unknown[]>;
+};
 
 export type RpcDeps = Ambient & {
   /** Deadline of a whole call, over all URLs that it tries. */
@@ -28,7 +34,6 @@ const mebibyte = 1024 * 1024;
 const maxResponseBytes = 32 * mebibyte;
 /** Anyone may mine our operation, and decides how large the transaction is. We read nothing from more than one MiB of input. */
 const maxTransactionBytes = 4 * mebibyte;
-const revertible: ReadonlySet<string> = new Set(['eth_call', 'eth_estimateGas']);
 
 /** One pool per origin and lane, shared by all chains of the process. The cool-downs are shared as well. */
 export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
@@ -40,28 +45,38 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
     labels: ['method', 'outcome'],
   });
 
-  function sender(chainId: number, urls: UrlSource, lane: Lane = 'process'): SendRpc {
-    return async (method, params) => {
-      let outcome = 'unavailable';
-      try {
-        const result = await failover({ chainId, lane, method, params }, await urls());
-        outcome = 'ok';
-        return result;
-      } catch (error) {
-        if (error instanceof CallReverted) outcome = 'reverted';
-        if (error instanceof DomainError && error.cause instanceof RpcError) outcome = 'refused';
-        throw error;
-      } finally {
-        requests.with({ method, outcome }).inc();
-      }
+  function sender(chainId: number, urls: UrlSource, lane: Lane = 'process'): Sender {
+    return {
+      send: (method, params) =>
+        counted(
+          { chainId, lane, method, exchange: singleOf(method, params), block: blockOf(method, params) },
+          urls,
+        ),
+      sendBatch: (method, paramsOfEach) =>
+        counted({ chainId, lane, method, exchange: batchOf(method, paramsOfEach) }, urls),
     };
   }
 
-  async function failover(call: Call, targets: readonly Target[]): Promise<unknown> {
-    const { chainId, lane, method, params } = call;
+  async function counted<T>(call: Call<T>, urls: UrlSource): Promise<T> {
+    let outcome = 'unavailable';
+    try {
+      const result = await failover(call, await urls());
+      outcome = 'ok';
+      return result;
+    } catch (error) {
+      if (error instanceof CallReverted) outcome = 'reverted';
+      if (error instanceof DomainError && error.cause instanceof RpcError) outcome = 'refused';
+      throw error;
+    } finally {
+      requests.with({ method: call.method, outcome }).inc();
+    }
+  }
+
+  async function failover<T>(call: Call<T>, targets: readonly Target[]): Promise<T> {
+    const { chainId, lane, method } = call;
     const deadline = performance.now() + timeoutMs;
     const ordered = byHealth(lane, targets);
-    const ownBlock = targets.length > 1 ? blockOf(method, params) : undefined;
+    const ownBlock = targets.length > 1 ? call.block : undefined;
     const failures: string[] = [];
     let refusal: RpcError | undefined;
     for (const [index, target] of ordered.entries()) {
@@ -97,21 +112,21 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
    * Asks a node that has the block. A node that lags finds no logs in blocks that it does not have, and reports no
    * error. We know from another URL that these blocks exist.
    */
-  async function attemptWith(
+  async function attemptWith<T>(
     { method, block }: BlockRequest,
-    call: Call,
+    call: Call<T>,
     target: Target,
     shareMs: number,
-  ): Promise<Attempt> {
+  ): Promise<Attempt<T>> {
     const deadline = performance.now() + shareMs;
-    const found = await attempt({ ...call, method, params: [block, false] }, target, shareMs);
+    const found = await attempt({ ...call, exchange: singleOf(method, [block, false]) }, target, shareMs);
     if (!('result' in found)) return found;
     if (found.result === null) return { failure: `block ${block} is not there yet`, coolDown: false };
     return attempt(call, target, deadline - performance.now());
   }
 
-  async function attempt(call: Call, target: Target, shareMs: number): Promise<Attempt> {
-    const { lane, method, params } = call;
+  async function attempt<T>(call: Call<T>, target: Target, shareMs: number): Promise<Attempt<T>> {
+    const { lane, method, exchange } = call;
     const maxBytes = method === 'eth_getTransactionByHash' ? maxTransactionBytes : maxResponseBytes;
     let status: number;
     let text: string | undefined;
@@ -124,7 +139,7 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
           'content-type': 'application/json',
           ...(target.authorization === undefined ? {} : { authorization: target.authorization }),
         },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+        body: exchange.body,
         signal,
       });
       const response = await withinDeadline(signal, asked);
@@ -135,7 +150,7 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
     }
     // No fault of the node's: the next call may ask it first.
     if (text === undefined) return { failure: `an answer above ${maxBytes} bytes`, coolDown: false };
-    return interpret(method, status, text);
+    return exchange.read(status, text);
   }
 
   function poolOf(lane: Lane, origin: string): Pool {
@@ -176,16 +191,14 @@ async function readText(body: AsyncIterable<Buffer>, maxBytes: number): Promise<
   return Buffer.concat(parts).toString('utf8');
 }
 
-type Call = {
+type Call<T> = {
   readonly chainId: number;
   readonly lane: Lane;
   readonly method: string;
-  readonly params: readonly unknown[];
+  readonly exchange: Exchange<T>;
+  /** The last block that the answer covers, for a method that a node without this block would answer all the same. */
+  readonly block?: BlockRequest | undefined;
 };
-
-type Attempt =
-  | { readonly result: unknown }
-  | { readonly failure: string; readonly coolDown: boolean; readonly refusal?: RpcError };
 
 function inLane(lane: Lane, origin: string): string {
   return `${lane} ${origin}`;
@@ -193,37 +206,11 @@ function inLane(lane: Lane, origin: string): string {
 
 type BlockRequest = { readonly method: string; readonly block: string };
 
-/** Asks for the last block that the answer covers, for methods that a node without this block would answer all the same. */
 function blockOf(method: string, [filter]: readonly unknown[]): BlockRequest | undefined {
   if (method !== 'eth_getLogs') return undefined;
   const [hash, number] = [fieldOf(filter, 'blockHash'), fieldOf(filter, 'toBlock')];
   if (typeof hash === 'string') return { method: 'eth_getBlockByHash', block: hash };
   return typeof number === 'string' ? { method: 'eth_getBlockByNumber', block: number } : undefined;
-}
-
-/** Result, failure, or a thrown {@link CallReverted}. A revert is an answer: another URL would give the same one. */
-function interpret(method: string, status: number, text: string): Attempt {
-  const answer = parseAnswer(text);
-  if (answer === undefined)
-    return { failure: status === 200 ? 'an answer that is not JSON-RPC' : `HTTP ${status}`, coolDown: true };
-  if ('result' in answer) return answer;
-  const data = revertible.has(method) ? revertData(answer.error) : undefined;
-  if (data !== undefined) throw new CallReverted(data, formatNodeMessage(answer.error.message));
-  const failure = `error ${answer.error.code} (${formatNodeMessage(answer.error.message)})`;
-  const refusal = new RpcError(answer.error.code, formatNodeMessage(answer.error.message));
-  return { failure, coolDown: status === 429 || status >= 500 || isRateLimit(answer.error), refusal };
-}
-
-function parseAnswer(text: string): { readonly result: unknown } | { readonly error: NodeError } | undefined {
-  const answer = parseJson(text);
-  if (typeof answer !== 'object' || answer === null) return undefined;
-  if ('error' in answer && typeof answer.error === 'object' && answer.error !== null) {
-    const { error } = answer;
-    const code = 'code' in error && typeof error.code === 'number' ? error.code : 0;
-    const message = 'message' in error && typeof error.message === 'string' ? error.message : 'no message';
-    return { error: { code, message, data: 'data' in error ? error.data : undefined } };
-  }
-  return 'result' in answer ? { result: answer.result } : undefined;
 }
 
 /** Error codes only: messages of the HTTP client may quote the URL. */

@@ -29,7 +29,7 @@ export function revertData(error: NodeError): Hex | undefined {
 }
 
 /** The node asks us to slow down: another URL may answer, and this one is not called for a while. */
-export function isRateLimit(error: NodeError): boolean {
+export function isRateLimit(error: Pick<NodeError, 'code'>): boolean {
   return rateLimitCodes.has(error.code);
 }
 

@@ -8,23 +8,39 @@ import {
 } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
 import { hexWord, hexSize, type Hex } from '../../core/units/hex.js';
-import type { SendRpc } from './json-rpc.js';
-import { RpcError } from './node-errors.js';
+import type { Clock } from '../../core/units/time.js';
+import type { Sender } from './json-rpc.js';
+import { isRateLimit, RpcError } from './node-errors.js';
 import { MalformedAnswer, parseHex, toBlockParameter } from './wire.js';
 
 const maxCallData = 96;
-const callsAtOnce = 16;
+const hourMs = 3_600_000;
+const requestsAtOnce = 16;
+/** Calls of a batch: few enough for most nodes, and for those that allow the fewest. */
+const batchSizes = [100, 10];
 
 type Words = readonly (bigint | undefined)[];
 
 /**
  * Many calls in one `eth_call`: of Multicall3 where the chain is known to have it. Elsewhere the node runs our code as if it
  * were to deploy a contract; the code makes the calls and returns their words. That needs neither a contract on the chain nor a
- * state override, but some nodes refuse it. The last resort is one request for each call. A node is not asked again in a way that
- * it has refused.
+ * state override, but some nodes refuse it. They are asked by JSON-RPC batches, and the last resort is one request for each call.
+ * A node is not asked again for an hour in a way that it has refused; the next node behind its URL may have refused only because
+ * it did not have the block yet.
  */
-export function createWordReader(send: SendRpc, multicall3?: string): Chain['words'] {
-  let ways = [...(multicall3 === undefined ? [] : [throughMulticall3]), together, oneByOne];
+export function createWordReader(
+  { send, sendBatch }: Sender,
+  clock: Clock,
+  multicall3?: string,
+): Chain['words'] {
+  const allWays = [
+    ...(multicall3 === undefined ? [] : [throughMulticall3]),
+    together,
+    ...batchSizes.map((size) => inBatchesOf(size)),
+    oneByOne,
+  ];
+  let ways = allWays;
+  let refusedAt = clock.now();
 
   async function throughMulticall3(calls: readonly WordCall[], block: BlockTag): Promise<Words> {
     const request = { to: multicall3, data: aggregate3(calls) };
@@ -40,32 +56,38 @@ export function createWordReader(send: SendRpc, multicall3?: string): Chain['wor
     });
   }
 
-  async function oneByOne(calls: readonly WordCall[], block: BlockTag): Promise<Words> {
-    const words: (bigint | undefined)[] = [];
-    for (let at = 0; at < calls.length; at += callsAtOnce)
-      words.push(...(await Promise.all(calls.slice(at, at + callsAtOnce).map((call) => one(call, block)))));
-    return words;
+  function inBatchesOf(size: number): typeof together {
+    return async (calls, block) => {
+      const answers = await inTurns(inPieces(calls, size), (batch) =>
+        sendBatch(
+          'eth_call',
+          batch.map((call) => paramsOf(call, block)),
+        ),
+      );
+      return answers.flat().map(firstWord);
+    };
   }
 
-  async function one({ to, data }: WordCall, block: BlockTag): Promise<bigint | undefined> {
-    try {
-      const answer = await send('eth_call', [{ to, data }, toBlockParameter(block)]);
-      const word = typeof answer === 'string' ? /^0x[0-9a-fA-F]{64}/.exec(answer) : null;
-      return word === null ? undefined : BigInt(word[0]);
-    } catch (error) {
-      if (error instanceof CallReverted) return undefined;
-      throw error;
-    }
+  function oneByOne(calls: readonly WordCall[], block: BlockTag): Promise<Words> {
+    return inTurns(calls, async (call) => {
+      try {
+        return firstWord(await send('eth_call', paramsOf(call, block)));
+      } catch (error) {
+        if (error instanceof CallReverted) return undefined;
+        throw error;
+      }
+    });
   }
 
   async function ask(calls: readonly WordCall[], block: BlockTag): Promise<Words> {
     if (calls.length === 1) return oneByOne(calls, block);
+    if (clock.now() - refusedAt > hourMs) ways = allWays;
     const tried = ways;
     for (const [index, way] of tried.entries())
       try {
         const words = await way(calls, block);
         // Only now: the node may have refused the others because of the block, not because of the call.
-        ways = tried.slice(index);
+        if (index > 0) [ways, refusedAt] = [tried.slice(index), clock.now()];
         return words;
       } catch (error) {
         if (index === tried.length - 1 || !isRefusal(error)) throw error;
@@ -75,10 +97,29 @@ export function createWordReader(send: SendRpc, multicall3?: string): Chain['wor
 
   return async (calls, block) => {
     const words: (bigint | undefined)[] = [];
-    for (let at = 0; at < calls.length; at += wordsPerRequest)
-      words.push(...(await ask(calls.slice(at, at + wordsPerRequest), block)));
+    for (const piece of inPieces(calls, wordsPerRequest)) words.push(...(await ask(piece, block)));
     return words;
   };
+}
+
+function paramsOf({ to, data }: WordCall, block: BlockTag): readonly unknown[] {
+  return [{ to, data }, toBlockParameter(block)];
+}
+
+function firstWord(answer: unknown): bigint | undefined {
+  const word = typeof answer === 'string' ? /^0x[0-9a-fA-F]{64}/.exec(answer) : null;
+  return word === null ? undefined : BigInt(word[0]);
+}
+
+async function inTurns<T, R>(all: readonly T[], ask: (one: T) => Promise<R>): Promise<readonly R[]> {
+  const answers: R[] = [];
+  for (const piece of inPieces(all, requestsAtOnce)) answers.push(...(await Promise.all(piece.map(ask))));
+  return answers;
+}
+
+function inPieces<T>(all: readonly T[], size: number): readonly (readonly T[])[] {
+  const count = Math.ceil(all.length / size);
+  return Array.from({ length: count }, (_, index) => all.slice(index * size, (index + 1) * size));
 }
 
 const abi = AbiCoder.defaultAbiCoder();
@@ -104,10 +145,13 @@ function wordsOf(answer: unknown, count: number): Words {
   throw new MalformedAnswer(`the answer of Multicall3 must have ${count} results`, answer);
 }
 
-/** The node answered, but not with words: it does not run such a call, or does not have the block. */
+/**
+ * The node answered, but not with words: it does not run such a call, or does not have the block. One that asks for fewer
+ * requests must not be asked in a way that takes more.
+ */
 function isRefusal(error: unknown): boolean {
   if (error instanceof CallReverted || error instanceof MalformedAnswer) return true;
-  return error instanceof DomainError && error.cause instanceof RpcError;
+  return error instanceof DomainError && error.cause instanceof RpcError && !isRateLimit(error.cause);
 }
 
 /** Gas for each call: a call that never ends must leave enough for the others. */

@@ -54,7 +54,7 @@ const spec = object<ChainSpec>(
               'Key of the Secret that is mounted for chain URLs (paymaster-chain-urls), e.g. base: one URL per line.',
             ),
             multicall3: address(
-              'Address of Multicall3, by which the balances of many wallets are read in one call; on most chains 0xcA11bde05977b3631167028862bE2a173976CA11. Without it a call runs code of our own, which some nodes refuse; they are asked one call for each wallet.',
+              'Address of Multicall3, by which the balances of many wallets are read in one call; on most chains 0xcA11bde05977b3631167028862bE2a173976CA11. Without it a call runs code of our own, which some nodes refuse; they are asked by JSON-RPC batches, or by one call for each wallet.',
             ),
           },
         },

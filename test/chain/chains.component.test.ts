@@ -412,19 +412,6 @@ async function failureOf(promise: Promise<unknown>): Promise<unknown> {
 describe('words of many calls', () => {
   const call = { to: `0x${'11'.repeat(20)}`, data: '0x12345678' } as const;
 
-  test('are asked one by one of a node that does not run code without a contract, from then on at once', async () => {
-    const it = await node(() =>
-      it.requests.length > 1
-        ? result(word)
-        : { body: '{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"missing field to"}}' },
-    );
-    const chain = chains.get({ chainId: 1, rpc: { urls: [it.url] } });
-    expect(await chain.words([call, call], 'latest')).toEqual([BigInt(word), BigInt(word)]);
-    expect(it.requests).toHaveLength(3);
-    expect(await chain.words([call, call], 'latest')).toEqual([BigInt(word), BigInt(word)]);
-    expect(it.requests).toHaveLength(5);
-  });
-
   test('are not there when the node has not the block', async () => {
     const it = await node(() => ({
       body: '{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"header not found"}}',

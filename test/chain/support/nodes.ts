@@ -11,10 +11,16 @@ export const tooManyArguments = { error: { code: -32602, message: 'too many argu
 
 type Decide = (method: string, params: readonly unknown[]) => Reply | Promise<Reply>;
 
+export type RawAnswer = { readonly status?: number; readonly text: string };
+
 /** Nodes in front of the dev chain, each with its own limits or faults. */
 export type Nodes = {
   /** Its URL. */
   proxy(reply: Decide): Promise<string>;
+  /** One that answers whole bodies, e.g. batches. */
+  raw(answer: (body: string) => Promise<RawAnswer>): Promise<string>;
+  /** What the chain itself answers to a body. */
+  forward(body: string): Promise<string>;
   /** Ends all of them; more may be started after. */
   stop(): Promise<void>;
 };
@@ -28,32 +34,36 @@ export function createNodes(chainUrl: () => string): Nodes {
     if (decided !== 'pass' && !('params' in decided))
       return JSON.stringify({ jsonrpc: '2.0', id: 1, ...decided });
     const forwarded = decided === 'pass' ? params : decided.params;
-    const result = await fetch(chainUrl(), {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: forwarded }),
+    return forward(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: forwarded }));
+  }
+
+  async function forward(body: string): Promise<string> {
+    const headers = { 'content-type': 'application/json' };
+    return (await fetch(chainUrl(), { method: 'POST', headers, body })).text();
+  }
+
+  async function raw(answerTo: (body: string) => Promise<RawAnswer>): Promise<string> {
+    const server = createServer((request, response) => {
+      let body = '';
+      request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+      request.on('end', () => {
+        answerTo(body).then(
+          ({ status, text }) => response.writeHead(status ?? 200).end(text),
+          () => response.destroy(),
+        );
+      });
     });
-    return result.text();
+    servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = server.address();
+    if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
+    return `http://127.0.0.1:${address.port}`;
   }
 
   return {
-    async proxy(reply) {
-      const server = createServer((request, response) => {
-        let body = '';
-        request.on('data', (chunk: Buffer) => (body += chunk.toString()));
-        request.on('end', () => {
-          answer(reply, body).then(
-            (text) => response.end(text),
-            () => response.destroy(),
-          );
-        });
-      });
-      servers.push(server);
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      const address = server.address();
-      if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
-      return `http://127.0.0.1:${address.port}`;
-    },
+    proxy: (reply) => raw(async (body) => ({ text: await answer(reply, body) })),
+    raw,
+    forward,
     async stop() {
       await Promise.all(
         servers.map((server) => new Promise((resolve) => server.close(resolve).closeAllConnections())),
