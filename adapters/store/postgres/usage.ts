@@ -80,7 +80,10 @@ export function createPostgresUsageStore(options: PostgresUsageOptions): Postgre
     })
     .with({});
   connected.set(0);
-  const opening = new Opening(() => prepare(options), log);
+  const opening = new Opening(
+    () => preparePostgres(options.client, options.clock?.now() ?? (Date.now() as EpochMs)),
+    log,
+  );
   const commits = metrics.counter<'outcome'>({
     name: 'paymaster_usage_commits_total',
     help: 'Transactions of the usage store, by outcome: ok or failed.',
@@ -158,14 +161,15 @@ function alone(record: LedgerRecord): LedgerEntry {
   return { record, reservation: undefined };
 }
 
-async function prepare({ client, clock }: PostgresUsageOptions): Promise<void> {
+/** Brings the tables of usage and ledger up to date. Throws UNAVAILABLE. */
+export async function preparePostgres(client: ClientOptions, now: EpochMs): Promise<void> {
   const postgres = createPostgres({ ...client, poolSize: 1 });
   try {
     await postgres.transaction({ mode: 'write', timeoutMs: 10_000 }, async (session) =>
       assertSafe(safetyOf(await session.query(readSafety.text))),
     );
     await migrate(postgres, { schema: 'usage', steps });
-    await migratePostgresLedger(postgres, clock?.now() ?? (Date.now() as EpochMs));
+    await migratePostgresLedger(postgres, now);
     await postgres.transaction({ mode: 'write', timeoutMs: 10_000 }, (session) =>
       session.query(
         `INSERT INTO usage.database (id, format, system_identifier, timeline)

@@ -92,6 +92,10 @@ export class ChainRows implements RowSource {
     return this.#operations.get(operationOf(operation)) ?? [];
   }
 
+  *counters(): Iterable<CounterRow> {
+    for (const ofUnit of this.#counters.values()) yield* ofUnit.values();
+  }
+
   accounts(): Iterable<AccountRow> {
     return this.#accounts.values();
   }

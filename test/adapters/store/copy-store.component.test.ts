@@ -1,0 +1,263 @@
+import { cpSync, existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { parsePostgresUrl } from '../../../adapters/postgres/address.js';
+import { copyStore } from '../../../adapters/store/copy/copy-store.js';
+import { createSqliteLedger } from '../../../adapters/store/ledger/sqlite-ledger.js';
+import { createSqliteLedgerWriter } from '../../../adapters/store/ledger/write.js';
+import { createSqliteUsageStore, openUsageDatabase } from '../../../adapters/usage/embedded/usage.js';
+import type { Ledger, LedgerEntry } from '../../../core/ledger/ledger.js';
+import { usageGroups, usageSteps, type UsageGroup } from '../../../core/ledger/query.js';
+import { silentLogger } from '../../../core/log.js';
+import type { EpochMs } from '../../../core/units/time.js';
+import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
+import {
+  aDecision,
+  address,
+  aGap,
+  alone,
+  anUnusedEnd,
+  aRefusal,
+  aReversal,
+  aSample,
+  aSettlement,
+  at,
+  inputsOf,
+  reservationOf,
+} from '../../conformance/ledger-records.js';
+import { chainId } from '../../conformance/usage-requests.js';
+import { startPostgres, type PostgresServer } from '../../support/postgres.js';
+import { runs } from '../../support/property.js';
+import { openStore } from '../usage/postgres-usage.js';
+import { aClock, aDirectory } from '../usage/sqlite-usage.js';
+import { checkAgainstModel, type Subject } from '../usage/usage-difference.js';
+import { manySteps } from '../usage/usage-steps.js';
+import { newRecords, recordsInFile, recordsInPostgres } from '../usage/written-records.js';
+import { openPostgresLedger, writtenLedger } from './ledger/written.js';
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+}, 120_000);
+afterAll(() => server.stop());
+
+const directories: ReturnType<typeof aDirectory>[] = [];
+afterEach(() => {
+  for (const directory of directories.splice(0)) directory.remove();
+});
+
+function newFile(): string {
+  const directory = aDirectory();
+  directories.push(directory);
+  return join(directory.path, 'usage.db');
+}
+
+function copy(path: string, url: string, now = Date.now() as EpochMs) {
+  const said: string[] = [];
+  const client = { address: parsePostgresUrl('url', url) };
+  return copyStore({ path, client, now, onProgress: (done) => said.push(done) }).then((copied) => ({
+    ...copied,
+    said,
+  }));
+}
+
+let copies = 0;
+
+/** Begins embedded. Its first restart or kill moves it to PostgreSQL. */
+async function aSubject(): Promise<Subject> {
+  const clock = aClock();
+  const path = newFile();
+  const embedded = { path, clock, log: silentLogger, durability: 'process' } as const;
+  const shared = { clock, epochMirror: createMemoryEpochMirror() };
+  let store: Awaited<ReturnType<typeof openStore>> | ReturnType<typeof createSqliteUsageStore> =
+    createSqliteUsageStore(embedded);
+  let url: string | undefined;
+  const restart = async () => {
+    await store.stop();
+    if (url === undefined) {
+      url = await server.createDatabase();
+      await copy(path, url, clock.now());
+      copies += 1;
+    }
+    store = await openStore(url, shared);
+    return store;
+  };
+  return {
+    store,
+    clock,
+    takeRecords: newRecords(() => (url === undefined ? recordsInFile(path) : recordsInPostgres(server, url))),
+    restart,
+    crash: restart,
+    stop: () => store.stop(),
+  };
+}
+
+test('a store that is copied in the middle of anything goes on as the model does, and counts nothing twice', async () => {
+  await fc.assert(
+    fc.asyncProperty(manySteps, async (steps) => checkAgainstModel(steps, await aSubject())),
+    runs(40),
+  );
+  expect(copies).toBeGreaterThan(20);
+}, 600_000);
+
+const noon = at('2026-11-22T12:00:00Z');
+const later = (minutes: number): EpochMs => (noon + minutes * 60_000) as EpochMs;
+const largest = 2n ** 256n - 1n;
+
+/** Of several organisations, days and outcomes, and with texts and amounts of every kind. */
+function someEntries(): LedgerEntry[] {
+  const entries: LedgerEntry[] = [];
+  for (let n = 0; n < 1_500; n++) {
+    const organisation = n % 3 === 0 ? 'other' : 'acme';
+    const decision = aDecision(organisation, later(3 * n), {
+      paymasterId: `shop-${n % 2}`,
+      sender: address(n % 50),
+      nonce: n % 7 === 0 ? largest : BigInt(n),
+      maxCostWei: n % 11 === 0 ? largest : 1_000n,
+      callerRequestId: n % 5 === 0 ? `mine "quoted" \\ and ünusual ${n}` : undefined,
+      policies: [{ policyId: `p${n % 4}`, effect: 'counted' }],
+    });
+    const ends = [
+      [aSettlement(decision, later(3 * n + 1))],
+      [anUnusedEnd(decision, later(3 * n + 1))],
+      [aSettlement(decision, later(3 * n + 1)), aReversal(decision, later(3 * n + 2))],
+      [],
+    ][n % 4]!;
+    entries.push(...reservationOf(decision, ...ends), ...alone(inputsOf(decision, n)));
+    if (n % 10 === 0)
+      entries.push(
+        ...alone(aRefusal(organisation, later(3 * n)), aGap(organisation, later(3 * n))),
+        ...alone(aSample(address(8), later(3 * n), { balanceWei: largest - BigInt(n) })),
+      );
+  }
+  return entries;
+}
+
+async function everythingIn(ledger: Ledger) {
+  const range = { from: at('2026-11-01T00:00:00Z'), to: at('2026-12-01T00:00:00Z') };
+  const groups = [undefined, ...(Object.keys(usageGroups) as UsageGroup[])];
+  const usage: unknown[] = [];
+  for (const organisation of ['acme', 'other'])
+    for (const groupBy of groups)
+      for (const step of usageSteps) {
+        if (groupBy === 'sender' && step === 'hour') continue;
+        const query = { organisation, paymasterId: undefined, ...range, step, groupBy };
+        usage.push(await ledger.usage({ ...query, senders: true, limit: 10_000 }));
+      }
+  const decisions: unknown[] = [];
+  for (let before: string | undefined, isLast = false; !isLast;) {
+    const page = await ledger.decisions({
+      organisation: 'acme',
+      ...range,
+      limit: 500,
+      ...(before === undefined ? {} : { before }),
+    });
+    decisions.push(...page.decisions);
+    before = page.next;
+    isLast = before === undefined;
+  }
+  const inputs: unknown[] = [];
+  for await (const page of ledger.inputs({
+    organisation: 'acme',
+    paymasterIds: ['shop-0', 'shop-1'],
+    ...range,
+  }))
+    inputs.push(...page);
+  return { usage, decisions, inputs };
+}
+
+test('a copied ledger answers what the embedded one does, also after more is written and when all sums are made anew', async () => {
+  const path = newFile();
+  const entries = someEntries();
+  const db = openUsageDatabase({ path, durability: 'process' });
+  for (let from = 0; from < entries.length; from += 500)
+    db.transaction(() => createSqliteLedgerWriter(db).write(entries.slice(from, from + 500)));
+  db.close();
+  const twin = newFile();
+  cpSync(path, twin);
+  const url = await server.createDatabase();
+  const { movedTo, said } = await copy(path, url);
+  expect(readdirSync(join(path, '..')).filter((name) => !name.includes('.lock'))).toEqual([
+    'usage.db.copied',
+  ]);
+  expect(existsSync(movedTo)).toBe(true);
+  expect(said).toContain('1650 rows of decision are copied');
+
+  await using embedded = disposable(await embeddedLedger(twin));
+  await using copied = disposable(openPostgresLedger(url));
+  while (await embedded.rollUp());
+  const before = await everythingIn(embedded);
+  expect(before.decisions.length).toBeGreaterThan(1_000);
+  expect(before.inputs).toHaveLength(1_000);
+  expect(await everythingIn(copied)).toEqual(before);
+
+  const more = entries.flatMap(({ record, reservation }, n) =>
+    record.kind === 'decision' && record.verdict === 'sponsored' && n % 3 === 0
+      ? [{ record: aReversal(record, later(6_000)), reservation }]
+      : [],
+  );
+  for (const ledger of [embedded, copied]) await ledger.append(more);
+  const after = await everythingIn(embedded);
+  expect(after).not.toEqual(before);
+  expect(await everythingIn(copied)).toEqual(after);
+
+  await server.query(url, `UPDATE ledger.mark SET system_identifier = 'another'`);
+  while (await copied.rollUp());
+  expect(await everythingIn(copied)).toEqual(after);
+}, 240_000);
+
+async function embeddedLedger(path: string) {
+  const db = openUsageDatabase({ path, durability: 'process' });
+  const writer = createSqliteLedgerWriter(db);
+  const ledger = await createSqliteLedger({ path });
+  const stop = async () => {
+    await ledger.stop();
+    db.close();
+  };
+  return writtenLedger({ ...ledger, stop }, async (entries) => db.transaction(() => writer.write(entries)));
+}
+
+function disposable<T extends { stop(): Promise<void> }>(one: T): T & AsyncDisposable {
+  return { ...one, [Symbol.asyncDispose]: () => one.stop() };
+}
+
+test('what cannot be copied whole is not copied: no file, a running process, a database in use, a failure in the middle', async () => {
+  const url = await server.createDatabase();
+  const path = newFile();
+  await expect(copy(path, url)).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+    message: expect.stringContaining(path),
+  });
+  expect(existsSync(path)).toBe(false);
+
+  const clock = aClock();
+  const store = createSqliteUsageStore({ path, clock, log: silentLogger, durability: 'process' });
+  await store.setSuspended(chainId, 'pm-1', true);
+  await expect(copy(path, url)).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    message: expect.stringMatching(/in use by another process \(\d+\): stop that one first/),
+  });
+  await store.stop();
+
+  const used = await server.createDatabase();
+  const other = await openStore(used);
+  await other.setSuspended(chainId, 'pm-2', true);
+  await expect(copy(path, used)).rejects.toMatchObject({
+    code: 'ALREADY_EXISTS',
+    message: expect.stringContaining('is in use already'),
+  });
+  expect(await other.suspended(chainId)).toEqual(['pm-2']);
+  await other.stop();
+
+  await (await openStore(url)).stop();
+  await server.query(url, `ALTER TABLE ledger.mark ADD CHECK (era = 0)`);
+  await expect(copy(path, url)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  expect(await server.query(url, 'SELECT 1 FROM usage.chain')).toEqual([]);
+  expect(existsSync(path)).toBe(true);
+  await server.query(url, `ALTER TABLE ledger.mark DROP CONSTRAINT mark_era_check`);
+  await copy(path, url);
+  const copied = await openStore(url);
+  expect(await copied.suspended(chainId)).toEqual(['pm-1']);
+  await copied.stop();
+}, 240_000);
