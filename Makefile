@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install build run run-kube status validate test test-fast test-clients bench check format lint generate verify contracts clean image dev-chain-image kind-up kind-down e2e e2e-disturb e2e-first-steps soak auth-token usage-suspend usage-resume usage-list usage-live
+.PHONY: help install build run run-kube status validate test test-fast test-clients bench check format lint generate verify contracts clean image dev-chain-image kind-up kind-down e2e e2e-disturb e2e-first-steps soak auth-token usage-suspend usage-resume usage-list usage-live store-copy
 
 BIN := node_modules/.bin
 NODE := $(BIN)/node
@@ -92,6 +92,9 @@ usage-list: build ## Show what is suspended in the usage store on chain CHAIN
 
 usage-live: build ## Show how many signed operations of each contract of chain CHAIN can still be mined
 	@$(NODE) --no-warnings dist/server/usage-command.js live "$(CHAIN)"
+
+store-copy: build ## Move the embedded store of the data directory FROM to the PostgreSQL of PAYMASTER_DATABASE_URL
+	@$(NODE) --no-warnings dist/server/store-copy-command.js "$(FROM)"
 
 image: ## Build the container image $(IMAGE) with Docker
 	@docker build --tag $(IMAGE) .

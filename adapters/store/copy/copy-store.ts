@@ -97,10 +97,10 @@ async function copyUsage(db: Database, session: Session, now: EpochMs): Promise<
   await copyRows(
     db,
     session,
-    'usage_taken_steps',
-    'usage.step (chain_id, number, part, block_number, endings, step)',
+    ['usage_taken_steps', 'usage.step'],
+    'chain_id, number, part, block_number, endings, step',
   );
-  await copyRows(db, session, 'usage_open_steps', 'usage.open_step (chain_id, step)');
+  await copyRows(db, session, ['usage_open_steps', 'usage.open_step'], 'chain_id, step');
   for (const [paymasterId, { message, expiresAt }] of messages)
     if (expiresAt > now)
       await session.query('INSERT INTO usage.message VALUES ($1, $2, $3)', [paymasterId, message, expiresAt]);
@@ -123,9 +123,13 @@ function* changesOf(rows: ChainRows, reservations: RowChanges['reservations']): 
   for (const some of chunks(reservations)) yield { ...none, reservations: some };
 }
 
-async function copyRows(db: Database, session: Session, from: string, into: string): Promise<void> {
-  const [, columns = ''] = /\((.*)\)/.exec(into) ?? [];
+async function copyRows(
+  db: Database,
+  session: Session,
+  [from, into]: readonly [string, string],
+  columns: string,
+): Promise<void> {
   const places = columns.split(',').map((_, i) => `$${i + 1}`);
   for (const row of db.sql.prepare(`SELECT ${columns} FROM ${from}`).iterate())
-    await session.query(`INSERT INTO ${into} VALUES (${places.join(', ')})`, Object.values(row));
+    await session.query(`INSERT INTO ${into} (${columns}) VALUES (${places.join(', ')})`, Object.values(row));
 }

@@ -1,5 +1,9 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { parsePostgresUrl } from '../../../adapters/postgres/address.js';
@@ -261,3 +265,45 @@ test('what cannot be copied whole is not copied: no file, a running process, a d
   expect(await copied.suspended(chainId)).toEqual(['pm-1']);
   await copied.stop();
 }, 240_000);
+
+test('the command copies a data directory, says what it does, and ends with 2 for wrong usage and 3 for a store in use', async () => {
+  const directory = dirname(newFile());
+  const path = join(directory, 'usage.sqlite');
+  const store = createSqliteUsageStore({ path, clock: aClock(), log: silentLogger, durability: 'process' });
+  await store.setSuspended(chainId, 'pm-1', true);
+  const url = await server.createDatabase();
+  expect(await command([directory], url)).toMatchObject({
+    status: 3,
+    error: expect.stringContaining('is in use by another process'),
+  });
+  await store.stop();
+  expect(await command([], url)).toMatchObject({
+    status: 2,
+    error: expect.stringContaining('one PATH is needed'),
+  });
+  expect(await command([directory], `file:${path}`)).toMatchObject({
+    status: 2,
+    error: expect.stringContaining('must name a PostgreSQL'),
+  });
+  expect(await command([`${directory}/none`], url)).toMatchObject({
+    status: 1,
+    error: `there is no embedded store at ${directory}/none\n`,
+  });
+  const { out, error, status } = await command([directory], url);
+  expect({ status, out }).toEqual({ status: 0, out: expect.stringContaining(`${path}.copied`) });
+  expect(error).toContain('limits, deposits and reservations are copied');
+  expect(await command([directory], url)).toMatchObject({ status: 1 });
+}, 120_000);
+
+async function command(args: readonly string[], url: string) {
+  const script = fileURLToPath(new URL('../../../server/store-copy-command.js', import.meta.url));
+  const child = spawn(process.execPath, ['--no-warnings', script, ...args], {
+    env: { PATH: process.env['PATH'], PAYMASTER_DATABASE_URL: url },
+  });
+  const [out, error, [status]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit') as Promise<[number]>,
+  ]);
+  return { out, error, status };
+}
