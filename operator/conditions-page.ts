@@ -51,14 +51,15 @@ const about: Partial<Readonly<Record<string, string>>> = {
   SignerAuthorized: 'Of a profile of a Chain, and of a Paymaster.',
   ContractCode: 'Of a SmartContract.',
   DataFeeUsable: 'Of a Chain whose `dataFee` is read from the chain.',
-  PriceUsable: 'Of a FeeToken.',
+  PriceUsable: 'Of a FeeToken, and of a Chain with `nativePrice`, where it does not change `Ready`.',
   ConnectionSecret: 'Of a Paymaster with writeConnectionSecretToRef.',
   DashboardAccess: 'Of an Organisation.',
 } satisfies Partial<Record<ConditionType, string>>;
 
 const seeOther = 'See the other condition, which has the message.';
 const seeChain = 'Nothing on the object: see the status of the Chain.';
-const priceSource = 'Check the source in `spec.price`; quotes in this token are refused until it answers.';
+const priceSource =
+  'Check the source in `spec.price` or `spec.nativePrice`; quotes in a FeeToken are refused until it answers.';
 
 const remedies: Readonly<Record<string, string>> = {
   'Accepted/Invalid': 'Correct the field that the message names.',

@@ -1,9 +1,10 @@
 import type { Metrics } from '../../core/metrics.js';
+import { isDollar } from '../../core/pricing/native-price.js';
 import type { PriceAnswer, PricedToken } from '../../core/pricing/price-source.js';
 import type { PriceEntry } from './price-entry.js';
 import type { EpochMs } from '../../core/units/time.js';
 
-/** Metrics of fee token prices. Tokens are labelled by chain and symbol: an address is never a label. */
+/** Metrics of prices of fee tokens and native coins. Tokens are labelled by chain and symbol: an address is never a label. */
 export function createPriceInstruments(metrics: Metrics) {
   const rate = metrics.gauge<'chain' | 'symbol'>({
     name: 'paymaster_fee_token_rate_base_units',
@@ -19,6 +20,21 @@ export function createPriceInstruments(metrics: Metrics) {
     name: 'paymaster_fee_token_price_usable',
     help: '1 while the token can be quoted, 0 while its price is refused; source is static, chainlink, http or combine.',
     labels: ['chain', 'symbol', 'source'],
+  });
+  const coinRate = metrics.gauge<'chain'>({
+    name: 'paymaster_native_price_usd',
+    help: 'Last price of a native coin in US dollars, by the nativePrice of the Chain.',
+    labels: ['chain'],
+  });
+  const coinAge = metrics.gauge<'chain'>({
+    name: 'paymaster_native_price_age_seconds',
+    help: 'Age of that price when it was last looked at, by the time that its source gives.',
+    labels: ['chain'],
+  });
+  const coinUsable = metrics.gauge<'chain' | 'source'>({
+    name: 'paymaster_native_price_usable',
+    help: '1 while the price of the native coin can be used, 0 while it is refused; source as for fee tokens.',
+    labels: ['chain', 'source'],
   });
   const reads = metrics.counter<'source' | 'outcome'>({
     name: 'paymaster_price_reads_total',
@@ -40,14 +56,29 @@ export function createPriceInstruments(metrics: Metrics) {
     },
     show({ token, answer, lastPrice }: PriceEntry, source: string, now: EpochMs): void {
       const labels = labelsOf(token);
-      usable.with({ ...labels, source }).set(answer?.ok === true ? 1 : 0);
-      if (lastPrice === undefined) return;
-      const { price } = lastPrice;
+      const isUsable = answer?.ok === true ? 1 : 0;
+      const price = lastPrice?.price;
+      const ageSeconds = price === undefined ? 0 : Math.max(now - price.observedAt, 0) / 1000;
+      if (isDollar(token)) {
+        coinUsable.with({ chain: labels.chain, source }).set(isUsable);
+        if (price === undefined) return;
+        coinRate.with({ chain: labels.chain }).set(Number(price.rate) / 1e18);
+        coinAge.with({ chain: labels.chain }).set(ageSeconds);
+        return;
+      }
+      usable.with({ ...labels, source }).set(isUsable);
+      if (price === undefined) return;
       rate.with(labels).set(Number(price.rate));
-      age.with(labels).set(Math.max(now - price.observedAt, 0) / 1000);
+      age.with(labels).set(ageSeconds);
     },
     forget(token: PricedToken, source: string): void {
       const labels = labelsOf(token);
+      if (isDollar(token)) {
+        coinUsable.remove({ chain: labels.chain, source });
+        coinRate.remove({ chain: labels.chain });
+        coinAge.remove({ chain: labels.chain });
+        return;
+      }
       usable.remove({ ...labels, source });
       rate.remove(labels);
       age.remove(labels);

@@ -6,6 +6,7 @@ import type { ChainConfig } from '../../core/config/chain-config.js';
 import { DomainError } from '../../core/errors.js';
 import { faulty, formatRefusal, type PriceAnswer, type Prices } from '../../core/pricing/price-source.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
+import { dollarOf, isDollar, requireDollars } from '../../core/pricing/native-price.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { createFeeds } from './chainlink/feeds.js';
 import { createDocuments } from './http/documents.js';
@@ -17,8 +18,8 @@ import { createTokenFacts } from './token-facts.js';
 
 export type PricesDeps = Ambient & {
   readonly chains: Pick<Chains, 'get'>;
-  /** What is served now: the chains, and the tokens whose prices are kept warm. */
-  readonly chainConfigs: () => Iterable<Pick<ChainConfig, 'chainId' | 'rpc' | 'feeTokens'>>;
+  /** What is served now: the chains, whose coins' prices in dollars and whose tokens' prices are kept warm. */
+  readonly chainConfigs: () => Iterable<Pick<ChainConfig, 'chainId' | 'rpc' | 'feeTokens' | 'nativePrice'>>;
   /** Directory of the header files that HTTP sources name. */
   readonly headersDirectory?: string;
   /** Called when a token became usable or unusable, or is refused for another reason or by another source. */
@@ -146,8 +147,10 @@ class WarmPrices implements KeptPrices {
 
   #keepWarm(): void {
     const served = new Set<PriceEntry>();
-    for (const { feeTokens } of this.#deps.chainConfigs())
+    for (const { chainId, feeTokens, nativePrice } of this.#deps.chainConfigs()) {
       for (const token of feeTokens) served.add(this.#entry(token));
+      if (nativePrice !== undefined) served.add(this.#entry(dollarOf(chainId, nativePrice)));
+    }
     this.#prune(served);
     const now = this.#deps.clock.now();
     for (const entry of served)
@@ -207,6 +210,7 @@ class WarmPrices implements KeptPrices {
 
   async #ask({ token, source }: PriceEntry): Promise<PriceAnswer> {
     try {
+      if (isDollar(token)) return requireDollars(await source.read(token));
       const [mismatch, answer] = await Promise.all([this.#facts.check(token), source.read(token)]);
       return mismatch ?? answer;
     } catch (error) {
@@ -226,8 +230,9 @@ class WarmPrices implements KeptPrices {
   #tell(token: FeeTokenSpec, answer: PriceAnswer): void {
     const { log, onChange } = this.#deps;
     const fields = { chainId: token.chainId, symbol: token.symbol };
-    if (answer.ok) log.info('fee token has a price', { ...fields, source: answer.price.source });
-    else log.warn('fee token has no price', { ...fields, why: formatRefusal(answer.refusal) });
+    const what = isDollar(token) ? 'native coin' : 'fee token';
+    if (answer.ok) log.info(`${what} has a price`, { ...fields, source: answer.price.source });
+    else log.warn(`${what} has no price`, { ...fields, why: formatRefusal(answer.refusal) });
     onChange?.(token);
   }
 

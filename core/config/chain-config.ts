@@ -1,7 +1,7 @@
 import type { DataFeeSpec } from '../chain/data-fee/spec.js';
 import type { LayoutId } from '../paymaster/layout.js';
 import type { OpenZeppelinOptions } from '../paymaster/openzeppelin/options.js';
-import type { FeeTokenSpec } from '../pricing/fee-token-spec.js';
+import type { FeeTokenSpec, PriceSpec } from '../pricing/fee-token-spec.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
 import type { RateLimits } from '../resources/paymaster.js';
 import type { Address } from '../units/address.js';
@@ -25,6 +25,8 @@ export type ChainConfig = {
   readonly gas: GasCaps;
   /** Absent: None. */
   readonly dataFee?: DataFeeSpec;
+  /** Of the coin in dollars, as the source of `dollarOf`. Absent: not known. */
+  readonly nativePrice?: PriceSpec;
   /** Absent: `defaultMaxExpirySeconds`. */
   readonly maxExpirySeconds?: number;
   readonly rateLimit?: RateLimits;

@@ -7,6 +7,7 @@ import type { Chain, ProfileSpec } from '../resources/chain.js';
 import { finding, type Finding } from '../meta/conditions.js';
 import type { FeeToken } from '../resources/fee-token.js';
 import type { FeeTokenSpec, PriceSpec } from '../pricing/fee-token-spec.js';
+import { inDollars } from '../pricing/native-price.js';
 import { acceptedLossAnnotation } from '../meta/meta.js';
 import { isAddressText, parseAddress, zeroAddress, type Address } from '../units/address.js';
 import type { ChainConfig, ProfileConfig } from './chain-config.js';
@@ -89,7 +90,11 @@ export function compileChain(sources: ChainSources): CompiledChain {
   const factories =
     spec.accountFactories &&
     judgeAddresses('spec.accountFactories', spec.accountFactories, known?.accountFactories);
-  const checksum = worstOf([delegates.told, factories?.told]);
+  const nativePrice = spec.nativePrice && inDollars(spec.nativePrice);
+  const native =
+    nativePrice &&
+    checksumOfFeeds('spec.nativePrice', nativePrice, known === spec ? nativePrice : previous?.nativePrice);
+  const checksum = worstOf([delegates.told, factories?.told, native]);
   const wrong = profiles.filter(({ accepted }) => accepted.status !== 'True');
   const config: ChainConfig = {
     chainId: spec.chainId,
@@ -104,6 +109,7 @@ export function compileChain(sources: ChainSources): CompiledChain {
     ...(factories === undefined ? {} : { accountFactories: factories.kept }),
     gas: spec.gas ?? {},
     ...given({ dataFee: spec.dataFee, maxExpirySeconds: spec.maxExpirySeconds, rateLimit: spec.rateLimit }),
+    ...given({ nativePrice: isRefusal(native) ? undefined : nativePrice }),
     ...acceptedLossOf(chain),
     profiles: profiles.flatMap(({ served }) => (served === undefined ? [] : [served])),
     feeTokens: tokens.flatMap(({ accepted, object }) =>
@@ -284,13 +290,21 @@ function checksumOfToken(
   { address, price }: FeeTokenSpec,
   served: FeeTokenSpec | undefined,
 ): Finding | undefined {
-  const inUse = new Set(served && feedsOf(served.price, 'spec.price').map(([, feed]) => feed.toLowerCase()));
   return worstOf([
     judgeChecksum('spec.address', address, served !== undefined),
-    ...feedsOf(price, 'spec.price').map(([field, feed]) =>
-      judgeChecksum(field, feed, inUse.has(feed.toLowerCase())),
-    ),
+    checksumOfFeeds('spec.price', price, served?.price),
   ]);
+}
+
+function checksumOfFeeds(
+  field: string,
+  price: PriceSpec,
+  served: PriceSpec | undefined,
+): Finding | undefined {
+  const inUse = new Set(served && feedsOf(served, field).map(([, feed]) => feed.toLowerCase()));
+  return worstOf(
+    feedsOf(price, field).map(([name, feed]) => judgeChecksum(name, feed, inUse.has(feed.toLowerCase()))),
+  );
 }
 
 /** The price feeds of a source, each with its field path. */

@@ -227,7 +227,7 @@ export const conditionReasons = {
     Unknown: unknown('The chain was not asked yet.'),
   },
   PriceUsable: {
-    Usable: yes('The source gives a price, and the token on chain is as described.'),
+    Usable: yes('The source gives a price, and a token on chain is as described.'),
     Stale: no('The price is older than its maximum age.'),
     Deviation: no('Sources are further apart than maxDeviationPercent.'),
     TooFewSources: no('Fewer sources than needed give a price.'),

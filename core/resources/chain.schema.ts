@@ -2,6 +2,7 @@ import { boolean, choice, integer, keyedList, list, object, text } from '../sche
 import { dataFeeKindNames, type DataFeeSpec } from '../chain/data-fee/spec.js';
 import type { ChainSpec, ChainStatus } from './chain.js';
 import { foundStatus, userKind } from './user-kind.js';
+import { nativePrice } from './native-price.schema.js';
 import { profile } from './profile.schema.js';
 import { address, chainId, column, conditions, httpUrl, mountedFile } from '../meta/schema-parts.js';
 import { coins, expirySeconds, gasCaps, rateLimits, version } from './schema-parts.js';
@@ -114,6 +115,7 @@ const spec = object<ChainSpec>(
         'Caps on the gas fields that callers choose. They replace the defaults; a Paymaster can only tighten them.',
       ),
       dataFee,
+      nativePrice,
       maxExpirySeconds: expirySeconds(
         'Longest validity of signed data in seconds; a Paymaster can only shorten it. Data for payments in tokens are valid for 600 at most. Default 600.',
       ),

@@ -1,5 +1,6 @@
 import type { LayoutId } from '../paymaster/layout.js';
 import type { InitCodeHash, OpenZeppelinOptions } from '../paymaster/openzeppelin/options.js';
+import type { NativePriceSpec } from '../pricing/native-price.js';
 import type { DataFeeSpec } from '../chain/data-fee/spec.js';
 import type { Condition, FoundStatus, Resource } from '../meta/meta.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
@@ -79,6 +80,8 @@ export type ChainSpec = {
   readonly gas?: GasCaps;
   /** How the chain charges for data that it posts to layer 1. Default None. */
   readonly dataFee?: DataFeeSpec;
+  /** What the coin costs in US dollars. Default: not known. */
+  readonly nativePrice?: NativePriceSpec;
   /** Longest window of signed data in seconds. Default 600. */
   readonly maxExpirySeconds?: number;
   /** The highest request rate for each Paymaster of the chain. Default: no limit. */

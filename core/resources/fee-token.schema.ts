@@ -13,7 +13,7 @@ import type { FeeTokenStatus } from './fee-token.js';
 import { foundStatus, userKind } from './user-kind.js';
 import { address, chainId, column, httpUrl, mountedFile } from '../meta/schema-parts.js';
 
-const maxAgeSeconds = (description: string) => integer(description, { minimum: 1, maximum: 604_800 });
+export const maxAgeSeconds = (description: string) => integer(description, { minimum: 1, maximum: 604_800 });
 
 const fixed = object<NonNullable<PriceSpec['static']>>('A price that never moves.', {
   required: {
@@ -66,7 +66,7 @@ const chainlink = object<NonNullable<PriceSpec['chainlink']>>(
   notInverseRatio('tokenFeed'),
 );
 
-const documentPath = (description: string) =>
+export const documentPath = (description: string) =>
   text(description, {
     minLength: 1,
     maxLength: 256,
@@ -122,6 +122,29 @@ const single = object<Omit<PriceSpec, 'combine'>>(
   },
 );
 
+/** How several sources of one price are combined; a Chain's `nativePrice` says it in the same way. */
+export const combined = {
+  description: 'The first of several sources that gives a price, when the others agree.',
+  sources: 'The sources, the preferred one first.',
+  most: { minItems: 1, maxItems: 8 },
+  optional: {
+    maxAgeSeconds: maxAgeSeconds('Sources whose price is older are left out, in seconds, e.g. 3600.'),
+    maxDeviationPercent: number(
+      'When the lowest and the highest price are further apart, e.g. 2, none is used. Absent: they are not compared.',
+      { minimum: 0, maximum: 100 },
+    ),
+    minSources: integer(
+      'So many sources must give a price, else none is used. Default: 2 with maxDeviationPercent, since one alone confirms nothing; else 1.',
+      { minimum: 1, maximum: 8 },
+    ),
+  },
+  rule: {
+    fieldPath: '.minSources',
+    rule: '!has(self.minSources) || self.minSources <= self.sources.size()',
+    message: 'must be as many as there are sources, or fewer',
+  },
+} as const;
+
 const price: SchemaOf<PriceSpec> = object<PriceSpec>(
   'Where the price comes from: exactly one of static, chainlink, http and combine.',
   {
@@ -130,28 +153,12 @@ const price: SchemaOf<PriceSpec> = object<PriceSpec>(
       chainlink,
       http,
       combine: object<NonNullable<PriceSpec['combine']>>(
-        'The first of several sources that gives a price, when the others agree.',
+        combined.description,
         {
-          required: {
-            sources: list('The sources, the preferred one first.', single, { minItems: 1, maxItems: 8 }),
-          },
-          optional: {
-            maxAgeSeconds: maxAgeSeconds('Sources whose price is older are left out, in seconds, e.g. 3600.'),
-            maxDeviationPercent: number(
-              'When the lowest and the highest price are further apart, e.g. 2, none is used. Absent: they are not compared.',
-              { minimum: 0, maximum: 100 },
-            ),
-            minSources: integer(
-              'So many sources must give a price, else none is used. Default: 2 with maxDeviationPercent, since one alone confirms nothing; else 1.',
-              { minimum: 1, maximum: 8 },
-            ),
-          },
+          required: { sources: list(combined.sources, single, combined.most) },
+          optional: combined.optional,
         },
-        {
-          fieldPath: '.minSources',
-          rule: '!has(self.minSources) || self.minSources <= self.sources.size()',
-          message: 'must be as many as there are sources, or fewer',
-        },
+        combined.rule,
       ),
     },
   },

@@ -6,21 +6,22 @@ import type { ChainConfig } from '../../core/config/chain-config.js';
 import { noMetrics } from '../../core/metrics.js';
 import type { PriceAnswer } from '../../core/pricing/price-source.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
+import { dollarOf } from '../../core/pricing/native-price.js';
 import type { Timers } from '../../adapters/timers.js';
 
 /**
- * Whether fee tokens have prices, as far as this process can tell: the rpc role quotes by its own reads of the sources.
+ * Whether fee tokens and native coins have prices, as far as this process can tell: the rpc role quotes by its own reads of the sources.
  */
 export type PriceFacts = ReturnType<typeof createPriceFacts>;
 
-export type PricedChain = Pick<ChainConfig, 'chainId' | 'rpc' | 'feeTokens'>;
+export type PricedChain = Pick<ChainConfig, 'chainId' | 'rpc' | 'feeTokens' | 'nativePrice'>;
 
 export type PriceFactsDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly chains: Pick<Chains, 'get'>;
   /** Directory of the header files that HTTP sources name. */
   readonly headersDirectory: string | undefined;
   readonly timers: Timers;
-  /** Called when a token of the chain became usable or unusable, or is unusable for another reason. */
+  /** Called when a price of the chain became usable or unusable, or is unusable for another reason. */
   readonly onChange: (chainId: number) => void;
 };
 
@@ -41,11 +42,12 @@ export function createPriceFacts(deps: PriceFactsDeps) {
   });
 
   return {
-    /** Replaces the tokens that are checked on a chain; new tokens are asked about at once. */
-    setChain({ chainId, rpc, feeTokens }: PricedChain): void {
-      asked.set(chainId, { chainId, rpc, feeTokens });
+    /** Replaces the prices that are checked on a chain; new ones are asked for at once. */
+    setChain({ chainId, rpc, feeTokens, nativePrice }: PricedChain): void {
+      asked.set(chainId, { chainId, rpc, feeTokens, ...given({ nativePrice }) });
       prices.start();
-      for (const token of feeTokens)
+      const native = nativePrice === undefined ? [] : [dollarOf(chainId, nativePrice)];
+      for (const token of [...feeTokens, ...native])
         // It never rejects, and `stop` waits for it.
         if (prices.last(token) === undefined) void prices.get(token);
     },

@@ -30,6 +30,8 @@ import {
   tokenLossFinding,
   usageFinding,
 } from './findings.js';
+import { dollarOf } from '../../core/pricing/native-price.js';
+import { priceFinding } from './price-finding.js';
 import { recall } from './recall.js';
 import { runAll, type StatusWriter } from './status.js';
 
@@ -171,6 +173,7 @@ async function writeChain(
     ...losses,
     ...followingFindings(deps.serving, compiled.config.chainId).map(told),
     ...dataFee,
+    ...nativePriceFindings(deps, compiled.config).map(told),
     ...openFunding(compiled.config),
     ready,
   ];
@@ -182,6 +185,15 @@ async function writeChain(
 /** The config with what was seen on chain. */
 function servedOf({ config }: CompiledChain, served: ProfileConfig): ProfileConfig {
   return config.profiles.find(({ version }) => version === served.version) ?? served;
+}
+
+/** Nothing is signed by this price, so that it does not change Ready. */
+function nativePriceFindings(
+  { prices }: ChainReconcilerDeps,
+  { chainId, nativePrice }: CompiledChain['config'],
+): readonly Finding[] {
+  if (nativePrice === undefined) return [];
+  return [priceFinding(prices.answer(dollarOf(chainId, nativePrice)))];
 }
 
 /** On a chain where money is real, somebody should know about a wallet from which everybody may spend. */

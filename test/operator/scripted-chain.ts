@@ -39,7 +39,10 @@ export type ChainState = {
   /** What Arbitrum's precompile NodeInterface answers as the price of layer 1, in wei; undefined: there is none. */
   l1BaseFee: bigint | undefined;
   /** Answers of price feeds with 8 decimals, by lowercase address. */
-  readonly feeds: Map<string, { readonly answer: bigint; readonly updatedAt: number }>;
+  readonly feeds: Map<
+    string,
+    { readonly answer: bigint; readonly updatedAt: number; readonly description?: string }
+  >;
 };
 
 const nodeInterface = '0x00000000000000000000000000000000000000C8';
@@ -92,12 +95,13 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
     if (!state.isReachable) throw new DomainError('UNAVAILABLE', 'the node does not answer');
   }
 
-  /** `decimals()`, `symbol()` and `latestRoundData()`; feeds have no description. */
+  /** `decimals()`, `symbol()`, `description()` and `latestRoundData()`. */
   function answerPricing(to: string, data: Hex): Hex | undefined {
     const feed = state.feeds.get(to.toLowerCase());
     if (data === '0x313ce567') return abi('uint8', feed === undefined ? state.token.decimals : 8);
     if (data === '0x95d89b41') return abi('string', state.token.symbol);
-    if (data === '0x7284e416') return '0x';
+    if (data === '0x7284e416')
+      return feed?.description === undefined ? '0x' : abi('string', feed.description);
     if (data !== '0xfeaf968c' || feed === undefined) return undefined;
     const words = [1n, feed.answer, 0n, BigInt(feed.updatedAt), 1n];
     return `0x${words.map((value) => word(`0x${value.toString(16)}`).slice(2)).join('')}`;

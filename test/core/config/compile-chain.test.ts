@@ -162,6 +162,26 @@ describe('a wrong EIP-55 checksum of a price feed', () => {
     expect(compiledWith('0x6B175474E89094C44Da98b954EedeAC495271d0F')?.accepted.status).toBe('True');
     expect(compiledWith('0x6b175474E89094C44Da98b954EedeAC495271d0F')?.accepted.reason).toBe('BadChecksum');
   });
+
+  test('of the coin leaves the price out, and is a warning where it is served', () => {
+    const priced = (feed: string) => aChain({ nativePrice: { chainlink: { nativeFeed: feed } } });
+    const { config, accepted } = compile(priced(mistyped));
+    expect(accepted).toMatchObject({ status: 'False', reason: 'BadChecksum' });
+    expect(accepted.message).toContain('spec.nativePrice.chainlink.nativeFeed must be an address whose');
+    expect(config.nativePrice).toBeUndefined();
+    const before = compile(priced(mistyped.toLowerCase())).config;
+    const after = compileChain({
+      chain: priced(mistyped),
+      feeTokens: [],
+      layouts: someLayouts,
+      previous: before,
+    });
+    expect(after).toMatchObject({
+      accepted: { status: 'True' },
+      checksum: { type: 'AddressChecksum' },
+      config: { nativePrice: { chainlink: { nativeFeed: mistyped } } },
+    });
+  });
 });
 
 describe('a profile is left out, and the others served,', () => {

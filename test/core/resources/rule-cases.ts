@@ -186,6 +186,48 @@ export const ruleCases: readonly RuleCase[] = [
     fails: { now: aChain({ dataFee: { kind: 'Bundler' } }) },
   },
   {
+    field: 'spec.nativePrice',
+    message: 'given by exactly one of static, chainlink, http and combine',
+    passes: { now: aChain({ nativePrice: { static: { usdPerNative: '3000' } } }) },
+    fails: {
+      now: aChain({ nativePrice: { static: { usdPerNative: '1' }, chainlink: feed } }),
+    },
+  },
+  {
+    field: 'spec.nativePrice.static.usdPerNative',
+    message: 'more than zero',
+    passes: { now: aChain({ nativePrice: { static: { usdPerNative: '0.1' } } }) },
+    fails: { now: aChain({ nativePrice: { static: { usdPerNative: '0.0' } } }) },
+  },
+  {
+    field: 'spec.nativePrice.combine.sources[0]',
+    message: 'given by exactly one of static, chainlink and http',
+    passes: { now: aChain({ nativePrice: { combine: { sources: [{ chainlink: feed }] } } }) },
+    fails: { now: aChain({ nativePrice: { combine: { sources: [{}] } } }) },
+  },
+  {
+    field: 'spec.nativePrice.combine.sources[0].static.usdPerNative',
+    message: 'more than zero',
+    passes: {
+      now: aChain({ nativePrice: { combine: { sources: [{ static: { usdPerNative: '0.1' } }] } } }),
+    },
+    fails: { now: aChain({ nativePrice: { combine: { sources: [{ static: { usdPerNative: '0' } }] } } }) },
+  },
+  {
+    field: 'spec.nativePrice.combine.minSources',
+    message: 'as many as there are sources, or fewer',
+    passes: {
+      now: aChain({
+        nativePrice: { combine: { minSources: 1, sources: [{ chainlink: feed }] } },
+      }),
+    },
+    fails: {
+      now: aChain({
+        nativePrice: { combine: { minSources: 2, sources: [{ chainlink: feed }] } },
+      }),
+    },
+  },
+  {
     field: 'spec.profiles',
     message: 'a list in which no two profiles have the same version',
     passes: { now: aChain({ profiles: [aProfile, { ...aProfile, version: '1.0.0' }] }) },

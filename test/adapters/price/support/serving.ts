@@ -2,7 +2,7 @@ import { createPrices, type KeptPrices, type PricesDeps } from '../../../../adap
 import type { Chains } from '../../../../core/chain/chains.js';
 import { silentLogger } from '../../../../core/log.js';
 import { noMetrics } from '../../../../core/metrics.js';
-import type { FeeTokenSpec } from '../../../../core/pricing/fee-token-spec.js';
+import type { FeeTokenSpec, PriceSpec } from '../../../../core/pricing/fee-token-spec.js';
 import type { EpochMs } from '../../../../core/units/time.js';
 
 /** Prices over one chain, with a clock and timers that only the test moves. */
@@ -11,6 +11,8 @@ export type Serving = {
   readonly changes: FeeTokenSpec[];
   /** What is served from now on. */
   serve(...tokens: readonly FeeTokenSpec[]): void;
+  /** The source of the coin's price in dollars from now on. */
+  serveDollars(price: PriceSpec | undefined): void;
   /** Moves the clock, and runs the work that became due. */
   advance(ms: number): void;
 };
@@ -22,12 +24,15 @@ export function startServing(
 ): Serving {
   const { url, chainId, chains, metrics = noMetrics, log = silentLogger, headersDirectory, timing } = options;
   let feeTokens: readonly FeeTokenSpec[] = [];
+  let nativePrice: PriceSpec | undefined;
   let now = Date.now();
   let due: { readonly at: number; readonly action: () => void }[] = [];
   const changes: FeeTokenSpec[] = [];
   const prices = createPrices({
     chains,
-    chainConfigs: () => [{ chainId, rpc: { urls: [url] }, feeTokens }],
+    chainConfigs: () => [
+      { chainId, rpc: { urls: [url] }, feeTokens, ...(nativePrice === undefined ? {} : { nativePrice }) },
+    ],
     clock: { now: () => now as EpochMs },
     log,
     metrics,
@@ -49,6 +54,9 @@ export function startServing(
     changes,
     serve: (...tokens) => {
       feeTokens = tokens;
+    },
+    serveDollars: (price) => {
+      nativePrice = price;
     },
     advance(ms) {
       const end = now + ms;
