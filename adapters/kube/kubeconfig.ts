@@ -18,13 +18,18 @@ export async function readKubeconfig(file: string, context?: string): Promise<Ku
     throw new Error(
       `${file} has no cluster for context "${config.getCurrentContext()}": kubectl config get-contexts lists those it has`,
     );
+  const { proxyUrl: proxy } = cluster;
+  if (proxy !== undefined && !/^https?:/.test(proxy))
+    throw new Error(
+      `${file}: proxy-url must be http://… or https://…, got "${proxy}": a direct connection would not be what the file asks for`,
+    );
   const options: RequestOptions = {};
   await config.applyToHTTPSOptions(options);
   const [ca, clientCertificate, clientKey] = [options.ca, options.cert, options.key].map(pemOf);
   const authorization = authorizationOf(options);
   return {
     server: cluster.server,
-    ...given({ ca, clientCertificate, clientKey, authorization }),
+    ...given({ ca, clientCertificate, clientKey, authorization, proxy }),
     ...(options.rejectUnauthorized === false ? { skipTlsVerify: true } : {}),
     ...(typeof options.servername === 'string' ? { serverName: options.servername } : {}),
   };

@@ -1,6 +1,6 @@
 import { given } from '../../core/units/given.js';
 import { createHash } from 'node:crypto';
-import { Agent, request, type Dispatcher } from 'undici';
+import { Agent, ProxyAgent, request, type Dispatcher } from 'undici';
 import type { Ambient } from '../../core/ambient.js';
 import { errorOfStatus, noAnswer, type KubeApiError } from './api-error.js';
 import { messageOf } from '../../core/errors.js';
@@ -18,6 +18,8 @@ export type KubeCredentials = {
   readonly skipTlsVerify?: boolean;
   /** Name in the server's certificate when it differs from the host of `server`. */
   readonly serverName?: string;
+  /** URL of an HTTP proxy in front of the server. */
+  readonly proxy?: string;
 };
 
 /** `fresh` reads files and exec plugins again; otherwise the answer may be up to a minute old. */
@@ -38,8 +40,8 @@ export type KubeRequest = {
 
 /**
  * Pooled HTTP/1.1 to one API server. Unary calls share up to 32 connections and have a deadline. Watches have separate
- * agents without a body time-out (the reader guards against stalls). Agents are keyed by the hash of server, CA and
- * client certificate, so rotated files take effect at the next call. After a 401 the credentials are read again once.
+ * agents without a body time-out (the reader guards against stalls). Agents are keyed by the hash of server, CA,
+ * client certificate and proxy, so rotated files take effect at the next call. After a 401 the credentials are read again once.
  *
  * Never HTTP/2, which undici would choose: all calls share one connection there, a deadline ends its stream only, and a
  * connection that is half open answers nothing until TCP gives up after 15 minutes. Here a deadline closes the connection.
@@ -58,7 +60,7 @@ export type TransportDeps = Pick<Ambient, 'log' | 'metrics'> & {
   readonly userAgent: string;
 };
 
-type ConnectionPool = { readonly key: string; readonly unary: Agent; readonly watch: Agent };
+type ConnectionPool = { readonly key: string; readonly unary: Dispatcher; readonly watch: Dispatcher };
 
 const unaryTimeoutMs = 30_000;
 const maxConnections = 32;
@@ -133,6 +135,7 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
           credentials.clientKey,
           credentials.serverName,
           credentials.skipTlsVerify,
+          credentials.proxy,
         ]),
       )
       .digest('hex');
@@ -147,10 +150,14 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
       timeout: 10_000,
     };
     const common = { connect, allowH2: false, keepAliveTimeout: 30_000 };
+    const { proxy: uri } = credentials;
+    const tunnel = { requestTls: { ...connect, allowH2: false }, proxyTunnel: true, connectTimeout: 10_000 };
+    const agentOf = (options: Agent.Options): Dispatcher =>
+      uri === undefined ? new Agent(options) : new ProxyAgent({ ...options, ...tunnel, uri });
     const pool = {
       key,
-      unary: new Agent({ ...common, connections: maxConnections }),
-      watch: new Agent(common),
+      unary: agentOf({ ...common, connections: maxConnections }),
+      watch: agentOf(common),
     };
     pools.set(key, pool);
     return pool;
