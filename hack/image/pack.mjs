@@ -19,6 +19,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { packagesOfImage } from './packages.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const [what, tag, output] = process.argv.slice(2);
@@ -57,12 +58,8 @@ function fillOperator(rootfs) {
     'NOTICE',
   ])
     copy(join(root, part), join(app, part));
-  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
-  for (const [path, entry] of Object.entries(packages)) {
-    const isNeeded = path !== '' && !entry.dev && !entry.optional && !entry.devOptional;
-    // Nested packages come with the one that they lie in.
-    if (isNeeded && path.lastIndexOf('node_modules/') === 0) copy(join(root, path), join(app, path));
-  }
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+  for (const path of packagesOfImage(lock)) copy(join(root, path), join(app, path));
   return {
     Entrypoint: ['node', '--no-warnings'],
     Cmd: ['dist/server/main.js'],

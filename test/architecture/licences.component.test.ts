@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 
 const root = process.cwd();
@@ -62,6 +63,57 @@ describe('licences of what ships', () => {
     expect(output).toContain('not up to date: NOTICE');
   });
 });
+
+describe('the image', () => {
+  // Contracts of others, and what reads them: @uniswap under BUSL and GPL comes with aa07, aa08 and aa09.
+  const ofDevelopment =
+    /^(@uniswap|@account-abstraction|@openzeppelin|@pimlico|@foundry-rs|aa0\d|hardhat|solc)/;
+
+  test("has no package with others' contracts, wherever it lies", async () => {
+    const taken = await packagesOfImage(readLock());
+    expect(taken).toContain('node_modules/express');
+    expect(lyingIn(taken).filter((path) => ofDevelopment.test(nameOf(path)))).toEqual([]);
+  });
+
+  test('has no development package that lies in another package', async () => {
+    const { packages } = readLock();
+    expect(
+      lyingIn(await packagesOfImage({ packages })).filter((path) => packages[path]?.dev === true),
+    ).toEqual([]);
+  });
+
+  test('would have a contract package that became a dependency of production, and the first test would find it', async () => {
+    const { packages } = readLock();
+    const taken = await packagesOfImage({ packages: { ...packages, 'node_modules/aa07': {} } });
+    expect(taken.filter((path) => ofDevelopment.test(nameOf(path)))).toEqual(['node_modules/aa07']);
+  });
+
+  test('is built by the Dockerfile without development packages, too', () => {
+    const stages = readFileSync(join(root, 'Dockerfile'), 'utf8').split(/^FROM /m);
+    expect(stages.find((stage) => stage.includes(' AS dependencies\n'))).toContain(' --omit=dev ');
+    const modules = stages.at(-1)?.match(/^COPY .*node_modules.*$/gm);
+    expect(modules).toEqual(['COPY --from=dependencies /src/node_modules node_modules']);
+  });
+});
+
+type Lock = { readonly packages: Readonly<Record<string, { readonly dev?: boolean }>> };
+
+const readLock = (): Lock => JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lock;
+
+async function packagesOfImage(lock: Lock): Promise<readonly string[]> {
+  const file = pathToFileURL(join(root, 'hack/image/packages.mjs')).href;
+  const module = (await import(file)) as { packagesOfImage(lock: Lock): readonly string[] };
+  return module.packagesOfImage(lock);
+}
+
+/** Those folders, and all that are copied with them. */
+function lyingIn(taken: readonly string[]): readonly string[] {
+  const isTaken = (path: string) => taken.some((folder) => `${path}/`.startsWith(`${folder}/`));
+  return Object.keys(readLock().packages).filter(isTaken);
+}
+
+const nameOf = (path: string): string =>
+  path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
 
 type Json = Readonly<Record<string, unknown>>;
 
