@@ -15,8 +15,9 @@ export function renderIndex(roles: readonly Role[], hasOps: boolean): string {
       ? {
           '/api/v2/public/sdk/…': 'dashboard API (authToken, apiKey)',
           'GET /api/v2/public/sdk/openapi.json': 'its endpoints, and what webhook hosts are sent',
-          'GET /api/v1/usage, /decisions, /limits, /funds': 'what was decided, mined and spent (authToken)',
-          'POST /api/v1/replays': 'what another configuration would have decided (authToken)',
+          'GET /manage/v1/usage, /decisions, /limits, /funds':
+            'what was decided, mined and spent (authToken)',
+          'POST /manage/v1/replays': 'what another configuration would have decided (authToken)',
         }
       : {}),
     ...(hasOps

@@ -16,7 +16,7 @@ const host = useDashboard({
 });
 
 const from = (address: string) => ({ 'x-forwarded-for': address });
-const paths = [`${prefix}/paymaster`, '/api/v1/limits', `${prefix}/openapi.json`];
+const paths = [`${prefix}/paymaster`, '/manage/v1/limits', `${prefix}/openapi.json`];
 
 async function call(path: string, address: string, token?: string): Promise<Response> {
   const headers = { ...from(address), ...(token === undefined ? {} : { authToken: token }) };

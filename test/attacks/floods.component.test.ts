@@ -141,7 +141,7 @@ test.each<Flood>([
         .join('---\n')
         .slice(0, 65_000);
       const from = new Date(Date.now() - 3_600_000).toISOString();
-      return ask('POST', '/api/v1/replays', JSON.stringify({ from, to: now(), resources }));
+      return ask('POST', '/manage/v1/replays', JSON.stringify({ from, to: now(), resources }));
     },
   },
 ])(

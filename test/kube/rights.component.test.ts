@@ -223,7 +223,7 @@ describe('requests to the API server', () => {
       await call('PATCH', `/paymaster-policy/activate/${policyId}`, apiKey);
       // Under what a replay decides.
       const to = Date.now();
-      const replay = await fetch(new URL('/api/v1/replays', connection.dashboardUrl), {
+      const replay = await fetch(new URL('/manage/v1/replays', connection.dashboardUrl), {
         method: 'POST',
         headers: { authToken: connection.authToken, 'content-type': 'application/json' },
         body: JSON.stringify({ from: new Date(to - 3_600_000), to: new Date(to), resources: aLimitOfShop }),

@@ -29,7 +29,9 @@ function at(value: unknown, ...path: string[]): unknown {
 }
 
 function operations(): { path: string; method: string; operation: unknown }[] {
-  const own = Object.entries(recordOf(document['paths'])).filter(([path]) => !path.startsWith('/api/v1/'));
+  const own = Object.entries(recordOf(document['paths'])).filter(
+    ([path]) => !/^\/(?:api|manage)\/v1\//.test(path),
+  );
   return own.flatMap(([path, item]) =>
     Object.entries(recordOf(item)).map(([method, operation]) => ({ path, method, operation })),
   );

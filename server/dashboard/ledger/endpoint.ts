@@ -11,7 +11,7 @@ import type { LastSeen } from '../last-seen.js';
 import type { FairLedger } from './fair-ledger.js';
 import type { Given, Parameters } from './parameters.js';
 
-/** What the endpoints below `/api/v1` use. */
+/** What the endpoints below `/manage/v1` use. */
 export type LedgerTools = {
   /** Undefined: no ledger is kept. */
   readonly ledger: FairLedger | undefined;
@@ -34,7 +34,7 @@ export type LedgerEndpoint<P extends Parameters = Parameters> = {
   readonly summary: string;
   /** Default `get`. */
   readonly method?: 'get' | 'post' | 'delete';
-  /** Below `/api/v1`; parameters as `:name`. */
+  /** Below `/manage/v1`; parameters as `:name`. */
   readonly path: string;
   readonly parameters: P;
   readonly schema: JsonSchema;

@@ -5,11 +5,10 @@ import { limitsEndpoint } from './limits.js';
 import { cancelReplayEndpoint, replayEndpoint, startReplayEndpoint } from './replays.js';
 import { usageEndpoint } from './usage.js';
 
-export const ledgerPrefix = '/api/v1';
+export const ledgerPrefix = '/manage/v1';
 
-const path = /^\/+api\/+v1\/+(?:usage|decisions|limits|funds|replays)(?:[/?]|$)/;
+const path = /^\/+manage\/+v1(?:[/?]|$)/;
 
-/** JSON-RPC has the same prefix; its next segment is the number of a chain. */
 export function isLedgerPath(url: string): boolean {
   return path.test(url);
 }
