@@ -17,7 +17,7 @@ import { keepFresh } from '../adapters/signer/keep-fresh.js';
 import { loadSigners } from '../adapters/signer/signers.js';
 import { createKubeConfigStore } from '../adapters/configs/kubernetes/configs.js';
 import { createKubeResourceStore } from '../adapters/resources/kubernetes/resources.js';
-import { createFileEpochMirror } from '../adapters/usage/file-epoch-mirror.js';
+import { createFileEpochMirror } from '../adapters/store/file-epoch-mirror.js';
 import { withSnapshot } from '../adapters/configs/snapshot/with-snapshot.js';
 import { createWebhookCaller } from '../adapters/webhook/webhook-caller.js';
 import type { Logger } from '../core/log.js';

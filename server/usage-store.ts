@@ -2,7 +2,7 @@ import type { Ambient } from '../core/ambient.js';
 import { createPostgresLedger } from '../adapters/store/ledger/postgres-ledger.js';
 import { createSqliteLedger } from '../adapters/store/ledger/sqlite-ledger.js';
 import { createPostgresUsageStore } from '../adapters/store/postgres/usage.js';
-import { createSqliteUsageStore } from '../adapters/usage/embedded/usage.js';
+import { createSqliteUsageStore } from '../adapters/store/sqlite/usage.js';
 import { unreachable } from '../core/errors.js';
 import type { Ledger, LedgerUpkeep, LedgerWriter } from '../core/ledger/ledger.js';
 import type { FollowerLease } from '../core/policy/follower-lease.js';

@@ -7,7 +7,7 @@ import {
   type EpochMirror,
   type UsageEpoch,
 } from '../../core/usage/epoch.js';
-import { formatEpoch, parseEpoch } from '../usage/epoch-text.js';
+import { formatEpoch, parseEpoch } from '../store/epoch-text.js';
 import { createNamedConfigMap, type ConfigMap, type ConfigMapPlace } from './config-map.js';
 
 export const epochConfigMap = 'paymaster-usage-epochs';

@@ -34,13 +34,13 @@ describe('a package is used only in its place', () => {
     {
       name: 'pg',
       packages: /^pg$/,
-      allowed: /^adapters\/((ledger|store)\/)?postgres\//,
+      allowed: /^adapters\/(store\/)?postgres\//,
       why: 'stores are ports',
     },
     {
       name: 'node:sqlite',
       packages: /^node:sqlite$/,
-      allowed: /^adapters\/((resources|configs|ledger)\/)?(sqlite|usage\/embedded)\//,
+      allowed: /^adapters\/((resources|configs|store)\/)?sqlite\//,
       why: 'stores are ports',
     },
     {

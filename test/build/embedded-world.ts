@@ -5,7 +5,7 @@ import { createSqliteConfigStore } from '../../adapters/configs/sqlite/configs.j
 import { openDatabase } from '../../adapters/sqlite/database.js';
 import { createSqliteResourceStore } from '../../adapters/resources/sqlite/resources.js';
 import { createSqliteLedger } from '../../adapters/store/ledger/sqlite-ledger.js';
-import { createSqliteUsageStore } from '../../adapters/usage/embedded/usage.js';
+import { createSqliteUsageStore } from '../../adapters/store/sqlite/usage.js';
 import { silentLogger } from '../../core/log.js';
 import type { Clock } from '../../core/units/time.js';
 import { startTestOperator } from './operator.js';

@@ -5,7 +5,7 @@ import { createStops } from '../../adapters/process/stops.js';
 import { createSqliteConfigStore } from '../../adapters/configs/sqlite/configs.js';
 import { openDatabase } from '../../adapters/sqlite/database.js';
 import { createSqliteResourceStore } from '../../adapters/resources/sqlite/resources.js';
-import { createSqliteUsageStore } from '../../adapters/usage/embedded/usage.js';
+import { createSqliteUsageStore } from '../../adapters/store/sqlite/usage.js';
 import { deriveApiKey } from '../../core/config/api-key.js';
 import { silentLogger } from '../../core/log.js';
 import { createMemoryTokenLossReports } from '../../core/policy/token-loss-reports.js';

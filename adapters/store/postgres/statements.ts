@@ -11,8 +11,8 @@ import { mostTakenEndings, mostTakenSteps } from '../../../core/usage/taken-step
 import type { Reservation } from '../../../core/usage/usage-store.js';
 import type { Statement } from '../../postgres/pipeline.js';
 import { ledgerStatements } from '../ledger/write.js';
-import { formatStep } from '../../usage/step-text.js';
-import { formatTerms } from '../../usage/terms.js';
+import { formatStep } from '../step-text.js';
+import { formatTerms } from '../terms.js';
 import { counterRow, heldBy, type WantedRows } from './names.js';
 
 // The SQL of a turn: what it reads in its first trip, and what it writes in its second.

@@ -6,7 +6,7 @@ import type { AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { EpochMs, EpochSeconds } from '../../../core/units/time.js';
 import { gwei } from '../../../core/units/wei.js';
-import { parseTerms } from '../../usage/terms.js';
+import { parseTerms } from '../terms.js';
 import { counterRow, parseAccountRow, parseCounterRow, type WantedRows } from './names.js';
 
 export type Row = Readonly<Record<string, unknown>>;

@@ -10,7 +10,7 @@ import { parsePostgresUrl } from '../../../adapters/postgres/address.js';
 import { copyStore } from '../../../adapters/store/copy/copy-store.js';
 import { createSqliteLedger } from '../../../adapters/store/ledger/sqlite-ledger.js';
 import { createSqliteLedgerWriter } from '../../../adapters/store/ledger/write.js';
-import { createSqliteUsageStore, openUsageDatabase } from '../../../adapters/usage/embedded/usage.js';
+import { createSqliteUsageStore, openUsageDatabase } from '../../../adapters/store/sqlite/usage.js';
 import type { Ledger, LedgerEntry } from '../../../core/ledger/ledger.js';
 import { usageGroups, usageSteps, type UsageGroup } from '../../../core/ledger/query.js';
 import { silentLogger } from '../../../core/log.js';

@@ -1,5 +1,5 @@
 import { readSync, writeSync } from 'node:fs';
-import { createSqliteUsageStore } from '../../../adapters/usage/embedded/usage.js';
+import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
 import { silentLogger } from '../../../core/log.js';
 import { systemClock, type EpochMs } from '../../../core/units/time.js';
 import { gwei } from '../../../core/units/wei.js';

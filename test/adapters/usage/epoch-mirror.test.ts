@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
-import { createFileEpochMirror } from '../../../adapters/usage/file-epoch-mirror.js';
+import { createFileEpochMirror } from '../../../adapters/store/file-epoch-mirror.js';
 import { openDatabase } from '../../../adapters/sqlite/database.js';
-import { createSqliteEpochMirror } from '../../../adapters/usage/embedded/epoch-mirror.js';
+import { createSqliteEpochMirror } from '../../../adapters/store/sqlite/epoch-mirror.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import { epochMirrorConformance } from '../../conformance/epoch-mirror.js';
 import { startMs } from '../../conformance/usage-requests.js';

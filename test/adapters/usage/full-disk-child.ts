@@ -1,4 +1,4 @@
-import { createSqliteUsageStore } from '../../../adapters/usage/embedded/usage.js';
+import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
 import { isDomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
 import { systemClock } from '../../../core/units/time.js';

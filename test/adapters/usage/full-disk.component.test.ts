@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { createSqliteUsageStore } from '../../../adapters/usage/embedded/usage.js';
+import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
 import { silentLogger } from '../../../core/log.js';
 import { systemClock } from '../../../core/units/time.js';
 import { chainId } from '../../conformance/usage-requests.js';

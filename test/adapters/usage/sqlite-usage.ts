@@ -7,8 +7,8 @@ import {
   createSqliteUsageStore,
   createUsageStoreOver,
   openUsageDatabase,
-} from '../../../adapters/usage/embedded/usage.js';
-import type { SqliteUsageStore } from '../../../adapters/usage/embedded/usage-epoch-guard.js';
+} from '../../../adapters/store/sqlite/usage.js';
+import type { SqliteUsageStore } from '../../../adapters/store/sqlite/usage-epoch-guard.js';
 import { silentLogger } from '../../../core/log.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import type { TestedStore, UsageHarness } from '../../conformance/usage/suite.js';

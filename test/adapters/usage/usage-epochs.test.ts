@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { DomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
-import type { KeptEpochs, KnownEpoch } from '../../../adapters/usage/kept-epochs.js';
-import { UsageEpochs } from '../../../adapters/usage/usage-epochs.js';
+import type { KeptEpochs, KnownEpoch } from '../../../adapters/store/kept-epochs.js';
+import { UsageEpochs } from '../../../adapters/store/usage-epochs.js';
 import {
   createMemoryEpochMirror,
   lossIdOf,

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { join } from 'node:path';
 import { createMetrics } from '../../../adapters/metrics/prometheus.js';
-import { createSqliteUsageStore } from '../../../adapters/usage/embedded/usage.js';
-import { mostShown, shownForMs } from '../../../adapters/usage/nearly-full-limits.js';
+import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
+import { mostShown, shownForMs } from '../../../adapters/store/nearly-full-limits.js';
 import { silentLogger } from '../../../core/log.js';
 import { liveCounter } from '../../../core/usage/counter-names.js';
 import type { EpochMs } from '../../../core/units/time.js';

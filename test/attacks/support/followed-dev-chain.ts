@@ -1,4 +1,4 @@
-import { createSqliteUsageStore } from '../../../adapters/usage/embedded/usage.js';
+import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
 import type { Chain } from '../../../core/chain/chain.js';
 import { silentLogger } from '../../../core/log.js';
 import { digestOf } from '../../../core/paymaster/digest.js';

@@ -1,6 +1,6 @@
-import { createSqliteEpochMirror } from '../../../adapters/usage/embedded/epoch-mirror.js';
+import { createSqliteEpochMirror } from '../../../adapters/store/sqlite/epoch-mirror.js';
 import type { Database } from '../../../adapters/sqlite/database.js';
-import { createSqliteUsageStore } from '../../../adapters/usage/embedded/usage.js';
+import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
 import { silentLogger } from '../../../core/log.js';
 import type { FollowerLease } from '../../../core/policy/follower-lease.js';
 import type { Clock } from '../../../core/units/time.js';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { parsePostgresUrl } from '../../../adapters/postgres/address.js';
 import { openPostgresUsageStore } from '../../../adapters/store/postgres/usage.js';
-import { createSqliteUsageStore } from '../../../adapters/usage/embedded/usage.js';
+import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
 import { silentLogger } from '../../../core/log.js';
 import type { LedgerWriter } from '../../../core/ledger/ledger.js';
 import type { Metrics } from '../../../core/metrics.js';

@@ -1,4 +1,4 @@
-import { createSqliteUsageStore } from '../../../adapters/usage/embedded/usage.js';
+import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
 import type { ChainConfig } from '../../../core/config/chain-config.js';
 import { silentLogger, type Logger } from '../../../core/log.js';
 import { digestOf } from '../../../core/paymaster/digest.js';

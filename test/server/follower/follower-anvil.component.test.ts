@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Interface } from 'ethers';
-import { createSqliteUsageStore } from '../../../adapters/usage/embedded/usage.js';
+import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
 import { silentLogger } from '../../../core/log.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
 import type { ReserveRequest, UsageStore } from '../../../core/usage/usage-store.js';

@@ -1,4 +1,4 @@
-import { createSqliteUsageStore } from '../../../adapters/usage/embedded/usage.js';
+import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
 import type { ChainConfig } from '../../../core/config/chain-config.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { isDomainError } from '../../../core/errors.js';

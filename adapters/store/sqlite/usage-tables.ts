@@ -16,7 +16,7 @@ import type {
   Unit,
 } from '../../../core/usage/usage-store.js';
 import type { Database } from '../../sqlite/database.js';
-import type { SqliteLedgerWriter } from '../../store/ledger/write.js';
+import type { SqliteLedgerWriter } from '../ledger/write.js';
 import { migrate } from '../../sqlite/migrate.js';
 import { integerOf, textOf, type Row } from '../../sqlite/row.js';
 import { ChainRows } from './chain-rows.js';

@@ -6,8 +6,8 @@ import { usageOver } from '../../../core/usage/usage-over-rows.js';
 import { UsageFullness } from '../usage-fullness.js';
 import { openDatabase, type Database } from '../../sqlite/database.js';
 import { SqliteRows } from './sqlite-rows.js';
-import { migrateSqliteLedger } from '../../store/ledger/sqlite-tables.js';
-import { createSqliteLedgerWriter } from '../../store/ledger/write.js';
+import { migrateSqliteLedger } from '../ledger/sqlite-tables.js';
+import { createSqliteLedgerWriter } from '../ledger/write.js';
 import { guardEpochs, type SqliteUsageStore } from './usage-epoch-guard.js';
 import { createUsageTables } from './usage-tables.js';
 
