@@ -47,6 +47,9 @@ const about: Partial<Readonly<Record<string, string>>> = {
   CodePresent: 'Of a profile of a Chain.',
   EntryPointMatches: 'Of a profile of a Chain.',
   HashMatches: 'Of a profile of a Chain.',
+  CodeUnchanged: 'Of a profile of a Chain.',
+  Deposited: 'Of a profile of a Chain. It does not change `Ready`: Paymasters show `Funded`.',
+  Staked: 'Of a profile of a Chain. It does not change `Ready`: signing goes on.',
   TokenSecured: 'Of a profile of a Chain with a token mode.',
   SignerAuthorized: 'Of a profile of a Chain, and of a Paymaster.',
   ContractCode: 'Of a SmartContract.',
@@ -105,7 +108,8 @@ const remedies: Readonly<Record<string, string>> = {
     'Put right on chain or in the profile what the message names; signing goes on by itself, a minute after it stopped at the earliest.',
   'Funded/Empty': 'Top up the deposit that the message names.',
   'Funded/NoFundingWallet': 'Give `spec.funding`, or ask the platform for a default funding wallet.',
-  'SignerAuthorized/NotAuthorized': 'Authorise the signer on the contract, or mount the key that it accepts.',
+  'SignerAuthorized/NotAuthorized':
+    'Authorise the signer on the contract (`paymaster contract authorise`), or mount the key that it accepts.',
   'SignerAuthorized/SignerNotFound': 'Add the key file to the Secret of the signers.',
   'OpenSponsorship/NoContracts': 'Register a SmartContract, or set `defaultContractAction: Deny`.',
   'CapsLimited/WiderThanPlatform': 'Lower the cap, or ask the platform to raise that of the Chain.',
@@ -121,6 +125,11 @@ const remedies: Readonly<Record<string, string>> = {
   'HashMatches/OtherInitCodeHash':
     'Set `options.openZeppelin.initCodeHash` of the profile to the other value.',
   'HashMatches/TailNotRead': 'Set `options.openZeppelin.readsPaymasterSignature` of the profile to false.',
+  'CodeUnchanged/CodeChanged':
+    'Find out who replaced the code, and what it does. To go on, set `codeHash` of the profile to the hash that the message names.',
+  'Deposited/Empty': 'Top up the deposit: `paymaster contract deposit`.',
+  'Staked/Unstaked': 'Stake the contract: `paymaster contract stake`.',
+  'Staked/Unlocked': 'Stake the contract again: `paymaster contract stake`.',
   'UsageStoreLost/Lost':
     'Wait until every earlier promise has expired, and find out what emptied the store. Do not restore a backup.',
   'UsageStoreLost/LossAccepted':

@@ -5,6 +5,7 @@ import type { FeeTokenSpec, PriceSpec } from '../pricing/fee-token-spec.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
 import type { RateLimits } from '../resources/paymaster.js';
 import type { Address } from '../units/address.js';
+import type { Hex } from '../units/hex.js';
 import type { EpochMs } from '../units/time.js';
 
 /** What is served for one chain: profiles and fee tokens, compiled from Chain and FeeToken resources. Plain JSON. */
@@ -43,6 +44,7 @@ export const unusableReasons = [
   'ENTRY_POINT_MISMATCH',
   'SIGNER_NOT_AUTHORIZED',
   'SIGNATURE_REFUSED',
+  'CODE_CHANGED',
 ] as const;
 export type UnusableReason = (typeof unusableReasons)[number];
 
@@ -71,6 +73,8 @@ export type ProfileConfig = {
   readonly draining?: true;
   /** Why operations of this profile cannot be mined; the chain has confirmed it twice. Nothing is signed. */
   readonly unusable?: { readonly reason: UnusableReason; readonly message: string };
+  /** Hash of the code that may be signed for: that of the spec, else what was seen first; see the operator's facts. */
+  readonly codeHash?: Hex;
   readonly defaultFunding?: { readonly address: Address; readonly organisations: readonly string[] };
   readonly options: {
     readonly priceMarkup: number;

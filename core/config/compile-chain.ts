@@ -9,6 +9,7 @@ import type { FeeToken } from '../resources/fee-token.js';
 import type { FeeTokenSpec, PriceSpec } from '../pricing/fee-token-spec.js';
 import { inDollars } from '../pricing/native-price.js';
 import { acceptedLossAnnotation } from '../meta/meta.js';
+import { isHexBytes } from '../units/hex.js';
 import { isAddressText, parseAddress, zeroAddress, type Address } from '../units/address.js';
 import type { ChainConfig, ProfileConfig } from './chain-config.js';
 import { isRefusal, judgeAddresses, judgeChecksum, worstOf } from './checksum.js';
@@ -158,6 +159,7 @@ function compileProfile(profile: ProfileSpec): ProfileConfig {
     sponsorship: parseAddress(addresses.sponsorship),
     ...given({ token: optionalAddress(addresses.token) }),
     ...signersOf(profile),
+    ...(isHexBytes(profile.codeHash) ? { codeHash: profile.codeHash } : {}),
     ...given({
       defaultFunding: defaultFunding && {
         address: parseAddress(defaultFunding.address),

@@ -12,6 +12,7 @@ const causes: Readonly<Record<string, ReadyReason>> = {
   CodePresent: 'ChainNotReady',
   EntryPointMatches: 'ChainNotReady',
   HashMatches: 'ChainNotReady',
+  CodeUnchanged: 'ChainNotReady',
   SignerAuthorized: 'SignerNotAuthorized',
   Funded: 'NotFunded',
   ContractCode: 'NoCode',

@@ -169,6 +169,24 @@ export const conditionReasons = {
     ),
     Unknown: unknown('The contract was not asked yet, or does not answer.'),
   },
+  CodeUnchanged: {
+    CodeUnchanged: yes('The contract runs the code that was seen first, or that codeHash names.'),
+    CodeChanged: no('The contract, or the code behind its proxy, was replaced: nothing is signed.'),
+    Unknown: contractNotAsked,
+  },
+  Deposited: {
+    Deposited: yes('The EntryPoint holds a deposit of the contract.'),
+    Empty: no('The EntryPoint holds nothing for the contract, so none of its operations can be mined.'),
+    Unknown: contractNotAsked,
+  },
+  Staked: {
+    Staked: yes('The contract has a stake in its EntryPoint.'),
+    Unstaked: no(
+      'The contract has no stake in its EntryPoint: bundlers with the rules of ERC-7562 refuse its operations, or take about ten at a time.',
+    ),
+    Unlocked: no('The stake of the contract is unlocked and no longer counts: as Unstaked.'),
+    Unknown: contractNotAsked,
+  },
   UsageStoreLost: {
     Kept: no('The usage store holds every promise and every used amount.'),
     Lost: yes(

@@ -30,6 +30,8 @@ export type ProfileSpec = {
   readonly signer?: SignerSpec;
   /** For key rotation: the first of these keys that the contract accepts signs. */
   readonly signers?: readonly SignerSpec[];
+  /** Hash of the code of its contracts, as condition CodeUnchanged shows it. Absent: the code that was seen first. */
+  readonly codeHash?: string;
   /**
    * True: nothing is signed for longer than 30 seconds, so that few signatures become void when the contract's key
    * changes.

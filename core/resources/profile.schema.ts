@@ -53,6 +53,15 @@ export const profile = object<ProfileSpec>(
       draining: boolean(
         'True: nothing is signed for longer than 30 seconds. For a contract that accepts one key at a time: what the old key has signed is void when the key changes, so drain first. Default false.',
       ),
+      codeHash: text(
+        'Hash of the code of the contracts of this profile (and of the code behind their proxies) that may be signed for, e.g. 0x2f0ae8fcd1bd0f1b9ac6cc6d1e2e6d0a1c0ef5cc1c4d3d8f6f1a8f35b6e1c7a0. Absent: the code that was seen first. When the code is another, condition CodeUnchanged shows its hash and nothing is signed; write that hash here once you know who changed the code and why.',
+        {
+          minLength: 66,
+          maxLength: 66,
+          pattern: '^0x[0-9a-f]{64}$',
+          expected: '0x and 64 hex digits in lower case, as condition CodeUnchanged shows it',
+        },
+      ),
       defaultFunding: object<NonNullable<ProfileSpec['defaultFunding']>>(
         'Funding wallet of Paymasters that name none.',
         {

@@ -1,5 +1,7 @@
 import type { ConditionReason } from '../../core/meta/condition-reasons.js';
 import type { Address } from '../../core/units/address.js';
+import { given } from '../../core/units/given.js';
+import type { Hex } from '../../core/units/hex.js';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
 
 /** Facts from a chain as levels rather than figures: a level changes when somebody should know, not with each block. */
@@ -25,6 +27,11 @@ export type ProfileFacts = {
   readonly tokens: ConditionReason<'TokenSecured'>;
   /** Whether its token mode accepts data that nobody signed; also `Unknown` where no contract of the layout does. */
   readonly unsigned: UnsignedLevel;
+  /** What its EntryPoint holds for it. */
+  readonly deposit: ConditionReason<'Deposited'>;
+  readonly stake: ConditionReason<'Staked'>;
+  /** keccak-256 of the code of its contracts and, behind proxies, of the code that these run; absent until it was read. */
+  readonly codeHash?: Hex;
 };
 
 export type UnsignedLevel = 'Accepted' | 'Refused' | 'Unknown';
@@ -37,6 +44,8 @@ export const unknownProfile: ProfileFacts = {
   signers: {},
   tokens: 'Unknown',
   unsigned: 'Unknown',
+  deposit: 'Unknown',
+  stake: 'Unknown',
 };
 
 /** Whether nothing of the profile is wrong or unknown, apart from payments in tokens. */
@@ -124,6 +133,9 @@ export function mergeProfile(known: ProfileFacts | undefined, next: ProfileFacts
     signers,
     tokens: next.tokens === 'Unknown' ? known.tokens : next.tokens,
     unsigned: next.unsigned === 'Unknown' ? known.unsigned : next.unsigned,
+    deposit: next.deposit === 'Unknown' ? known.deposit : next.deposit,
+    stake: next.stake === 'Unknown' ? known.stake : next.stake,
+    ...given({ codeHash: next.codeHash ?? known.codeHash }),
   };
 }
 

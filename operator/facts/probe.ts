@@ -16,6 +16,7 @@ import {
   worstOf,
   type Acceptance,
 } from './acceptance.js';
+import { readContractFacts } from './contract-facts.js';
 import { probeOperation, probeTerms, probeTokenTerms } from './probe-operation.js';
 import { probeSignatures } from './signature-probe.js';
 import { probeTokenPayment } from './token-probe.js';
@@ -61,12 +62,14 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
       if (acceptance?.code !== 'CodePresent') return { ...unknownProfile, ...acceptance };
       const contracts = contractsOf(config.chainId, profile, layouts[profile.layout]);
       const trusted = filesOf(profile).find((file) => acceptance.signers[file] === 'Authorized');
-      const hashes = await Promise.all([
+      const [held, ...hashes] = await Promise.all([
+        readContractFacts(chain, profile, block),
         ...contracts.map((contract) => hashOf(contract, block)),
         signaturesOf(profile, trusted === undefined ? undefined : signers.get(trusted), block),
       ]);
       return {
         ...acceptance,
+        ...held,
         hash: worstOf<ProfileFacts['hash']>('HashMatches', hashes),
         tokens: await tokensOf(profile, signers.get(trusted ?? profile.signerFile), block),
         unsigned: await probeUnsigned({

@@ -24,6 +24,7 @@ import { withSeen } from './seen-on-chain.js';
 import {
   dataFeeFindings,
   followingFindings,
+  holdingFindings,
   missingKeys,
   profileFindings,
   reachabilityFinding,
@@ -156,9 +157,7 @@ async function writeChain(
         : factsOf(deps, chain, servedOf(compiled, profile.served), profile.accepted),
   }));
   // A profile that is wrong on the chain shows it, and also makes the Chain not ready: the Chain offers it.
-  const wrong = profiles
-    .flatMap(({ findings }) => findings)
-    .filter(({ type }) => type !== 'Ready' && type !== 'TokenSecured');
+  const wrong = profiles.flatMap(({ findings }) => findings).filter(({ type }) => !besideReady.has(type));
   const ready = summarise([...own, reachable, ...wrong], holdOf(chain, clock, usage));
   // A loss is reported separately: sponsorships go on, and paymasters of the version stay ready.
   const losses = lossesOf(deps, compiled.config).map(told);
@@ -181,6 +180,9 @@ async function writeChain(
     profiles: profiles.map(({ version, findings }) => profileStatus(deps, chain, version, findings)),
   });
 }
+
+/** Of a profile, and no reason why its Chain would not be ready. */
+const besideReady: ReadonlySet<string> = new Set(['Ready', 'TokenSecured', 'Deposited', 'Staked']);
 
 /** The config with what was seen on chain. */
 function servedOf({ config }: CompiledChain, served: ProfileConfig): ProfileConfig {
@@ -243,7 +245,8 @@ function factsOf(
     unusable === undefined
       ? finding('Serving', 'Serving')
       : finding('Serving', 'ContractUnusable', unusable.message);
-  return [...findings, serving, ...recallOf(chain, profile.version, tokens), summarise(findings)];
+  const besides = recallOf(chain, profile.version, [...tokens, ...holdingFindings(facts, profile)]);
+  return [...findings, serving, ...besides, summarise(findings)];
 }
 
 /** Findings about the contract of a version. Until the chain has been asked: the findings in the Chain's status. */

@@ -82,6 +82,34 @@ export function contractFindings(facts: ProfileFacts, profile: ProfileConfig): r
       facts.entryPoint === 'OtherEntryPoint' ? other : undefined,
     ),
     finding('HashMatches', facts.hash, hash[facts.hash]),
+    ...codeUnchanged(facts, profile),
+  ];
+}
+
+function codeUnchanged({ codeHash }: ProfileFacts, profile: ProfileConfig): readonly Finding[] {
+  // What was seen first is in the config of the Chain, and not everybody has it.
+  if (profile.codeHash === undefined) return [];
+  if (codeHash === undefined) return [finding('CodeUnchanged', 'Unknown')];
+  if (codeHash === profile.codeHash) return [finding('CodeUnchanged', 'CodeUnchanged')];
+  const message = `The code of contract ${profile.sponsorship} was ${profile.codeHash} and is ${codeHash}: find out who replaced it; to sign for it, set codeHash of the profile to the new one.`;
+  return [finding('CodeUnchanged', 'CodeChanged', message)];
+}
+
+/** What the EntryPoint holds for the contract. Signing does not depend on it: an operation without a deposit is not mined. */
+export function holdingFindings(
+  { deposit, stake }: ProfileFacts,
+  { sponsorship, token = sponsorship, entryPoint }: ProfileConfig,
+): readonly Finding[] {
+  const contracts = token === sponsorship ? sponsorship : `${sponsorship} or ${token}`;
+  const empty = `EntryPoint ${entryPoint} holds no deposit of contract ${contracts}: top it up with "paymaster contract deposit".`;
+  const why: Partial<Record<ProfileFacts['stake'], string>> = {
+    Unstaked: 'has no stake',
+    Unlocked: 'has unlocked its stake, which no longer counts,',
+  };
+  const unstaked = `Contract ${contracts} ${why[stake]} in EntryPoint ${entryPoint}: bundlers refuse its operations, or take few. Stake it with "paymaster contract stake".`;
+  return [
+    finding('Deposited', deposit, deposit === 'Empty' ? empty : undefined),
+    finding('Staked', stake, why[stake] === undefined ? undefined : unstaked),
   ];
 }
 
@@ -95,7 +123,7 @@ export function signerFinding(facts: ProfileFacts, profile: ProfileConfig, signe
   if (mounted.length === 0) return finding('SignerAuthorized', 'SignerNotFound', missingKeys(signers, files));
   // The key has been mounted since the chain was asked.
   if (facts.signer === 'SignerNotFound') return finding('SignerAuthorized', 'Unknown');
-  const message = `Contract ${profile.sponsorship} does not accept signer ${mounted.join(' or ')}: authorise it there, or mount the right key.`;
+  const message = `Contract ${profile.sponsorship} does not accept signer ${mounted.join(' or ')}: authorise it there with "paymaster contract authorise", or mount the right key.`;
   return finding('SignerAuthorized', facts.signer, facts.signer === 'NotAuthorized' ? message : undefined);
 }
 

@@ -23,7 +23,7 @@ export function withSeen(
       ...securedOf(facts, config, profile, before),
       ...unsignedOf(facts, config, profile, before),
       ...signersOf(facts, config, profile, before),
-      ...unusableOf(facts, config, profile, before),
+      ...codeOf(facts, config, profile, before),
     };
   });
   return { ...compiled, config: { ...config, profiles } };
@@ -79,6 +79,25 @@ function signersOf(
   return chosen.length > 1 ? { signerFile, acceptedSigners: chosen } : { signerFile };
 }
 
+/** The code that may be signed for, and whether anything may be: a contract whose code was replaced gets no signature. */
+function codeOf(
+  facts: Facts,
+  chain: Chain,
+  profile: ProfileConfig,
+  before: ProfileConfig | undefined,
+): Pick<ProfileConfig, 'codeHash' | 'unusable'> {
+  const found = facts.profile(chain.chainId, profile).codeHash;
+  const isSameContract = before?.sponsorship === profile.sponsorship && before.token === profile.token;
+  const codeHash = profile.codeHash ?? (isSameContract ? before.codeHash : undefined) ?? found;
+  if (codeHash === undefined) return unusableOf(facts, chain, profile, before);
+  if (found === undefined || found === codeHash)
+    return { codeHash, ...unusableOf(facts, chain, profile, before) };
+  return {
+    codeHash,
+    unusable: { reason: 'CODE_CHANGED', message: messageOf('CODE_CHANGED', chain, profile) },
+  };
+}
+
 function unusableOf(
   facts: Facts,
   chain: Chain,
@@ -108,6 +127,7 @@ function messageOf(
     CONTRACT_NOT_DEPLOYED: `EntryPoint ${entryPoint} or contract ${contracts} has no code on chain ${chainId}`,
     ENTRY_POINT_MISMATCH: `contract ${contracts} does not name EntryPoint ${entryPoint}`,
     SIGNER_NOT_AUTHORIZED: `contract ${contracts} accepts no signer of this service`,
+    CODE_CHANGED: `the code of contract ${contracts} was replaced`,
     SIGNATURE_REFUSED: `contract ${contracts} refuses what this service would sign`,
   };
   return `Nothing is signed for version "${version}": ${causes[reason]}.`;

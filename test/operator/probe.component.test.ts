@@ -69,7 +69,14 @@ const good = {
   signers: { dev: 'Authorized' },
   tokens: 'Secured',
   unsigned: 'Unknown',
+  deposit: 'Deposited',
+  stake: 'Staked',
+  codeHash: expect.stringMatching(/^0x[0-9a-f]{64}$/),
 };
+/** The dev chain stakes every contract but that which reads no storage of its own in validation. */
+const stakeOf = (layout: string) => (layout === 'verifying-0.7' ? 'Unstaked' : 'Staked');
+/** Nothing that the dev chain has not deployed for has a deposit or a stake. */
+const notHeld = { deposit: 'Empty', stake: 'Unstaked', codeHash: good.codeHash };
 /** Contracts of the singleton layouts take tokens in validation only where the platform wants it; the last one takes none. */
 const tokensOf = (layout: string) =>
   layout.startsWith('vendor-') || layout.startsWith('hybrid-')
@@ -92,6 +99,7 @@ describe('a deployed contract', () => {
       ...good,
       tokens: tokensOf(layout),
       unsigned: unsignedOf(layout),
+      stake: stakeOf(layout),
     });
   });
 
@@ -103,6 +111,7 @@ describe('a deployed contract', () => {
       signers: { dev: 'NotAuthorized' },
       tokens: tokensOf(layout),
       unsigned: unsignedOf(layout),
+      stake: stakeOf(layout),
     });
   });
 
@@ -143,6 +152,8 @@ test('an address without code is reported, and the probe calls it no further', a
     signers: { dev: 'Unknown' },
     tokens: 'Unknown',
     unsigned: 'Unknown',
+    deposit: 'Unknown',
+    stake: 'Unknown',
   });
   expect(await aProbe().code(profile.sponsorship)).toBe('NoCode');
   expect(await aProbe().code(profile.entryPoint)).toBe('CodePresent');
@@ -158,6 +169,7 @@ test('a foreign contract fails every check', async () => {
     signers: { dev: 'NotAuthorized' },
     tokens: 'Secured',
     unsigned: 'Unknown',
+    ...notHeld,
   });
 });
 
@@ -173,18 +185,71 @@ describe('a token contract at another address', () => {
       signers: { dev: 'NotAuthorized' },
       tokens: 'AfterCall',
       unsigned: 'Unknown',
+      ...notHeld,
     });
   });
 
   test('of another EntryPoint and layout is reported', async () => {
     expect(
       await aProbe().profile({ ...profileOf('vendor-1.1.0'), token: profileOf('vendor-2.x').sponsorship }),
-    ).toEqual({ ...good, entryPoint: 'OtherEntryPoint', hash: 'OtherHash', tokens: 'AfterCall' });
+    ).toEqual({ ...good, entryPoint: 'OtherEntryPoint', hash: 'OtherHash', tokens: 'AfterCall', ...notHeld });
   });
 
   test('without code is reported as such', async () => {
     const token = parseAddress(`0x${'ab'.repeat(20)}`);
     expect((await aProbe().profile({ ...profileOf('vendor-1.1.0'), token })).code).toBe('NoCode');
+  });
+});
+
+describe('the hash of the code', () => {
+  const place = parseAddress(`0x${'1d'.repeat(20)}`);
+  const slots = {
+    implementation: '0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc',
+    beacon: '0xa3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50',
+  };
+  const put = (address: string, code: string) => dev.chain.request('anvil_setCode', [address, code]);
+  const point = (slot: string, to: string) =>
+    dev.chain.request('anvil_setStorageAt', [place, slot, `0x${to.slice(2).padStart(64, '0')}`]);
+  const hash = async () => {
+    const facts = await aProbe().profile({ ...profileOf('verifying-0.7'), sponsorship: place });
+    return facts.codeHash;
+  };
+
+  test('is that of the code at the address', async () => {
+    await put(place, '0x6001');
+    const first = await hash();
+    await put(place, '0x6002');
+    expect(await hash()).not.toBe(first);
+    await put(place, '0x6001');
+    expect(await hash()).toBe(first);
+  });
+
+  test('tells which code a proxy runs, at an address of its own or by a beacon', async () => {
+    const [one, two] = [`0x${'2d'.repeat(20)}`, `0x${'3d'.repeat(20)}`];
+    await put(one, '0x6001');
+    await put(two, '0x6002');
+    // A proxy has the slot in its code, as the operand of a PUSH32.
+    await put(place, `0x7f${slots.implementation.slice(2)}`);
+    await point(slots.implementation, one);
+    const first = await hash();
+    await point(slots.implementation, two);
+    const second = await hash();
+    expect(second).not.toBe(first);
+    await put(two, '0x6003');
+    expect(await hash()).not.toBe(second);
+
+    const beacon = `0x${'4d'.repeat(20)}`;
+    // Answers the address to whatever it is asked.
+    const answering = (address: string) => `0x73${address.slice(2)}60005260206000f3`;
+    await put(place, `0x7f${slots.beacon.slice(2)}`);
+    await point(slots.beacon, beacon);
+    await put(beacon, answering(one));
+    const third = await hash();
+    await put(beacon, answering(two));
+    expect(await hash()).not.toBe(third);
+    // A beacon that answers nothing names no code.
+    await put(beacon, '0x60006000fd');
+    expect(await hash()).toMatch(/^0x/);
   });
 });
 

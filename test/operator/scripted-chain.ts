@@ -36,6 +36,9 @@ export type ChainState = {
   depositsAsked: number;
   /** Symbol and decimals that the fee token of `aFeeToken` reports. */
   token: { decimals: number; symbol: string };
+  /** Of every contract. */
+  contractCode: Hex;
+  stake: 'Staked' | 'Unstaked' | 'Unlocked';
   /** What Arbitrum's precompile NodeInterface answers as the price of layer 1, in wei; undefined: there is none. */
   l1BaseFee: bigint | undefined;
   /** Answers of price feeds with 8 decimals, by lowercase address. */
@@ -78,6 +81,8 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
     requests: 0,
     depositsAsked: 0,
     token: { decimals: 6, symbol: 'USD' },
+    contractCode: '0xfe',
+    stake: 'Staked',
     l1BaseFee: undefined,
     feeds: new Map(),
   };
@@ -122,8 +127,20 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
     if (data === signer.data) return word(toAddressKey(state.signer));
     if (data === hashCall) return state.hashesLikeUs ? bytesToHex(hash) : word('0x99');
     if (data === tokenHashCall && tokenHash !== undefined) return bytesToHex(tokenHash);
-    // getBalance(address)
     const wallet = `0x${data.slice(-40)}`;
+    // getDepositInfo(address): deposit, staked, stake, delay, time of withdrawal
+    if (data.startsWith('0x5287ce12')) {
+      const held = state.stake === 'Unstaked' ? 0n : 1n;
+      const values = [
+        state.deposits.get(wallet) ?? 10n ** 18n,
+        state.stake === 'Staked' ? 1n : 0n,
+        held,
+        1n,
+        0n,
+      ];
+      return `0x${values.map((value) => word(`0x${value.toString(16)}`).slice(2)).join('')}`;
+    }
+    // getBalance(address)
     state.depositsAsked += 1;
     if (state.silentDeposits.has(wallet)) throw new DomainError('UNAVAILABLE', 'too many requests');
     return word(`0x${(state.deposits.get(wallet) ?? 10n ** 18n).toString(16)}`);
@@ -138,7 +155,7 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
     },
     code: async (address) => {
       reached();
-      return state.withoutCode.has(address.toLowerCase()) ? '0x' : '0xfe';
+      return state.withoutCode.has(address.toLowerCase()) ? '0x' : state.contractCode;
     },
     call: async ({ to, data }) => {
       reached();

@@ -67,6 +67,57 @@ describe('signing for a profile that its chain does not accept', () => {
     expect(await world.config('shop')).toEqual(before);
   });
 
+  test('stops within a minute for code that was replaced, and goes on for that code once the profile names it', async () => {
+    await startReady();
+    const { codeHash } = await profile();
+    world.chain.contractCode = '0xfd';
+    expect(await secondsUntil('signing stops', isStopped)).toBeLessThan(60);
+    expect((await profile()).unusable).toMatchObject({ reason: 'CODE_CHANGED' });
+    const [shown] = (await world.get('Chain', 'dev')).status?.profiles ?? [];
+    const found = shown?.conditions.find(({ type }) => type === 'CodeUnchanged');
+    const [, now] = /was 0x[0-9a-f]{64} and is (0x[0-9a-f]{64}): find out/.exec(found?.message ?? '') ?? [];
+    expect(found?.reason).toBe('CodeChanged');
+    expect(found?.message).toContain(codeHash);
+    expect(conditionOf(await world.get('Chain', 'dev'), 'Ready')).toBe('False/ChainNotReady');
+
+    await world.apply(aChain({ profiles: [{ ...aProfile, codeHash: now ?? '' }] }));
+    await secondsUntil('signing goes on', isServed);
+    // Without the field the accepted code stays the accepted one.
+    await world.apply(aChain());
+    await world.settle();
+    expect(await profile()).toMatchObject({ codeHash: now });
+    expect(isServed(await profile())).toBe(true);
+  });
+
+  test('stops for code that was replaced while no operator ran, and goes on when the old code is back', async () => {
+    await startReady();
+    await world.operator.stop();
+    world.chain.contractCode = '0xfd';
+    await world.restart();
+    expect(await secondsUntil('signing stops', isStopped)).toBeLessThan(60);
+    await world.restart();
+    await world.settle();
+    expect((await profile()).unusable).toMatchObject({ reason: 'CODE_CHANGED' });
+    world.chain.contractCode = '0xfe';
+    await secondsUntil('signing goes on', isServed);
+  });
+
+  test('goes on without stake or deposit, which the Chain shows within a minute', async () => {
+    await startReady();
+    world.chain.stake = 'Unstaked';
+    world.chain.deposits.set(aProfile.addresses.sponsorship.toLowerCase(), 0n);
+    const shown = async (type: string) => {
+      const [found] = (await world.get('Chain', 'dev')).status?.profiles ?? [];
+      return found?.conditions.find((each) => each.type === type)?.reason;
+    };
+    const began = world.time.clock.now();
+    await world.until('the stake is missed', async () => (await shown('Staked')) === 'Unstaked');
+    await world.until('the deposit is missed', async () => (await shown('Deposited')) === 'Empty');
+    expect(world.time.clock.now() - began).toBeLessThan(60_000);
+    expect(isServed(await profile())).toBe(true);
+    expect(conditionOf(await world.get('Chain', 'dev'), 'Ready')).toBe('True/Ready');
+  });
+
   test('stops while the contract hashes an operation in another way', async () => {
     await startReady();
     world.chain.hashesLikeUs = false;
