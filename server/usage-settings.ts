@@ -19,11 +19,16 @@ export function readUsageSettings(settings: Settings) {
   if (url.startsWith('file:')) {
     const path = url.slice('file:'.length).replace(/^\/\/\//, '/');
     if (!path.startsWith('/')) settings.mistake(name, 'an absolute path after file:', url);
-    return { kind: 'embedded', path } as const;
+    return { kind: 'embedded' as const, path, durability: readDurability(settings) };
   }
   const passwordFile = settings.optional(`${prefix}PASSWORD_FILE`);
   const address = url === '' ? nowhere : readAddress(settings, name, url);
   return { kind: 'postgres' as const, address, ...given({ passwordFile }) };
+}
+
+/** What an embedded store survives: loss of power, at a sync for each turn, or only that its process is killed. */
+export function readDurability(settings: Settings): 'power' | 'process' {
+  return settings.oneOf('PAYMASTER_DURABILITY', ['power', 'process'], 'power');
 }
 
 function readAddress(settings: Settings, name: string, url: string): PostgresAddress {

@@ -36,7 +36,8 @@ export type UsageStoreDeps = Ambient & {
 export function createUsageStore(settings: UsageSettings, deps: UsageStoreDeps): OpenedUsage {
   switch (settings.kind) {
     case 'embedded': {
-      const usage = createSqliteUsageStore({ ...deps, path: settings.path, durability: 'process' });
+      const { path, durability } = settings;
+      const usage = createSqliteUsageStore({ ...deps, path, durability });
       const { ledger: records, messages, recovery } = usage;
       return { usage, reading: usage, records, messages, recovery };
     }

@@ -3,6 +3,7 @@ import { given } from '../core/units/given.js';
 import { readPlatformDefaults } from '../core/config/platform-settings.js';
 import { readCallLimits } from '../server/dashboard/call-limits.js';
 import { readLedgerSettings } from '../server/ledger-settings.js';
+import { readDurability } from '../server/usage-settings.js';
 import { isLoopbackHost } from '../core/policy/webhook/webhook-url.js';
 import { Settings } from '../core/settings.js';
 import type { PortChoice } from './port-choice.js';
@@ -69,7 +70,7 @@ export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string) {
     bundler: bundlerChoices[settings.oneOf('BUNDLER', ['0', '1', 'installed'], 'installed')],
     bundlerPort: portOf('BUNDLER_PORT', 4337),
     /** `process` survives kill -9; `power` also survives power loss and is slower. */
-    durability: settings.oneOf('PAYMASTER_DURABILITY', ['process', 'power'], 'process'),
+    durability: readDurability(settings),
     ledger: readLedgerSettings(settings),
     callLimits: readCallLimits(settings),
     logLevel: settings.oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),

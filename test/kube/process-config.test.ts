@@ -118,7 +118,7 @@ describe('a server', () => {
     { url: 'file:///var/lib/paymaster/usage.db', want: '/var/lib/paymaster/usage.db' },
   ])('may use the embedded usage store: $url', ({ url, want }) => {
     const { usage } = parseServerConfig({ ...server, PAYMASTER_DATABASE_URL: url });
-    expect(usage).toEqual({ kind: 'embedded', path: want });
+    expect(usage).toEqual({ kind: 'embedded', path: want, durability: 'power' });
   });
 
   test.each([
