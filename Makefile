@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install build run run-kube status validate test test-fast test-clients bench check format lint generate verify contracts clean image dev-chain-image kind-up kind-down e2e e2e-disturb e2e-first-steps soak auth-token usage-suspend usage-resume usage-list usage-live store-copy
+.PHONY: help install build run run-kube status validate test test-fast test-clients bench check format lint generate verify contracts clean image dev-chain-image kind-up kind-down e2e e2e-disturb e2e-first-steps soak auth-token usage-suspend usage-resume usage-list usage-live store-copy lines
 
 BIN := node_modules/.bin
 NODE := $(BIN)/node
@@ -69,6 +69,9 @@ verify: build ## Fail when a generated file is not current, or something ships u
 check: install ## Format check, lint, build, generated files current, tests
 	@$(BIN)/prettier --log-level warn --check .
 	@$(MAKE) --no-print-directory lint verify test
+
+lines: install ## Print how large product, tests and documentation are
+	@$(NODE) hack/lines.mjs
 
 clean: ## Remove build output (keeps .paymaster/, the standalone data)
 	@rm -rf dist clients/viem/dist test-results bench-results
