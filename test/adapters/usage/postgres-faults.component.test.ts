@@ -4,12 +4,34 @@ import { forgetWriters } from '../../../adapters/store/postgres/upkeep.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import { always } from '../../../core/usage/window.js';
 import { toSeconds, type EpochMs } from '../../../core/units/time.js';
-import { aLimit, aRequest, chainId } from '../../conformance/usage-requests.js';
+import { gwei } from '../../../core/units/wei.js';
+import {
+  aHash,
+  aKey,
+  aLimit,
+  anAddress,
+  aNeed,
+  aRequest,
+  chainId,
+  seconds,
+} from '../../conformance/usage-requests.js';
 import { startPostgres, type PostgresServer } from '../../support/postgres.js';
+import { until } from '../../support/until.js';
 import { startProxy, type PostgresProxy } from './postgres-proxy.js';
 import { openStore } from './postgres-usage.js';
 
 const reserved = { outcome: 'reserved' };
+const emptyStep = {
+  chainId,
+  expected: undefined,
+  next: { blockNumber: 1, blockHash: aHash(1), timestamp: seconds(1) },
+  settled: [],
+  released: [],
+  forfeited: [],
+  charges: [],
+  restored: [],
+  balances: [],
+};
 const lost = { code: 'UNAVAILABLE', details: { reason: 'USAGE_STORE_LOST' } };
 
 let server: PostgresServer;
@@ -108,6 +130,46 @@ test('a replica that stops inside a turn holds others for a moment, and its turn
   expect(await late).toEqual(reserved);
   expect(await taken(other)).toBe(3);
   expect(await other.liveCount(chainId)).toBe(3);
+});
+
+test('a turn that finds a reservation with an account that it has not locked waits for it', async () => {
+  const [first, second] = [await proxied(), await proxied()];
+  const [asking, neighbour, ending] = [await open(first.url), await open(second.url), await open()];
+  const [account, other] = [0xc1, 0xc2].map((n) => ({ contract: anAddress(n) }));
+  const readAt = Date.now() as EpochMs;
+  for (const id of [account!, other!])
+    await ending.addBalance(chainId, { ...id, balance: gwei(1_000), reserved: gwei(0), readAt });
+  const from = (nonce: bigint, paymasterId: string, id = account!) => ({
+    ...one(nonce, paymasterId),
+    limits: [],
+    accounts: [aNeed(10, id)],
+  });
+  await asking.reserve(from(1n, 'pm-1'));
+  await neighbour.reserve(from(2n, 'pm-2', other));
+
+  // It has locked the paymaster and the other account, which the reservation is about to take from, too.
+  first.fail('held');
+  const again = asking.reserve(from(1n, 'pm-1', other));
+  await first.happened();
+  let isEnded = false;
+  const ended = ending
+    .advance({ ...emptyStep, released: [{ key: aKey({ nonce: 1n }) }] })
+    .finally(() => (isEnded = true));
+  const isWaiting = async (count: number) =>
+    (await server.query(url, `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`)).length >= count;
+  await until('the step waits for the paymaster', () => isWaiting(1));
+  // It comes before the step, which knows of no other account yet.
+  second.fail('held');
+  const late = neighbour.reserve(from(3n, 'pm-2', other));
+  await until('the neighbour waits for the other account', () => isWaiting(2));
+  first.release();
+  expect(await again).toEqual(reserved);
+  await second.happened();
+  await until('the step waits again, or is over', async () => isEnded || (await isWaiting(1)));
+  second.release();
+  expect(await late).toEqual(reserved);
+  expect(await ended).toMatchObject({ isTaken: true });
+  expect(await ending.accounts(chainId)).toMatchObject([{ reserved: 0 }, { reserved: 20 }]);
 });
 
 test('a text that the database does not take refuses one request of its turn', async () => {

@@ -1,0 +1,147 @@
+import type { Decision } from '../../../core/ledger/record.js';
+import type {
+  AccountId,
+  CounterId,
+  ReservationKey,
+  ReserveRequest,
+} from '../../../core/usage/usage-store.js';
+import { always } from '../../../core/usage/window.js';
+import type { EpochMs, EpochSeconds } from '../../../core/units/time.js';
+import { address, aDecision } from '../../conformance/ledger-records.js';
+import {
+  aHash,
+  aLimit,
+  anAddress,
+  aNeed,
+  aRequest,
+  aSpend,
+  chainId,
+} from '../../conformance/usage-requests.js';
+
+/** What processes ask of one store at the same time, so that all of them touch the same rows in every order. */
+export type Turmoil = {
+  readonly url: string;
+  /** Of the copies of the epochs, which all processes share. */
+  readonly mirror: string;
+  readonly seed: number;
+};
+
+export const countThreshold = 20;
+export const spendThreshold = 900;
+export const walletBalance = 12_000;
+const perProcess = 2 ** 24;
+const paymasters = 3;
+const sendersEach = 2;
+/** Limits of another name after so many asks of each process: some are always new, some full. */
+const asksPerBucket = 40;
+/** Processes that share buckets: later ones have buckets of their own, which are not full. */
+const bucketShared = 3;
+
+/** Of a contract each: what is locked is all accounts of a contract, and no lock is in all turns, which would form one line. */
+export const wallets: readonly Required<AccountId>[] = [1, 2, 3].map((n) => ({
+  contract: anAddress(0xc00 + n),
+  fundingAddress: anAddress(0xf00 + n),
+}));
+
+/** `isOften`: its nonce is asked for again, also after its reservation has ended; no step that ends it is taken back. */
+export type Ask = {
+  readonly id: string;
+  readonly paymaster: number;
+  readonly sender: number;
+  readonly nonce: bigint;
+  readonly cost: number;
+  readonly bucket: number;
+};
+
+/** Uniform in 0…n-1, the same for the same seed. */
+export function dice(seed: number): (n: number) => number {
+  let state = seed >>> 0;
+  return (n) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % n;
+  };
+}
+
+/** The ask with this number of this process. */
+export function anAsk(roll: (n: number) => number, id: string, process: number, number: number): Ask {
+  const isOften = roll(3) === 0;
+  return {
+    id,
+    paymaster: roll(paymasters),
+    sender: roll(sendersEach),
+    nonce: isOften ? BigInt(roll(2)) << 1n : (BigInt(process * perProcess + number) << 1n) + 1n,
+    cost: 1 + roll(97),
+    bucket: Math.floor(process / bucketShared) * perProcess + Math.floor(number / asksPerBucket) + roll(2),
+  };
+}
+
+export function isOften({ nonce }: Pick<ReservationKey, 'nonce'>): boolean {
+  return nonce % 2n === 0n;
+}
+
+export function paymasterIdOf(paymaster: number): string {
+  return `pm-${paymaster}`;
+}
+
+/** What an ask takes of limits, by the names of their counters. */
+export function sharesOf(ask: Pick<Ask, 'paymaster' | 'sender' | 'cost' | 'bucket'>) {
+  const name = (limit: string): string => `${paymasterIdOf(ask.paymaster)}/${limit}/${ask.bucket}`;
+  return [
+    aLimit({ counter: name('count'), window: always, threshold: countThreshold }),
+    aSpend(ask.cost, { counter: name('spend'), window: always, threshold: spendThreshold }),
+    aSpend(ask.cost, { counter: `${name('own')}/${ask.sender}`, window: always, threshold: spendThreshold }),
+  ];
+}
+
+/** Shared by paymasters. */
+export const holds: readonly CounterId[] = [0, 1, 2].map((n) => ({ counter: `live-${n}`, unit: 'COUNT' }));
+
+export function requestOf(ask: Ask, change: Pick<ReserveRequest, 'phase'> = {}): ReserveRequest {
+  const isCommit = change.phase !== undefined;
+  const now = Date.now();
+  // Asked again, it often is of another wallet, which whoever ends the reservation learns only when he has read it.
+  const wallet = wallets[ask.cost % wallets.length]!;
+  const paymasterId = paymasterIdOf(ask.paymaster);
+  return aRequest({
+    key: { paymasterId, sender: anAddress(0xa00 + ask.sender), nonce: ask.nonce },
+    // Goes on for all processes, some of which are late.
+    generation: Math.floor(now / 5_000),
+    limits: sharesOf(ask),
+    holds: [{ ...holds[(ask.cost + ask.sender) % holds.length]!, cost: 1, threshold: 150 }],
+    accounts: [aNeed(ask.cost, wallet), aNeed(ask.cost, { contract: wallet.contract })],
+    depositMaxAgeMs: Number.MAX_SAFE_INTEGER,
+    promise: {
+      digest: `0x${ask.id.replaceAll('-', '')}`,
+      validUntil: Math.floor(now / 1000 + (isCommit ? 2 : 3_600)) as EpochSeconds,
+    },
+    ...change,
+    ...(isCommit ? {} : { record: decisionOf(ask) }),
+  });
+}
+
+/** Only a commit of its own nonce: nothing is signed, so nothing stays. */
+export function commitOf(ask: Ask): ReserveRequest {
+  const phase = { kind: 'commit', commitment: aHash(ask.cost) } as const;
+  return requestOf({ ...ask, nonce: (ask.nonce << 40n) + 1n }, { phase });
+}
+
+/** Whoever reads the ledger knows the ask by it. */
+function decisionOf(ask: Ask): Decision {
+  return aDecision('acme', Date.now() as EpochMs, {
+    id: ask.id,
+    chainId,
+    paymasterId: paymasterIdOf(ask.paymaster),
+    sender: address(0xa00 + ask.sender),
+    nonce: ask.nonce,
+    maxCostWei: BigInt(ask.cost),
+    requestId: JSON.stringify([ask.paymaster, ask.sender, ask.bucket]),
+  });
+}
+
+export function askOfRow(row: Readonly<Record<string, unknown>>): Ask {
+  const [paymaster = 0, sender = 0, bucket = 0] = JSON.parse(String(row['request_id'])) as number[];
+  const { id, nonce, max_cost_wei: cost } = row;
+  return { id: String(id), paymaster, sender, bucket, nonce: BigInt(String(nonce)), cost: Number(cost) };
+}
