@@ -4,13 +4,15 @@ import type { Logger } from '../../core/log.js';
 
 /**
  * Records that nothing waits for (refusals, inputs, balances), on their way to the ledger. A request only puts its record
- * here; they are written together every 250 ms, or as soon as there are 500. While the store does not take them they wait, at
+ * here; they are written together every 250 ms, or as soon as there are 500 or half a MiB. While the store does not take them they wait, at
  * most about 16 MiB of them.
  */
 export type Offers = ReturnType<typeof createOffers>;
 
 const everyMs = 250;
 const batchSize = 500;
+/** The thread that signs makes text of a batch and compresses it. Other work has its turn before the next one. */
+const batchBytes = 512 * 1_024;
 const mostBytes = 16 * 1_048_576;
 /** Of a record without its inputs, about. */
 const recordBytes = 1_000;
@@ -27,7 +29,7 @@ export function createOffers(deps: { readonly ledger: LedgerWriter; readonly log
   /** Writes until nothing waits, or the store fails: then the next tick goes on. An id that is written again is stored once. */
   async function drain(): Promise<void> {
     while (waiting.length > 0) {
-      const batch = waiting.slice(0, batchSize);
+      const batch = nextOf(waiting);
       try {
         await ledger.add(batch);
       } catch (error) {
@@ -52,7 +54,8 @@ export function createOffers(deps: { readonly ledger: LedgerWriter; readonly log
       if (isStopped || bytes + size > mostBytes) return false;
       waiting.push(record);
       bytes += size;
-      if (waiting.length === batchSize) write();
+      const isFull = waiting.length === batchSize || (bytes >= batchBytes && bytes - size < batchBytes);
+      if (isFull) write();
       return true;
     },
     start(): void {
@@ -67,6 +70,15 @@ export function createOffers(deps: { readonly ledger: LedgerWriter; readonly log
       await writing;
     },
   };
+}
+
+/** At least one. */
+function nextOf(waiting: readonly LedgerRecord[]): readonly LedgerRecord[] {
+  let bytes = 0;
+  const end = waiting.findIndex(
+    (record, index) => index === batchSize || (bytes += sizeOf(record)) > batchBytes,
+  );
+  return waiting.slice(0, end === -1 ? waiting.length : Math.max(1, end));
 }
 
 function sizeOf(record: LedgerRecord): number {

@@ -45,3 +45,45 @@ test('inputs without room are counted', async () => {
   expect(dropped).toBe(5);
   await offers.stop();
 });
+
+test('inputs are written half a MiB at a time, whatever their number, and each once', async () => {
+  const batches: (readonly LedgerRecord[])[] = [];
+  const offers = createOffers({
+    ledger: {
+      add: (records) => {
+        batches.push(records);
+        return Promise.resolve();
+      },
+    },
+    log: silentLogger,
+  });
+  const inputs = createInputsRecords({ offers, dropped: () => {} });
+  const lengths = [...Array.from({ length: 200 }, () => 16_000), 1_000_000, 16_000];
+  for (const [i, length] of lengths.entries()) inputs.add({ ...of, chainId: 1 }, i, 'x'.repeat(length));
+  await offers.stop();
+  const written = batches.map((batch) =>
+    batch.map((record) => (record.kind === 'inputs' ? record.body.length : 0)),
+  );
+  expect(written.flat()).toEqual(lengths);
+  // One that is larger is alone.
+  expect(written.filter((batch) => batch.includes(1_000_000))).toEqual([[1_000_000]]);
+  const sizes = written.map((batch) => batch.reduce((sum, length) => sum + length, 0));
+  expect(Math.max(...sizes.filter((size) => size !== 1_000_000))).toBeLessThanOrEqual(512 * 1_024);
+  expect(batches.length).toBeLessThanOrEqual(10);
+});
+
+test('a store that fails is not asked again with every record beyond half a MiB', async () => {
+  let asked = 0;
+  const add = () => {
+    asked += 1;
+    return Promise.reject(new Error('the store is away'));
+  };
+  const offers = createOffers({ ledger: { add }, log: silentLogger });
+  const inputs = createInputsRecords({ offers, dropped: () => {} });
+  for (let i = 0; i < 100; i++) {
+    inputs.add({ ...of, chainId: 1 }, i, 'x'.repeat(16_000));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(asked).toBe(1);
+  await offers.stop();
+});
