@@ -80,10 +80,12 @@ export function* parseAbiInParts(text: string): InParts<ParsedAbi> {
     if (parsed === undefined) continue;
     if ('expected' in parsed) problems.push(parsed);
     else functions.push(parsed);
+    if (functions.length > maxFunctions)
+      problems.push({ field: 'abi', expected: `one of at most ${maxFunctions} functions` });
+    // The rest would change nothing, and a text of the longest kind may have ninety thousand wrong entries.
+    if (problems.length === maxProblems || functions.length > maxFunctions) break;
   }
-  if (functions.length > maxFunctions)
-    problems.push({ field: 'abi', expected: `one of at most ${maxFunctions} functions` });
-  if (problems.length > 0) throw invalidInput(problems.slice(0, maxProblems));
+  if (problems.length > 0) throw invalidInput(problems);
   return { functions };
 }
 
@@ -102,6 +104,7 @@ export function selectorsOf(abi: ParsedAbi, whitelistedMethods: readonly string[
   const selectors = new Set<Selector>();
   const problems: Problem[] = [];
   const seen = new Set<string>();
+  let known: string | undefined;
   for (const [index, method] of whitelistedMethods.entries()) {
     // An entry that is repeated a thousand times is looked up once: it could name five thousand overloads.
     if (seen.has(method)) continue;
@@ -115,7 +118,7 @@ export function selectorsOf(abi: ParsedAbi, whitelistedMethods: readonly string[
     const signature = read !== undefined && 'signature' in read ? read.signature : undefined;
     const found = read === undefined ? byName.get(method) : bySignature.get(signature ?? '');
     if (found === undefined && problems.length < maxProblems)
-      problems.push(unknownMethod(abi, method, field));
+      problems.push({ field, expected: (known ??= aMethodOf(abi)), value: quote(method) });
     for (const { selector } of found ?? []) selectors.add(selector);
   }
   return { selectors: [...selectors], problems };
@@ -215,11 +218,11 @@ function isStateChanging(entry: object): boolean {
   return !('constant' in entry && entry.constant === true);
 }
 
-function unknownMethod(abi: ParsedAbi, method: string, field: string): Problem {
+function aMethodOf(abi: ParsedAbi): string {
   const names = methodsOf(abi);
   const some = names.slice(0, 30).join(', ') + (names.length > 30 ? ', …' : '');
   const shown = some.length > maxShownNames ? `${some.slice(0, maxShownNames)}…` : some;
-  const expected =
-    names.length === 0 ? 'empty: the ABI has no state-changing method' : `a method of the ABI (${shown})`;
-  return { field, expected, value: quote(method) };
+  return names.length === 0
+    ? 'empty: the ABI has no state-changing method'
+    : `a method of the ABI (${shown})`;
 }

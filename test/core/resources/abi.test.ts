@@ -1,6 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { invalidInput, isDomainError } from '../../../core/errors.js';
-import { methodsOf, parseAbi, selectorsOf } from '../../../core/resources/abi.js';
+import {
+  maxFunctions,
+  methodsOf,
+  parseAbi,
+  readMethodsInParts,
+  selectorsOf,
+} from '../../../core/resources/abi.js';
 
 const fn = (name: string, types: readonly string[], stateMutability = 'nonpayable'): unknown => ({
   type: 'function',
@@ -162,5 +168,13 @@ describe('a wrong ABI', () => {
     if (!isDomainError(thrown, 'INVALID_INPUT'))
       throw new Error(`expected INVALID_INPUT, got ${String(thrown)}`);
     expect(thrown.details.problems?.map((problem) => problem.field)).toEqual(fields);
+  });
+
+  test.each([
+    { name: 'wrong entries', entry: {}, parts: 10 },
+    { name: 'functions', entry: { name: 'f' }, parts: maxFunctions + 1 },
+  ])('of sixty thousand $name is read no further than it is reported', ({ entry, parts }) => {
+    const text = JSON.stringify(Array.from({ length: 60_000 }, () => entry));
+    expect([...readMethodsInParts(text, [])]).toHaveLength(parts);
   });
 });
