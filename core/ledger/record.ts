@@ -69,10 +69,10 @@ export type DecidedCall = {
   readonly name?: string;
 };
 
-/** `counted`: its limit counts the operation. `would-refuse`: it refuses nothing, but would have. */
+/** `counted`: its limit counts the operation. */
 export type DecidedPolicy = {
   readonly policyId: string;
-  readonly effect: 'counted' | 'refused' | 'would-refuse';
+  readonly effect: 'counted' | 'refused';
 };
 
 /**

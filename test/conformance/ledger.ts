@@ -68,7 +68,7 @@ export function ledgerConformance(implementation: string, create: () => Promise<
         detail: "it's\na detail",
         policies: [
           { policyId: 'p1', effect: 'counted' },
-          { policyId: 'p2', effect: 'would-refuse' },
+          { policyId: 'p2', effect: 'refused' },
         ],
         maxCostWei: largest,
         validUntil: 1_800_000_000 as NonNullable<Decision['validUntil']>,
