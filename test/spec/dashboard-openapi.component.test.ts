@@ -13,6 +13,7 @@ import {
   recordsOf,
 } from '../build/dashboard.js';
 import type { Answer, CallOptions } from '../build/dashboard.js';
+import { documents, textOf } from '../support/document-commands.js';
 import { useDashboard } from '../support/use-dashboard.js';
 
 // The OpenAPI document is served, is whole, and is true: requests and answers of a real session are held against it.
@@ -24,14 +25,15 @@ beforeAll(async () => {
   document = recordOf(await response.json());
 });
 
+/** Of what: without the id behind it. Paths of the document without a prefix are below `/api/v2/public/sdk`. */
+const resource = /\/(?:api\/v2\/public\/sdk|(?:api|manage)\/v1)\/[a-z][a-z.-]*/g;
+
 function at(value: unknown, ...path: string[]): unknown {
   return path.reduce<unknown>((node, name) => recordOf(node)[name], value);
 }
 
 function operations(): { path: string; method: string; operation: unknown }[] {
-  const own = Object.entries(recordOf(document['paths'])).filter(
-    ([path]) => !/^\/(?:api|manage)\/v1\//.test(path),
-  );
+  const own = Object.entries(recordOf(document['paths'])).filter(([path]) => path.match(resource) === null);
   return own.flatMap(([path, item]) =>
     Object.entries(recordOf(item)).map(([method, operation]) => ({ path, method, operation })),
   );
@@ -74,6 +76,18 @@ describe('the document', () => {
       .filter(({ operation }) => JSON.stringify(at(operation, 'security')) === '[{"authToken":[]}]')
       .map(({ path, method }) => `${method} ${path}`);
     expect(tokenOnly.toSorted()).toEqual(['get /paymaster', 'post /paymaster']);
+  });
+
+  test('has every endpoint that a document for people names', () => {
+    const whole = Object.keys(recordOf(document['paths'])).flatMap(
+      (path) => path.match(resource) ?? `${prefix}${path}`,
+    );
+    const known = new Set([`${prefix}/openapi.json`, ...whole.flatMap((path) => path.match(resource) ?? [])]);
+    const named = documents().flatMap((file) =>
+      [...textOf(file).matchAll(resource)].map(([path]) => ({ file, path })),
+    );
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter(({ path }) => !known.has(path))).toEqual([]);
   });
 
   test('declares each parameter of its paths', () => {
