@@ -39,19 +39,31 @@ export async function sizeOfPostgres(session: Session): Promise<number> {
   return bytesOf(await knownParts(session));
 }
 
-/** The oldest inputs first; when there are none left but those of today, the oldest days of everything else, but for the last two. */
+/**
+ * The oldest inputs first; then, as long as it is not today's inputs alone that are too many, the oldest days of everything else, except
+ * the last two.
+ */
 function partsBeyond(parts: readonly KnownPart[], now: EpochMs, maxBytes: number): readonly KnownPart[] {
   const today = startOf(now, 'day');
-  const inputs = parts.filter(({ table, end }) => table === 'inputs' && end <= today);
-  const others = parts.filter(({ table, end }) => table !== 'inputs' && end <= today - rollupUnits.day);
-  const beyond: KnownPart[] = [];
-  let bytes = bytesOf(parts);
-  for (const part of [...inputs, ...others]) {
-    if (bytes <= maxBytes) break;
-    bytes -= part.bytes;
-    beyond.push(part);
-  }
-  return beyond;
+  const isOldInputs = ({ table, end }: KnownPart): boolean => table === 'inputs' && end <= today;
+  const isOld = ({ table, end }: KnownPart): boolean => table !== 'inputs' && end <= today - rollupUnits.day;
+  const newInputs = parts.filter((part) => part.table === 'inputs' && !isOldInputs(part));
+  const inputs = firstBeyond(parts.filter(isOldInputs), bytesOf(parts) - maxBytes);
+  const others = firstBeyond(
+    parts.filter(isOld),
+    bytesOf(parts) - bytesOf(inputs) - bytesOf(newInputs) - maxBytes,
+  );
+  return [...inputs, ...others];
+}
+
+/** As many of the first parts as it takes to be rid of `bytes`. */
+function firstBeyond(parts: readonly KnownPart[], bytes: number): readonly KnownPart[] {
+  let left = bytes;
+  return parts.filter((part) => {
+    if (left <= 0) return false;
+    left -= part.bytes;
+    return true;
+  });
 }
 
 function bytesOf(parts: readonly KnownPart[]): number {

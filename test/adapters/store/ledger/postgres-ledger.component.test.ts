@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -201,6 +202,33 @@ describe('retention in PostgreSQL', () => {
     expect(await partsOf(url, 'usage')).toEqual(['usage_202611']);
     const { used, capacity } = (await ledger.size?.()) ?? { used: 0, capacity: 0 };
     expect({ capacity, isBeyond: used > capacity }).toEqual({ capacity: 1, isBeyond: true });
+  });
+
+  test("keeps everything else while only today's inputs are beyond its bytes", async () => {
+    const url = await server.createDatabase();
+    const clock = { now: () => now };
+    const ledger = openPostgresLedger(url, { clock });
+    opened.push(ledger);
+    for (const day of days) {
+      const decision = aDecision('acme', day);
+      await ledger.append([...reservationOf(decision), ...alone(inputsOf(decision, 1))]);
+    }
+    const body = JSON.stringify(randomBytes(6_000_000).toString('base64'));
+    await ledger.append(alone({ ...inputsOf(aDecision('acme', now), 2), body }));
+    while (await ledger.prune(now));
+    const before = await partsOf(url, 'decision');
+    const [today] = await server.query(
+      url,
+      `SELECT pg_total_relation_size('ledger.inputs_20261125') AS bytes`,
+    );
+    const others = (await ledger.size()).used - Number(today?.['bytes']);
+    const smaller = openPostgresLedger(url, { clock, maxBytes: Math.ceil(others * 1.2) });
+    opened.push(smaller);
+    const { used, capacity } = await smaller.size();
+    expect(used).toBeGreaterThan(capacity * 1.2);
+    while (await smaller.prune(now));
+    expect(await partsOf(url, 'inputs')).toEqual(['inputs_20261125']);
+    expect(await partsOf(url, 'decision')).toEqual(before);
   });
 
   test('a part that somebody reads stays until a later call, and nobody waits for it', async () => {
