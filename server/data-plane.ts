@@ -23,6 +23,7 @@ import type { Instruments } from './ops/instruments.js';
 import type { RecentRefusals } from './ops/recent-refusals.js';
 import { withOrder } from './ledger/ordered-usage.js';
 import { createRecording, type Recording } from './ledger/recording.js';
+import type { LedgerRoom } from './ledger/room.js';
 import { createFollower, type Follower, type FollowerDeps } from './follower/follower.js';
 import { createLossReporter, type LossReporter } from './follower/loss-reporter.js';
 import { createCallRunner } from './rpc/call-runner.js';
@@ -91,6 +92,8 @@ export type DataPlaneDeps = Ambient & {
   readonly recentRefusals?: Pick<RecentRefusals, 'note'>;
   /** Takes records of no promise; the usage store writes those of its turns itself. Default: nothing is recorded. */
   readonly ledger?: LedgerWriter;
+  /** What it has room for. Default: everything. */
+  readonly ledgerRoom?: LedgerRoom;
   /** Whether the ledger also gets what each decision was based on, for replays. Default false. */
   readonly ledgerInputs?: boolean;
   /** Refusals that it gets of a paymaster and reason. Default 20. */

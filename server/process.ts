@@ -75,11 +75,17 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
   onStop(() => usageParts.usage.stop());
   const ledger = config.ledger.isOn ? await openLedger(config.usage, config.ledger, ambient) : undefined;
   onStop(() => ledger?.stop());
-  if (isRpc && ledger !== undefined) {
-    const keeping = createLedgerKeeping({ ledger, ...ambient, log: log.child({ part: 'ledger' }) });
-    keeping.start();
-    onStop(() => keeping.stop());
-  }
+  const keeping =
+    isRpc && ledger !== undefined
+      ? createLedgerKeeping({
+          ledger,
+          processes: usualReplicas,
+          ...ambient,
+          log: log.child({ part: 'ledger' }),
+        })
+      : undefined;
+  keeping?.start();
+  onStop(() => keeping?.stop());
   const chains = createChains({
     ...ambient,
     timeoutMs: 10_000,
@@ -117,6 +123,7 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
     ...usageParts,
     ...given({
       ledger: config.ledger.isOn ? usageParts.records : undefined,
+      ledgerRoom: keeping?.room,
       priceHeadersDirectory: config.priceHeadersDirectory,
       dashboard: isDashboard ? await dashboardDeps() : undefined,
     }),
@@ -164,6 +171,9 @@ function openEpochMirror(config: ServerConfig, transport: KubeTransport, log: Lo
   if (config.snapshotDirectory === undefined) return mirror;
   return rememberEpochs(mirror, createFileEpochMirror(join(config.snapshotDirectory, 'epochs')), log);
 }
+
+/** Of the rpc role, which no process counts: more of them let an organisation fill that much more of the ledger in an hour. */
+const usualReplicas = 3;
 
 /** Clients of a Service keep their connections to a pod after its endpoint is withdrawn. */
 const goodbyeMs = 3_000;

@@ -114,12 +114,11 @@ async function startParts(
   const ledger = config.ledger.isOn
     ? await createSqliteLedger({ path: directory.usageFile, ...config.ledger })
     : undefined;
-  if (ledger !== undefined) {
-    onStop(() => ledger.stop());
-    const keeping = createLedgerKeeping({ ledger, ...ambient, log: log.child({ part: 'ledger' }) });
-    keeping.start();
-    onStop(() => keeping.stop());
-  }
+  onStop(() => ledger?.stop());
+  const keeping =
+    ledger && createLedgerKeeping({ ledger, processes: 1, ...ambient, log: log.child({ part: 'ledger' }) });
+  keeping?.start();
+  onStop(() => keeping?.stop());
   const chains = createChains({ ...ambient, urlDirectory: directory.urlDirectory, timeoutMs: 10_000 });
   onStop(() => chains.stop());
   const signers = await loadSigners({
@@ -181,7 +180,7 @@ async function startParts(
       ...given({ ledger }),
     },
     recentRefusals: refusals,
-    ...given({ ledger: config.ledger.isOn ? usage.ledger : undefined }),
+    ...given({ ledger: config.ledger.isOn ? usage.ledger : undefined, ledgerRoom: keeping?.room }),
     ledgerInputs: config.ledger.inputs,
     refusalsPerSecond: config.ledger.refusalsPerSecond,
     handle: createStatusEndpoint({

@@ -42,7 +42,10 @@ export type Ledger = {
 export type LedgerUpkeep = {
   /** Adds records that were written since to the sums of usage; some thousand per call. True while there are more. */
   rollUp(): Promise<boolean>;
-  /** Removes what is older than its retention; at most some seconds of work per call. True while there is more. */
+  /**
+   * Removes what is older than its retention, and the oldest beyond {@link prunedShare}; at most some seconds of work per call. True
+   * while there is more.
+   */
   prune(now: EpochMs): Promise<boolean>;
   /** Bytes that its records take, and may take. */
   size(): Promise<LedgerSize>;
@@ -87,3 +90,6 @@ export const defaultRetention: Retention = { decisions: 400, inputs: 7, funds: 3
 
 /** Room for records, unless a setting names another. */
 export const usualLedgerBytes = 10_000_000_000;
+
+/** Of its room: what is beyond it is removed, the oldest first, so that there is always room for new records. */
+export const prunedShare = 0.9;

@@ -1,7 +1,6 @@
 import type { DecisionInputs } from '../../core/ledger/record.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Gwei } from '../../core/units/wei.js';
-import type { Offers } from './offers.js';
 
 /** Records of the inputs of decisions, and of how reservations ended, for replays. */
 export type InputsRecords = {
@@ -31,7 +30,7 @@ export type Ending = {
 };
 
 export function createInputsRecords(deps: {
-  readonly offers: Pick<Offers, 'add'>;
+  readonly offers: { add(record: DecisionInputs): boolean };
   /** Called for every record that is not kept. */
   readonly dropped: () => void;
 }): InputsRecords {

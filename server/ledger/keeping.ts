@@ -1,19 +1,27 @@
 import type { Ambient } from '../../core/ambient.js';
-import type { LedgerUpkeep } from '../../core/ledger/ledger.js';
+import { prunedShare, type LedgerUpkeep } from '../../core/ledger/ledger.js';
+import { createLedgerRoom, type LedgerRoom } from './room.js';
 
 const rollUpEveryMs = 1_000;
 const pruneEveryMs = 3_600_000;
 const firstPruneMs = 60_000;
-const sizeEveryMs = 60_000;
+const sizeEveryMs = 15_000;
 
-/** Keeps a ledger: adds new records to the sums of usage, and removes those whose time is over. */
-export function createLedgerKeeping(deps: Ambient & { readonly ledger: LedgerUpkeep }) {
-  const { ledger, clock, log, metrics } = deps;
+/** Keeps a ledger: adds new records to the sums of usage, removes those whose time is over, and knows what room it has. */
+export function createLedgerKeeping(
+  deps: Ambient & {
+    readonly ledger: LedgerUpkeep;
+    /** That write to it and keep it, about. */
+    readonly processes: number;
+  },
+) {
+  const { ledger, processes, clock, log, metrics } = deps;
+  const room = createLedgerRoom({ clock, processes });
   const gauge = (name: string, help: string) => metrics.gauge({ name, help }).with({});
   const used = gauge('paymaster_ledger_used_bytes', 'Bytes that the records of the ledger take.');
   const capacity = gauge(
     'paymaster_ledger_capacity_bytes',
-    'Bytes that the ledger may take. Beyond, the oldest inputs of decisions are removed first.',
+    'Bytes that the ledger may take. Beyond nine tenths the oldest records are removed, inputs first. Beyond all of them no inputs are written.',
   );
   const failures = metrics.counter<'work'>({
     name: 'paymaster_ledger_failures_total',
@@ -52,13 +60,15 @@ export function createLedgerKeeping(deps: Ambient & { readonly ledger: LedgerUpk
     while (!isStopped && (await ledger.prune(clock.now())));
   });
   const measure = job('size', 'the size of the ledger was not read', async () => {
-    const size = await ledger.size();
+    const size = await room.measured(ledger.size());
     used.set(size.used);
     capacity.set(size.capacity);
+    if (size.used > size.capacity * prunedShare) prune.run();
   });
   const timers: NodeJS.Timeout[] = [];
 
   return {
+    room: room as LedgerRoom,
     start(): void {
       measure.run();
       timers.push(

@@ -81,7 +81,8 @@ function nextOf(waiting: readonly LedgerRecord[]): readonly LedgerRecord[] {
   return waiting.slice(0, end === -1 ? waiting.length : Math.max(1, end));
 }
 
-function sizeOf(record: LedgerRecord): number {
+/** Bytes of it, about; stored it takes less, because inputs are compressed. */
+export function sizeOf(record: LedgerRecord): number {
   if (record.kind === 'inputs') return recordBytes + record.body.length;
   return recordBytes + (record.kind === 'decision' ? (record.detail?.length ?? 0) : 0);
 }

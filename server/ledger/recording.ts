@@ -5,9 +5,10 @@ import type { Instruments } from '../ops/instruments.js';
 import { createFundsSamples } from './funds.js';
 import { createGaps } from './gaps.js';
 import { createInputsRecords } from './inputs-records.js';
-import { createOffers } from './offers.js';
+import { createOffers, type Offers } from './offers.js';
 import { createRecordIds } from './record-ids.js';
 import { createRefusalRecords } from './refusal-records.js';
+import type { LedgerRoom } from './room.js';
 
 /** What a process of the rpc role needs to make records for the ledger. */
 export type Recording = Readonly<ReturnType<typeof createRecording>>;
@@ -15,6 +16,8 @@ export type Recording = Readonly<ReturnType<typeof createRecording>>;
 export function createRecording(
   deps: Pick<Ambient, 'clock' | 'log'> & {
     readonly ledger: LedgerWriter;
+    /** Absent: the ledger always has room. */
+    readonly ledgerRoom?: LedgerRoom;
     readonly usage: Pick<UsageStore, 'accounts' | 'now'>;
     readonly instruments: Pick<Instruments, 'ledgerDropped' | 'ledgerInputsDropped'>;
     readonly recordsInputs: boolean;
@@ -22,7 +25,7 @@ export function createRecording(
     readonly refusalsPerSecond?: number;
   },
 ) {
-  const { ledger, usage, clock, log, instruments, recordsInputs, refusalsPerSecond } = deps;
+  const { ledger, ledgerRoom, usage, clock, log, instruments, recordsInputs, refusalsPerSecond } = deps;
   // The store's time, which replicas share: ids order what different replicas record about one reservation.
   const ids = createRecordIds(usage);
   const offers = createOffers({ ledger, log });
@@ -34,12 +37,14 @@ export function createRecording(
   // Inputs are the longest records and the least needed ones, so they never take the room of the others.
   const inputOffers = recordsInputs ? createOffers({ ledger, log }) : undefined;
   const missed = instruments.ledgerInputsDropped.with({});
-  const inputs = inputOffers && createInputsRecords({ offers: inputOffers, dropped: () => missed.inc() });
+  const within = (all: Offers) => ledgerRoom?.within(all) ?? all;
+  const inputs =
+    inputOffers && createInputsRecords({ offers: within(inputOffers), dropped: () => missed.inc() });
   const funds = createFundsSamples({ usage, offers, ids, clock, log });
   return {
     ids,
     refusals: createRefusalRecords({
-      offers,
+      offers: within(offers),
       gaps,
       clock,
       ...(refusalsPerSecond === undefined ? {} : { perSecond: refusalsPerSecond }),

@@ -2,7 +2,6 @@ import type { Decision } from '../../core/ledger/record.js';
 import type { Clock } from '../../core/units/time.js';
 import { createRateLimiter } from '../http/rate-limit.js';
 import type { Gaps } from './gaps.js';
-import type { Offers } from './offers.js';
 
 export type RefusedPaymaster = Pick<Decision, 'organisation' | 'paymasterId' | 'chainId'>;
 
@@ -15,7 +14,7 @@ export const usualRefusalsPerSecond = 20;
 const burstSeconds = 10;
 
 export function createRefusalRecords(deps: {
-  readonly offers: Pick<Offers, 'add'>;
+  readonly offers: { add(record: Decision): boolean };
   readonly gaps: Pick<Gaps, 'count'>;
   readonly clock: Clock;
   /** Of a paymaster and reason; ten times as many at once. */

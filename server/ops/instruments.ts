@@ -127,7 +127,7 @@ export function createInstruments(metrics: Metrics) {
     /** `cause` is `rate` or `space`. */
     ledgerDropped: by('cause').counter(
       'paymaster_ledger_dropped_total',
-      'Records of refusals that were not kept, by cause: rate (more than are recorded of a paymaster and reason), space (no room).',
+      'Records of refusals that were not kept, by cause: rate (more than are recorded of a paymaster and reason), space (no room in memory, in the size of the ledger, or in the share of the organisation).',
     ),
     ledgerInputsDropped: by().counter(
       'paymaster_ledger_inputs_dropped_total',

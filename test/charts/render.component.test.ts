@@ -255,7 +255,13 @@ describe('rendering the charts', () => {
   test('every metric that alerts and the Grafana dashboard name exists in the server or is of controller-runtime', async () => {
     const metrics = createMetrics({ process: false });
     createInstruments(metrics);
-    createLedgerKeeping({ ledger: noLedger, clock: systemClock, log: silentLogger, metrics });
+    createLedgerKeeping({
+      ledger: noLedger,
+      processes: 1,
+      clock: systemClock,
+      log: silentLogger,
+      metrics,
+    });
     createControllerInstruments(metrics);
     const { body } = await metrics.render();
     const declared = new Set([...body.matchAll(/^# TYPE (\S+) /gm)].map((match) => match[1]));

@@ -1,5 +1,6 @@
 import {
   defaultRetention,
+  prunedShare,
   usualLedgerBytes,
   type Ledger,
   type LedgerUpkeep,
@@ -112,7 +113,7 @@ export function createPostgresLedger(
     inputs: (query) => orderedInputs((after) => read((reader) => readBlocks(reader, query, after))),
     prune: async (now) => {
       await pruneReplays(run, (now - retention.inputs * rollupUnits.day) as EpochMs);
-      return prunePostgres(postgres, now, retention, maxBytes);
+      return prunePostgres(postgres, now, retention, maxBytes * prunedShare);
     },
     size: async () => ({ used: await run('read', sizeOfPostgres), capacity: maxBytes }),
     replays: createReplayTable(run),

@@ -17,7 +17,7 @@ export async function prunePostgres(
   postgres: Postgres,
   now: EpochMs,
   retention: Retention,
-  maxBytes = Infinity,
+  maxBytes: number,
 ): Promise<boolean> {
   await makePartsAhead(postgres, now);
   const parts = await postgres.transaction({ mode: 'read', timeoutMs: 10_000 }, knownParts);

@@ -19,7 +19,7 @@ export async function pruneSqlite(
   tables: SqliteTables,
   now: EpochMs,
   retention: Retention,
-  maxBytes = Infinity,
+  maxBytes: number,
 ): Promise<boolean> {
   const ago = (days: number): EpochMs => (now - days * rollupUnits.day) as EpochMs;
   const today = startOf(now, 'day');

@@ -2,6 +2,7 @@ import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import {
   defaultRetention,
+  prunedShare,
   type InputsQuery,
   type Ledger,
   type Retention,
@@ -23,7 +24,7 @@ import { readUsage } from './usage.js';
 export type ThreadOptions = {
   readonly path: string;
   readonly retention?: Retention;
-  readonly maxBytes?: number;
+  readonly maxBytes: number;
   readonly searchMs: number;
 };
 
@@ -54,7 +55,7 @@ function methodsOf(
     blocks: (query: InputsQuery, after: InputBlock | undefined) =>
       read((reader) => readBlocks(reader, query, after)),
     rollUp: () => rollUpSlice(tables),
-    prune: (now: EpochMs) => pruneSqlite(tables, now, retention, maxBytes),
+    prune: (now: EpochMs) => pruneSqlite(tables, now, retention, maxBytes * prunedShare),
     usedBytes: async () => tables.usedBytes(),
     close: async () => tables.close(),
   };

@@ -59,11 +59,8 @@ export function ledgerStatements(entries: readonly LedgerEntry[]): readonly Stat
   return statements;
 }
 
-/** Statements of this name store inputs; one that answers no row has stored none. */
-export const addInputsName = 'add-inputs';
-
 function addInputs(row: LedgerRow): Statement {
-  return { name: addInputsName, text: insertInputs, values: namesOf('inputs').map((name) => row[name]) };
+  return { name: 'add-inputs', text: insertInputs, values: namesOf('inputs').map((name) => row[name]) };
 }
 
 const hasPart = (table: Table, day: string): string =>

@@ -13,7 +13,7 @@ export async function keepLedger(place: string): Promise<{ stop(): Promise<void>
   const ledger = place.startsWith('postgres')
     ? createPostgresLedger({ address: parsePostgresUrl('--postgres', place), clock: systemClock })
     : await createSqliteLedger({ path: usageFile(place) });
-  const keeping = createLedgerKeeping({ ledger, ...ambient });
+  const keeping = createLedgerKeeping({ ledger, processes: 1, ...ambient });
   keeping.start();
   return {
     stop: async () => {

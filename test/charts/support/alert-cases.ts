@@ -299,7 +299,7 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: 'PaymasterLedgerFull',
-    fires: { 'paymaster_ledger_used_bytes{}': '95x30', 'paymaster_ledger_capacity_bytes{}': '100x30' },
-    quiet: { 'paymaster_ledger_used_bytes{}': '80x30', 'paymaster_ledger_capacity_bytes{}': '100x30' },
+    fires: { 'paymaster_ledger_used_bytes{}': '97x30', 'paymaster_ledger_capacity_bytes{}': '100x30' },
+    quiet: { 'paymaster_ledger_used_bytes{}': '92x30', 'paymaster_ledger_capacity_bytes{}': '100x30' },
   },
 ];

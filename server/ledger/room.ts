@@ -1,0 +1,76 @@
+import type { LedgerSize } from '../../core/ledger/ledger.js';
+import type { Decision, DecisionInputs } from '../../core/ledger/record.js';
+import { startOf } from '../../core/ledger/steps.js';
+import type { Clock } from '../../core/units/time.js';
+import { sizeOf, type Offers } from './offers.js';
+
+/** How much of its capacity the ledger may take with each of them: inputs give way to refusals. */
+const mostOf = { inputs: 1, refusals: 1.1 } as const;
+/** Of what is free, in an hour, for all processes together. */
+const organisationShare = 1 / 5;
+
+/**
+ * Room for records that callers can cause without end: inputs and refusals. All others are always written.
+ * - Beyond the ledger's capacity there is none. Between two measurements a process counts what it offers itself, uncompressed.
+ * - In an hour an organisation gets at most a fifth of what was free in it: so it never takes all, and what it floods is its own.
+ *   Each of `processes` gives it an equal part of that, so that they need not ask each other.
+ */
+export type LedgerRoom = Pick<ReturnType<typeof createLedgerRoom>, 'within'>;
+
+export function createLedgerRoom({
+  clock,
+  processes,
+}: {
+  readonly clock: Clock;
+  readonly processes: number;
+}) {
+  let size: LedgerSize | undefined;
+  /** Since the size was measured. */
+  let offered = 0;
+  let hour = startOf(clock.now(), 'hour');
+  /** In this hour. */
+  let leastUsed = Infinity;
+  const byOrganisation = new Map<string, number>();
+
+  function beginHour(): void {
+    const now = startOf(clock.now(), 'hour');
+    if (now === hour) return;
+    hour = now;
+    byOrganisation.clear();
+    leastUsed = size === undefined ? Infinity : size.used + offered;
+  }
+
+  /** Before the first measurement there is room. */
+  function hasRoom({ kind, organisation }: Decision | DecisionInputs, bytes: number): boolean {
+    if (size === undefined) return true;
+    const most = size.capacity * (kind === 'inputs' ? mostOf.inputs : mostOf.refusals);
+    const share = ((most - leastUsed) * organisationShare) / processes;
+    return size.used + offered + bytes <= most && (byOrganisation.get(organisation) ?? 0) + bytes <= share;
+  }
+
+  return {
+    /** Takes a measurement that begins now. */
+    async measured(reading: Promise<LedgerSize>): Promise<LedgerSize> {
+      const before = offered;
+      size = await reading;
+      offered -= before;
+      beginHour();
+      leastUsed = Math.min(leastUsed, size.used);
+      return size;
+    },
+    /** The same offers, of inputs and refusals that there is room for. */
+    within(offers: Pick<Offers, 'add'>) {
+      return {
+        add(record: Decision | DecisionInputs): boolean {
+          beginHour();
+          const bytes = sizeOf(record);
+          if (!hasRoom(record, bytes) || !offers.add(record)) return false;
+          const { organisation } = record;
+          offered += bytes;
+          byOrganisation.set(organisation, (byOrganisation.get(organisation) ?? 0) + bytes);
+          return true;
+        },
+      };
+    },
+  };
+}
