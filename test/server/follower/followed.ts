@@ -138,7 +138,7 @@ export async function aFollowed(config: ChainConfig = aChainConfig(), openUsage 
   };
 }
 
-async function openSqlite(clock: Clock, directory: string): Promise<UsageStore> {
+export async function openSqlite(clock: Clock, directory: string): Promise<UsageStore> {
   return createSqliteUsageStore({
     path: `${directory}/usage.db`,
     clock,
