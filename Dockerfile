@@ -1,6 +1,7 @@
 # One image, four entry points, chosen by the first argument:
 #   dist/operator/main.js, dist/server/main.js (PAYMASTER_ROLES=rpc|dashboard), dist/standalone/main.js,
 #   dist/operator/validate/main.js (judges manifests, see README)
+#   dist/operator/doctor/main.js (compares a Chain with a node, see examples/chains)
 # Node.js is process 1: it handles SIGTERM itself and drains, so that no init program is needed. Nothing is written
 # outside of /tmp and the mounted folders: run it with a read-only root.
 ARG BASE=docker.io/library/node:24-bookworm-slim

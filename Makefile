@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install build run run-kube status validate test test-fast test-clients bench check format lint generate verify contracts clean image dev-chain-image kind-up kind-down e2e e2e-disturb e2e-first-steps soak auth-token usage-suspend usage-resume usage-list usage-live store-copy lines
+.PHONY: help install build run run-kube status validate test test-fast test-clients bench check format lint generate verify contracts clean image dev-chain-image kind-up kind-down e2e e2e-disturb e2e-first-steps soak auth-token usage-suspend usage-resume usage-list usage-live store-copy lines chain-doctor
 
 BIN := node_modules/.bin
 NODE := $(BIN)/node
@@ -29,6 +29,9 @@ status: build ## Resources, limits with use, deposits and the last refusals of t
 
 validate: build ## Judge manifests as the operator would (FILES="…", WITH="…" for what is there already, JSON=1, DEV=1)
 	@$(NODE) --no-warnings dist/operator/validate/main.js $(if $(JSON),--json) $(if $(DEV),--dev) $(foreach path,$(WITH),--with $(path)) $(FILES)
+
+chain-doctor: build ## Compare the Chain of a manifest with a node, and print the YAML to change (FILE=…, URL=…)
+	@$(NODE) --no-warnings dist/operator/doctor/main.js $(FILE) '$(URL)'
 
 test: build ## Run every test that needs no second machine
 	@sh hack/components.sh

@@ -55,7 +55,8 @@ function hasherAt({ entryPoint, chainId }: HashPlace, hashedBytes: HashedBytes):
   };
 }
 
-function domainSeparator(entryPoint: HashPlace['entryPoint'], chainId: number): Uint8Array {
+/** EIP-712, for the versions that hash typed data. */
+export function domainSeparator(entryPoint: HashPlace['entryPoint'], chainId: number): Uint8Array {
   const words = zeroed(5 * 32);
   words.set(
     keccakOfText('EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)'),

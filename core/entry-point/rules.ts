@@ -8,6 +8,8 @@ export type EntryPointRules = {
   readonly version: EntryPointVersion;
   /** Its address, the same on every chain that has the canonical one. */
   readonly address: Address;
+  /** keccak-256 of its published code, see `code.ts`. */
+  readonly codeHash: Hex;
   readonly form: OperationForm;
   readonly hasher: (place: HashPlace) => UserOpHasher;
   /**

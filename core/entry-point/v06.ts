@@ -6,6 +6,7 @@ import { operationWordsUnpacked, unpacked } from './unpacked.js';
 export const entryPoint06 = {
   version: '0.6',
   address: parseAddress('0x5FF137D4b0FDCD49DcA30c7CF57E578a026d2789'),
+  codeHash: '0xc93c806e738300b5357ecdc2e971d6438d34d8e4e17b99b758b1f9cac91c8e70',
   form: unpacked,
   hasher: plainHasher(operationWordsUnpacked),
   readsEip7702Marker: false,

@@ -6,6 +6,7 @@ import type { EntryPointRules } from './rules.js';
 export const entryPoint07 = {
   version: '0.7',
   address: parseAddress('0x0000000071727De22E5E9d8BAf0edAc6f37da032'),
+  codeHash: '0x8db5ff695839d655407cc8490bb7a5d82337a86a6b39c3f0258aa6c3b582fc58',
   form: packed,
   hasher: plainHasher(operationWordsPacked),
   readsEip7702Marker: false,

@@ -7,6 +7,7 @@ import type { EntryPointRules } from './rules.js';
 export const entryPoint09 = {
   version: '0.9',
   address: parseAddress('0x433709009B8330FDa32311DF1C2AFA402eD8D009'),
+  codeHash: '0xde03a0448199b81bf070361d563a5d03bbc5816a0e849b6152e108dd80565333',
   form: packed,
   hasher: typedDataHasher(hashedPaymasterAndData),
   readsEip7702Marker: true,

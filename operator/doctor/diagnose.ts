@@ -1,0 +1,144 @@
+import { entryPointVersion } from '../../core/entry-point/address.js';
+import { entryPointRules } from '../../core/entry-point/table.js';
+import { entryPointVersions } from '../../core/entry-point/version.js';
+import type { ChainSpec } from '../../core/resources/chain.js';
+import { usualMulticall3, type FeedFacts, type NodeFacts } from './node-facts.js';
+
+/**
+ * `error`: the Chain is wrong, or cannot be served by this node. `warning`: look at it. `note`: what somebody should know who writes
+ * the Chain. `change`: members of the spec that would put it right.
+ */
+export type Diagnosis = {
+  readonly level: 'error' | 'warning' | 'note';
+  readonly field: string;
+  readonly message: string;
+  readonly change?: Readonly<Record<string, unknown>>;
+};
+
+/** Compares a Chain with what its node says. Pure. */
+export function diagnose(spec: ChainSpec, facts: NodeFacts): readonly Diagnosis[] {
+  if (facts.chainId === undefined || facts.head === undefined)
+    return [error('spec.rpc', 'the node answers neither its chain id nor its newest block')];
+  // Of another chain nothing else is worth comparing.
+  if (facts.chainId !== spec.chainId) return [ofId(spec, facts.chainId)];
+  return [
+    ...ofEntryPoints(spec, facts),
+    ...ofMulticall3(spec, facts),
+    ...facts.feeds.flatMap((feed) => ofFeed(spec, feed)),
+    ...ofFinality(spec, facts.head, facts),
+    ...ofLogs(facts),
+    ...ofRate(facts),
+  ];
+}
+
+function ofId({ chainId }: ChainSpec, found: number): Diagnosis {
+  const message = `the node is of chain ${found}, the Chain says ${chainId}: is it the right URL?`;
+  return { ...error('spec.chainId', message), change: { chainId: found } };
+}
+
+function ofEntryPoints({ profiles }: ChainSpec, { entryPoints, code }: NodeFacts): readonly Diagnosis[] {
+  const published = entryPointVersions.flatMap((version) => {
+    const used = profiles.flatMap((profile, index) =>
+      entryPointVersion(profile.entryPoint) === version ? [`spec.profiles[${index}].entryPoint`] : [],
+    );
+    const [field = 'spec.profiles'] = used;
+    const { address, codeHash } = entryPointRules[version];
+    const found = entryPoints[version];
+    if (found === codeHash) return [];
+    if (found === undefined) return [warning(field, `the code of EntryPoint ${version} could not be read`)];
+    if (found !== 'absent')
+      return [error(field, `EntryPoint ${version} at ${address} has other code than published: ${found}`)];
+    const message = `EntryPoint ${version} is not deployed here (${address})`;
+    return [used.length > 0 ? error(field, message) : note(field, message)];
+  });
+  const others = profiles.flatMap(({ entryPoint }, index) => {
+    if (entryPointVersion(entryPoint) !== undefined) return [];
+    const field = `spec.profiles[${index}].entryPoint`;
+    if (code.get(entryPoint.toLowerCase()) === false) return [error(field, `${entryPoint} has no code here`)];
+    return [warning(field, `${entryPoint} is no published EntryPoint: its code was not compared`)];
+  });
+  return [...published, ...others];
+}
+
+function ofMulticall3({ rpc }: ChainSpec, { code }: NodeFacts): readonly Diagnosis[] {
+  const { multicall3 } = rpc;
+  const usual = code.get(usualMulticall3.toLowerCase()) === true ? usualMulticall3 : undefined;
+  const named = multicall3 !== undefined && code.get(multicall3.toLowerCase()) === false;
+  if (named) {
+    const change = usual === undefined ? {} : { change: { rpc: { multicall3: usual } } };
+    return [{ ...error('spec.rpc.multicall3', `${multicall3} has no code here`), ...change }];
+  }
+  if (multicall3 !== undefined || usual === undefined) return [];
+  const message = 'Multicall3 is deployed here: with it balances of many wallets are read in one call';
+  return [{ ...note('spec.rpc.multicall3', message), change: { rpc: { multicall3: usual } } }];
+}
+
+/** Feeds that name the coin in another way than wallets do. */
+const alsoCalled: Readonly<Record<string, string>> = { XDAI: 'DAI', POL: 'MATIC', TBNB: 'BNB' };
+
+function ofFeed({ nativeCurrency }: ChainSpec, facts: FeedFacts): readonly Diagnosis[] {
+  const { feed, description, age, answer, maxAgeSeconds } = facts;
+  const field = 'spec.nativePrice';
+  if (description === undefined || age === undefined || answer === undefined)
+    return [error(field, `${feed} does not answer as a price feed`)];
+  const [coin = '', currency = ''] = description.split('/').map((part) => part.trim().toUpperCase());
+  const symbol = nativeCurrency.symbol.toUpperCase();
+  const found: Diagnosis[] = [];
+  if (currency !== 'USD')
+    found.push(error(field, `${feed} quotes "${description}", which is not US dollars`));
+  if (coin !== symbol && coin !== alsoCalled[symbol])
+    found.push(error(field, `${feed} quotes "${description}", and the coin is ${nativeCurrency.symbol}`));
+  if (answer <= 0n) found.push(error(field, `${feed} answers ${answer}`));
+  if (age > maxAgeSeconds)
+    found.push(warning(field, `${feed} was updated ${age} s ago, and maxAgeSeconds is ${maxAgeSeconds}`));
+  return found;
+}
+
+/** Promises live for minutes: where blocks are final sooner than that, final blocks are the better measure. */
+const soonSeconds = 120;
+
+function ofFinality(
+  { confirmations = 12 }: ChainSpec,
+  head: number,
+  { finalized, blockSeconds }: NodeFacts,
+): readonly Diagnosis[] {
+  const field = 'spec.confirmations';
+  if (finalized === undefined) return [note(field, 'the node does not say which block is final')];
+  if (finalized > head)
+    return [error('spec.rpc', `the node says that block ${finalized} is final, and its newest is ${head}`)];
+  const behind = head - finalized;
+  const isSoon = blockSeconds !== undefined && behind * blockSeconds <= soonSeconds;
+  if (!isSoon || behind <= confirmations) return [];
+  const message = `blocks are final after ${behind} more, and ${confirmations} are waited for: a reorganisation could undo a settlement`;
+  return [{ ...warning(field, message), change: { confirmations: behind } }];
+}
+
+/** A follower that starts again reads some hundred blocks at once. */
+const fewBlocks = 500;
+
+function ofLogs({ logRange }: NodeFacts): readonly Diagnosis[] {
+  if (logRange === 0) return [error('spec.rpc', 'the node refuses eth_getLogs: nothing could be settled')];
+  if (logRange >= fewBlocks) return [];
+  return [
+    warning('spec.rpc', `the node looks for logs in ${logRange} blocks at most: catching up takes long`),
+  ];
+}
+
+function ofRate({ burst: { asked, answered } }: NodeFacts): readonly Diagnosis[] {
+  if (asked === answered) return [];
+  return [
+    warning('spec.rpc', `of ${asked} requests at once the node refused ${asked - answered}: name more URLs`),
+  ];
+}
+
+function error(field: string, message: string): Diagnosis {
+  return { level: 'error', field, message };
+}
+
+function warning(field: string, message: string): Diagnosis {
+  return { level: 'warning', field, message };
+}
+
+function note(field: string, message: string): Diagnosis {
+  return { level: 'note', field, message };
+}
