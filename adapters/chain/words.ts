@@ -20,6 +20,7 @@ const requestsAtOnce = 16;
 const batchSizes = [100, 10];
 
 type Words = readonly (bigint | undefined)[];
+type Way = (calls: readonly WordCall[], block: BlockTag) => Promise<Words>;
 
 /**
  * Many calls in one `eth_call`: of Multicall3 where the chain is known to have it. Elsewhere the node runs our code as if it
@@ -33,7 +34,7 @@ export function createWordReader(
   clock: Clock,
   multicall3?: string,
 ): Chain['words'] {
-  const allWays = [
+  const allWays: readonly Way[] = [
     ...(multicall3 === undefined ? [] : [throughMulticall3]),
     together,
     ...batchSizes.map((size) => inBatchesOf(size)),
@@ -56,7 +57,7 @@ export function createWordReader(
     });
   }
 
-  function inBatchesOf(size: number): typeof together {
+  function inBatchesOf(size: number): Way {
     return async (calls, block) => {
       const answers = await inTurns(inPieces(calls, size), (batch) =>
         sendBatch(
@@ -83,14 +84,18 @@ export function createWordReader(
     if (calls.length === 1) return oneByOne(calls, block);
     if (clock.now() - refusedAt > hourMs) ways = allWays;
     const tried = ways;
+    const refused = new Set<Way>();
     for (const [index, way] of tried.entries())
       try {
         const words = await way(calls, block);
         // Only now: the node may have refused the others because of the block, not because of the call.
-        if (index > 0) [ways, refusedAt] = [tried.slice(index), clock.now()];
+        if (refused.size > 0) [ways, refusedAt] = [tried.filter((each) => !refused.has(each)), clock.now()];
         return words;
       } catch (error) {
         if (index === tried.length - 1 || !isRefusal(error)) throw error;
+        if (!isTooMuch(error)) refused.add(way);
+        // The second time: more requests are no help to a busy node.
+        else if (refused.size < index) throw error;
       }
     throw new Error('unreachable: the last way answers or throws');
   }
@@ -111,9 +116,14 @@ function firstWord(answer: unknown): bigint | undefined {
   return word === null ? undefined : BigInt(word[0]);
 }
 
+/** Throws when nothing is in flight any more. */
 async function inTurns<T, R>(all: readonly T[], ask: (one: T) => Promise<R>): Promise<readonly R[]> {
   const answers: R[] = [];
-  for (const piece of inPieces(all, requestsAtOnce)) answers.push(...(await Promise.all(piece.map(ask))));
+  for (const piece of inPieces(all, requestsAtOnce))
+    for (const asked of await Promise.allSettled(piece.map(ask))) {
+      if (asked.status === 'rejected') throw asked.reason;
+      answers.push(asked.value);
+    }
   return answers;
 }
 
@@ -145,13 +155,15 @@ function wordsOf(answer: unknown, count: number): Words {
   throw new MalformedAnswer(`the answer of Multicall3 must have ${count} results`, answer);
 }
 
-/**
- * The node answered, but not with words: it does not run such a call, or does not have the block. One that asks for fewer
- * requests must not be asked in a way that takes more.
- */
+/** The node answered, but not with words: it does not run such a call, or does not have the block. */
 function isRefusal(error: unknown): boolean {
   if (error instanceof CallReverted || error instanceof MalformedAnswer) return true;
-  return error instanceof DomainError && error.cause instanceof RpcError && !isRateLimit(error.cause);
+  return error instanceof DomainError && error.cause instanceof RpcError;
+}
+
+/** It has a limit, for requests or for calls of a batch: codes do not tell which. */
+function isTooMuch(error: unknown): boolean {
+  return error instanceof DomainError && error.cause instanceof RpcError && isRateLimit(error.cause);
 }
 
 /** Gas for each call: a call that never ends must leave enough for the others. */

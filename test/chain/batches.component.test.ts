@@ -25,6 +25,7 @@ afterAll(async () => {
   await devChain.stop();
 });
 
+const tooMany = { code: -32005, message: 'limit exceeded' };
 const all: BatchNode = (_, answers) => json(answers);
 const refusal = { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'batches are not supported' } };
 const atMost =
@@ -80,6 +81,14 @@ describe('a hundred balances of a node that runs no code without a contract', ()
       singles: 0,
     },
     {
+      name: 'are ten requests more where it takes no more, and says so with the code of a rate limit',
+      node: (batch, answers) =>
+        json(batch.length > 10 ? { jsonrpc: '2.0', id: null, error: tooMany } : answers),
+      first: [100, ...tens()],
+      later: [100, ...tens()],
+      singles: 0,
+    },
+    {
       name: 'are asked one by one where it answers a batch with one error',
       node: () => json(refusal),
       ...oneByOne,
@@ -129,28 +138,33 @@ describe('a hundred balances of a node that runs no code without a contract', ()
     expect(take()).toEqual({ code: 0, batches: later, singles });
   });
 
-  test.each<{ name: string; busy: BatchNode }>([
+  test.each<{ name: string; busy: BatchNode; batches: readonly number[] }>([
     {
       name: 'with one error for the batch',
       busy: () => json({ jsonrpc: '2.0', id: null, error: tooMany }),
+      batches: [100, ...tens()],
     },
     {
       name: 'with an error for each call',
       busy: (batch) => json(batch.map(({ id }) => ({ jsonrpc: '2.0', id, error: tooMany }))),
+      batches: [100, ...tens()],
     },
-    { name: 'with a status', busy: () => ({ status: 429, text: '' }) },
-  ])('are not asked one by one, now or later, because a node is busy and says so $name', async ({ busy }) => {
-    let isBusy = true;
-    const { url, take } = await startNode((batch, answers) =>
-      isBusy ? busy(batch, answers) : json(answers),
-    );
-    const chain = devChain.chains.get({ chainId: devChain.chainId, rpc: { urls: [url] } });
-    await expect(chain.words(calls, 'latest')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-    expect(take()).toEqual({ code: 1, batches: [100], singles: 0 });
-    isBusy = false;
-    expect(await chain.words(calls, 'latest')).toEqual(words);
-    expect(take()).toEqual({ code: 1, batches: [100], singles: 0 });
-  });
+    { name: 'with a status', busy: () => ({ status: 429, text: '' }), batches: [100] },
+  ])(
+    'are not asked one by one, now or later, because a node is busy and says so $name',
+    async ({ busy, batches }) => {
+      let isBusy = true;
+      const { url, take } = await startNode((batch, answers) =>
+        isBusy ? busy(batch, answers) : json(answers),
+      );
+      const chain = devChain.chains.get({ chainId: devChain.chainId, rpc: { urls: [url] } });
+      await expect(chain.words(calls, 'latest')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+      expect(take()).toEqual({ code: 1, batches, singles: 0 });
+      isBusy = false;
+      expect(await chain.words(calls, 'latest')).toEqual(words);
+      expect(take()).toEqual({ code: 1, batches: [100], singles: 0 });
+    },
+  );
 
   test('are asked again after an hour in the ways that the node refused', async () => {
     let now = 1_000_000;
@@ -222,7 +236,6 @@ async function startNode(answerBatch: BatchNode) {
   return { url, take };
 }
 
-const tooMany = { code: -32005, message: 'too many requests' };
 const internalError = { result: undefined, error: { code: -32603, message: 'internal error' } };
 
 function isBatch(body: Item | readonly Item[]): body is readonly Item[] {
