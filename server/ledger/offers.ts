@@ -58,6 +58,8 @@ export function createOffers(deps: { readonly ledger: LedgerWriter; readonly log
       if (isFull) write();
       return true;
     },
+    /** Of what the store has not acknowledged. */
+    waitingBytes: (): number => bytes,
     start(): void {
       timer ??= setInterval(write, everyMs).unref();
     },

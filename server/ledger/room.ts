@@ -11,7 +11,7 @@ const organisationShare = 1 / 5;
 
 /**
  * Room for records that callers can cause without end: inputs and refusals. All others are always written.
- * - Beyond the ledger's capacity there is none. Between two measurements a process counts what it offers itself, uncompressed.
+ * - Beyond the ledger's capacity there is none. Between two measurements a process adds what it offers itself, uncompressed.
  * - In an hour an organisation gets at most a fifth of what was free in it: so it never takes all, and what it floods is its own.
  *   Each of `processes` gives it an equal part of that, so that they need not ask each other.
  */
@@ -25,8 +25,9 @@ export function createLedgerRoom({
   readonly processes: number;
 }) {
   let size: LedgerSize | undefined;
-  /** Since the size was measured. */
+  /** Bytes that the measured size does not show: offered since, or still waiting in memory when it was measured. */
   let offered = 0;
+  const sources: Pick<Offers, 'waitingBytes'>[] = [];
   let hour = startOf(clock.now(), 'hour');
   /** In this hour. */
   let leastUsed = Infinity;
@@ -51,15 +52,17 @@ export function createLedgerRoom({
   return {
     /** Takes a measurement that begins now. */
     async measured(reading: Promise<LedgerSize>): Promise<LedgerSize> {
-      const before = offered;
+      const waiting = sources.reduce((sum, source) => sum + source.waitingBytes(), 0);
+      const written = Math.max(0, offered - waiting);
       size = await reading;
-      offered -= before;
+      offered -= written;
       beginHour();
       leastUsed = Math.min(leastUsed, size.used);
       return size;
     },
     /** The same offers, of inputs and refusals that there is room for. */
-    within(offers: Pick<Offers, 'add'>) {
+    within(offers: Pick<Offers, 'add' | 'waitingBytes'>) {
+      sources.push(offers);
       return {
         add(record: Decision | DecisionInputs): boolean {
           beginHour();

@@ -58,7 +58,10 @@ test('a ledger with room loses nothing before its time', async () => {
 test('its room is that of the measured size', async () => {
   const keeping = await keep(aLedger(1_050_000));
   const added: LedgerRecord[] = [];
-  const offers = keeping.room.within({ add: (record) => added.push(record) > 0 });
+  const offers = keeping.room.within({
+    add: (record) => added.push(record) > 0,
+    waitingBytes: () => 0,
+  });
   const refusal = aRefusal('acme', noon);
   expect([offers.add(inputsOf(refusal, 1)), offers.add(refusal)]).toEqual([false, true]);
   expect(added).toEqual([refusal]);

@@ -51,6 +51,16 @@ test('what is offered while the size is measured counts until the next measureme
   ]);
 });
 
+test('what waits in memory while the size is measured counts on, because the size does not show it', async () => {
+  const world = aRoom();
+  await world.measure(capacity - 20 * recordBytes);
+  for (const organisation of ['a', 'b', 'c']) expect(world.offer('inputs', organisation, 1_000)).toBe(4);
+  world.waiting = 10 * recordBytes;
+  await world.measure(capacity - 18 * recordBytes);
+  const kept = ['d', 'e', 'f'].map((organisation) => world.offer('inputs', organisation, 1_000));
+  expect(kept).toEqual([4, 4, 0]);
+});
+
 test('of what is free in an hour an organisation gets a fifth, of inputs and refusals together; others keep theirs', async () => {
   const world = aRoom();
   await world.measure(0);
@@ -102,8 +112,11 @@ test('what the offers do not take is not counted', async () => {
 function aRoom(processes = 1) {
   const clock = { now: noon as number };
   const room = createLedgerRoom({ clock: { now: () => clock.now as EpochMs }, processes });
-  const world = { isTaking: true, clock, room, measure, offer };
-  const offers = room.within({ add: (_record: LedgerRecord) => world.isTaking });
+  const world = { isTaking: true, waiting: 0, clock, room, measure, offer };
+  const offers = room.within({
+    add: (_record: LedgerRecord) => world.isTaking,
+    waitingBytes: () => world.waiting,
+  });
 
   async function measure(used: number): Promise<void> {
     await room.measured(Promise.resolve({ used, capacity }));
