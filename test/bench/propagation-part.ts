@@ -12,7 +12,7 @@ import { percentile } from './statistics.js';
 export type PropagationResult = { readonly millis: readonly number[]; readonly goals: readonly Goal[] };
 
 const edits = 40;
-const root = fileURLToPath(new URL('../../..', import.meta.url));
+const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 /**
  * From saving a manifest to being served by it: the whole standalone service runs with the quickstart manifests; the

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 
-const folder = fileURLToPath(new URL('../../../contracts', import.meta.url));
+const folder = fileURLToPath(new URL('../../../contracts/', import.meta.url));
 const sources = readdirSync(folder).filter((file) => file.endsWith('.sol'));
 
 describe.each(sources)('%s', (file) => {
