@@ -53,7 +53,7 @@ function readAddress(settings: Settings, name: string, url: string): PostgresAdd
 /** Stands for an address that is wrong, until all mistakes are reported together. */
 const nowhere: PostgresAddress = { host: '', port: 0, database: '', user: '', tls: { mode: 'verify-full' } };
 
-/** Settings of former versions, and what to set instead. Ignoring one could sign without what it asked for. */
+/** Settings of former versions, and what to set instead. If one were ignored, operations could be signed without the protection that it asked for. */
 const removed: Readonly<Record<string, string>> = {
   PAYMASTER_USAGE_STORE_URL: 'set PAYMASTER_DATABASE_URL',
   PAYMASTER_USAGE_STORE_PASSWORD_FILE: 'set PAYMASTER_DATABASE_PASSWORD_FILE',
@@ -64,17 +64,18 @@ const removed: Readonly<Record<string, string>> = {
   PAYMASTER_USAGE_STORE_SENTINEL_USERNAME_FILE: 'PAYMASTER_DATABASE_URL names the primary',
   PAYMASTER_USAGE_STORE_SENTINEL_PASSWORD_FILE: 'PAYMASTER_DATABASE_URL names the primary',
   PAYMASTER_USAGE_STORE_TLS_SERVER_NAME: 'the host of PAYMASTER_DATABASE_URL is the name in the certificate',
-  PAYMASTER_USAGE_STORE_KEY_PREFIX: 'each installation has a database of its own, see PAYMASTER_DATABASE_URL',
+  PAYMASTER_USAGE_STORE_KEY_PREFIX: 'each installation needs a separate database, see PAYMASTER_DATABASE_URL',
   PAYMASTER_USAGE_STORE_DURABILITY:
-    'PostgreSQL says itself what it keeps, and is refused when it may lose writes',
+    'PostgreSQL has its own settings for durability, and is refused when it may lose writes',
   PAYMASTER_USAGE_STORE_REPLICA_ACKS: 'set synchronous_standby_names in PostgreSQL',
   PAYMASTER_LEDGER_URL: 'the ledger is in the database of PAYMASTER_DATABASE_URL',
   PAYMASTER_LEDGER_PASSWORD_FILE: 'set PAYMASTER_DATABASE_PASSWORD_FILE',
   PAYMASTER_LEDGER_CA_FILE: 'set PAYMASTER_DATABASE_CA_FILE',
   PAYMASTER_LEDGER_CERT_FILE: 'set PAYMASTER_DATABASE_CERT_FILE',
   PAYMASTER_LEDGER_KEY_FILE: 'set PAYMASTER_DATABASE_KEY_FILE',
-  PAYMASTER_LEDGER_BUDGET_MIB: 'records wait for nothing: set PAYMASTER_LEDGER_MAX_BYTES for what is kept',
-  PAYMASTER_LEDGER_ON_FULL: 'records are written with what they record, or nothing is',
+  PAYMASTER_LEDGER_BUDGET_MIB:
+    'set PAYMASTER_LEDGER_MAX_BYTES, which limits the size of the ledger',
+  PAYMASTER_LEDGER_ON_FULL: 'a decision and its record are written together, or neither is',
 };
 
 function nameRemoved(settings: Settings): void {

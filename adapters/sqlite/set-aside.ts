@@ -5,7 +5,7 @@ import { isDamaged } from './database.js';
 export type SetAside = { readonly file: string; readonly movedTo: string };
 
 /**
- * Opens a file. A damaged one is renamed, and an empty one takes its place: whoever keeps a copy of what it held notices the loss. A file
+ * Opens a file. A damaged one is renamed, and an empty one takes its place: a caller with a copy of its content notices the loss. A file
  * that is locked, or of a newer release, is not damaged.
  */
 export function openOrSetAside<File>(

@@ -1,29 +1,29 @@
 import type { FollowerStep, StepResult } from './usage-store.js';
 
 /**
- * A long step is carried out in parts, each in a turn of its own, so that it holds up nobody. What takes comes first: restored
+ * A long step is carried out in parts, one in each turn, so that other turns do not wait for it. Changes that take come first: restored
  * reservations, charges and balances. Then reservations end, and the last part moves the cursor. Between two parts the step is
- * stored, and whoever wants to take another one carries it out first, see {@link OpenStep}.
+ * stored, and a process that begins another step finishes it first, see {@link OpenStep}.
  */
 export const itemsPerPart = 100;
 
 /** A step that has begun and has not ended. */
 export type OpenStep = {
   readonly step: FollowerStep;
-  /** Of the turn that has begun it; no other step of the chain has the same. */
+  /** The number of the turn that began it; no other step of the chain has the same. */
   readonly sequence: number;
-  /** Items that are carried out: restored reservations and endings, in the order of {@link partOf}. */
+  /** Number of items that are carried out: restored reservations and endings, in the order of {@link partOf}. */
   readonly done: number;
 };
 
-/** What a chain's row says of an open step. */
+/** How far an open step is, as the chain's row stores it. */
 export type StepProgress = Pick<OpenStep, 'sequence' | 'done'>;
 
 export function itemsOf({ restored, settled, released, forfeited }: FollowerStep): number {
   return restored.length + settled.length + released.length + forfeited.length;
 }
 
-/** Items `from` to `from + itemsPerPart` of a step. The first part has what takes beside them, the last one what gives back. */
+/** Items `from` to `from + itemsPerPart` of a step. The first part also has the changes that take, the last one those that give back. */
 export function partOf(step: FollowerStep, from: number): FollowerStep {
   const to = from + itemsPerPart;
   let before = 0;
@@ -46,7 +46,7 @@ export function partOf(step: FollowerStep, from: number): FollowerStep {
   };
 }
 
-/** Adds what a further part has ended. */
+/** Adds the result of the next part. */
 export function joinResults(one: StepResult, next: StepResult): StepResult {
   if (!one.isTaken || !next.isTaken) return next;
   const { orders } = one;

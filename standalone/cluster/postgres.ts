@@ -45,7 +45,7 @@ async function startOn(port: number, data: string, directory: string) {
   return { url, process };
 }
 
-/** So that no other server on the same port is mistaken for it. */
+/** Whether the server at this address is ours, and not another one on the same port. */
 async function servesFrom(url: string, data: string): Promise<boolean> {
   const postgres = createPostgres({ address: parsePostgresUrl('url', url), poolSize: 1 });
   try {
@@ -65,7 +65,7 @@ export const user = 'postgres';
 /** The server refuses to run as root, so it then runs as "nobody". */
 export const ownerOfServer = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined;
 
-/** A new data directory in a folder, which is given to who runs the server. */
+/** A new data directory in a folder. Both belong to the user that runs the server. */
 export function createDataDirectory(folder: string, options: readonly string[]): string {
   if (ownerOfServer !== undefined) chownSync(folder, ownerOfServer.uid, ownerOfServer.gid);
   const data = join(realpathSync(folder), 'data');
@@ -94,6 +94,6 @@ export function postgresPrograms(): string {
     throw new Error(
       'PostgreSQL is not installed: `apt-get install postgresql` (Debian, Ubuntu), `brew install postgresql@16` (macOS) or `apk add postgresql` (Alpine)',
     );
-  // Where a link leads: the other programs are beside it.
+  // Follow the link: the other programs are beside the file that it leads to.
   return dirname(realpathSync(join(found, 'initdb')));
 }

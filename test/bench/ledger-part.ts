@@ -15,15 +15,14 @@ export type LedgerResult = {
 };
 
 /**
- * What it costs that every decision is recorded: our server with and without a ledger, alternated. On the embedded stores
- * the server also moves the records to SQLite files, in a thread of its own; on PostgreSQL another process does that, and is
- * not part of it.
+ * What recording every decision costs: our server with and without a ledger, alternated. The server with a ledger also keeps its
+ * sums.
  */
 export async function measureLedger(options: BenchOptions, load: Load): Promise<LedgerResult> {
   return measureRecording(options, load, { args: ['--ledger'], says: 'on', atLeast: 0.95 });
 }
 
-/** As above, when the ledger also gets what each decision was based on: more than twice as many bytes. */
+/** The same when the inputs of each decision are recorded too: more than twice as many bytes. */
 export async function measureLedgerInputs(options: BenchOptions, load: Load): Promise<LedgerResult> {
   return measureRecording(options, load, { args: ['--ledger', '--inputs'], says: 'on with inputs' });
 }

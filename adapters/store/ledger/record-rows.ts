@@ -19,7 +19,7 @@ import { storable, storableJson, storableOrNull } from './text.js';
 export type Row = Readonly<Record<string, unknown>>;
 type EntryOf<R> = LedgerEntry & { readonly record: R };
 
-/** Throws INVALID_INPUT for what is not an id. */
+/** Throws INVALID_INPUT for a text that is not an id. */
 export function dayOf(id: RecordId): number {
   return dayOfTime(recordTime(id));
 }
@@ -30,7 +30,7 @@ export function dayOfTime(at: number): number {
 
 const latest = Date.UTC(9999, 11, 31);
 
-/** The time of a block is what a node says: what no calendar can show must not stop what it is stored with. */
+/** A node chooses the time of a block. One that no calendar can show must not keep the other rows from being stored. */
 export function storableTime(at: number): EpochMs {
   return Math.min(Math.max(Math.trunc(at), 0), latest) as EpochMs;
 }
@@ -187,7 +187,7 @@ export function gapOf(row: Row): Gap {
   return gap as unknown as Gap;
 }
 
-/** Of each unit one, of which the first is kept. */
+/** One row for each unit; the first one stored of a minute or an hour is kept. */
 export function fundsRows({ record }: EntryOf<FundsSample>): readonly RowOf<'funds'>[] {
   const at = storableTime(record.at);
   return (['minute', 'hour'] as const).map((unit) => ({
