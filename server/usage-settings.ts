@@ -73,8 +73,7 @@ const removed: Readonly<Record<string, string>> = {
   PAYMASTER_LEDGER_CA_FILE: 'set PAYMASTER_DATABASE_CA_FILE',
   PAYMASTER_LEDGER_CERT_FILE: 'set PAYMASTER_DATABASE_CERT_FILE',
   PAYMASTER_LEDGER_KEY_FILE: 'set PAYMASTER_DATABASE_KEY_FILE',
-  PAYMASTER_LEDGER_BUDGET_MIB:
-    'set PAYMASTER_LEDGER_MAX_BYTES, which limits the size of the ledger',
+  PAYMASTER_LEDGER_BUDGET_MIB: 'set PAYMASTER_LEDGER_MAX_BYTES, which limits the size of the ledger',
   PAYMASTER_LEDGER_ON_FULL: 'a decision and its record are written together, or neither is',
 };
 
