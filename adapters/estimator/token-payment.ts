@@ -145,8 +145,8 @@ async function paymentTo(
 /** The paymaster's data for the trial: valid except for its time window. */
 async function trialData({ codec, op, terms, sign, inTail }: TokenPaymentRequest): Promise<Hex> {
   const trial = trialOf(op, terms);
-  const digest = codec.toSign(codec.hash(trial.op, trial.terms), trial.op, trial.terms);
-  const data = codec.encode(trial.op, trial.terms, await sign(digest));
+  const item = codec.toSign(codec.hash(trial.op, trial.terms), trial.op, trial.terms);
+  const data = codec.encode(trial.op, trial.terms, await sign(item));
   return inTail === true ? signatureToTail(data) : data;
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { recoverAddress } from 'ethers/transaction';
-import type { Signer } from '../../core/paymaster/signer.js';
+import type { Signer, Signing, SigningItem } from '../../core/paymaster/signer.js';
 import { bytesToHex } from '../../core/units/hex.js';
 import { addressOf, type Curve } from './curve.js';
 import { notAKey } from './key-file.js';
@@ -21,6 +21,14 @@ export function createLocalSigner(curve: Curve, key: Uint8Array, origin: string)
   return {
     address,
     implementation: curve.name,
-    sign: (digests) => digests.map((digest) => curve.sign(digest, key)),
+    sign: (items) => items.map((item) => signed(curve, item, key)),
   };
+}
+
+function signed(curve: Curve, { digest }: SigningItem, key: Uint8Array): Signing {
+  try {
+    return { outcome: 'signed', signature: curve.sign(digest, key) };
+  } catch (error) {
+    return { outcome: 'unsigned', error };
+  }
 }

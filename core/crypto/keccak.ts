@@ -19,9 +19,8 @@ export function keccak256(bytes: Uint8Array): Uint8Array {
 
 const personalPrefix = Buffer.from('\x19Ethereum Signed Message:\n32', 'latin1');
 
-/** What a wallet signs for a 32-byte message (EIP-191 `personal_sign`): keccak(prefix ++ hash), 32 bytes. */
-export function personalDigest(hash: Uint8Array): Uint8Array {
+/** Prefix ++ hash: a wallet signs the keccak of this for a 32-byte message (EIP-191 `personal_sign`). */
+export function personalMessage(hash: Uint8Array): Uint8Array {
   if (hash.length !== 32) throw new RangeError(`expected a hash of 32 bytes, got ${hash.length}`);
-  if (engine === undefined) return keccak256(Buffer.concat([personalPrefix, hash]));
-  return engine.init().update(personalPrefix).update(hash).digest('binary');
+  return Buffer.concat([personalPrefix, hash]);
 }

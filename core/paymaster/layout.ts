@@ -3,6 +3,7 @@ import type { Hex } from '../units/hex.js';
 import type { EntryPointVersion } from '../entry-point/version.js';
 import type { FinalUserOperation, PaymasterGas } from '../entry-point/user-operation.js';
 import type { OpenZeppelinOptions } from './openzeppelin/options.js';
+import type { SigningItem } from './signer.js';
 
 export const layoutIds = [
   'vendor-1.1.0',
@@ -61,8 +62,8 @@ export type SponsorshipCodec = {
    * everything that is signed, and `recognise` computes it again from the mined bytes.
    */
   readonly hash: (op: FinalUserOperation, terms: SponsorshipTerms) => Uint8Array;
-  /** The 32 bytes that the key signs, prefix or domain included; `hash` is that of the same operation and terms. */
-  readonly toSign: (hash: Uint8Array, op: FinalUserOperation, terms: SponsorshipTerms) => Uint8Array;
+  /** What the key signs, prefix or domain included; `hash` is that of the same operation and terms. */
+  readonly toSign: (hash: Uint8Array, op: FinalUserOperation, terms: SponsorshipTerms) => SigningItem;
   /** The whole `paymasterAndData` with a 65-byte r‖s‖v signature (v 27 or 28). */
   readonly encode: (op: FinalUserOperation, terms: SponsorshipTerms, signature: Uint8Array) => Hex;
   /** Terms and signature of data made by `encode`; throws RangeError on other bytes. */
@@ -169,7 +170,7 @@ export type TokenCodec = {
   readonly namesTreasury: boolean;
   readonly hash: (op: FinalUserOperation, terms: TokenTerms) => Uint8Array;
   /** See {@link SponsorshipCodec.toSign}. */
-  readonly toSign: (hash: Uint8Array, op: FinalUserOperation, terms: TokenTerms) => Uint8Array;
+  readonly toSign: (hash: Uint8Array, op: FinalUserOperation, terms: TokenTerms) => SigningItem;
   /** The whole `paymasterAndData` with a 65-byte r‖s‖v signature (v 27 or 28). */
   readonly encode: (op: FinalUserOperation, terms: TokenTerms, signature: Uint8Array) => Hex;
   /**

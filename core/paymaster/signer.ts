@@ -1,17 +1,54 @@
+import { keccak256, personalMessage } from '../crypto/keccak.js';
+import { DomainError } from '../errors.js';
 import type { Address } from '../units/address.js';
 
 /**
  * Port: signs 32-byte digests with one secp256k1 key (RFC 6979, low s). The digest is final: the EIP-191 prefix is
- * already in it. A signer gets all digests of one event-loop turn together, so that a remote signer needs one round
- * trip and a native one runs a tight loop. The key itself never leaves the implementation and is never printed.
+ * already in it. A signer gets all items of one event-loop turn together, so that a remote signer needs one round
+ * trip and a native one runs a tight loop. Each item ends by itself: one that fails fails no other. The key itself never leaves the
+ * implementation and is never printed.
  */
 export type Signer = {
   readonly address: Address;
   /** For logs and metrics: `native`, `wasm`, … */
   readonly implementation: string;
-  /** One signature per digest, in the same order: 65 bytes r‖s‖v, v 27 or 28. Synchronous if the key is local. */
-  sign(digests: readonly Uint8Array[]): readonly Uint8Array[] | Promise<readonly Uint8Array[]>;
+  /** How each item ended, in the same order. Synchronous if the key is local. */
+  sign(items: readonly SigningItem[]): readonly Signing[] | Promise<readonly Signing[]>;
 };
+
+/** The digest is the keccak of `preImage`, which a remote signer takes if it does not sign digests. */
+export type SigningItem = { readonly digest: Uint8Array; readonly preImage: Uint8Array };
+
+/** `unsigned`: certainly no signature exists. `unknown`: one may exist, for example when a remote signer did not answer in time. */
+export type Signing =
+  /** 65 bytes r‖s‖v, v 27 or 28. */
+  | { readonly outcome: 'signed'; readonly signature: Uint8Array }
+  | { readonly outcome: 'unsigned' | 'unknown'; readonly error: unknown };
+
+export function signingItem(preImage: Uint8Array): SigningItem {
+  return { digest: keccak256(preImage), preImage };
+}
+
+/** What a wallet signs for these 32 bytes (EIP-191). */
+export function personalItem(hash: Uint8Array): SigningItem {
+  return signingItem(personalMessage(hash));
+}
+
+/** Throws UNAVAILABLE when there is no signature. */
+export async function signOne(signer: Signer, item: SigningItem): Promise<Uint8Array> {
+  const [signed] = await signer.sign([item]);
+  return signatureOf(signed ?? { outcome: 'unknown', error: new Error('the signer did not answer') });
+}
+
+/** Throws UNAVAILABLE when there is no signature. */
+export function signatureOf(signed: Signing): Uint8Array {
+  if (signed.outcome === 'signed') return signed.signature;
+  throw new DomainError('UNAVAILABLE', 'The signer did not answer: try again.', {
+    reason: 'SIGNER_UNAVAILABLE',
+    retryAfterSeconds: 1,
+    cause: signed.error,
+  });
+}
 
 /** The account that signed a 32-byte digest with r‖s (64 bytes); undefined when no account can have signed it. */
 export type RecoverAddress = (

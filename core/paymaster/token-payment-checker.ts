@@ -4,6 +4,7 @@ import type { Verdict } from '../refusal.js';
 import type { Address, AddressKey } from '../units/address.js';
 import type { SimulationTarget } from '../entry-point/simulation-target.js';
 import type { FinalUserOperation } from '../entry-point/user-operation.js';
+import type { SigningItem } from './signer.js';
 
 /**
  * Port: checks whether an operation would pay for itself in tokens. We ask before signing its data, because the
@@ -53,7 +54,7 @@ export type TokenPaymentRequest = SimulationTarget & {
    * Signs 32 bytes with the key that will sign the real data, because a contract takes no payment for data signed by
    * another key. The data signed here has a validity window that is over, and stays in the process.
    */
-  readonly sign: (digest: Uint8Array) => Promise<Uint8Array>;
+  readonly sign: (item: SigningItem) => Promise<Uint8Array>;
   /** The signature will be in the tail of the data (see `tail.ts`), so it is simulated there. */
   readonly inTail?: true;
   /** Read earlier by `ground`. Absent: `check` reads it. */

@@ -1,3 +1,4 @@
+import { signOne } from '../../core/paymaster/signer.js';
 import type { BlockTag } from '../../core/chain/chain.js';
 import { eip7702Factory } from '../../core/entry-point/eip-7702.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
@@ -60,8 +61,7 @@ async function isRefused(
   const { sponsorship } = layout;
   // The window is over, so that nobody can use the signature. The contract leaves the window to the EntryPoint.
   const terms = { ...probeTerms(chainId, profile), validUntil: 1, validAfter: 0 };
-  const [signature] = await signer.sign([sponsorship.toSign(sponsorship.hash(op, terms), op, terms)]);
-  if (signature === undefined) throw new RangeError('a signer must answer one signature for each digest');
+  const signature = await signOne(signer, sponsorship.toSign(sponsorship.hash(op, terms), op, terms));
   const data = toForm(sponsorship.encode(op, terms, signature));
   // Only a contract that hashes the delegate looks at the account's code.
   const readsDelegate =

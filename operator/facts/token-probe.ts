@@ -1,3 +1,4 @@
+import { signOne } from '../../core/paymaster/signer.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { isDomainError } from '../../core/errors.js';
 import type { TokenTerms } from '../../core/paymaster/layout.js';
@@ -30,7 +31,6 @@ export async function probeTokenPayment(probe: TokenProbe): Promise<TokenSecurit
     const { codec, op, terms } = trialOf(probe);
     const least = (codec.need(op, terms.options).entryPoint * terms.exchangeRate) / weiPerCoin;
     const validate = await validationOf(probe, op, terms);
-    if (validate === undefined) return 'Unknown';
     const [willing, refusing, notAllowed] = await Promise.all([
       validate(tokenCode({ allowance: plenty, least })),
       validate(tokenCode({ allowance: plenty, least: plenty })),
@@ -69,18 +69,16 @@ function trialOf({ chainId, profile, contract, layout }: TokenProbe) {
 }
 
 /**
- * Returns whether the contract's validation passes with the given token code; undefined without a signature. Throws
- * UNAVAILABLE.
+ * Returns whether the contract's validation passes with the given token code. Throws UNAVAILABLE, also without a signature.
  */
 async function validationOf(
   { chain, profile, contract, layout, signer }: TokenProbe,
   op: FinalUserOperation,
   terms: TokenTerms,
-): Promise<((token: Hex) => Promise<boolean>) | undefined> {
+): Promise<(token: Hex) => Promise<boolean>> {
   const codec = layout.token;
   if (codec === undefined) throw new RangeError(`layout ${layout.id} has no token mode`);
-  const [signature] = await signer.sign([codec.toSign(codec.hash(op, terms), op, terms)]);
-  if (signature === undefined) return undefined;
+  const signature = await signOne(signer, codec.toSign(codec.hash(op, terms), op, terms));
   const maxCost = codec.need(op, terms.options).entryPoint;
   const data = validationCall(layout, op, codec.encode(op, terms, signature), maxCost);
   return async (code) => {

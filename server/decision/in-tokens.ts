@@ -1,3 +1,4 @@
+import { signatureOf, type SigningItem } from '../../core/paymaster/signer.js';
 import { DomainError } from '../../core/errors.js';
 import { digestOf } from '../../core/paymaster/digest.js';
 import type { TokenTerms } from '../../core/paymaster/layout.js';
@@ -24,7 +25,6 @@ import { inRange } from './in-range.js';
 import { promiseOf, type Stake } from './promise.js';
 import type { ExplainedPayment, SponsorRequest } from './request.js';
 import { rulesOfAnyMode } from './rules.js';
-import { signDigest } from './sign.js';
 import type { SigningBatch } from './signing-batch.js';
 import { step, type Case, type Draft, type Finalize, type Mode, type Outcome } from './step.js';
 import type { TokenAccounts } from './token-accounts.js';
@@ -175,7 +175,7 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
     { op, terms }: Pick<TokenDraft, 'op' | 'terms'>,
     ground?: Pick<TokenPaymentRequest, 'ground'>,
   ): Promise<Verdict> {
-    const sign = (digest: Uint8Array) => signDigest(signing, on.signer, digest);
+    const sign = async (item: SigningItem) => signatureOf(await signing.sign(on.signer, item));
     const shape = on.request.phase === undefined ? {} : { inTail: true as const };
     return payments.check({ ...targetOf(on), op, terms, sign, token: known(on.token), ...shape, ...ground });
   }

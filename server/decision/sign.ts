@@ -1,6 +1,5 @@
-import { DomainError } from '../../core/errors.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
-import type { Signer } from '../../core/paymaster/signer.js';
+import { signatureOf } from '../../core/paymaster/signer.js';
 import type { Refusal } from '../../core/refusal.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { Clock } from '../../core/units/time.js';
@@ -73,7 +72,7 @@ async function attempt<C extends Case, Terms extends Window>(
   if (!reserved.pass) return refused(deps, mode, on, reserved, { promised, answer });
   if (record !== undefined) records?.reserved(mode, on, record, { promised, answer });
   signed?.recorded();
-  const signature = await signDigest(signing, on.signer, toSign);
+  const signature = signatureOf(await signing.sign(on.signer, toSign));
   const paymasterAndData = mode.encode(on, op, terms, signature);
   signed?.note(paymasterAndData);
   return sponsored(mode, on, op, { promised, terms, paymasterAndData });
@@ -144,21 +143,4 @@ export function refused<C extends Case>(
   records?.refused(mode, on, refusal, asked);
   const { profile, request, estimating, op } = on;
   return { outcome: 'refused', profile, refusal, limits: op ?? limitsOfRefusal(request.op, estimating) };
-}
-
-/** Signs 32 bytes as they are: see `toSign` of a codec. Throws UNAVAILABLE. */
-export async function signDigest(
-  signing: SigningBatch,
-  signer: Signer,
-  digest: Uint8Array,
-): Promise<Uint8Array> {
-  try {
-    return await signing.sign(signer, digest);
-  } catch (cause) {
-    throw new DomainError('UNAVAILABLE', 'The signer did not answer: try again.', {
-      reason: 'SIGNER_UNAVAILABLE',
-      retryAfterSeconds: 1,
-      cause,
-    });
-  }
 }

@@ -1,18 +1,19 @@
-import type { Signer } from '../../core/paymaster/signer.js';
+import type { Signer, Signing, SigningItem } from '../../core/paymaster/signer.js';
 import type { Instruments } from '../ops/instruments.js';
 
 /**
- * Signs all digests of an event-loop turn together.
+ * Signs everything of an event-loop turn together.
  *
- * - A digest waits until everything that the turn has started is done. The usage store answers all requests of a turn
- *   at once, so their digests arrive here together, are signed in one tight loop, and all answers are written after it.
+ * - An item waits until everything that the turn has started is done. The usage store answers all requests of a turn
+ *   at once, so their items arrive here together, are signed in one tight loop, and all answers are written after it.
  *   Peers wake up less often, and throughput is 1.4 times as high. The batch does not wait for another turn, which
  *   would only poll the sockets.
  * - At most `maxPerTurn` signatures are made before the loop may do other work; the rest follow in the next turn.
- * - When a signer fails, only the digests that this turn gave to it fail.
+ * - Each item ends by itself. When a signer throws instead of answering, what this turn gave to it is `unknown`: nobody can
+ *   say whether a signature has left it.
  */
 export type SigningBatch = {
-  sign(signer: Signer, digest: Uint8Array): Promise<Uint8Array>;
+  sign(signer: Signer, item: SigningItem): Promise<Signing>;
 };
 
 /** 32 native signatures take about a millisecond and a half. */
@@ -20,9 +21,8 @@ const defaultMaxPerTurn = 32;
 
 type Waiting = {
   readonly signer: Signer;
-  readonly digest: Uint8Array;
-  readonly resolve: (signature: Uint8Array) => void;
-  readonly reject: (error: unknown) => void;
+  readonly item: SigningItem;
+  readonly resolve: (signed: Signing) => void;
 };
 
 export type SigningBatchDeps = {
@@ -48,9 +48,9 @@ export function createSigningBatch(deps: SigningBatchDeps): SigningBatch {
   }
 
   return {
-    sign(signer, digest) {
-      return new Promise((resolve, reject) => {
-        queue.push({ signer, digest, resolve, reject });
+    sign(signer, item) {
+      return new Promise((resolve) => {
+        queue.push({ signer, item, resolve });
         if (scheduled) return;
         scheduled = true;
         process.nextTick(flush);
@@ -71,10 +71,10 @@ function signGroup(group: readonly Waiting[]): void {
   const [first] = group;
   if (first === undefined) return;
   try {
-    const signed = first.signer.sign(group.map((waiting) => waiting.digest));
+    const signed = first.signer.sign(group.map((waiting) => waiting.item));
     if (signed instanceof Promise) {
       signed.then(
-        (signatures) => settle(group, signatures),
+        (answers) => settle(group, answers),
         (error: unknown) => fail(group, error),
       );
     } else settle(group, signed);
@@ -83,15 +83,13 @@ function signGroup(group: readonly Waiting[]): void {
   }
 }
 
-function settle(group: readonly Waiting[], signatures: readonly Uint8Array[]): void {
-  group.forEach((waiting, index) => {
-    const signature = signatures[index];
-    if (signature === undefined)
-      waiting.reject(new Error('the signer answered fewer signatures than digests'));
-    else waiting.resolve(signature);
-  });
+function settle(group: readonly Waiting[], answers: readonly Signing[]): void {
+  // Answers that cannot be told apart belong to nobody.
+  if (answers.length !== group.length)
+    return fail(group, new Error('a signer must give one answer for each item'));
+  group.forEach((waiting, index) => waiting.resolve(answers[index]!));
 }
 
 function fail(group: readonly Waiting[], error: unknown): void {
-  for (const waiting of group) waiting.reject(error);
+  for (const waiting of group) waiting.resolve({ outcome: 'unknown', error });
 }

@@ -1,3 +1,4 @@
+import type { SigningItem } from '../../core/paymaster/signer.js';
 import type { Peeked } from '../../core/usage/plan.js';
 import type { SignedPromise } from '../../core/usage/usage-store.js';
 import type { DecodedCalls } from '../../core/userop/call-data.js';
@@ -72,8 +73,7 @@ export type Window = { readonly validUntil: number; readonly validAfter: number 
 export type Draft<Terms> = {
   readonly promised: Promised;
   readonly terms: Terms;
-  /** The 32 bytes that the key signs. */
-  readonly toSign: Uint8Array;
+  readonly toSign: SigningItem;
 };
 
 /** What the second phase decides again: the commit has simulated exactly this operation, and asked the webhooks about it. */

@@ -1,3 +1,4 @@
+import { signatureOf } from '../../core/paymaster/signer.js';
 import {
   joinPaymasterSignature,
   splitPaymasterSignature,
@@ -19,7 +20,7 @@ import { withLimits } from './gas-limits.js';
 import type { FinalizeRequest, SponsorRequest } from './request.js';
 import { planReservation, withHashes, type PlannedReservation, type Promised } from './reservation.js';
 import { runToRefusal } from './run.js';
-import { decideSteps, refused, signDigest, sponsored, type SignDeps, type Sponsor } from './sign.js';
+import { decideSteps, refused, sponsored, type SignDeps, type Sponsor } from './sign.js';
 import type { Case, Finalize, Mode, Window } from './step.js';
 import { isServedNewer, outcomeOf } from './usage.js';
 
@@ -118,7 +119,7 @@ export function createFinalize<Request extends SponsorRequest, C extends Case, T
       if (reserved === 'stale') return 'stale';
       if (!reserved.pass) return refused(deps, mode, on, reserved, asked);
       if (record !== undefined) records?.reserved(mode, on, record, asked);
-      const signature = await signDigest(signing, on.signer, draft.toSign);
+      const signature = signatureOf(await signing.sign(on.signer, draft.toSign));
       const signed = joinPaymasterSignature(dataOf(committed) ?? '0x', bytesToHex(signature));
       return sponsored(mode, on, op, { ...draft, promised, paymasterAndData: signed });
     });

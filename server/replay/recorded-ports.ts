@@ -1,3 +1,4 @@
+import type { Signing } from '../../core/paymaster/signer.js';
 import type { SponsoredDeps } from '../decision/sponsored.js';
 import type { TokenModeDeps } from '../decision/in-tokens.js';
 import type { TwoPhaseDeps } from '../decision/two-phase.js';
@@ -80,7 +81,7 @@ export function recordedPorts(current: () => Current, onWebhooks: (count: number
   };
 }
 
-const noSignature = new Uint8Array(65).fill(27);
+const noSignature: Signing = { outcome: 'signed', signature: new Uint8Array(65).fill(27) };
 
 function missing(what: Missing): never {
   throw new NotRecorded(what);

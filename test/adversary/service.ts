@@ -115,14 +115,14 @@ function draft(
   if (asked.mode === 'SPONSORED') {
     const { terms, toSign } = draftSponsorship(facts as unknown as SponsorCase, asked.op, now);
     const dataWith = (signature: Uint8Array) => profile.layout.sponsorship.encode(asked.op, terms, signature);
-    return { terms, toSign, dataWith };
+    return { terms, toSign: toSign.digest, dataWith };
   }
   const tokenFacts = tokenCaseOf(facts);
   const { mode } = tokenFacts;
   const terms = tokenTermsOf(tokenFacts, asked, now);
   const { toSign } = draftPayment(tokenFacts, asked.op, terms, now);
   const dataWith = (signature: Uint8Array) => mode.codec.encode(asked.op, terms, signature);
-  return { terms, toSign, dataWith };
+  return { terms, toSign: toSign.digest, dataWith };
 }
 
 /** The same facts in mode ERC20: what the drafts read. */

@@ -85,7 +85,15 @@ export function signing(
       },
     },
     clock,
-    signing: { sign: async (_, digest) => sign(digest, signedBy) },
+    signing: {
+      sign: async (_, { digest }) => {
+        try {
+          return { outcome: 'signed', signature: sign(digest, signedBy) };
+        } catch (error) {
+          return { outcome: 'unsigned', error };
+        }
+      },
+    },
   };
   return { deps, facts, asked, signer, signedBy, result: () => result };
 }

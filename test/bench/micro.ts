@@ -14,7 +14,7 @@ import { FakeChain } from '../fakes/chain.js';
 import { createLocalSigner } from '../../adapters/signer/local-signer.js';
 import { loadNativeCurve } from '../../adapters/signer/native.js';
 import { loadWasmCurve } from '../../adapters/signer/wasm.js';
-import { personalDigest } from '../../core/crypto/keccak.js';
+import { personalItem, signingItem } from '../../core/paymaster/signer.js';
 import { entryPoints } from '../../core/entry-point/address.js';
 import { entryPointVersions } from '../../core/entry-point/version.js';
 import { layoutIds } from '../../core/paymaster/layout.js';
@@ -183,7 +183,7 @@ for (const id of layoutIds) {
   const { sponsorship } = layouts[id];
   measure(`${id}: hash`, (index) => sponsorship.hash(at(operations, index), terms));
   measure(`${id}: hash + digest + encode`, (index) => {
-    personalDigest(sponsorship.hash(at(operations, index), terms));
+    personalItem(sponsorship.hash(at(operations, index), terms));
     return sponsorship.encode(at(operations, index), terms, stubSignature());
   });
 }
@@ -193,9 +193,9 @@ for (const version of entryPointVersions) {
   measure(`userOpHash ${version}`, (index) => hasher(at(operations, index), data));
 }
 for (const count of [1, 20]) measure(`fee quote, ${count} warm tokens`, await warmQuote(count));
-const digests = variants.map(() => randomBytes(32));
+const items = variants.map(() => signingItem(randomBytes(62)));
 for (const load of [loadNativeCurve, loadWasmCurve]) {
   const signer = createLocalSigner(await load(), randomBytes(32), 'bench');
-  measure(`sign, ${signer.implementation}`, (index) => signer.sign([at(digests, index)]), 1000);
+  measure(`sign, ${signer.implementation}`, (index) => signer.sign([at(items, index)]), 1000);
 }
 console.table(rows);

@@ -346,7 +346,7 @@ export function verifySponsorship(
     validAfter: decoded.validAfter,
     options: profile.options,
   };
-  const digest = layout.sponsorship.toSign(layout.sponsorship.hash(op, terms), op, terms);
+  const { digest } = layout.sponsorship.toSign(layout.sponsorship.hash(op, terms), op, terms);
   return {
     signer: recoverAddress(bytesToHex(digest), decoded.signature),
     validUntil: decoded.validUntil,

@@ -24,6 +24,7 @@ import {
   transfer,
 } from './support/tokens.js';
 import { buildUserOp, type SignedUserOp } from './support/user-op.js';
+import { signsBy } from '../build/signing.js';
 
 const plenty = 10n ** 12n;
 const elsewhere = parseAddress(`0x${'e1'.repeat(20)}`);
@@ -127,8 +128,7 @@ function signer(): Signer {
   return {
     address: parseAddress(devChain.sponsorSigner.address),
     implementation: 'ethers',
-    sign: (digests) =>
-      digests.map((digest) => getBytes(devChain.sponsorSigner.signingKey.sign(digest).serialized)),
+    sign: signsBy((digest) => getBytes(devChain.sponsorSigner.signingKey.sign(digest).serialized)),
   };
 }
 

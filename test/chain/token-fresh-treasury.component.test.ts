@@ -137,7 +137,7 @@ function checkPayment(profile: DevProfile, op: FinalUserOperation, terms: TokenT
     codec: tokenCodecOf(profile),
     op,
     terms,
-    sign: async (digest) => getBytes(devChain.sponsorSigner.signingKey.sign(digest).serialized),
+    sign: async ({ digest }) => getBytes(devChain.sponsorSigner.signingKey.sign(digest).serialized),
   });
 }
 

@@ -140,7 +140,7 @@ async function checkOver(
     codec: tokenCodecOf(profile),
     op: await buildUserOp(account, [approval(token, profile, plenty)]),
     terms: await tokenTerms(devChain, profile, { token: toAddressKey(token) }),
-    sign: async (digest) => getBytes(devChain.sponsorSigner.signingKey.sign(digest).serialized),
+    sign: async ({ digest }) => getBytes(devChain.sponsorSigner.signingKey.sign(digest).serialized),
     ...(readGround === undefined ? {} : { ground: readGround() }),
   });
 }

@@ -194,7 +194,7 @@ describe.each(tokenProfiles)('profile %s', (version) => {
       ...target(profile),
       op,
       terms,
-      sign: async (digest) => {
+      sign: async ({ digest }) => {
         const signature = devChain.sponsorSigner.signingKey.sign(digest).serialized;
         signatures.push(signature);
         return getBytes(signature);
@@ -236,7 +236,7 @@ function check(profile: DevProfile, op: FinalUserOperation, terms: TokenTerms) {
     ...target(profile),
     op,
     terms,
-    sign: async (digest) => getBytes(devChain.sponsorSigner.signingKey.sign(digest).serialized),
+    sign: async ({ digest }) => getBytes(devChain.sponsorSigner.signingKey.sign(digest).serialized),
   });
 }
 

@@ -27,6 +27,7 @@ import { handleOp } from './support/handle-ops.js';
 import { createNodes, startInRounds } from './support/nodes.js';
 import { approval, deployToken, mint } from './support/tokens.js';
 import { buildUserOp, sponsorUserOp } from './support/user-op.js';
+import { signsBy } from '../build/signing.js';
 
 // How many round trips to the node a payment in tokens needs before it is signed.
 
@@ -133,8 +134,7 @@ function payerOver(url: string, profile: DevProfile): (op: UserOperation) => Pro
   const signer = {
     address: parseAddress(devChain.sponsorSigner.address),
     implementation: 'test',
-    sign: (digests: readonly Uint8Array[]) =>
-      digests.map((digest) => getBytes(devChain.sponsorSigner.signingKey.sign(digest).serialized)),
+    sign: signsBy((digest) => getBytes(devChain.sponsorSigner.signingKey.sign(digest).serialized)),
   };
   const config = aChainConfig({
     feeTokens: [aFeeToken({ address: token })],

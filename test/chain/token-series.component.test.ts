@@ -6,6 +6,7 @@ import { createTokenPaymentChecker } from '../../adapters/estimator/token-paymen
 import { silentLogger } from '../../core/log.js';
 import type { TokenTerms } from '../../core/paymaster/layout.js';
 import { stubSignature } from '../../core/paymaster/signature.js';
+import type { SigningItem } from '../../core/paymaster/signer.js';
 import { limitsWithPayment, withApproval } from '../../core/paymaster/token-payment.js';
 import { renderFeeQuote } from '../../core/pricing/fee-quote.js';
 import { toAddressKey, type Address } from '../../core/units/address.js';
@@ -217,7 +218,7 @@ function paymentOf(profile: DevProfile, op: FinalUserOperation, terms: TokenTerm
     codec: tokenCodecOf(profile),
     op,
     terms,
-    sign: async (hash: Uint8Array) => getBytes(await devChain.sponsorSigner.signMessage(hash)),
+    sign: async ({ digest }: SigningItem) => getBytes(await devChain.sponsorSigner.signMessage(digest)),
   };
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { SigningKey, computeAddress, recoverAddress } from 'ethers';
+import { SigningKey, computeAddress, keccak256, recoverAddress } from 'ethers';
 import fc from 'fast-check';
-import type { Signer } from '../../core/paymaster/signer.js';
+import { signatureOf, signingItem, signOne, type Signer } from '../../core/paymaster/signer.js';
 import { bytesToHex } from '../../core/units/hex.js';
 
 /** Guarantees of every implementation of the Signer port. `create` makes one for a private key. */
@@ -13,48 +13,62 @@ export function signerConformance(
     const anyKey = fc
       .uint8Array({ minLength: 32, maxLength: 32 })
       .filter((key) => key.some((byte) => byte !== 0) && (key[0] ?? 255) < 255);
-    const anyDigest = fc.uint8Array({ minLength: 32, maxLength: 32 });
+    const item = (byte: number) => signingItem(Buffer.alloc(62, byte));
 
-    test('signs the very bytes that ethers signs, which recover to its address', async () => {
+    test('signs the keccak of the pre-image with the very bytes of ethers, which recover to its address', async () => {
       await fc.assert(
-        fc.asyncProperty(anyKey, anyDigest, async (key, digest) => {
+        fc.asyncProperty(anyKey, fc.uint8Array({ maxLength: 100 }), async (key, preImage) => {
           const { signer, stop } = await create(key);
-          const [signature] = await signer.sign([digest]);
+          const signature = bytesToHex(await signOne(signer, signingItem(preImage)));
+          const digest = keccak256(preImage);
           await stop();
           const reference = new SigningKey(key);
           expect(signer.address).toBe(computeAddress(reference));
-          expect(bytesToHex(signature ?? new Uint8Array())).toBe(reference.sign(digest).serialized);
-          expect(recoverAddress(digest, bytesToHex(signature ?? new Uint8Array()))).toBe(signer.address);
+          expect(signature).toBe(reference.sign(digest).serialized);
+          expect(recoverAddress(digest, signature)).toBe(signer.address);
         }),
         { numRuns: 64 },
       );
     });
 
-    test('answers a batch in the order of its digests', async () => {
+    test('answers a batch in the order of its items', async () => {
       const { signer, stop } = await create(Buffer.alloc(32, 7));
-      const digests = Array.from({ length: 33 }, (_, index) => Buffer.alloc(32, index + 1));
-      const together = await signer.sign(digests);
-      const alone = await Promise.all(digests.map(async (digest) => (await signer.sign([digest]))[0]));
+      const items = Array.from({ length: 33 }, (_, index) => item(index));
+      const together = (await signer.sign(items)).map((one) => bytesToHex(signatureOf(one)));
+      const alone = await Promise.all(items.map(async (one) => bytesToHex(await signOne(signer, one))));
       await stop();
-      expect(together.map(bytesToHex)).toEqual(alone.map((one) => bytesToHex(one ?? new Uint8Array())));
-      expect(new Set(together.map(bytesToHex)).size).toBe(33);
+      expect(together).toEqual(alone);
+      expect(new Set(together).size).toBe(33);
+    });
+
+    test('an item that cannot be signed fails alone, and says that it is unsigned', async () => {
+      const { signer, stop } = await create(Buffer.alloc(32, 7));
+      const tooShort = { ...item(2), digest: new Uint8Array(31) };
+      const ended = await signer.sign([item(1), tooShort, item(3)]);
+      const [first, third] = [await signOne(signer, item(1)), await signOne(signer, item(3))];
+      await stop();
+      expect(ended).toEqual([
+        { outcome: 'signed', signature: first },
+        { outcome: 'unsigned', error: expect.any(Error) },
+        { outcome: 'signed', signature: third },
+      ]);
     });
 
     test('keeps earlier signatures untouched by later ones', async () => {
       const { signer, stop } = await create(Buffer.alloc(32, 7));
-      const [first] = await signer.sign([Buffer.alloc(32, 1)]);
-      const copy = bytesToHex(first ?? new Uint8Array());
-      await signer.sign([Buffer.alloc(32, 2)]);
+      const first = await signOne(signer, item(1));
+      const copy = bytesToHex(first);
+      await signer.sign([item(2)]);
       await stop();
-      expect(bytesToHex(first ?? new Uint8Array())).toBe(copy);
+      expect(bytesToHex(first)).toBe(copy);
     });
 
     test('makes 65 bytes with low s and v 27 or 28', async () => {
       const { signer, stop } = await create(Buffer.alloc(32, 9));
-      const signatures = await signer.sign(Array.from({ length: 64 }, (_, index) => Buffer.alloc(32, index)));
+      const ended = await signer.sign(Array.from({ length: 64 }, (_, index) => item(index)));
       await stop();
       const halfOrder = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
-      for (const signature of signatures) {
+      for (const signature of ended.map(signatureOf)) {
         expect(signature).toHaveLength(65);
         expect(BigInt(bytesToHex(signature.subarray(32, 64)))).toBeLessThanOrEqual(halfOrder);
         expect([27, 28]).toContain(signature[64]);

@@ -9,6 +9,7 @@ import { aChain, aPaymaster } from '../build/resources.js';
 import { sendAs } from '../attacks/support/wallet.js';
 import { encodeWith } from '../chain/support/account.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
+import { signsBy } from '../build/signing.js';
 import { until } from '../support/until.js';
 import { turn } from './virtual-time.js';
 import { conditionOf, startWorld, type World } from './world.js';
@@ -34,8 +35,7 @@ afterAll(() => dev.stop());
 beforeEach(async () => {
   snapshot = await dev.chain.request('evm_snapshot', []);
   const address = parseAddress(dev.sponsorSigner.address);
-  const sign = (digests: readonly Uint8Array[]) =>
-    digests.map((digest) => getBytes(dev.sponsorSigner.signingKey.sign(digest).serialized));
+  const sign = signsBy((digest) => getBytes(dev.sponsorSigner.signingKey.sign(digest).serialized));
   world = await startWorld({
     deps: { chains: dev.chains, signers: { get: () => ({ address, implementation: 'test', sign }) } },
   });

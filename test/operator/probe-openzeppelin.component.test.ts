@@ -11,6 +11,7 @@ import { contractFindings } from '../../operator/reconcilers/findings.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { deployOpenZeppelin, openZeppelinNames } from '../chain/support/open-zeppelin.js';
 import type { TestProfile } from '../chain/support/user-op.js';
+import { signsBy } from '../build/signing.js';
 
 /** The probe against OpenZeppelin's contracts, which show their EIP-712 domain and no hash. */
 let dev: DevChain;
@@ -35,8 +36,7 @@ function profileOf(name: string, changed: Partial<OpenZeppelinOptions> = {}): Pr
 }
 
 async function factsOf(profile: ProfileConfig, signer: BaseWallet = dev.sponsorSigner, chain = dev.chain) {
-  const sign = (digests: readonly Uint8Array[]) =>
-    digests.map((digest) => getBytes(signer.signingKey.sign(digest).serialized));
+  const sign = signsBy((digest) => getBytes(signer.signingKey.sign(digest).serialized));
   const probe = createProbe({
     chain,
     config: { chainId: dev.chainId },

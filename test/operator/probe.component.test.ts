@@ -15,6 +15,7 @@ import { sendAs } from '../attacks/support/wallet.js';
 import { startDevChain } from '../chain/support/dev-chain.js';
 import { approval } from '../chain/support/tokens.js';
 import type { DevChain } from '../chain/support/dev-chain.js';
+import { signsBy } from '../build/signing.js';
 
 /** The probe against deployed contracts: ours and third parties', one per layout. */
 let dev: DevChain;
@@ -49,7 +50,7 @@ function aProbe(overrides: { chain?: Chain; signer?: string | undefined } = {}):
     chain: overrides.chain ?? dev.chain,
     config: { chainId: dev.chainId },
     layouts,
-    signers: { get: () => ({ address, implementation: 'test', sign: (digests) => digests.map(signed) }) },
+    signers: { get: () => ({ address, implementation: 'test', sign: signsBy(signed) }) },
     clock: systemClock,
   });
 }
@@ -361,7 +362,7 @@ describe('a singleton contract that takes tokens in advance', () => {
         get: () => ({
           address: parseAddress(dev.sponsorSigner.address),
           implementation: 'test',
-          sign: (digests) => digests.map(signed),
+          sign: signsBy(signed),
         }),
       },
       clock: systemClock,

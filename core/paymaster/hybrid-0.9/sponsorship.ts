@@ -1,4 +1,4 @@
-import { personalDigest } from '../../crypto/keccak.js';
+import { personalItem } from '../signer.js';
 import { maxCost } from '../../entry-point/gas.js';
 import type { FinalUserOperation, PaymasterGas } from '../../entry-point/user-operation.js';
 import { entryPoint09 } from '../../entry-point/v09.js';
@@ -36,7 +36,7 @@ export const sponsorship: SponsorshipCodec = {
   minVerificationGasLimit: 0n,
   need,
   hash: (op, terms) => hashOf(op, unsigned(terms), terms.chainId),
-  toSign: personalDigest,
+  toSign: personalItem,
   encode: (_op, terms, signature) => signed(unsigned(terms), signature),
   decode: decodesTail(decode),
   recognise: (op, paymasterAndData, chainId) => {

@@ -1,4 +1,4 @@
-import { personalDigest } from '../../crypto/keccak.js';
+import { personalItem } from '../signer.js';
 import { maxCost, requiredGas } from '../../entry-point/gas.js';
 import type { FinalUserOperation, PaymasterGas } from '../../entry-point/user-operation.js';
 import { entryPoint09 } from '../../entry-point/v09.js';
@@ -41,7 +41,7 @@ export const token: TokenCodec = {
   validationGas: () => 0n,
   namesTreasury: false,
   hash: (op, terms) => hashOf(op, unsigned(terms), terms.chainId),
-  toSign: personalDigest,
+  toSign: personalItem,
   encode: (_op, terms, signature) => signed(unsigned(terms), signature),
   decode: decodesTail(decode),
   recognise: (op, paymasterAndData, chainId) => {

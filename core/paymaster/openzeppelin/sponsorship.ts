@@ -18,6 +18,7 @@ import { encodeCall, signerCall } from '../abi.js';
 import type { DecodedSponsorship, MinedPromise, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
 import { readAddress, readBytes, readExactly, readPaymasterGas, readUint48 } from '../reader.js';
 import { assertSignature, signatureSize } from '../signature.js';
+import { signingItem, type SigningItem } from '../signer.js';
 import { decodesTail } from '../tail.js';
 import { isDomain } from './domain.js';
 import type { OpenZeppelinOptions } from './options.js';
@@ -86,7 +87,7 @@ function identify(op: FinalUserOperation, terms: HashedTerms, ofPaymaster: Payma
 }
 
 /** EIP-712: keccak(0x1901 ++ domain separator ++ struct hash). */
-function toSign(_hash: Uint8Array, op: FinalUserOperation, terms: SponsorshipTerms): Uint8Array {
+function toSign(_hash: Uint8Array, op: FinalUserOperation, terms: SponsorshipTerms): SigningItem {
   const settings = settingsOf(terms.options);
   const words = structWords(op, terms, gas);
   if (settings.initCodeHash === 'Delegate' && is7702InitCode(op.initCode)) {
@@ -98,7 +99,7 @@ function toSign(_hash: Uint8Array, op: FinalUserOperation, terms: SponsorshipTer
   outer.writeUInt16BE(0x1901, 0);
   outer.set(domainSeparator(settings, terms), 2);
   outer.set(keccak256(words), 34);
-  return keccak256(outer);
+  return signingItem(outer);
 }
 
 /** Type, sender, nonce, keccak(initCode), keccak(callData), accountGasLimits, preVerificationGas, gasFees and four more. */

@@ -1,4 +1,4 @@
-import { personalDigest } from '../../crypto/keccak.js';
+import { personalItem } from '../signer.js';
 import { bytesToHex, type Hex } from '../../units/hex.js';
 import type { EntryPointVersion } from '../../entry-point/version.js';
 import { encodeCall, signersCall } from '../abi.js';
@@ -36,7 +36,7 @@ export function sponsorshipCodec(version: EntryPointVersion, gas: PaymasterGas):
     minVerificationGasLimit: 0n,
     need: (op) => ({ entryPoint: maxCost(op, version, gas), funding: undefined }),
     hash: (op, terms) => hashOf(format, op, unsigned(format, terms, gas), terms.chainId),
-    toSign: personalDigest,
+    toSign: personalItem,
     encode: (_op, terms, signature) => signed(unsigned(format, terms, gas), signature),
     decode: (paymasterAndData) => decode(format, paymasterAndData),
     recognise: (op, paymasterAndData, chainId) => {

@@ -1,4 +1,4 @@
-import { personalDigest } from '../../crypto/keccak.js';
+import { personalItem } from '../signer.js';
 import { toAddressKey } from '../../units/address.js';
 import { divideUp } from '../../units/divide.js';
 import { bytesToHex, type Hex } from '../../units/hex.js';
@@ -70,7 +70,7 @@ export function tokenCodec(version: EntryPointVersion, figures: TokenFigures): T
     validationGas: (options) => figuresOf(options).validationGas,
     namesTreasury: true,
     hash: (op, terms) => hashOf(format, op, unsignedOf(op, terms), terms.chainId),
-    toSign: personalDigest,
+    toSign: personalItem,
     encode: (op, terms, signature) => signed(unsignedOf(op, terms), signature),
     encodeStub: (op, terms, signature) => {
       const data = unsignedOf(op, terms);

@@ -1,5 +1,6 @@
 import { entryPoint06 } from '../../entry-point/v06.js';
-import { keccak256, personalDigest } from '../../crypto/keccak.js';
+import { keccak256 } from '../../crypto/keccak.js';
+import { personalItem } from '../signer.js';
 import { bytesToHex, type Hex } from '../../units/hex.js';
 import type { FinalUserOperation } from '../../entry-point/user-operation.js';
 import type { DecodedSponsorship, MinedPromise, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
@@ -48,7 +49,7 @@ export const sponsorship: SponsorshipCodec = {
     return { entryPoint: prefund, funding: prefund };
   },
   hash,
-  toSign: personalDigest,
+  toSign: personalItem,
   encode,
   decode,
   recognise,

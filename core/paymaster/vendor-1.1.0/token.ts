@@ -1,5 +1,6 @@
 import { entryPoint06 } from '../../entry-point/v06.js';
-import { keccak256, personalDigest } from '../../crypto/keccak.js';
+import { keccak256 } from '../../crypto/keccak.js';
+import { personalItem } from '../signer.js';
 import { toAddressKey, zeroAddress } from '../../units/address.js';
 import { bytesToHex, type Hex } from '../../units/hex.js';
 import { maxCost, noPaymasterGas, requiredGas } from '../../entry-point/gas.js';
@@ -51,7 +52,7 @@ export function tokenCodec(oracleAggregator: Hex): TokenCodec {
     validationGas: () => 100_000n,
     namesTreasury: false,
     hash: (op, terms) => hash(op, terms, oracleAggregator),
-    toSign: personalDigest,
+    toSign: personalItem,
     encode: (_op, terms, signature) => encode(terms, oracleAggregator, signature),
     decode: (paymasterAndData) => decode(paymasterAndData, oracleAggregator),
     recognise,

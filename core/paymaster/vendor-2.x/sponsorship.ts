@@ -1,5 +1,6 @@
 import { entryPoint07 } from '../../entry-point/v07.js';
-import { keccak256, personalDigest } from '../../crypto/keccak.js';
+import { keccak256 } from '../../crypto/keccak.js';
+import { personalItem } from '../signer.js';
 import { divideUp } from '../../units/divide.js';
 import { bytesToHex, type Hex } from '../../units/hex.js';
 import type { FinalUserOperation, PaymasterGas } from '../../entry-point/user-operation.js';
@@ -38,7 +39,7 @@ export function sponsorshipCodec(gas: (options: Options) => PaymasterGas): Spons
     minVerificationGasLimit: 0n,
     need: (op, options) => need(op, options, gas(options)),
     hash: (op, terms) => hash(op, terms, gas(terms.options)),
-    toSign: personalDigest,
+    toSign: personalItem,
     encode: (_op, terms, signature) => encode(terms, gas(terms.options), signature),
     decode,
     recognise,

@@ -1,5 +1,6 @@
 import { entryPoint07 } from '../../entry-point/v07.js';
-import { keccak256, personalDigest } from '../../crypto/keccak.js';
+import { keccak256 } from '../../crypto/keccak.js';
+import { personalItem } from '../signer.js';
 import { toAddressKey, type AddressKey } from '../../units/address.js';
 import { divideUp } from '../../units/divide.js';
 import { bytesToHex, type Hex } from '../../units/hex.js';
@@ -44,7 +45,7 @@ export function tokenCodec(gas: PaymasterGas): TokenCodec {
     validationGas: () => 0n,
     namesTreasury: false,
     hash: (op, terms) => hash(op, terms, gas),
-    toSign: personalDigest,
+    toSign: personalItem,
     encode: (_op, terms, signature) => encode(terms, gas, signature),
     decode,
     recognise,

@@ -1,6 +1,7 @@
 import { entryPoint07 } from '../../entry-point/v07.js';
 import type { EntryPointVersion } from '../../entry-point/version.js';
-import { keccak256, personalDigest } from '../../crypto/keccak.js';
+import { keccak256 } from '../../crypto/keccak.js';
+import { personalItem } from '../signer.js';
 import { bytesToHex, type Hex } from '../../units/hex.js';
 import type { FinalUserOperation, PaymasterGas } from '../../entry-point/user-operation.js';
 import { encodeCall, unsignedOperation07Values, verifyingSignerCall } from '../abi.js';
@@ -41,7 +42,7 @@ export function sponsorshipCodec(version: EntryPointVersion, gas: PaymasterGas):
     minVerificationGasLimit: 0n,
     need: (op) => ({ entryPoint: maxCost(op, version, gas), funding: undefined }),
     hash: (op, terms) => hash(op, terms, gas),
-    toSign: personalDigest,
+    toSign: personalItem,
     encode: (_op, terms, signature) => encode(terms, gas, signature),
     decode,
     recognise,

@@ -324,7 +324,7 @@ function sponsoredDataOf(one: Draft, op: FinalUserOperation, time: number): Sign
     },
   };
   const codec = layouts[profile.layout].sponsorship;
-  const signature = sign(one, codec.toSign(codec.hash(op, sponsored), op, sponsored));
+  const signature = sign(one, codec.toSign(codec.hash(op, sponsored), op, sponsored).digest);
   const { validUntil, options } = sponsored;
   return {
     paymasterAndData: codec.encode(op, sponsored, signature),
@@ -348,7 +348,7 @@ function tokenDataOf(one: Draft, op: FinalUserOperation, time: number): Signed {
     },
   };
   const codec = layouts[profile.layout].token!;
-  const signature = sign(one, codec.toSign(codec.hash(op, tokenTerms), op, tokenTerms));
+  const signature = sign(one, codec.toSign(codec.hash(op, tokenTerms), op, tokenTerms).digest);
   const paymasterAndData = codec.encode(op, tokenTerms, signature);
   const { preFund } = codec.decode(paymasterAndData);
   const { validUntil } = tokenTerms;

@@ -83,8 +83,8 @@ const server = createServer({
   payments: {
     async check({ codec, op, terms, sign }) {
       const trial = trialOf(op, terms);
-      const digest = codec.toSign(codec.hash(trial.op, trial.terms), trial.op, trial.terms);
-      codec.encode(trial.op, trial.terms, await sign(digest));
+      const item = codec.toSign(codec.hash(trial.op, trial.terms), trial.op, trial.terms);
+      codec.encode(trial.op, trial.terms, await sign(item));
       codec.maxTokenCharge(op, terms);
       return pass;
     },

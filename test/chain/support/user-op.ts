@@ -79,7 +79,7 @@ export function signSponsorship(
   signer = devChain.sponsorSigner,
 ): Hex {
   const { sponsorship } = layouts[profile.layout];
-  const digest = sponsorship.toSign(sponsorship.hash(op, terms), op, terms);
+  const { digest } = sponsorship.toSign(sponsorship.hash(op, terms), op, terms);
   const signature = signer.signingKey.sign(digest).serialized;
   return bytesToHex(getBytes(sponsorship.encode(op, terms, getBytes(signature))));
 }

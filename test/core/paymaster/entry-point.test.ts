@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Interface, hashMessage, keccak256 as ethersKeccak } from 'ethers';
 import fc from 'fast-check';
-import { keccak256, personalDigest } from '../../../core/crypto/keccak.js';
+import { keccak256 } from '../../../core/crypto/keccak.js';
 import {
   decodeUserOperationEvent,
   userOperationEventTopic,
@@ -17,6 +17,7 @@ import type { Eip7702Auth } from '../../../core/entry-point/user-operation.js';
 import { entryPointVersions as versions } from '../../../core/entry-point/version.js';
 import { hashByViem } from '../entry-point/hash-by-viem.js';
 import { anExampleOperation, anyBytes, anyOperation } from './operations.js';
+import { personalDigest } from '../../build/signing.js';
 
 const paymasterAndData06 = fc.oneof(fc.constant<Hex>('0x'), anyBytes(20, 300));
 const paymasterAndData07 = fc.oneof(

@@ -17,7 +17,7 @@ const delegate = toAddressKey('0x00000000000000000000000000000000000000dd');
 const factoryData = 'aabbcc';
 
 function signedBytes(op: FinalUserOperation, terms: SponsorshipTerms): Hex {
-  return bytesToHex(sponsorship.toSign(sponsorship.hash(op, terms), op, terms));
+  return bytesToHex(sponsorship.toSign(sponsorship.hash(op, terms), op, terms).digest);
 }
 
 function settings(change: Partial<OpenZeppelinOptions>): SponsorshipTerms {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import { SigningKey } from 'ethers';
-import { personalDigest } from '../../../core/crypto/keccak.js';
 import type { LayoutId, TokenCodec } from '../../../core/paymaster/layout.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
 import * as singleton from '../../../core/paymaster/singleton/token.js';
@@ -9,6 +8,7 @@ import * as vendor2x from '../../../core/paymaster/vendor-2.x/token.js';
 import { parseAddress } from '../../../core/units/address.js';
 import { bytesToHex, hexToBytes } from '../../../core/units/hex.js';
 import { gasOf, operationOf, readVectors, tokenTermsOf, tokenVectors, type Vector } from './vectors.js';
+import { personalDigest } from '../../build/signing.js';
 
 // The vectors' gas figures and oracle differ from those that the layouts choose; all else is the codec in use.
 function codecOf(layout: LayoutId, vector: Vector): TokenCodec {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import { SigningKey, hashMessage } from 'ethers';
-import { personalDigest } from '../../../core/crypto/keccak.js';
 import type { SponsorshipCodec } from '../../../core/paymaster/layout.js';
 import type { PaymasterGas } from '../../../core/entry-point/user-operation.js';
 import * as singleton from '../../../core/paymaster/singleton/sponsorship.js';
@@ -9,6 +8,7 @@ import * as vendor2x from '../../../core/paymaster/vendor-2.x/sponsorship.js';
 import * as verifying from '../../../core/paymaster/verifying-0.7/sponsorship.js';
 import { bytesToHex, hexToBytes } from '../../../core/units/hex.js';
 import { gasOf, operationOf, readVectors, sponsoredVectors, termsOf } from './vectors.js';
+import { personalDigest } from '../../build/signing.js';
 
 // The vectors' paymaster gas limits differ from those that the layouts choose; all else is the codec in use.
 const codecs: Readonly<Record<string, (gas: PaymasterGas) => SponsorshipCodec>> = {

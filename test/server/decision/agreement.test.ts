@@ -34,6 +34,7 @@ import {
 import { aPrice, aTokenProfile, someTokenAccount, usdx } from '../../build/fee-tokens.js';
 import { anOperation, anOperationWithoutLimits, execute } from '../../build/operations.js';
 import { runs } from '../../support/property.js';
+import { signsBy } from '../../build/signing.js';
 
 // The three ways to run the steps of a mode agree, for every obstacle.
 
@@ -121,7 +122,7 @@ function decisionOf(at: Situation) {
   const signer = {
     address: addressOf(1),
     implementation: 'test',
-    sign: (digests: readonly Uint8Array[]) => digests.map(() => new Uint8Array(65).fill(27)),
+    sign: signsBy(() => new Uint8Array(65).fill(27)),
   };
   const chain = serveChain(
     aChainConfig({

@@ -26,6 +26,7 @@ import {
   someTarget,
 } from '../../build/configs.js';
 import { anOperation, execute, executeBatch, mintCall } from '../../build/operations.js';
+import { signsBy } from '../../build/signing.js';
 
 test('a signed operation is recorded with its limits, its calls and the most that it can cost', () => {
   const { on, subject, promised, records } = aCase();
@@ -198,7 +199,7 @@ function aCase(
   const signer = {
     address: addressOf(1),
     implementation: 'test',
-    sign: (digests: readonly Uint8Array[]) => digests.map(() => new Uint8Array(65).fill(27)),
+    sign: signsBy(() => new Uint8Array(65).fill(27)),
   };
   const chain = serveChain(
     aChainConfig(),

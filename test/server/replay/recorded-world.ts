@@ -44,6 +44,7 @@ import { aClock } from '../../adapters/usage/clock.js';
 import { addressOf, aChainConfig, someNow } from '../../build/configs.js';
 import { aPrice, aTokenProfile, someTokenAccount, usdx } from '../../build/fee-tokens.js';
 import { anOperation, anOperationWithoutLimits, execute } from '../../build/operations.js';
+import { signsBy } from '../../build/signing.js';
 
 /** What is asked of the world, with what chain and hosts would answer. Accounts with an odd number hold tokens. */
 export type Asked = {
@@ -114,7 +115,7 @@ export async function recordRounds(
   const signer = {
     address: addressOf(1),
     implementation: 'test',
-    sign: (digests: readonly Uint8Array[]) => digests.map(() => new Uint8Array(65).fill(27)),
+    sign: signsBy(() => new Uint8Array(65).fill(27)),
   };
   const chain = serveChain(chainConfig, { get: () => signer, recover: () => undefined }, silentLogger);
   const sharing = createSharing();

@@ -25,6 +25,7 @@ import {
   someNow,
 } from '../../build/configs.js';
 import { anOperation, execute, type WireOperation } from '../../build/operations.js';
+import { signsBy } from '../../build/signing.js';
 
 /** Everything that a decision depends on. The values that an obstacle does not change let the operation pass. */
 type Scenario = {
@@ -288,7 +289,7 @@ function aSponsor(
   const signer = {
     address: addressOf(1),
     implementation: 'test',
-    sign: (digests: readonly Uint8Array[]) => digests.map(() => new Uint8Array(65).fill(27)),
+    sign: signsBy(() => new Uint8Array(65).fill(27)),
   };
   const chain = serveChain(config, { get: () => signer, recover: () => addressOf(1) }, silentLogger);
   const head = {

@@ -1,61 +1,78 @@
 import { describe, expect, test } from '@jest/globals';
 import { noMetrics } from '../../../core/metrics.js';
-import type { Signer } from '../../../core/paymaster/signer.js';
+import type { Signer, Signing, SigningItem } from '../../../core/paymaster/signer.js';
 import { createInstruments } from '../../../server/ops/instruments.js';
 import { createSigningBatch } from '../../../server/decision/signing-batch.js';
 import { addressOf } from '../../build/configs.js';
 
 const instruments = createInstruments(noMetrics);
 
+const item = (n: number): SigningItem => ({
+  digest: new Uint8Array(32).fill(n),
+  preImage: new Uint8Array(62),
+});
+const signed = ({ digest }: SigningItem): Signing => ({
+  outcome: 'signed',
+  signature: new Uint8Array(65).fill(digest[0] ?? 0),
+});
+
 /** Signs by repeating the first byte of the digest, and records each batch. */
-function aSigner(): Signer & { readonly batches: number[][] } {
+function aSigner(
+  sign: Signer['sign'] = (items) => items.map(signed),
+): Signer & { readonly batches: number[][] } {
   const batches: number[][] = [];
   return {
     address: addressOf(1),
     implementation: 'test',
     batches,
-    sign(digests) {
-      batches.push(digests.map((digest) => digest[0] ?? 0));
-      return digests.map((digest) => new Uint8Array(65).fill(digest[0] ?? 0));
+    sign(items) {
+      batches.push(items.map(({ digest }) => digest[0] ?? 0));
+      return sign(items);
     },
   };
 }
 
-const digest = (n: number): Uint8Array => new Uint8Array(32).fill(n);
-
 describe('A signing batch', () => {
-  test('signs all digests of a turn of the event loop together, each answered with its own signature', async () => {
+  test('signs all items of a turn of the event loop together, each answered with its own signature', async () => {
     const signer = aSigner();
     const batch = createSigningBatch({ instruments });
-    const signatures = await Promise.all([1, 2, 3].map((n) => batch.sign(signer, digest(n))));
-    expect(signatures.map((signature) => signature[0])).toEqual([1, 2, 3]);
+    const answers = await Promise.all([1, 2, 3].map((n) => batch.sign(signer, item(n))));
+    expect(answers).toEqual([1, 2, 3].map((n) => signed(item(n))));
     expect(signer.batches).toEqual([[1, 2, 3]]);
   });
 
   test('signs at most a bounded number per turn, and the rest in the next, in order', async () => {
     const signer = aSigner();
     const batch = createSigningBatch({ instruments, maxPerTurn: 2 });
-    await Promise.all([1, 2, 3, 4, 5].map((n) => batch.sign(signer, digest(n))));
+    await Promise.all([1, 2, 3, 4, 5].map((n) => batch.sign(signer, item(n))));
     expect(signer.batches).toEqual([[1, 2], [3, 4], [5]]);
   });
 
   test('keeps signers apart', async () => {
     const [a, b] = [aSigner(), aSigner()];
     const batch = createSigningBatch({ instruments });
-    await Promise.all([batch.sign(a, digest(1)), batch.sign(b, digest(2)), batch.sign(a, digest(3))]);
+    await Promise.all([batch.sign(a, item(1)), batch.sign(b, item(2)), batch.sign(a, item(3))]);
     expect([a.batches, b.batches]).toEqual([[[1, 3]], [[2]]]);
   });
 
   test('awaits a signer that answers later', async () => {
-    const remote: Signer = {
-      address: addressOf(2),
-      implementation: 'remote',
-      sign: (digests) => Promise.resolve(digests.map((each) => new Uint8Array(65).fill(each[0] ?? 0))),
-    };
-    expect((await createSigningBatch({ instruments }).sign(remote, digest(9)))[0]).toBe(9);
+    const remote = aSigner((items) => Promise.resolve(items.map(signed)));
+    expect(await createSigningBatch({ instruments }).sign(remote, item(9))).toEqual(signed(item(9)));
   });
 
-  test.each([
+  test('an item of a group that fails leaves the others of its group alone', async () => {
+    const error = new Error('not this one');
+    const fails = ({ digest }: SigningItem) => digest[0] === 2;
+    const picky = aSigner((items) =>
+      items.map((one) => (fails(one) ? { outcome: 'unsigned', error } : signed(one))),
+    );
+    const batch = createSigningBatch({ instruments });
+    const answers = await Promise.all([1, 2, 3].map((n) => batch.sign(picky, item(n))));
+    expect(answers).toEqual([signed(item(1)), { outcome: 'unsigned', error }, signed(item(3))]);
+    expect(picky.batches).toEqual([[1, 2, 3]]);
+  });
+
+  test.each<[string, Signer['sign']]>([
     [
       'throws',
       () => {
@@ -64,17 +81,14 @@ describe('A signing batch', () => {
     ],
     ['rejects', () => Promise.reject(new Error('no key'))],
     ['answers too few', () => []],
-  ])('a signer that %s fails its own digests and no others', async (_how, sign) => {
-    const broken: Signer = { address: addressOf(3), implementation: 'broken', sign };
+    ['answers too many', (items) => [...items, ...items].map(signed)],
+  ])('of a signer that %s nobody knows what it signed, and other signers go on', async (_how, sign) => {
+    const broken = aSigner(sign);
     const signer = aSigner();
     const batch = createSigningBatch({ instruments });
-    const [failed, signed] = await Promise.allSettled([
-      batch.sign(broken, digest(1)),
-      batch.sign(signer, digest(2)),
-    ]);
-    expect(failed.status).toBe('rejected');
-    expect(signed.status).toBe('fulfilled');
+    const answers = await Promise.all([batch.sign(broken, item(1)), batch.sign(signer, item(2))]);
+    expect(answers).toEqual([{ outcome: 'unknown', error: expect.any(Error) }, signed(item(2))]);
     // The next turn is not affected.
-    expect((await batch.sign(signer, digest(4)))[0]).toBe(4);
+    expect(await batch.sign(signer, item(4))).toEqual(signed(item(4)));
   });
 });

@@ -1,5 +1,4 @@
 import { recoverAddress } from 'ethers';
-import { personalDigest } from '../../../core/crypto/keccak.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
 import { parseAddress, type Address } from '../../../core/units/address.js';
 import { bytesToHex, type Hex } from '../../../core/units/hex.js';
@@ -10,6 +9,7 @@ import { handleOp, refusalOf } from '../../chain/support/handle-ops.js';
 import { buildUserOp, signByAccount, type SignedUserOp } from '../../chain/support/user-op.js';
 import { rpc, toWire } from './client.js';
 import type { Rotation } from './rotation.js';
+import { personalDigest } from '../../build/signing.js';
 
 /** The fate of signed data: `void` = the contract does not accept the key, `held` = nobody has tried to mine it yet. */
 export type Outcome = 'mined' | 'void' | 'expired' | 'held';
