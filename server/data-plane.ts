@@ -45,6 +45,7 @@ import { showSponsored } from './decision/show-sponsored.js';
 import { showInTokens } from './decision/show-token.js';
 import { createSponsor } from './decision/sign.js';
 import { createSignedHashes } from './decision/signed-hashes.js';
+import { createTakeBack } from './decision/take-back.js';
 import { createSigningBatch } from './decision/signing-batch.js';
 import { sponsoredMode } from './decision/sponsored.js';
 import { createTokenList } from './decision/token-list.js';
@@ -152,6 +153,7 @@ export function createDataPlane(deps: DataPlaneDeps) {
         };
   const ordered = recording?.inputs === undefined ? noted : { ...noted, usage: withOrder(noted.usage) };
   const hashes = createSignedHashes();
+  const takeBack = createTakeBack({ usage: deps.usage, recording, log });
   const shared = {
     view,
     heads,
@@ -161,6 +163,7 @@ export function createDataPlane(deps: DataPlaneDeps) {
     tokenAccounts,
     signing,
     hashes,
+    takeBack,
     ...ordered,
     ...recorded,
   };

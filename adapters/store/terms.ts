@@ -15,7 +15,7 @@ import { gwei } from '../../core/units/wei.js';
  * What a reservation has promised and holds, as the JSON text of one column:
  *
  *     [validUntil,
- *      promises: [[digest, mode, contract, funding | null, token | null, prefund in wei as text, validUntil], …],
+ *      promises: [[digest, mode, contract, funding | null, token | null, prefund in wei as text, validUntil, hashes | null, 1 when it is repeated], …],
  *      folded:   [[mode, contract, prefund in wei as text, validUntil], …],
  *      limits:   [[counter, unit, until, cost], …],
  *      holds:    [[counter, unit, cost], …],
@@ -27,7 +27,17 @@ export type Terms = Omit<Reservation, 'key'>;
 
 type TermsJson = readonly [
   number,
-  readonly (readonly [string, Mode, string, string | null, string | null, string, number, ...string[]])[],
+  readonly (readonly [
+    string,
+    Mode,
+    string,
+    string | null,
+    string | null,
+    string,
+    number,
+    (string | null)?,
+    1?,
+  ])[],
   readonly (readonly [Mode, string, string, number])[],
   readonly (readonly [string, Unit, number, number])[],
   readonly (readonly [string, Unit, number])[],
@@ -50,7 +60,7 @@ export function formatTerms(terms: Terms): string {
       one.token ?? null,
       one.prefundWei.toString(),
       one.validUntil,
-      ...(one.hashes === undefined ? [] : ([one.hashes] as const)),
+      ...formatRest(one),
     ]),
     folded.map((one) => [one.mode, one.contract, one.prefundWei.toString(), one.validUntil]),
     ...amounts,
@@ -58,6 +68,11 @@ export function formatTerms(terms: Terms): string {
     recordId ?? null,
   ];
   return JSON.stringify(json);
+}
+
+function formatRest({ hashes, isRepeated }: SignedPromise): readonly [(string | null)?, 1?] {
+  if (isRepeated) return [hashes ?? null, 1];
+  return hashes === undefined ? [] : [hashes];
 }
 
 function formatCommit({ commitment, until, isSigned, signed }: Commit): NonNullable<TermsJson[6]> {
@@ -88,7 +103,7 @@ export function parseTerms(text: string): Terms {
     ...(commit === null ? {} : { commit: parseCommit(commit) }),
     ...(recordId === null ? {} : { recordId }),
     promises: promises.map(
-      ([digest, mode, contract, funding, token, prefund, until, hashes]): SignedPromise => ({
+      ([digest, mode, contract, funding, token, prefund, until, hashes, repeated]): SignedPromise => ({
         digest: digest as Hex,
         mode,
         contract: contract as AddressKey,
@@ -96,7 +111,8 @@ export function parseTerms(text: string): Terms {
         ...(token === null ? {} : { token: token as AddressKey }),
         prefundWei: BigInt(prefund),
         validUntil: until as EpochSeconds,
-        ...(hashes === undefined ? {} : { hashes: hashes as Hex }),
+        ...(hashes === undefined || hashes === null ? {} : { hashes: hashes as Hex }),
+        ...(repeated === 1 ? { isRepeated: true } : {}),
       }),
     ),
     folded: folded.map(([mode, contract, prefund, until]): FoldedPromises => ({

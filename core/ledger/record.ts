@@ -79,7 +79,7 @@ export type DecidedPolicy = {
  * How a reservation ended: once for all decisions that made promises for it. The decision whose digest (or, without
  * one, whose operation hash) was mined gets the outcome and the cost; the others of the reservation are
  * `spent-elsewhere`, because the nonce is used. `at` is the time of the block that mined the operation, or up to which
- * nothing was mined.
+ * nothing was mined, or at which a promise that could not be signed was taken back (`expired`).
  */
 export type Settlement = PaymasterLine<'settlement'> & {
   readonly outcome: 'mined' | 'expired' | 'spent-elsewhere';

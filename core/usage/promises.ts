@@ -1,3 +1,4 @@
+import type { Hex } from '../units/hex.js';
 import { keptPromises, type FoldedPromises, type SignedPromise } from './usage-store.js';
 
 /** What the paymaster has signed for a reservation. */
@@ -11,9 +12,11 @@ export type Promises = {
 /** Adds a promise as the newest one, and folds the oldest when there are too many. */
 export function withPromise({ promises, folded }: Promises, promise: SignedPromise): Promises {
   const others = promises.filter(({ digest }) => digest !== promise.digest);
+  const newest: SignedPromise =
+    others.length === promises.length ? promise : { ...promise, isRepeated: true };
   const oldest = others.length === keptPromises ? others.pop() : undefined;
   return {
-    promises: [promise, ...others],
+    promises: [newest, ...others],
     folded: oldest === undefined ? folded : withFolded(folded, oldest),
   };
 }
@@ -22,9 +25,26 @@ export function withPromise({ promises, folded }: Promises, promise: SignedPromi
 export function joined(a: Promises, b: Promises): Promises {
   let all = a;
   // Adds the oldest first, as if the promises had been made one after the other.
-  for (const promise of b.promises.toReversed())
-    if (!all.promises.some(({ digest }) => digest === promise.digest)) all = withPromise(all, promise);
+  for (const promise of b.promises.toReversed()) {
+    const isRepeated = all.promises.some(({ digest }) => digest === promise.digest);
+    all = isRepeated ? repeated(all, promise.digest) : withPromise(all, promise);
+  }
   return { promises: all.promises, folded: b.folded.reduce(withFolded, all.folded) };
+}
+
+function repeated({ promises, folded }: Promises, digest: Hex): Promises {
+  const marked = promises.map((one): SignedPromise =>
+    one.digest === digest ? { ...one, isRepeated: true } : one,
+  );
+  return { promises: marked, folded };
+}
+
+/** Whether nothing but one promise of this digest was ever made. */
+export function isOnly({ promises, folded }: Promises, digest: Hex): boolean {
+  const [first] = promises;
+  return (
+    promises.length === 1 && folded.length === 0 && first?.digest === digest && first.isRepeated !== true
+  );
 }
 
 /** The entry keeps the highest prefund and the latest time of all promises folded into it. */

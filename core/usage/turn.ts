@@ -6,7 +6,7 @@ import { decide, decideFences, decideShares, explained, type Found } from './dec
 import { Fences } from './fences.js';
 import { heldOf, type Held } from './held.js';
 import { orderOf } from './order.js';
-import { joined, withPromise } from './promises.js';
+import { isOnly, joined, withPromise } from './promises.js';
 import {
   entryFrom,
   partFrom,
@@ -35,6 +35,8 @@ import type {
   ReserveResult,
   StepRecord,
   StepResult,
+  TakeBackResult,
+  UnsignedPromise,
 } from './usage-store.js';
 
 const nothingFolded: Entry['folded'] = [];
@@ -235,6 +237,14 @@ export class Turn {
     for (const { of, amount } of entry.accounts) this.accounts.unhold(of, amount);
     entry.isEnded = true;
     entry.isChanged = true;
+  }
+
+  takeBack({ key, digest, record, ordered }: UnsignedPromise): TakeBackResult {
+    const entry = this.find(key);
+    if (entry === undefined || entry.commit !== undefined || !isOnly(entry, digest)) return { isFree: false };
+    this.end(entry);
+    if (entry.recordId !== undefined) this.addRecord(entry.recordId, record);
+    return { isFree: true, ...(ordered ? { order: this.#nextOrder() } : {}) };
   }
 
   /** Frees what these reservations' commits hold that are over, and answers how many of them were never finalized. */

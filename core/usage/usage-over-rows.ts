@@ -70,6 +70,8 @@ export function usageOver(store: RowStore, limits: LimitObserver): UsageOverRows
       ),
     peek: (request) =>
       store.look(request.key.chainId, wantedBy(request), (turn, now) => turn.peek(request, now)),
+    takeBack: (promise) =>
+      store.turn(promise.key.chainId, { reservations: [promise.key] }, (turn) => turn.takeBack(promise)),
     counters: (chainId, counters) =>
       store.look(chainId, { counters }, (turn) => counters.map((id) => turn.counters.state(id))),
     noteGenerations: (chainId, fences) =>

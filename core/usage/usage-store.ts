@@ -55,6 +55,12 @@ export type UsageStore = {
   reserve(request: ReserveRequest): Promise<ReserveResult>;
   /** The verdict that `reserve` would give now, and the counters behind it; changes nothing. */
   peek(request: ReserveRequest): Promise<PeekResult>;
+  /**
+   * Takes back a promise for which certainly no signature exists: the reservation ends and frees everything, if this is the only
+   * promise that was ever made for it, was made once, and no commit is kept. Otherwise nothing changes, since what the reservation
+   * holds may back a signature.
+   */
+  takeBack(promise: UnsignedPromise): Promise<TakeBackResult>;
   /** Frees what commits hold whose time is over, and answers how many of them were never finalized. */
   dropCommits(chainId: number): Promise<number>;
   /** The state of counters, in the order of the names; a counter that was never written is 0 used and 0 reserved. */
@@ -171,6 +177,15 @@ export type StepRecord = { readonly kind: string; readonly id: string };
 /** A record that a turn has made. `reservation`: id of the first record of the reservation that it is about. */
 export type AddedRecord = { readonly record: StepRecord; readonly reservation: string | undefined };
 
+export type UnsignedPromise = Pick<ReserveRequest, 'key' | 'ordered'> & {
+  readonly digest: Hex;
+  /** Written to the ledger with the reservation's `recordId`, if it ends. */
+  readonly record?: StepRecord;
+};
+
+/** Only an ending has a place. */
+export type TakeBackResult = Ordered & { readonly isFree: boolean };
+
 /** One signature. The step that reserves for it also records it, so that the mined operation can be recognised. */
 export type SignedPromise = {
   /** First 16 bytes of what the paymaster signs (the contract's hash), as hex. */
@@ -187,6 +202,8 @@ export type SignedPromise = {
   readonly validUntil: EpochSeconds;
   /** Operation hashes that were known when it was recorded; see `operation-hashes.ts`. Absent: none. */
   readonly hashes?: Hex;
+  /** Set by the store when the same promise was made more than once: each of them may have been signed. */
+  readonly isRepeated?: true;
 };
 
 /** Older promises of a reservation, of one mode and one contract, kept as a single entry. */

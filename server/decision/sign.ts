@@ -17,6 +17,7 @@ import { runToRefusal } from './run.js';
 import type { SignedHashes } from './signed-hashes.js';
 import type { SigningBatch } from './signing-batch.js';
 import type { Case, Mode, Outcome, Window } from './step.js';
+import type { TakeBack } from './take-back.js';
 import { outcomeOf } from './usage.js';
 
 export type SignDeps = {
@@ -28,6 +29,8 @@ export type SignDeps = {
   readonly records?: DecisionRecords;
   /** Absent: promises carry no operation hashes. */
   readonly hashes?: SignedHashes;
+  /** Absent: what could not be signed ends when it expires. */
+  readonly takeBack?: TakeBack;
 };
 
 /** Decides whether data is signed for an operation, and signs it. */
@@ -39,7 +42,8 @@ export type Sponsor<Request = SponsorRequest> = (
 /**
  * Runs the steps of a mode until the first refusal, then reserves and signs. A refusal is an answer. Throws
  * PAYMASTER_NOT_READY, UNAVAILABLE, ESTIMATION_FAILED, INVALID_INPUT and whatever else the mode's steps throw. After a throw no
- * usable signature exists, and a reservation that was made ends when it expires.
+ * usable signature exists. A reservation that was made is taken back where it is certain that nothing was signed, and ends when it
+ * expires otherwise.
  */
 export function createSponsor<Request extends SponsorRequest, C extends Case, Terms extends Window>(
   deps: SignDeps,
@@ -54,7 +58,7 @@ async function attempt<C extends Case, Terms extends Window>(
   mode: Mode<never, C, Terms>,
   on: C,
 ): Promise<Sponsorship | 'stale'> {
-  const { usage, signing, clock, records, hashes } = deps;
+  const { usage, signing, clock, records, hashes, takeBack } = deps;
   const running = decideSteps(deps, mode, on);
   const decided = running instanceof Promise ? await running : running;
   if (decided.outcome !== 'passed') return decided.answer;
@@ -72,7 +76,10 @@ async function attempt<C extends Case, Terms extends Window>(
   if (!reserved.pass) return refused(deps, mode, on, reserved, { promised, answer });
   if (record !== undefined) records?.reserved(mode, on, record, { promised, answer });
   signed?.recorded();
-  const signature = signatureOf(await signing.sign(on.signer, toSign));
+  const ended = await signing.sign(on.signer, toSign);
+  // Where a signature may exist, what was reserved stays until the promise has expired.
+  if (ended.outcome === 'unsigned') await takeBack?.(promised);
+  const signature = signatureOf(ended);
   const paymasterAndData = mode.encode(on, op, terms, signature);
   signed?.note(paymasterAndData);
   return sponsored(mode, on, op, { promised, terms, paymasterAndData });

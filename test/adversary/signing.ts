@@ -1,3 +1,4 @@
+import { silentLogger } from '../../core/log.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Reserved } from '../../core/usage/plan.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
@@ -7,6 +8,7 @@ import type { Sponsorship, SponsorRequest } from '../../server/decision/request.
 import { createSponsor, type SignDeps } from '../../server/decision/sign.js';
 import type { SponsorCase } from '../../server/decision/sponsored-case.js';
 import { sponsoredMode } from '../../server/decision/sponsored.js';
+import { createTakeBack } from '../../server/decision/take-back.js';
 import type { Case, Finalize, Mode, Window } from '../../server/decision/step.js';
 import { signingKeys } from './chain/signing-keys.js';
 import type { Configs } from './configs.js';
@@ -94,6 +96,7 @@ export function signing(
         }
       },
     },
+    takeBack: createTakeBack({ usage, recording: undefined, log: silentLogger }),
   };
   return { deps, facts, asked, signer, signedBy, result: () => result };
 }

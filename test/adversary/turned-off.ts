@@ -30,6 +30,7 @@ export function bound(store: UsageStore): UsageStore {
   return {
     now: () => store.now(),
     reserve: (request) => store.reserve(request),
+    takeBack: (promise) => store.takeBack(promise),
     dropCommits: (chainId) => store.dropCommits(chainId),
     peek: (request) => store.peek(request),
     counters: (chainId, counters) => store.counters(chainId, counters),

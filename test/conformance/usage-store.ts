@@ -13,6 +13,7 @@ import { promisesConformance } from './usage/promises.js';
 import { recordsConformance } from './usage/records.js';
 import { reservingConformance } from './usage/reserving.js';
 import { settlingConformance } from './usage/settling.js';
+import { takingBackConformance } from './usage/taking-back.js';
 import { takenStepsConformance } from './usage/taken-steps.js';
 import { aSuite, type UsageHarness } from './usage/suite.js';
 
@@ -26,6 +27,7 @@ export function usageStoreConformance(implementation: string, create: () => Prom
     promisesConformance(suite);
     holdsConformance(suite);
     commitsConformance(suite);
+    takingBackConformance(suite);
     fencesConformance(suite);
     settlingConformance(suite);
     takenStepsConformance(suite);

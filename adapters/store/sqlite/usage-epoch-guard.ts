@@ -67,6 +67,7 @@ export function guardEpochs({
       epochs.isNoted(request.key.chainId, expiryOf(request))
         ? usage.reserve(request)
         : finished(noted(request)),
+    takeBack: (promise) => intact(promise.key.chainId, () => usage.takeBack(promise)),
     dropCommits: (chainId) => intact(chainId, () => usage.dropCommits(chainId)),
     peek: (request) => intact(request.key.chainId, () => usage.peek(request)),
     counters: (chainId, ids) => intact(chainId, () => usage.counters(chainId, ids)),

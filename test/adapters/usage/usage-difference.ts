@@ -155,6 +155,20 @@ class Difference {
         expect(real).toBe(model);
         return;
       }
+      case 'takeBack': {
+        const live = sorted(await this.#model.reservations(chainId));
+        const picked = live[step.pick % live.length];
+        const digest = picked?.promises.at(-1)?.digest;
+        if (picked === undefined || digest === undefined) return;
+        const promise = {
+          key: picked.key,
+          digest: step.isOther ? aDigest(0) : digest,
+          ...this.#ending(aStepExpiry),
+        };
+        const [real, model] = await this.#each((store) => store.takeBack(promise));
+        expect(real).toEqual(model);
+        return;
+      }
       case 'forget':
         return this.#both((store) => store.forgetAccounts(chainId, [accounts[step.account]!]));
       case 'restart':

@@ -22,6 +22,8 @@ import type {
   UsageStore,
   StepRecord,
   StepResult,
+  TakeBackResult,
+  UnsignedPromise,
   EndedReservation,
   TakenStep,
 } from '../../../core/usage/usage-store.js';
@@ -138,6 +140,18 @@ export class UsageModel implements UsageStore {
       );
     for (const one of [...sameKey, ...rest.slice(0, Math.max(0, rest.length - 3))]) close(one);
     replace(chain, { ...(own === undefined ? unsigned : merged(own, unsigned)), commit });
+  }
+
+  async takeBack({ key, digest, record }: UnsignedPromise): Promise<TakeBackResult> {
+    const chain = this.#chain(key.chainId);
+    const own = find(chain, key);
+    const [first, ...others] = [...(own?.promises ?? []), ...(own?.folded ?? [])];
+    const isSole = first !== undefined && 'digest' in first && others.length === 0 && !first.isRepeated;
+    if (own === undefined || own.commit !== undefined || !isSole || first.digest !== digest)
+      return { isFree: false };
+    remove(chain, own);
+    if (record !== undefined && own.recordId !== undefined) chain.records.push(written(record, own.recordId));
+    return { isFree: true };
   }
 
   async dropCommits(chainId: number): Promise<number> {
@@ -506,7 +520,11 @@ function merged(older: Live, newer: Live): Live {
     ...b.filter((one) => !a.some(({ counter, unit }) => one.counter === counter && one.unit === unit)),
   ];
   const digests = new Set(newer.promises.map(({ digest }) => digest));
-  const promises = [...newer.promises, ...older.promises.filter(({ digest }) => !digests.has(digest))];
+  const known = new Set(older.promises.map(({ digest }) => digest));
+  const again = newer.promises.map((one) =>
+    known.has(one.digest) ? { ...one, isRepeated: true as const } : one,
+  );
+  const promises = [...again, ...older.promises.filter(({ digest }) => !digests.has(digest))];
   return {
     key: older.key,
     promises: promises.slice(0, 16),

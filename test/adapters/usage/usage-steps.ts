@@ -28,6 +28,8 @@ export type Step =
     }
   | { readonly do: 'clock'; readonly minutes: number }
   | { readonly do: 'dropCommits' }
+  /** `isOther`: of a promise that was not made for the reservation. */
+  | { readonly do: 'takeBack'; readonly pick: number; readonly isOther: boolean }
   | {
       readonly do: 'follow';
       readonly ends: readonly End[];
@@ -119,6 +121,17 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       })),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('dropCommits') }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('takeBack'),
+      pick: fc.nat(30),
+      isOther: fc.oneof(
+        { weight: 4, arbitrary: fc.constant(false) },
+        { weight: 1, arbitrary: fc.constant(true) },
+      ),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('peek'), ask }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('fail'), asks: asks(4) }) },
   {
@@ -160,7 +173,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('forget'), account: fc.nat(2) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('restart', 'crash') }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('restart', 'crash') }) },
 );
 
 /** What may happen to a usage store, in any order. */

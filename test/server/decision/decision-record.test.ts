@@ -27,6 +27,10 @@ import {
 } from '../../build/configs.js';
 import { anOperation, execute, executeBatch, mintCall } from '../../build/operations.js';
 import { signsBy } from '../../build/signing.js';
+import { createTakeBack } from '../../../server/decision/take-back.js';
+import { MemoryRows } from '../../../core/usage/memory-rows.js';
+import type { StepRecord } from '../../../core/usage/usage-store.js';
+import { gwei } from '../../../core/units/wei.js';
 
 test('a signed operation is recorded with its limits, its calls and the most that it can cost', () => {
   const { on, subject, promised, records } = aCase();
@@ -178,6 +182,51 @@ test('a refusal that is not recorded has no inputs; one before the usage store w
     }),
     expect.objectContaining({ request: expect.objectContaining({ isStub: true }) }),
   ]);
+});
+
+test('a promise that could not be signed ends unused, in the ledger and at its place among the decisions', async () => {
+  const { on, mode, promised, records } = aCase();
+  const { chainId, tenant: organisation, paymasterId } = on.paymaster;
+  const rows = new MemoryRows(chainId);
+  const record = records.promised(on, mode.subject(), 'sponsored', promised);
+  const request = planReservation(promised, Infinity, record)(someNow);
+  rows.turn((turn) => {
+    for (const account of request.accounts) turn.setBalance(account, gwei(1_000_000_000), someNow);
+  });
+  expect(rows.turn((turn) => turn.reserve(request, someNow))).toEqual({ outcome: 'reserved' });
+
+  const ended: (StepRecord | undefined)[] = [];
+  const inputs: DecisionInputs[] = [];
+  const takeBack = createTakeBack({
+    usage: {
+      takeBack: async (promise) => {
+        ended.push(promise.record);
+        return rows.turn((turn) => turn.takeBack(promise));
+      },
+    },
+    recording: {
+      ids: createRecordIds({ now: () => someNow }),
+      inputs: createInputsRecords({
+        offers: { add: (one) => inputs.push(one as DecisionInputs) > 0 },
+        dropped: () => {},
+      }),
+    },
+    log: silentLogger,
+  });
+  await takeBack(promised);
+  expect(rows.reservation(request.key)).toBeUndefined();
+  const line = { organisation, paymasterId, chainId };
+  expect(ended).toEqual([expect.objectContaining({ ...line, kind: 'settlement', outcome: 'expired' })]);
+  const { entryPoint, sender, nonce } = request.key;
+  expect(inputs.map(({ body }) => parseInputs(body))).toEqual([
+    { kind: 'ending', how: 'released', entryPoint, sender, nonce },
+  ]);
+
+  // Nothing ends a second time, and a store that does not answer leaves the promise to expire.
+  await takeBack(promised);
+  expect(inputs).toHaveLength(1);
+  const failing = { takeBack: () => Promise.reject(new Error('no database')) };
+  await createTakeBack({ usage: failing, recording: undefined, log: silentLogger })(promised);
 });
 
 /** A request to a paymaster with one limit and one registered contract, as far as a step list has decided it. */
