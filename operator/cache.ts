@@ -26,7 +26,7 @@ export function createCache(deps: {
     PaymasterPolicy: createTable<Resources['PaymasterPolicy']>(),
   };
   const byNamespace = tables.Paymaster.index(({ metadata }) => metadata.namespace ?? '');
-  const byName = tables.Paymaster.index(nameOf);
+  const byName = tables.Paymaster.index(contestedName);
   const byChain = tables.Paymaster.index(({ spec }) => String(spec.chainId));
   const contracts = tables.SmartContract.index(ownerOf);
   const policies = tables.PaymasterPolicy.index(ownerOf);
@@ -43,7 +43,7 @@ export function createCache(deps: {
     countPaymastersIn: (namespace: string): number => byNamespace.count(namespace),
     /** Paymasters of the same namespace, name and chain, including this one. */
     rivalsOf: (paymaster: Resources['Paymaster']): readonly Resources['Paymaster'][] =>
-      byName.find(nameOf(paymaster)),
+      byName.find(contestedName(paymaster)),
     paymastersOn: (chainId: number): readonly Resources['Paymaster'][] => byChain.find(String(chainId)),
     /** Contracts and policies whose `paymasterRef` names the paymaster, whether it exists or not. */
     contractsOf: (paymaster: string): readonly Resources['SmartContract'][] => contracts.find(paymaster),
@@ -112,7 +112,8 @@ function isNewer(object: AnyResource, present: AnyResource): boolean {
 
 const wholeNumber = /^[0-9]+$/;
 
-function nameOf({ metadata, spec }: Resources['Paymaster']): string {
+/** What only one paymaster of a namespace and chain may have. */
+export function contestedName({ metadata, spec }: Resources['Paymaster']): string {
   return JSON.stringify([metadata.namespace, spec.chainId, spec.name]);
 }
 

@@ -18,7 +18,8 @@ import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import type { MasterKeys } from '../../core/secrets.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Pace } from '../../adapters/pace.js';
-import type { Cache } from '../cache.js';
+import { createTurns } from '../../adapters/turns.js';
+import { contestedName, type Cache } from '../cache.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
 import type { FundingQuestion } from '../facts/facts.js';
 import type { PlatformView } from '../facts/platform-view.js';
@@ -63,6 +64,7 @@ export type PaymasterReconcilerDeps = {
  * stores the result and writes the status of all of them.
  */
 export function createPaymasterReconciler(deps: PaymasterReconcilerDeps): Reconcile {
+  const turns = createTurns();
   return async (key) => {
     const paymaster = deps.cache.get('Paymaster', parseKey(key));
     if (paymaster === undefined) {
@@ -71,9 +73,11 @@ export function createPaymasterReconciler(deps: PaymasterReconcilerDeps): Reconc
     }
     if (!deps.areKeysKnown()) return done;
     await removeFormer(deps, paymaster);
-    const { sources, read } = await gather(deps, key, paymaster);
-    const compiled = await deps.pace.run(compileInParts(sources));
-    const stored = await store(deps, compiled, read);
+    // Whether the name is free is read from the store: another one that has it must not be stored in between.
+    const stored = await turns.run(contestedName(paymaster), async () => {
+      const { sources, read } = await gather(deps, key, paymaster);
+      return store(deps, await deps.pace.run(compileInParts(sources)), read);
+    });
     askChain(deps, key, stored);
     const secret = await writeStatuses(deps, paymaster, stored);
     if (secret === undefined) return done;

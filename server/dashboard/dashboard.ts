@@ -3,6 +3,7 @@ import express from 'express';
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import { quotaOf } from '../../core/config/platform.js';
 import { createPace } from '../../adapters/pace.js';
+import { createTurns } from '../../adapters/turns.js';
 import { createOutageLog } from '../../adapters/log/outage-log.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import { maxBodyBytes } from './body.js';
@@ -23,7 +24,6 @@ import { createOpenApi } from './openapi.js';
 import { createParsers } from './parse.js';
 import { createProgrammedWait } from './programmed.js';
 import { createRouter } from './router.js';
-import { createTurns } from './turns.js';
 import { createWrites } from './writes.js';
 
 /**
@@ -41,6 +41,8 @@ export function createDashboard(deps: DashboardDeps): Express {
     clock,
     log,
     writes: createWrites({ resources, clock, log }),
+    // Object names make duplicate creates collide in the store, however many replicas there are. Turns close the gap for renames and quotas
+    // inside this process, so that an installation with one dashboard replica does not rely on a second check by the operator.
     turns: createTurns(),
     methodsOf: createMethodReading(),
     programmed: createProgrammedWait({ resources, configs, timeoutMs: deps.programmedTimeoutMs ?? 2000 }),

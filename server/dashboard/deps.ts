@@ -14,7 +14,7 @@ import type { MethodReading } from './methods-thread.js';
 import type { LastSeen } from './last-seen.js';
 import type { Parsers } from './parse.js';
 import type { ProgrammedWait } from './programmed.js';
-import type { Turns } from './turns.js';
+import type { Turns } from '../../adapters/turns.js';
 import type { LedgerTools } from './ledger/endpoint.js';
 import type { Writes } from './writes.js';
 

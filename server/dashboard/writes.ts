@@ -5,7 +5,7 @@ import type { Kind, Resources } from '../../core/resources/kinds.js';
 import { fieldsOfOthers, ownedFields } from '../../core/resources/managed-fields.js';
 import { createdByAnnotation, formatKey, type ObjectKey } from '../../core/meta/meta.js';
 import type { ApplyRequest, DeepPartial, ResourceStore } from '../../core/resources/resource-store.js';
-import { createTurns } from './turns.js';
+import { createTurns } from '../../adapters/turns.js';
 import { createdAtAnnotation } from './views.js';
 
 /** Field manager of everything that the dashboard API writes. */

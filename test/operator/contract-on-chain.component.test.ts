@@ -91,7 +91,7 @@ describe('the operator notices on the chain that', () => {
   test('the signer was removed, and stops signing', async () => {
     await asOwner('removeSigner', [dev.sponsorSigner.address]);
     await becomes('SignerAuthorized', 'False/NotAuthorized');
-    expect(await message('SignerAuthorized')).toContain('"paymaster contract authorise"');
+    expect(await message('SignerAuthorized')).toContain('authorise it there as the owner of the contract');
     await becomes('Serving', 'False/ContractUnusable');
     expect(await stopped()).toBe('SIGNER_NOT_AUTHORIZED');
   });
@@ -99,7 +99,7 @@ describe('the operator notices on the chain that', () => {
   test('the stake was unlocked, which stops nothing', async () => {
     await asOwner('unlockStake', []);
     await becomes('Staked', 'False/Unlocked');
-    expect(await message('Staked')).toContain('Stake it with "paymaster contract stake".');
+    expect(await message('Staked')).toContain('Stake it by addStake of the contract.');
     expect(await stopped()).toBeUndefined();
   });
 
@@ -110,7 +110,7 @@ describe('the operator notices on the chain that', () => {
     });
     await asOwner('withdrawTo', [owner, BigInt(info.slice(0, 66))]);
     await becomes('Deposited', 'False/Empty');
-    expect(await message('Deposited')).toContain('top it up with "paymaster contract deposit"');
+    expect(await message('Deposited')).toContain('top it up by the deposit function of the contract');
     await until('the paymaster shows it', async () => {
       world.time.advance(1_000);
       await turn();

@@ -42,7 +42,19 @@ test('of objects that contend for a name exactly one has it, in every history, a
         await world.close();
       }
     }),
-    { numRuns: 20 },
+    {
+      numRuns: 20,
+      // The second one comes while the first one is compiled.
+      examples: [
+        [
+          [
+            { index: 0, do: 'wait' },
+            { index: 3, do: 'apply' },
+            { index: 0, do: 'apply' },
+          ],
+        ],
+      ],
+    },
   );
 });
 
