@@ -50,20 +50,6 @@ export function addToken(sum: MutableAmounts, address: AddressKey, { amount, dec
   });
 }
 
-/** True when nothing is left, because all that was added has been taken back. */
-export function isNothing(amounts: Amounts): boolean {
-  return (
-    amounts.sponsored === 0 &&
-    amounts.refused === 0 &&
-    amounts.mined === 0 &&
-    amounts.reverted === 0 &&
-    amounts.expired === 0 &&
-    amounts.promisedWei === 0n &&
-    amounts.spentWei === 0n &&
-    [...amounts.tokens.values()].every(({ amount }) => amount === 0n)
-  );
-}
-
 /** As a row of usage shows them: by address, without those of which nothing is left. */
 function shownTokens({ tokens }: Amounts): UsageRow['tokens'] {
   // A long answer has thousands of rows, most of them without tokens.
