@@ -9,7 +9,7 @@ const text: Type = { expected: 'text', is: (value) => typeof value === 'string' 
 const flag: Type = { expected: 'true or false', is: (value) => typeof value === 'boolean' };
 const object: Type = { expected: 'an object', is: isObject };
 const list: Type = { expected: 'an array', is: Array.isArray };
-/** Read in every mode by a parser of its own. */
+/** Read in every mode by a separate parser. */
 const read: Type = { expected: '', is: () => true };
 
 /**

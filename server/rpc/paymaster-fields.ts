@@ -8,7 +8,7 @@ import { isObject } from '../../core/schema/json-value.js';
 import { bytesToHex, hexSize, type Hex } from '../../core/units/hex.js';
 import { Fields, uint } from '../../core/userop/fields.js';
 
-// In two phases a wallet has the paymaster's signature either in a field of its own, `paymasterSignature`, or joined to
+// In two phases a wallet has the paymaster's signature either in a separate field, `paymasterSignature`, or joined to
 // `paymasterData` with its length and the magic. We answer in the form in which it asks.
 
 const magic = paymasterSignatureMagic.slice(2);
@@ -58,7 +58,7 @@ function readUnpacked(fields: Fields): Hex {
   return `${paymaster}${words}${fields.bytes('paymasterData').slice(2)}`;
 }
 
-/** The fields of an answer: joined, or with the signature in a field of its own. */
+/** The fields of an answer: joined, or with the signature in a separate field. */
 export function splitAnswer(
   paymasterAndData: Hex,
   joined: boolean,

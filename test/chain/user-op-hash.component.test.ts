@@ -147,7 +147,7 @@ function compare(each: Case, contract: Hex | undefined, reads: Row['reads']): vo
   const whole = () => hashByViem(op, paymasterAndData, '0.9', chainId);
   switch (tail.kind) {
     case 'signature': {
-      // As a field of its own viem leaves the signature out, as the contract does; inside of paymasterData it does not.
+      // As a separate field viem leaves the signature out, as the contract does; inside of paymasterData it does not.
       const byField = hashByViem(op, tail.data, '0.9', chainId, tail.signature);
       if (byField !== contract) throw differs('viem’s hash of the field is not the contract’s');
       if (whole() === contract) throw differs('viem has hashed the data as the contract does');

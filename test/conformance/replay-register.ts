@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { ReplayRegister } from '../../core/ledger/replay-register.js';
 
 /**
- * Guarantees of every register of replays. `create` gives an empty one. Each test uses an organisation of its own.
+ * Guarantees of every register of replays. `create` gives an empty one. Each test uses a separate organisation.
  * `silence` makes the last report of an organisation's replay older than it may be; absent: its process cannot die alone.
  */
 export function replayRegisterConformance(

@@ -111,7 +111,7 @@ describe('beside make run', () => {
       BUNDLER: '0',
       BUILT: '1',
     };
-    // In a group of its own, because make passes no signal on.
+    // In a separate group, because make passes no signal on.
     const [makeRun] = commandBlocks('README.md').filter(({ runs }) => runs === 'itself');
     command = spawn('sh', ['-c', makeRun?.commands ?? 'false'], {
       cwd: repositoryRoot,

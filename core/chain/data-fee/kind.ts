@@ -11,7 +11,7 @@ export type DataFeeKind = {
   readonly gas: (posted: PostedOperation, spec: DataFeeSpec, price: bigint) => bigint;
 };
 
-/** An operation as a bundler posts it, in a bundle of its own. */
+/** An operation as a bundler posts it, in a separate bundle. */
 export type PostedOperation = {
   /** The signed transaction. Built when a kind asks for it. */
   readonly transaction: () => Uint8Array;

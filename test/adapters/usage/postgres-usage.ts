@@ -17,7 +17,7 @@ export function openStore(url: string, change: Partial<PostgresUsageOptions> = {
   });
 }
 
-/** An empty store in a database of its own. Its clock is moved by hand; reopening it is a replica that is replaced. */
+/** An empty store in a separate database. Its clock is moved by hand; reopening it is a replica that is replaced. */
 export async function createPostgresHarness(
   server: PostgresServer,
   change: Partial<PostgresUsageOptions> = {},

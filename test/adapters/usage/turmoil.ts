@@ -121,7 +121,7 @@ export function requestOf(ask: Ask, change: Pick<ReserveRequest, 'phase'> = {}):
   });
 }
 
-/** Only a commit of its own nonce: nothing is signed, so nothing stays. */
+/** Only a commit nonce of its own: nothing is signed, so nothing stays. */
 export function commitOf(ask: Ask): ReserveRequest {
   const phase = { kind: 'commit', commitment: aHash(ask.cost) } as const;
   return requestOf({ ...ask, nonce: (ask.nonce << 40n) + 1n }, { phase });

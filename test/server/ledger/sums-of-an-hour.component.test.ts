@@ -144,7 +144,7 @@ test.each(['SQLite', 'PostgreSQL'] as const)(
       const one: Promised = {
         sender: 0xa00 + roll(5),
         paymaster: roll(3),
-        // A key of its own, so that each can be mined whenever it likes.
+        // A separate key, so that each can be mined whenever it likes.
         nonce: BigInt(number + 1) << 64n,
         prefund: 1 + roll(50),
         validUntil: (it.clock.now() - startMs) / 1000 + 120 + roll(600),

@@ -5,7 +5,7 @@ import { asHex } from '../../chain/support/account.js';
 
 // What a wallet reads from the answers of two phases, and puts together for the chain.
 
-/** Where the paymaster's signature is: in a field of its own, or at the end of `paymasterData`. */
+/** Where the paymaster's signature is: in a separate field, or at the end of `paymasterData`. */
 export type Form = 'field' | 'joined';
 export type Fields = Readonly<Record<string, unknown>>;
 

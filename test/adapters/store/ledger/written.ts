@@ -37,7 +37,7 @@ export function writtenLedger<L extends StoredLedger>(
   };
 }
 
-/** In a database of its own. The days of entries get their parts before they are written. */
+/** In a separate database. The days of entries get their parts before they are written. */
 export function openPostgresLedger(
   url: string,
   options: Partial<Parameters<typeof createPostgresLedger>[0]> = {},
@@ -63,7 +63,7 @@ export async function writePostgres(postgres: Postgres, entries: readonly Ledger
   });
 }
 
-/** In a file of its own, in a directory that goes with it. */
+/** In a separate file, in a directory that goes with it. */
 export async function openSqliteLedger(
   options: Partial<Parameters<typeof createSqliteLedger>[0]> = {},
 ): Promise<WrittenLedger & { readonly db: Database; write(entries: readonly LedgerEntry[]): Promise<void> }> {
