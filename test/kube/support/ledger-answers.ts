@@ -69,7 +69,7 @@ async function ask<T>(
   path: string,
   parameters: Readonly<Record<string, string>>,
 ): Promise<T> {
-  const url = `${dashboardUrl}/api/v1/${path}?${new URLSearchParams(parameters)}`;
+  const url = `${dashboardUrl}/manage/v1/${path}?${new URLSearchParams(parameters)}`;
   const response = await fetch(url, {
     headers: { authToken, connection: 'close' },
     signal: AbortSignal.timeout(60_000),
