@@ -271,5 +271,5 @@ function openAlone(path: string, clock: Clock): OpenedStore {
     log: silentLogger,
     durability: 'process',
   });
-  return { usage, recovery: usage.recovery, stop: () => usage.stop() };
+  return { usage, recovery: usage.recovery, records: usage.ledger, stop: () => usage.stop() };
 }

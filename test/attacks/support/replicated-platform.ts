@@ -8,6 +8,7 @@ import { createSqliteConfigStore } from '../../../adapters/configs/sqlite/config
 import { openDatabase } from '../../../adapters/sqlite/database.js';
 import { createSqliteResourceStore } from '../../../adapters/resources/sqlite/resources.js';
 import { createWebhookCaller } from '../../../adapters/webhook/webhook-caller.js';
+import type { Chains } from '../../../core/chain/chains.js';
 import type { ConfigStore } from '../../../core/config/config-store.js';
 import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
@@ -31,6 +32,8 @@ import type { Platform } from './world.js';
 export type ReplicatedPlatform = Platform & {
   /** The configs that the operator has compiled. */
   readonly configs: ConfigStore;
+  /** Connections to the chains that the configs name. */
+  readonly chains: Chains;
   readonly databaseUrl: string;
   /** Addresses of the replicas; `secrets` name one address for all. */
   readonly origins: readonly string[];
@@ -40,6 +43,8 @@ export type ReplicatedOptions = {
   readonly clock?: Clock;
   /** Keys as the operator, or the replica with that index, has them mounted. Default: the dev chain's. */
   readonly signersOf?: (process: 'operator' | number) => Promise<Signers>;
+  /** Whether replicas write a ledger. Default false. */
+  readonly isRecorded?: boolean;
 };
 
 /**
@@ -119,7 +124,8 @@ export async function startReplicatedPlatform(
     for (const [index, store] of opened.entries()) {
       const metrics = createMetrics({ process: false });
       const signers = await signersOf(index);
-      const parts = { configs, chains, signers, webhooks, metrics };
+      const ledger = options.isRecorded === true ? { ledger: store.records } : {};
+      const parts = { configs, chains, signers, webhooks, metrics, ...ledger };
       const server = createServer({ ...shared, ...store, ...parts, roles: ['rpc'] });
       stops.add(() => server.stop());
       ports.push((await server.listen(0, '127.0.0.1')).port);
@@ -135,6 +141,7 @@ export async function startReplicatedPlatform(
       authToken,
       secrets: directory.secretDirectory,
       configs,
+      chains,
       databaseUrl,
       origins: ports.map((port) => `http://127.0.0.1:${port}`),
       stop: () => stops.run(),

@@ -2,6 +2,7 @@ import { createSqliteEpochMirror } from '../../../adapters/store/sqlite/epoch-mi
 import type { Database } from '../../../adapters/sqlite/database.js';
 import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
 import { silentLogger } from '../../../core/log.js';
+import type { LedgerWriter } from '../../../core/ledger/ledger.js';
 import type { FollowerLease } from '../../../core/policy/follower-lease.js';
 import type { Clock } from '../../../core/units/time.js';
 import type { EpochMirror, UsageRecovery } from '../../../core/usage/epoch.js';
@@ -17,6 +18,8 @@ export type OpenedStore = {
   readonly usage: UsageStore;
   readonly lease?: FollowerLease;
   readonly recovery: UsageRecovery;
+  /** Where a server writes its records, if it has a ledger. */
+  readonly records: LedgerWriter;
   stop(): Promise<void>;
 };
 
@@ -32,7 +35,7 @@ export function openEmbedded(
     log: silentLogger,
     durability: 'process',
   });
-  return { usage, recovery: usage.recovery, stop: () => usage.stop() };
+  return { usage, recovery: usage.recovery, records: usage.ledger, stop: () => usage.stop() };
 }
 
 /** Three replicas; the copy of the epochs is in `epochMirror`, as the ConfigMap is. */
@@ -42,7 +45,8 @@ export function openReplicas(
 ): Promise<readonly OpenedStore[]> {
   const open = async (identity: string): Promise<OpenedStore> => {
     const usage = await openStore(url, { identity, ...deps });
-    return { usage, lease: usage.lease, recovery: usage.recovery, stop: () => usage.stop() };
+    const { lease, recovery, ledger: records } = usage;
+    return { usage, lease, recovery, records, stop: () => usage.stop() };
   };
   return Promise.all(['replica-1', 'replica-2', 'replica-3'].map(open));
 }
