@@ -149,6 +149,12 @@ test('an amount of more digits than any amount has is refused unread', () => {
   );
 });
 
+test('a query that is longer than any in use is refused unread', () => {
+  expect(() => parameters.readParameters(`?${'&.'.repeat(5_000)}`, known)).toThrow(
+    'query must be at most 8192 characters',
+  );
+});
+
 function outcomeOf(parse: (text: string) => unknown, given: string): unknown {
   try {
     return parse(given);

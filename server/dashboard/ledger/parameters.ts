@@ -20,8 +20,15 @@ export type Given<P extends Parameters> = {
   readonly [Name in keyof P]?: P[Name] extends Parameter<infer T> ? T : never;
 };
 
+const maxQuery = 8_192;
+
 /** Reads a query string. Throws INVALID_INPUT that names every unknown, repeated or wrong parameter. */
 export function readParameters<P extends Parameters>(search: string, parameters: P): Given<P> {
+  // URLSearchParams takes more than linear time for thousands of names.
+  if (search.length > maxQuery)
+    throw invalidInput([
+      { field: 'query', expected: `at most ${maxQuery} characters`, value: String(search.length) },
+    ]);
   const problems: Problem[] = [];
   const given: Record<string, unknown> = {};
   const texts = Map.groupBy(new URLSearchParams(search), ([name]) => name);
