@@ -152,7 +152,7 @@ async function measureShared(
     const before = await ledgerBytes(url);
     await load.warmUp(first!, spread, count, 1);
     const bytesAlone = ((await ledgerBytes(url)) - before) / count;
-    const live = ((await follower.ask({ live: true })) as number) ?? 0;
+    const live = (await follower.ask({ live: true })) as number;
     if (live < backlog) await load.warmUp(all, spread, backlog - live);
     const bytesBefore = await ledgerBytes(url);
     await load.warmUp(all, spread, 20_000);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import type { Cursor, FollowerStep } from '../../../core/usage/usage-store.js';
-import { toSeconds, systemClock } from '../../../core/units/time.js';
+import { toSeconds, systemClock, type EpochSeconds } from '../../../core/units/time.js';
 import type { Gwei } from '../../../core/units/wei.js';
 import { chainId } from '../fixture.js';
 import { openPostgresUsage } from './usage.js';
@@ -12,14 +12,16 @@ import { openPostgresUsage } from './usage.js';
 const { values } = parseArgs({ options: { postgres: { type: 'string', default: '' } } });
 const usage = await openPostgresUsage(values.postgres, { identity: `follower-${randomUUID()}` });
 const perStep = 200;
+/** After every promise: those that expire first are read first. */
+const expiredBefore = (2 ** 40) as EpochSeconds;
 
 async function end(seconds: number): Promise<{ readonly ended: number; readonly seconds: number }> {
   const begun = performance.now();
-  const live = await usage.reservations(chainId);
   let cursor: Cursor | undefined = await usage.cursor(chainId);
   let ended = 0;
-  for (let from = 0; from < live.length && performance.now() - begun < 1000 * seconds; from += perStep) {
-    const settled = live.slice(from, from + perStep).map(({ key }) => ({ key, actualCost: 1 as Gwei }));
+  while (performance.now() - begun < 1000 * seconds) {
+    const live = await usage.reservations(chainId, { operations: [], expiredBefore, limit: perStep });
+    const settled = live.map(({ key }) => ({ key, actualCost: 1 as Gwei }));
     const next = {
       blockNumber: (cursor?.blockNumber ?? 0) + 1,
       blockHash: '0x' as const,
