@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const product = ['core', 'adapters', 'operator', 'server', 'standalone', 'cli', 'console'];
+const product = ['core', 'adapters', 'operator', 'server', 'standalone'];
 const generated =
   /^(crds|contracts\/artifacts|test\/charts\/golden)\/|^charts\/install\.yaml$|^charts\/[\w-]*crds\/|^package-lock\.json$|^NOTICE$/;
 

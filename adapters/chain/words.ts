@@ -94,7 +94,7 @@ export function createWordReader(
       } catch (error) {
         if (index === tried.length - 1 || !isRefusal(error)) throw error;
         if (!isTooMuch(error)) refused.add(way);
-        // The second time: more requests are no help to a busy node.
+        // The second time: more requests do not help a busy node.
         else if (refused.size < index) throw error;
       }
     throw new Error('unreachable: the last way answers or throws');
@@ -116,7 +116,7 @@ function firstWord(answer: unknown): bigint | undefined {
   return word === null ? undefined : BigInt(word[0]);
 }
 
-/** Throws when nothing is in flight any more. */
+/** Throws when nothing is left in flight. */
 async function inTurns<T, R>(all: readonly T[], ask: (one: T) => Promise<R>): Promise<readonly R[]> {
   const answers: R[] = [];
   for (const piece of inPieces(all, requestsAtOnce))

@@ -55,7 +55,7 @@ function ofEntryPoints({ profiles }: ChainSpec, { entryPoints, code }: NodeFacts
     if (entryPointVersion(entryPoint) !== undefined) return [];
     const field = `spec.profiles[${index}].entryPoint`;
     if (code.get(entryPoint.toLowerCase()) === false) return [error(field, `${entryPoint} has no code here`)];
-    return [warning(field, `${entryPoint} is no published EntryPoint: its code was not compared`)];
+    return [warning(field, `${entryPoint} is not a published EntryPoint: its code was not compared`)];
   });
   return [...published, ...others];
 }

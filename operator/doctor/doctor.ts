@@ -4,7 +4,7 @@ import type { ChainSpec } from '../../core/resources/chain.js';
 import { diagnose, type Diagnosis } from './diagnose.js';
 import { readNode } from './node-facts.js';
 
-/** `yaml`: the members of the Chain to change, as YAML; empty when there is none. */
+/** `yaml`: the members of the Chain to change, as YAML; empty when nothing has to change. */
 export type DoctorReport = { readonly found: readonly Diagnosis[]; readonly yaml: string };
 
 /** Compares a Chain with its node, which is only read. */

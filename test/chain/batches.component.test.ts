@@ -124,7 +124,7 @@ describe('a hundred balances of a node that runs no code without a contract', ()
       ...oneByOne,
     },
     {
-      name: 'are asked one by one where one call of a batch has an error that is no revert',
+      name: 'are asked one by one where one call of a batch has another error than a revert',
       node: (_, answers) => json([...answers.slice(1), { ...answers[0], ...internalError }]),
       ...oneByOne,
     },

@@ -125,7 +125,7 @@ describe('tells of a Chain that is wrong', () => {
     ];
     expect(lines(await ask(dev.url, { profiles }))).toEqual([
       `error spec.profiles[0].entryPoint: ${nowhere} has no code here`,
-      `warning spec.profiles[1].entryPoint: ${own} is no published EntryPoint: its code was not compared`,
+      `warning spec.profiles[1].entryPoint: ${own} is not a published EntryPoint: its code was not compared`,
     ]);
   });
 

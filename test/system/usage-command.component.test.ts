@@ -1,12 +1,10 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { contractFence } from '../../core/usage/counter-names.js';
 import { always } from '../../core/usage/window.js';
 import { aLimit, aRequest, chainId, contract } from '../conformance/usage-requests.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
+import { runScript } from '../support/run-script.js';
 import { openStore } from '../adapters/usage/postgres-usage.js';
 
 const command = fileURLToPath(new URL('../../server/usage-command.js', import.meta.url));
@@ -20,16 +18,8 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-async function run(args: readonly string[], url = database) {
-  const child = spawn(process.execPath, ['--no-warnings', command, ...args], {
-    env: { PATH: process.env['PATH'], PAYMASTER_DATABASE_URL: url },
-  });
-  const [out, error, [status]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'exit') as Promise<[number]>,
-  ]);
-  return { out, error, status };
+function run(args: readonly string[], url = database) {
+  return runScript(command, args, { PAYMASTER_DATABASE_URL: url });
 }
 
 const request = (nonce: bigint) => ({

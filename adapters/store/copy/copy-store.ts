@@ -1,5 +1,5 @@
 import { existsSync, renameSync } from 'node:fs';
-import { DomainError } from '../../../core/errors.js';
+import { DomainError, messageOf } from '../../../core/errors.js';
 import type { RowChanges } from '../../../core/usage/rows.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type { ClientOptions } from '../../postgres/client.js';
@@ -26,9 +26,9 @@ export type CopyOptions = {
 const timeoutMs = 600_000;
 
 /**
- * Copies limits, deposits, reservations and the ledger from the embedded store to PostgreSQL, all or nothing, and moves the file away, so that
- * no process goes on promising from it. Throws NOT_FOUND without a file, UNAVAILABLE while a process has it open, ALREADY_EXISTS when the database
- * has data of a store already.
+ * Copies limits, deposits, reservations and the ledger from the embedded store to PostgreSQL, all or nothing. The file is moved away just before the
+ * commit, so that whatever happens then, no process can promise from both. Throws NOT_FOUND without a file, UNAVAILABLE while a process has it
+ * open, ALREADY_EXISTS when the database has data of a store already.
  */
 export async function copyStore({
   path,
@@ -36,8 +36,13 @@ export async function copyStore({
   now,
   onProgress,
 }: CopyOptions): Promise<{ readonly movedTo: string }> {
-  if (!existsSync(path)) throw new DomainError('NOT_FOUND', `there is no embedded store at ${path}`);
   const movedTo = `${path}.copied`;
+  const back = `If the database is empty, rename ${movedTo} to ${path} and copy again.`;
+  if (!existsSync(path))
+    throw new DomainError(
+      'NOT_FOUND',
+      `there is no embedded store at ${path}${existsSync(movedTo) ? `. ${back}` : ''}`,
+    );
   if (existsSync(movedTo))
     throw new DomainError('ALREADY_EXISTS', `${movedTo} is there already: move it to another place first`);
   const db = openUsageDatabase({ path, durability: 'power' });
@@ -51,13 +56,17 @@ export async function copyStore({
       await copyUsage(db, session, now);
       onProgress('limits, deposits and reservations are copied');
       await copyLedger(db, session, (table, rows) => onProgress(`${rows} rows of ${table} are copied`));
+      // The log of commits goes into the file, since it is not moved.
+      db.run(() => db.sql.exec('PRAGMA journal_mode = DELETE'));
+      renameSync(path, movedTo);
     });
+  } catch (error) {
+    if (existsSync(path)) throw error;
+    throw new DomainError('UNAVAILABLE', `${messageOf(error)}. ${back}`, { cause: error });
   } finally {
     await postgres.stop();
     db.close();
   }
-  // Its log went into the file when it was closed.
-  renameSync(path, movedTo);
   return { movedTo };
 }
 

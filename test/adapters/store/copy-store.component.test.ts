@@ -1,8 +1,5 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { cpSync, existsSync, readdirSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
@@ -30,9 +27,10 @@ import {
   inputsOf,
   reservationOf,
 } from '../../conformance/ledger-records.js';
-import { chainId } from '../../conformance/usage-requests.js';
+import { aRequest, chainId } from '../../conformance/usage-requests.js';
 import { startPostgres, type PostgresServer } from '../../support/postgres.js';
 import { runs } from '../../support/property.js';
+import { runScript } from '../../support/run-script.js';
 import { openStore } from '../usage/postgres-usage.js';
 import { aClock, aDirectory } from '../usage/sqlite-usage.js';
 import { checkAgainstModel, type Subject } from '../usage/usage-difference.js';
@@ -266,6 +264,42 @@ test('what cannot be copied whole is not copied: no file, a running process, a d
   await copied.stop();
 }, 240_000);
 
+test('an embedded store signs nothing after a copy, nor after one whose commit failed, until somebody puts its file back', async () => {
+  const url = await server.createDatabase();
+  const path = newFile();
+  const clock = aClock();
+  const embedded = { path, clock, log: silentLogger, durability: 'process' } as const;
+  const epochMirror = createMemoryEpochMirror();
+  const store = createSqliteUsageStore({ ...embedded, epochMirror });
+  expect(await store.reserve(aRequest({ fences: [] }))).toEqual({ outcome: 'reserved' });
+  await store.stop();
+  await (await openStore(url)).stop();
+  await server.query(
+    url,
+    `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''cut off''; END';
+     CREATE CONSTRAINT TRIGGER cut_off AFTER UPDATE ON ledger.mark DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION fail()`,
+  );
+  const back = `rename ${path}.copied to ${path} and copy again`;
+  await expect(copy(path, url)).rejects.toMatchObject({ message: expect.stringContaining(back) });
+  await expect(copy(path, url)).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+    message: expect.stringContaining(back),
+  });
+  expect(await server.query(url, 'SELECT 1 FROM usage.chain')).toEqual([]);
+  const again = createSqliteUsageStore({ ...embedded, epochMirror });
+  await expect(again.reserve(aRequest({ fences: [], key: { nonce: 2n } }))).rejects.toMatchObject({
+    details: { reason: 'USAGE_STORE_LOST' },
+  });
+  await again.stop();
+
+  await server.query(url, 'DROP TRIGGER cut_off ON ledger.mark');
+  renameSync(`${path}.copied`, path);
+  await copy(path, url);
+  const copied = await openStore(url, { clock });
+  expect(await copied.liveCount(chainId)).toBe(1);
+  await copied.stop();
+}, 120_000);
+
 test('the command copies a data directory, says what it does, and ends with 2 for wrong usage and 3 for a store in use', async () => {
   const directory = dirname(newFile());
   const path = join(directory, 'usage.sqlite');
@@ -295,15 +329,7 @@ test('the command copies a data directory, says what it does, and ends with 2 fo
   expect(await command([directory], url)).toMatchObject({ status: 1 });
 }, 120_000);
 
-async function command(args: readonly string[], url: string) {
+function command(args: readonly string[], url: string) {
   const script = fileURLToPath(new URL('../../../server/store-copy-command.js', import.meta.url));
-  const child = spawn(process.execPath, ['--no-warnings', script, ...args], {
-    env: { PATH: process.env['PATH'], PAYMASTER_DATABASE_URL: url },
-  });
-  const [out, error, [status]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'exit') as Promise<[number]>,
-  ]);
-  return { out, error, status };
+  return runScript(script, args, { PAYMASTER_DATABASE_URL: url });
 }
