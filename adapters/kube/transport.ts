@@ -1,6 +1,6 @@
 import { given } from '../../core/units/given.js';
 import { createHash } from 'node:crypto';
-import { Agent, ProxyAgent, request, type Dispatcher } from 'undici';
+import { Agent, DecoratorHandler, ProxyAgent, request, type Dispatcher } from 'undici';
 import type { Ambient } from '../../core/ambient.js';
 import { errorOfStatus, noAnswer, type KubeApiError } from './api-error.js';
 import { messageOf } from '../../core/errors.js';
@@ -95,7 +95,8 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
     try {
       const asked = request(urlOf(credentials.server, call), {
         method: call.method,
-        dispatcher: pool[kind],
+        dispatcher:
+          kind === 'unary' ? pool.unary.compose(sentBefore(performance.now() + timeoutMs)) : pool.watch,
         signal,
         headersTimeout: timeoutMs,
         bodyTimeout: kind === 'watch' ? 0 : timeoutMs,
@@ -197,6 +198,21 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
       await Promise.all([...pools.values()].flatMap((pool) => [pool.unary.destroy(), pool.watch.destroy()]));
       pools.clear();
     },
+  };
+}
+
+/**
+ * Gives up a request that has not been written by then. A signal does not suffice: a process that was stopped serves its sockets
+ * first when it wakes, and would write a request whose time is over before any timer fires.
+ */
+function sentBefore(deadline: number): Dispatcher.DispatcherComposeInterceptor {
+  return (dispatch) => (options, handler) => {
+    const punctual: Dispatcher.DispatchHandler = new DecoratorHandler(handler);
+    punctual.onRequestStart = (controller, context) => {
+      if (performance.now() >= deadline) throw new Error('its time was over before it could be sent');
+      handler.onRequestStart?.(controller, context);
+    };
+    return dispatch(options, punctual);
   };
 }
 
