@@ -78,6 +78,10 @@ export const refusals = {
     text: 'A policy of the paymaster refuses the operation.',
     remedy: 'Change what the policy named refuses, or pause or change the policy.',
   },
+  WINDOW_CLOSED: {
+    text: 'The paymaster sponsors at another time.',
+    remedy: 'Wait until the window named opens, move it, or pause or delete the policy.',
+  },
   OPEN_SPONSORSHIP_DENIED: {
     text: 'No contract is registered and defaultContractAction is Deny.',
     remedy: 'Register the contract that is called, or set defaultContractAction to Allow.',

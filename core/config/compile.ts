@@ -1,6 +1,6 @@
 import { given } from '../units/given.js';
 import { atOnce, type InParts } from '../units/in-parts.js';
-import { writeParts } from '../policy/derived.js';
+import { judgesIn, writeParts } from '../policy/derived.js';
 import { finding, type Finding } from '../meta/conditions.js';
 import type { Organisation } from '../resources/organisation.js';
 import type { PaymasterStatus } from '../resources/paymaster.js';
@@ -140,6 +140,8 @@ function assemble(
   const served = policies.flatMap((policy) =>
     policy.served === undefined || policy.served === 'invalid' ? [] : [policy.served],
   );
+  const invalid = policies.flatMap((policy) => (policy.served === 'invalid' ? policy.object.spec : []));
+  const invalidInTokens = invalid.filter((spec) => judgesIn(spec, 'ERC20')).map(({ name }) => name);
   const tenant = tenantOfSources(sources);
   const paused = contracts.flatMap((contract) => contract.paused ?? []);
   return {
@@ -165,9 +167,8 @@ function assemble(
     contracts: contracts.flatMap((contract) => (contract.served === undefined ? [] : [contract.served])),
     ...(paused.length === 0 ? {} : { pausedContracts: paused }),
     ...writeParts(served),
-    invalidPolicies: policies
-      .filter(({ served }) => served === 'invalid')
-      .map(({ object }) => object.spec.name),
+    invalidPolicies: invalid.map(({ name }) => name),
+    ...(invalidInTokens.length === 0 ? {} : { invalidInTokens }),
     gas: spec.gas ?? {},
     ...(factories === undefined ? {} : { accountFactories: factories.kept }),
     maxExpirySeconds: shorterExpiry(spec.maxExpirySeconds, sources.chain?.maxExpirySeconds),

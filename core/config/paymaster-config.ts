@@ -42,6 +42,8 @@ export type PaymasterConfig = {
    * POLICY_INVALID.
    */
   readonly invalidPolicies: readonly string[];
+  /** Those of them that judge in mode ERC20, which they refuse too; absent: none. */
+  readonly invalidInTokens?: readonly string[];
   readonly gas: GasCaps;
   /** The shorter of the Paymaster's and the Chain's. Always present, because earlier versions rely on it. */
   readonly maxExpirySeconds: number;

@@ -1,7 +1,8 @@
 import type { CelRule, SchemaOf } from '../schema/structural.js';
-import type { PolicyFacts, PolicyIdentity, PolicyKind } from './kind.js';
+import type { Mode } from '../usage/usage-store.js';
+import type { EpochMs } from '../units/time.js';
+import type { Glance, PolicyDecision, PolicyIdentity, PolicyKind } from './kind.js';
 import { policyKinds, type PolicyType } from './kinds.js';
-import type { Verdict } from '../refusal.js';
 
 // What follows from the table of kinds, for code that treats all kinds alike. The casts in this file state in one
 // place that a value built from the rows has the type built from the types of the rows.
@@ -94,12 +95,40 @@ export function serveParts(parts: PolicyParts): ServedPolicies {
   return served as ServedPolicies;
 }
 
-/** Kinds that can be decided from the request alone, in the order of the table. */
-export const policyDecisions: readonly {
-  readonly step: string;
-  readonly decide: (served: ServedPolicies, facts: PolicyFacts) => Verdict;
-}[] = rows.flatMap(([, { decision }]) =>
-  decision === undefined
-    ? []
-    : [{ step: decision.step, decide: (served, facts) => decision.decide(served, facts) }],
+/** Kinds of the service document: endpoint 9 creates them. */
+export const documentedTypes: readonly PolicyType[] = rows.flatMap(([type, { record }]) =>
+  record.body === undefined ? [] : [type],
 );
+
+const decisions = rows.flatMap(
+  ([, { decision }]) => decision ?? [],
+) as readonly PolicyDecision<ServedPolicies>[];
+
+/** Kinds that can be decided from the request alone in a mode, in the order of the table. */
+export function decisionsIn(mode: Mode): readonly PolicyDecision<ServedPolicies>[] {
+  return decisions.filter(({ modes }) => modes.includes(mode));
+}
+
+/** When what is signed now has to have expired; Infinity: at no time. */
+export function policiesEndAt(served: ServedPolicies, mode: Mode): number {
+  return ends.reduce((end, kind) => Math.min(end, kind.endsAt?.(served, mode) ?? end), Infinity);
+}
+
+/** All policies at a glance that have more to say than their kind. */
+export function glanceAt(
+  served: ServedPolicies,
+  now: EpochMs,
+): readonly (Glance & { readonly policyType: PolicyType })[] {
+  return rows.flatMap(([policyType, { decision }]) =>
+    (decision?.glance?.(served, now) ?? []).map((glance) => ({ policyType, ...glance })),
+  );
+}
+
+const ends = decisions.filter(({ endsAt }) => endsAt !== undefined);
+
+/** Whether a policy judges in a mode. */
+export function judgesIn(spec: PolicyMembers & { readonly policyType: PolicyType }, mode: Mode): boolean {
+  const kind = policyKindOf(spec.policyType);
+  const data = kind && dataOf(spec, kind);
+  return ((data && kind.modesOf?.(data)) ?? ['SPONSORED']).includes(mode);
+}

@@ -5,8 +5,10 @@ import type { PrinterColumn } from '../schema/crd.js';
 import type { JsonSchema } from '../schema/json-schema.js';
 import type { SchemaOf } from '../schema/structural.js';
 import type { EpochMs } from '../units/time.js';
+import type { Mode } from '../usage/usage-store.js';
 import type { UserOperation } from '../entry-point/user-operation.js';
 import type { DecodedCalls } from '../userop/call-data.js';
+import type { AppliesTo } from './modes.js';
 import type { AllowList } from './rules/allow-list/compile.js';
 import type { CycleStatus } from './spending-limit/spec.js';
 import type { WebhookUrlRules } from './webhook/webhook-url.js';
@@ -41,6 +43,8 @@ export type PolicyKind<
   problem?(spec: Spec, rules: PolicyRules): string | undefined;
   compile(policy: PolicyToCompile<Spec>, known: KnownPolicy<Config>): CompiledOfKind<Config>;
   readonly config: ConfigPart<Config, Part, Served>;
+  /** Modes of a policy that can judge in mode ERC20; absent: SPONSORED alone. */
+  modesOf?(spec: Spec): readonly Mode[];
   /** Absent when a decision needs more than the operation: a usage store or a host, which `server/decision` asks. */
   readonly decision?: PolicyDecision<Served>;
   readonly record: PolicyRecord<Spec, Body>;
@@ -88,14 +92,26 @@ export type ConfigPart<Config, Part, Served> = {
 export type PolicyDecision<Served> = {
   /** Name of the step that `pm_explainSponsorship` shows. */
   readonly step: string;
+  /** Modes in which the kind judges; it is not consulted in others. */
+  readonly modes: readonly Mode[];
+  /** False when there is nothing to decide; absent: there always is. */
+  applies?(served: Served, mode: Mode): boolean;
   /** Decides all policies of the kind together; there may be none. */
   decide(served: Served, facts: PolicyFacts): Verdict;
+  /** Each policy of the kind, and what it would say at a time, as far as that depends on no request. */
+  glance?(served: Served, now: EpochMs): readonly Glance[];
+  /** When what is signed now has to have expired; absent, and undefined: at no time. */
+  endsAt?(served: Served, mode: Mode): EpochMs | undefined;
 };
+
+/** One policy at a glance, for people: `says` is e.g. "open until 2027-01-01T00:00:00.000Z". */
+export type Glance = PolicyIdentity & AppliesTo & { readonly says: string };
 
 /**
  * What a policy can know about a request without waiting. Gas limits are undefined while they are not estimated yet.
  */
 export type PolicyFacts = {
+  readonly mode: Mode;
   readonly op: UserOperation;
   /** What callData makes the account do. */
   readonly calls: DecodedCalls;
@@ -105,12 +121,13 @@ export type PolicyFacts = {
 
 /** `policyData` of the dashboard, in requests and in answers. */
 export type PolicyRecord<Spec, Body> = {
-  readonly body: SchemaOf<Body>;
+  /** Absent, as `specOf` is: the service document does not know the kind, so endpoint 9 does not create it. */
+  readonly body?: SchemaOf<Body>;
   /** Converts other forms that clients send into that of `body`. */
   normalise?(data: unknown): unknown;
   /** Problems that the schema cannot find; `prefix` goes before the names of fields. */
   problems?(data: unknown, prefix: string, rules: PolicyRules): readonly Problem[];
-  specOf(body: Body, now: EpochMs): Spec;
+  specOf?(body: Body, now: EpochMs): Spec;
   render(policy: PolicyToRender<Spec>): Readonly<Record<string, unknown>>;
   /** Members of the answer that `render` builds. */
   readonly answer: Members;

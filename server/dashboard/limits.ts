@@ -1,4 +1,6 @@
 import { DomainError, invalidInput, quote } from '../../core/errors.js';
+import { documentedTypes } from '../../core/policy/derived.js';
+import type { PolicyType } from '../../core/policy/kinds.js';
 import { keyOf } from '../../core/meta/meta.js';
 import type { PaymasterPolicy } from '../../core/resources/paymaster-policy.js';
 import type { SpendingLimitSpec } from '../../core/policy/spending-limit/spec.js';
@@ -48,7 +50,7 @@ function isGiven(input: UpdateLimit, field: string): boolean {
 }
 
 function requireLimit(policy: PaymasterPolicy): PaymasterPolicy {
-  if (policy.spec.spendingLimit === undefined) throw notALimit();
+  if (policy.spec.spendingLimit === undefined) throw notALimit(policy.spec.policyType);
   return policy;
 }
 
@@ -59,7 +61,7 @@ function plan(
   now: EpochMs,
 ): Spec<'PaymasterPolicy'> {
   const limit = spec.spendingLimit;
-  if (!limit) throw notALimit();
+  if (!limit) throw notALimit(spec.policyType);
   const change = changedFields(limit, input);
   return {
     ...owned,
@@ -109,6 +111,11 @@ async function missingPolicy(tools: Tools, call: PaymasterCall): Promise<DomainE
   return contract ? notALimit() : policyNotFound();
 }
 
-function notALimit(): DomainError {
-  return new DomainError('POLICY_KIND_MISMATCH', 'The policy is not a spending limit');
+/** Of the kinds that the service document does not know, the message says what to use instead. */
+function notALimit(type?: PolicyType): DomainError {
+  const instead =
+    type === undefined || documentedTypes.includes(type)
+      ? ''
+      : `: change a policy of type ${type} by its manifest or the management API, /manage/v1`;
+  return new DomainError('POLICY_KIND_MISMATCH', `The policy is not a spending limit${instead}`);
 }

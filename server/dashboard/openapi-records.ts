@@ -1,5 +1,5 @@
 import type { PolicyRecord } from '../../core/policy/kind.js';
-import { policyTypes } from '../../core/policy/derived.js';
+import { documentedTypes, policyTypes } from '../../core/policy/derived.js';
 import { policyKinds } from '../../core/policy/kinds.js';
 import { arrayOf, record, type JsonSchema } from '../../core/schema/json-schema.js';
 
@@ -23,7 +23,7 @@ const policies = policyTypes.map((type) => {
   return policy(type, record(answer.required, answer.optional));
 });
 /** With the members that only this answer shows. */
-const newPolicies = policyTypes.map((type) => {
+const newPolicies = documentedTypes.map((type) => {
   const { answer, once }: PolicyRecord<object, object> = policyKinds[type].record;
   return policy(type, record({ ...answer.required, ...once?.answer }, answer.optional));
 });

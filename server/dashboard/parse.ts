@@ -1,5 +1,5 @@
 import { DomainError, invalidInput, isDomainError, quote, type Problem } from '../../core/errors.js';
-import { isPolicyType, policyTypes } from '../../core/policy/derived.js';
+import { documentedTypes, isPolicyType } from '../../core/policy/derived.js';
 import type { PolicyKind, PolicyRules } from '../../core/policy/kind.js';
 import { policyKinds } from '../../core/policy/kinds.js';
 import { limitProblems, withCycle } from '../../core/policy/spending-limit/record.js';
@@ -19,7 +19,7 @@ export type Parsers = ReturnType<typeof createParsers>;
 export function createParsers(webhookUrls: WebhookUrlRules = {}) {
   const rules = { webhookUrls };
   const policies = new Map(
-    policyTypes.map((type) => [
+    documentedTypes.map((type) => [
       type,
       policyParser(policyKinds[type], schemas.schemaOfPolicy({ policyType: type }), rules),
     ]),

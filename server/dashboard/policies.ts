@@ -73,11 +73,13 @@ async function create(tools: Tools, call: PaymasterCall, input: CreatePolicy): P
 
 function specOf(input: CreatePolicy, paymaster: Paymaster, clock: Clock): PaymasterPolicySpec {
   const kind: PolicyKind = policyKinds[input.policyType];
+  const data = kind.record.specOf?.(input.policyData, clock.now());
+  if (data === undefined) throw new RangeError(`${input.policyType} is not created by this endpoint`);
   return {
     paymasterRef: { name: paymaster.metadata.name },
     name: input.name,
     policyType: input.policyType,
-    ...memberOf(kind, kind.record.specOf(input.policyData, clock.now())),
+    ...memberOf(kind, data),
   };
 }
 

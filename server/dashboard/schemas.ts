@@ -1,5 +1,6 @@
 import { address, displayName } from '../../core/meta/schema-parts.js';
-import { isPolicyType, policyTypes } from '../../core/policy/derived.js';
+import { documentedTypes, isPolicyType } from '../../core/policy/derived.js';
+import type { PolicyRecord } from '../../core/policy/kind.js';
 import { policyKinds, type PolicyType } from '../../core/policy/kinds.js';
 import { limitFields, type LimitBody } from '../../core/policy/spending-limit/record.js';
 import { maxAbiLength, methodName } from '../../core/resources/smart-contract.schema.js';
@@ -101,7 +102,10 @@ export const deleteContractSchema: SchemaOf<DeleteContract> = object('The contra
 
 /** One path, one body per policyType. */
 export const createPolicySchemas: ReadonlyMap<PolicyType, SchemaOf<CreatePolicy>> = new Map(
-  policyTypes.map((type) => [type, createPolicySchema(policyKinds[type].record.body)]),
+  documentedTypes.flatMap((type) => {
+    const { body }: PolicyRecord<object, object> = policyKinds[type].record;
+    return body === undefined ? [] : [[type, createPolicySchema(body)]];
+  }),
 );
 
 /** The schema for an unknown policyType, which it refuses. */
@@ -134,7 +138,7 @@ function createPolicySchema(policyData: SchemaOf<object>): SchemaOf<CreatePolicy
   return object<CreatePolicy>('A new policy.', {
     required: {
       name: displayName('Name of the policy, unique per paymaster.'),
-      policyType: choice('Kind of policy.', policyTypes),
+      policyType: choice('Kind of policy.', documentedTypes),
       policyData,
     },
   });

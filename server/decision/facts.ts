@@ -3,7 +3,9 @@ import type { Heads } from '../../core/chain/heads.js';
 import type { DataFees } from '../../core/chain/data-fee/data-fees.js';
 import { reasonOf, type ErrorReason, type OtherReason } from '../../core/error-reasons.js';
 import { DomainError } from '../../core/errors.js';
-import type { Clock } from '../../core/units/time.js';
+import { policiesEndAt } from '../../core/policy/derived.js';
+import { toSeconds, type Clock } from '../../core/units/time.js';
+import type { Mode } from '../../core/usage/usage-store.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedChain, ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
@@ -26,12 +28,13 @@ export const maxHeadAgeMs = 15 * 60_000;
 /**
  * Gathers the facts of a request. Throws PAYMASTER_NOT_READY when nothing can be signed whatever the rules say,
  * UNAVAILABLE when the chain's state is not known, INVALID_INPUT when the request contradicts itself.
- * `longestExpirySeconds` is the mode's bound on the window, in addition to the bounds of chain and paymaster.
+ * `longestExpirySeconds` is the mode's bound on the window, in addition to the bounds of chain, paymaster and policies.
  */
 export function gatherFacts(
   { view, heads, dataFees, clock }: FactDeps,
   paymaster: ServedPaymaster,
   request: SponsorRequest,
+  mode: Mode,
   longestExpirySeconds = Infinity,
 ) {
   const now = clock.now();
@@ -62,6 +65,8 @@ export function gatherFacts(
   if (clockSkew(head.timestamp, now) === 'FarAhead')
     throw notReady('CLOCK_SKEW', 'The chain is more than 2 minutes ahead of the clock of this service.');
 
+  // At least 1, because 0 means for ever on chain; the step of the kind refuses what has ended.
+  const lastSecond = Math.max(1, Math.floor(policiesEndAt(paymaster, mode) / 1000));
   return {
     paymaster,
     chain,
@@ -72,6 +77,8 @@ export function gatherFacts(
     /** The last reading of the chain's data fee, however old; undefined if there is none. */
     dataReading: dataFees.get(paymaster.chainId),
     now,
+    /** Nothing that is signed is valid later, in unix seconds; Infinity: there is no such time. */
+    lastSecond,
     ...expiryOf(
       request,
       Math.min(
@@ -79,6 +86,7 @@ export function gatherFacts(
         profile.maxExpirySeconds,
         paymaster.maxExpirySeconds,
         longestExpirySeconds,
+        Math.max(0, lastSecond - toSeconds(now)),
       ),
     ),
     /** True when we find the gas limits by simulation instead of taking the caller's. */

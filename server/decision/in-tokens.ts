@@ -24,7 +24,7 @@ import { noLimits, withLimits } from './gas-limits.js';
 import { inRange } from './in-range.js';
 import { promiseOf, type Stake } from './promise.js';
 import type { ExplainedPayment, SponsorRequest } from './request.js';
-import { rulesOfAnyMode } from './rules.js';
+import { rulesOfTokens } from './rules.js';
 import type { SigningBatch } from './signing-batch.js';
 import { step, type Case, type Draft, type Finalize, type Mode, type Outcome } from './step.js';
 import type { TokenAccounts } from './token-accounts.js';
@@ -86,7 +86,7 @@ export type TokenMode = Mode<TokenRequest, TokenCase, TokenTerms> & {
  * with the least amount that the payment can take → how much the contract can take from the account in advance → limits,
  * estimated where missing, and their caps → a second peek if the payment takes more than the least → simulation of exactly this
  * operation: does it pay? → reservation of losses and deposits → signature over the current rate. Whitelist, deployment rule,
- * spending limits and webhooks do not apply, since the user pays.
+ * spending limits and webhooks do not apply, since the user pays; other policies do where they say so.
  */
 export function tokenMode(deps: TokenModeDeps): TokenMode {
   const { usage, estimator, payments, prices, tokenAccounts, signing, clock } = deps;
@@ -204,7 +204,7 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
       charge: undefined,
     }),
     steps: [
-      ...rulesOfAnyMode,
+      ...rulesOfTokens,
       step('token', decideToken),
       step('price', decidePrice, {
         lacks: ({ token }) => (token === undefined ? 'There is no token to price.' : undefined),
@@ -260,7 +260,7 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
     }),
     finalize: {
       steps: [
-        ...rulesOfAnyMode,
+        ...rulesOfTokens,
         step('token', decideToken),
         // The rate stays that of the commit. A price that no longer holds ends promises at once, these too.
         step('price', decidePrice),

@@ -1,9 +1,10 @@
 import type { DepositNeed } from '../../core/paymaster/layout.js';
 import type { AddressKey } from '../../core/units/address.js';
-import { plusSeconds, toSeconds, type EpochMs } from '../../core/units/time.js';
+import { toSeconds, type EpochMs } from '../../core/units/time.js';
 import type { SignedPromise } from '../../core/usage/usage-store.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { RequestFacts } from './facts.js';
+import { validUntilOf } from './window.js';
 import { nothingSigned, type Promised } from './reservation.js';
 
 /** What the platform puts at stake for an operation. */
@@ -18,7 +19,7 @@ export type Stake = Pick<SignedPromise, 'mode' | 'contract'> & {
 
 /** `digest` is absent for a peek before the operation is final: the promise takes the same amounts, and nothing is signed. */
 export function promiseOf(
-  { paymaster, chain, profile, expirySeconds }: RequestFacts,
+  { paymaster, chain, profile, ...expiry }: RequestFacts,
   op: FinalUserOperation,
   { mode, contract, payer, token, need, unsecured }: Stake,
   now: EpochMs,
@@ -38,7 +39,7 @@ export function promiseOf(
       ...(payer === undefined ? {} : { fundingAddress: payer }),
       ...(token === undefined ? {} : { token }),
       prefundWei: need.entryPoint,
-      validUntil: plusSeconds(toSeconds(now), expirySeconds),
+      validUntil: validUntilOf(expiry, toSeconds(now)),
     },
   };
 }

@@ -19,7 +19,7 @@ import {
 import { dataGasOfApproval } from './data-fee.js';
 import type { FactDeps } from './facts.js';
 import type { SponsorRequest } from './request.js';
-import { rulesOfAnyMode } from './rules.js';
+import { rulesOfTokens } from './rules.js';
 import { runToRefusal, stepsOfStub } from './run.js';
 import { whenBoth } from './when-both.js';
 
@@ -75,7 +75,7 @@ export function createQuote(deps: QuoteDeps): QuoteFees {
 }
 
 /** The rules of the stub stage: the wallet's user signs only after the quote. */
-const rules = stepsOfStub(rulesOfAnyMode);
+const rules = stepsOfStub(rulesOfTokens);
 
 /** Synchronous when every price is cached. */
 function pricesOf(

@@ -1,9 +1,13 @@
 import type { Decision } from '../../core/ledger/record.js';
 import { isRefusalReason, remedyOf, type RefusalReason } from '../../core/refusal.js';
+import { decisionsIn } from '../../core/policy/derived.js';
+import type { Mode } from '../../core/usage/usage-store.js';
 import type { TraceStep } from './run.js';
 
 /** A step of a decision that was recorded. `undecided`: it comes after the refusal, so nobody knows. */
 export type RecordedStep = Omit<TraceStep, 'verdict'> & { readonly verdict: 'pass' | 'refuse' | 'undecided' };
+
+const stepsOfKinds = (mode: Mode): readonly string[] => decisionsIn(mode).map(({ step }) => step);
 
 /** The steps of each mode in their order, as an explanation shows them. */
 export const stepNames = {
@@ -13,7 +17,7 @@ export const stepNames = {
     'funding',
     'policies',
     'calls',
-    'deployment',
+    ...stepsOfKinds('SPONSORED'),
     'factory',
     'delegate',
     'authorization',
@@ -25,6 +29,8 @@ export const stepNames = {
   ERC20: [
     'suspended',
     'accountSignature',
+    'policies',
+    ...stepsOfKinds('ERC20'),
     'factory',
     'delegate',
     'authorization',
@@ -48,6 +54,7 @@ const stepOf = {
   NOT_FUNDED: 'funding',
   POLICY_INVALID: 'policies',
   POLICY_REFUSED: 'policies',
+  WINDOW_CLOSED: 'window',
   OPEN_SPONSORSHIP_DENIED: 'calls',
   CALLDATA_UNDECODABLE: 'calls',
   ACCOUNT_UNKNOWN: 'calls',

@@ -8,7 +8,9 @@ import { decideFunding } from '../../core/policy/rules/funding.js';
 import { decideSuspended } from '../../core/policy/rules/suspended.js';
 import { decideValidPolicies } from '../../core/policy/rules/valid-policies.js';
 import type { Verdict } from '../../core/refusal.js';
-import { policyDecisions } from '../../core/policy/derived.js';
+import { decisionsIn } from '../../core/policy/derived.js';
+import { decodeCalls, type DecodedCalls } from '../../core/userop/call-data.js';
+import type { Mode } from '../../core/usage/usage-store.js';
 import { guardOf } from '../view/served-chain.js';
 import type { RequestFacts } from './facts.js';
 import type { SponsorCase } from './sponsored-case.js';
@@ -34,8 +36,16 @@ const standing: readonly Step<RequestFacts>[] = [
   step('fees', decidePrices),
 ];
 
-/** Mode ERC20 has no other rules, since the user pays. */
-export const rulesOfAnyMode: readonly Step<RequestFacts>[] = [suspended, accountSignature, ...standing];
+/** Rules of mode ERC20, where the user pays: of the policies only those that say so. */
+export const rulesOfTokens: readonly Step<RequestFacts>[] = [
+  suspended,
+  accountSignature,
+  step('policies', ({ paymaster }) => decideValidPolicies(paymaster.invalidInTokens), {
+    applies: ({ paymaster }) => paymaster.invalidInTokens.length > 0,
+  }),
+  ...policySteps<RequestFacts>('ERC20', ({ request: { op } }) => decodeCalls(op.callData, op.callDataBytes)),
+  ...standing,
+];
 
 export const rulesOfSponsored: readonly Step<SponsorCase>[] = [
   suspended,
@@ -45,13 +55,27 @@ export const rulesOfSponsored: readonly Step<SponsorCase>[] = [
   ),
   step('policies', ({ paymaster }) => decideValidPolicies(paymaster.invalidPolicies)),
   step('calls', ({ paymaster, calls, request }) => decideCalls(paymaster.allowList, calls, request.op)),
-  ...policyDecisions.map(({ step: name, decide }) =>
-    step<SponsorCase>(name, ({ paymaster, calls, request, now }) =>
-      decide(paymaster, { op: request.op, calls, allowList: paymaster.allowList, now }),
-    ),
-  ),
+  ...policySteps<SponsorCase>('SPONSORED', ({ calls }) => calls),
   ...standing,
 ];
+
+/** One step for each kind of policies that judges in the mode. */
+function policySteps<C extends RequestFacts>(
+  mode: Mode,
+  callsOf: (on: C) => DecodedCalls,
+): readonly Step<C>[] {
+  return decisionsIn(mode).map((kind) =>
+    step<C>(
+      kind.step,
+      (on) => {
+        const { paymaster, request, now } = on;
+        const { allowList } = paymaster;
+        return kind.decide(paymaster, { mode, op: request.op, calls: callsOf(on), allowList, now });
+      },
+      { applies: ({ paymaster }) => kind.applies?.(paymaster, mode) !== false },
+    ),
+  );
+}
 
 function decidePrices({ chain, paymaster, head, request }: RequestFacts): Verdict {
   return decideFees(guardOf(chain, paymaster.gas), head, request.op);

@@ -1,7 +1,7 @@
 import { traceCalls } from '../../core/policy/rules/allow-list/decide.js';
 import { amount } from '../../core/policy/spending-limit/texts.js';
 import type { Trace } from './run.js';
-import { showGas, showOutcome, showPaymaster, showUsage } from './show.js';
+import { showGas, showOutcome, showPaymaster, showRules, showUsage } from './show.js';
 import type { SponsorCase } from './sponsored-case.js';
 
 /** Everything that decides about an operation in mode SPONSORED. Amounts of ether and gwei are decimal text in ether. */
@@ -26,6 +26,7 @@ export function showSponsored(on: SponsorCase, trace: Trace): object {
       maxCost: (op) => profile.layout.sponsorship.need(op, profile.options).entryPoint,
     }),
     limits: showLimits(on),
+    ...showRules(on),
     ...showUsage(on),
     webhooks: paymaster.webhooks.map(({ name, onError }, index) =>
       on.outcomes === undefined ? { name, verdict: 'not asked' } : { name, onError, ...on.outcomes[index] },

@@ -11,7 +11,7 @@ import type { UsageStore } from '../../core/usage/usage-store.js';
 import { dataGasOfApproval } from './data-fee.js';
 import type { TokenCase, TokenModeDeps } from './in-tokens.js';
 import type { Trace } from './run.js';
-import { ether, showGas, showOutcome, showPaymaster, showUsage } from './show.js';
+import { ether, showGas, showOutcome, showPaymaster, showRules, showUsage } from './show.js';
 import { maxChargeOf } from './token-terms.js';
 
 export type ShowTokenDeps = Pick<TokenModeDeps, 'prices' | 'clock'> & {
@@ -30,6 +30,7 @@ export async function showInTokens(
     mode: 'ERC20',
     ...showOutcome(trace),
     paymaster: showPaymaster(on, mode.contract),
+    ...showRules(on),
     tokens: await showTokens(deps, on, choice),
     ...showGas(on, { gas: mode.gas, maxCost: (op) => mode.codec.need(op, mode.options).entryPoint }),
     ...showFee(deps, on),

@@ -1,6 +1,7 @@
 import type { Address } from '../../core/units/address.js';
 import { formatDecimal } from '../../core/units/wei.js';
 import { ordinaryDataFee } from '../../core/chain/data-fee/data-gas.js';
+import { glanceAt } from '../../core/policy/derived.js';
 import type { Trace } from './run.js';
 import type { PlannedReservation } from './reservation.js';
 import type { Case } from './step.js';
@@ -20,6 +21,12 @@ export function showOutcome(
     ...(stoppedBy?.reason === undefined ? {} : { reason: stoppedBy.reason }),
     steps,
   };
+}
+
+/** What policies say at this time; those that depend on the request are shown by their steps. */
+export function showRules({ paymaster, now }: Case): object {
+  const rules = glanceAt(paymaster, now);
+  return rules.length === 0 ? {} : { rules };
 }
 
 export function showPaymaster({ paymaster, profile }: Case, contract: Address): object {

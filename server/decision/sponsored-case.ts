@@ -21,7 +21,7 @@ export type SponsorCase = Case & {
 
 /** Throws as {@link gatherFacts}. */
 export function gatherCase(deps: FactDeps, paymaster: ServedPaymaster, request: SponsorRequest): SponsorCase {
-  const facts = gatherFacts(deps, paymaster, request);
+  const facts = gatherFacts(deps, paymaster, request, 'SPONSORED');
   const { callData, callDataBytes } = request.op;
   return {
     ...facts,

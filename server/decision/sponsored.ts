@@ -150,7 +150,7 @@ function finalOp({ op }: Case): FinalUserOperation {
 }
 
 function termsOf(
-  on: Pick<SponsorCase, 'paymaster' | 'profile' | 'head' | 'expirySeconds'>,
+  on: Pick<SponsorCase, 'paymaster' | 'profile' | 'head' | 'expirySeconds' | 'lastSecond'>,
   fundingAddress: AddressKey,
   now: EpochSeconds,
 ): SponsorshipTerms {
@@ -207,6 +207,8 @@ function redraftSponsorship(
   const decoded = inRange(() => on.profile.layout.sponsorship.decode(committed));
   if (decoded === undefined) return undefined;
   const { validUntil, validAfter } = decoded;
+  // A policy's window may have been added or moved since the commit.
+  if (validUntil > on.lastSecond) return undefined;
   const terms = { ...termsOf(on, payerOf(on), toSeconds(now)), validUntil, validAfter };
   const { promised, ...draft } = draftOf(on, op, terms, now);
   const promise = { ...promised.promise, validUntil: validUntil as EpochSeconds };

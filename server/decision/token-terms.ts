@@ -34,7 +34,7 @@ export function gatherTokenFacts(
   paymaster: ServedPaymaster,
   request: SponsorRequest,
 ): TokenFacts {
-  const facts = gatherFacts(deps, paymaster, request, maxTokenExpirySeconds);
+  const facts = gatherFacts(deps, paymaster, request, 'ERC20', maxTokenExpirySeconds);
   const { token: mode, version } = facts.profile;
   if (mode !== undefined) return { ...facts, mode };
   throw new DomainError(

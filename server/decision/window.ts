@@ -10,11 +10,19 @@ const backDatedSeconds = 60;
  * chain's newest block may be old, and data that is valid only from "now" could not even be simulated on it.
  */
 export function windowOf(
-  { head, expirySeconds }: Pick<RequestFacts, 'head' | 'expirySeconds'>,
+  { head, ...expiry }: Pick<RequestFacts, 'head' | 'expirySeconds' | 'lastSecond'>,
   now: EpochSeconds,
 ): Window {
   return {
-    validUntil: now + expirySeconds,
+    validUntil: validUntilOf(expiry, now),
     validAfter: Math.max(0, Math.min(now, head.timestamp) - backDatedSeconds),
   };
+}
+
+/** Steps take time: the end of a policy's window counts when data are drafted, not only when the request came. */
+export function validUntilOf(
+  { expirySeconds, lastSecond }: Pick<RequestFacts, 'expirySeconds' | 'lastSecond'>,
+  now: EpochSeconds,
+): EpochSeconds {
+  return Math.min(now + expirySeconds, lastSecond) as EpochSeconds;
 }

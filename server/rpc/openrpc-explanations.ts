@@ -41,6 +41,10 @@ const optional = {
     text,
     'Members of the mode object that are not known and were ignored, each with the one that was perhaps meant. Absent: none.',
   ),
+  rules: arrayOf(
+    having('policyType', 'policyId', 'name', 'says'),
+    'Policies that depend on the time, with what they say now. Absent: there are none.',
+  ),
   reason: { ...text, description: 'Of the first step that does not pass.' },
   gas: object,
   dataFee: {

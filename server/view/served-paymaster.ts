@@ -32,6 +32,8 @@ export type ServedPaymaster = {
   readonly fundingAddress: AddressKey | undefined;
   readonly allowList: AllowList;
   readonly invalidPolicies: readonly string[];
+  /** Those that judge in mode ERC20. */
+  readonly invalidInTokens: readonly string[];
   /** The paymaster's own caps; undefined: the chain's. */
   readonly gas: GasCaps | undefined;
   readonly maxExpirySeconds: number;
@@ -64,6 +66,7 @@ export function servePaymaster(config: PaymasterConfig, share: Sharing): ServedP
     allowList: compileAllowList(config, share.text),
     ...serveParts(config),
     invalidPolicies: config.invalidPolicies.length === 0 ? none : config.invalidPolicies,
+    invalidInTokens: config.invalidInTokens ?? none,
     gas: ownCaps(config.gas),
     maxExpirySeconds: config.maxExpirySeconds,
     rateLimit: config.rateLimit,

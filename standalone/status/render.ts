@@ -5,7 +5,7 @@ import type { DecisionStatus, DepositStatus, LimitStatus, SpentStatus, Status } 
 
 /** The status as sections of text for a terminal. */
 export function renderStatus(status: Status): string {
-  const { resources, limits, deposits, spent, decisions, refusals, missing } = status;
+  const { resources, limits, rules, deposits, spent, decisions, refusals, missing } = status;
   return [
     `Resources: ${countStates(resources)}`,
     ...formatStates(resources).map((line) => `  ${line}`),
@@ -13,6 +13,9 @@ export function renderStatus(status: Status): string {
     'Limits (spent and promised)',
     section(limits.map(limitRow), 'none'),
     '',
+    ...(rules.length === 0
+      ? []
+      : ['Rules', table(rules.map((rule) => [rule.paymaster, rule.policyType, rule.name, rule.says])), '']),
     'Deposits',
     section(deposits.map(depositRow), 'none was read yet'),
     '',

@@ -1,6 +1,7 @@
 import type { ConfigStore } from '../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { isDomainError } from '../../core/errors.js';
+import { glanceAt, serveParts } from '../../core/policy/derived.js';
 import { amount } from '../../core/policy/spending-limit/texts.js';
 import { tenantOfOrganisation } from '../../core/config/tenant.js';
 import type { Ledger } from '../../core/ledger/ledger.js';
@@ -64,6 +65,8 @@ export async function readStatus(deps: StatusDeps) {
     time: formatInstant(deps.clock.now()),
     resources: await readStates(deps.resources),
     limits,
+    /** Policies that depend on the time, with what they say now. */
+    rules: configs.flatMap((config) => rulesOf(config, deps.clock.now())),
     deposits: await depositsOf(deps, missing),
     /** Newest first. */
     refusals: deps.refusals.list().map(({ at, paymasterId, method, reason, detail }) => ({
@@ -163,6 +166,15 @@ async function limitsOf({ usage, clock }: StatusDeps, config: PaymasterConfig, m
       }),
     };
   });
+}
+
+function rulesOf(config: PaymasterConfig, now: EpochMs) {
+  return glanceAt(serveParts(config), now).map(({ policyType, name, says }) => ({
+    paymaster: nameOf(config),
+    policyType,
+    name,
+    says,
+  }));
 }
 
 async function depositsOf(

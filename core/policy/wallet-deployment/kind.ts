@@ -27,6 +27,7 @@ export const walletDeployment = {
   },
   decision: {
     step: 'deployment',
+    modes: ['SPONSORED'],
     decide: ({ walletDeployment: isPermitted }, { allowList, calls, op }) =>
       decideDeployment(isPermitted, allowList, calls, op),
   },

@@ -39,6 +39,7 @@ const profile = (overrides: Partial<typeof aProfile>) =>
   aChain({ profiles: [{ ...aProfile, ...overrides }] });
 const token = (name: string) => ({ name, sha256: hash });
 
+const until = '2027-01-01T00:00:00Z';
 export const ruleCases: readonly RuleCase[] = [
   // Paymaster
   {
@@ -144,6 +145,18 @@ export const ruleCases: readonly RuleCase[] = [
     message: 'set when policyType is WALLET_DEPLOYMENT, and left out otherwise',
     passes: { now: aPolicy({ policyType: 'WALLET_DEPLOYMENT', walletDeployment: {} }) },
     fails: { now: aPolicy({ policyType: 'WALLET_DEPLOYMENT' }) },
+  },
+  {
+    field: 'spec.window',
+    message: 'set when policyType is WINDOW, and left out otherwise',
+    passes: { now: aPolicy({ policyType: 'WINDOW', window: { until } }) },
+    fails: { now: aPolicy({ policyType: 'WINDOW' }) },
+  },
+  {
+    field: 'spec.window',
+    message: 'given from, until, or both',
+    passes: { now: aPolicy({ policyType: 'WINDOW', window: { until } }) },
+    fails: { now: aPolicy({ policyType: 'WINDOW', window: { appliesTo: ['ERC20'] } }) },
   },
   {
     field: 'spec.spendingLimit.cycleDuration.value',

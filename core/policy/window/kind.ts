@@ -1,0 +1,108 @@
+import { quote } from '../../errors.js';
+import { instant } from '../../meta/schema-parts.js';
+import { pass, refuse, type Verdict } from '../../refusal.js';
+import { object } from '../../schema/structural.js';
+import { given } from '../../units/given.js';
+import { formatInstant, parseInstant, type EpochMs } from '../../units/time.js';
+import type { PolicyIdentity, PolicyKind } from '../kind.js';
+import { appliesIn, appliesToSchema, type AppliesTo } from '../modes.js';
+
+/** RFC 3339. The window includes `from` and ends just before `until`. */
+type WindowSpec = AppliesTo & { readonly from?: string; readonly until?: string };
+type WindowConfig = PolicyIdentity & AppliesTo & { readonly from?: EpochMs; readonly until?: EpochMs };
+type Windows = { readonly windows?: readonly WindowConfig[] };
+
+const schema = object<WindowSpec>(
+  'When operations pass, for policyType WINDOW: from, until, or both. Signed data expire when the window ends at the latest.',
+  {
+    optional: {
+      from: instant('Nothing passes before this time, e.g. "2026-12-01T00:00:00Z".'),
+      until: instant(
+        'Nothing passes from this time on, e.g. "2027-01-01T00:00:00Z"; data that are signed before it expire at it.',
+      ),
+      appliesTo: appliesToSchema,
+    },
+  },
+  {
+    rule: 'has(self.from) || has(self.until)',
+    message: 'must be given from, until, or both',
+  },
+);
+
+/** Limits operations to a time. All active windows of a paymaster have to be open. */
+export const window = {
+  member: 'window',
+  schema,
+  most: { count: 10, name: 'windows' },
+  problem({ from, until }) {
+    for (const [name, text] of Object.entries(given({ from, until })))
+      if (parseInstant(text) === undefined)
+        return `spec.window.${name} must be an RFC 3339 time, got ${quote(text)}.`;
+    if (from === undefined && until === undefined) return 'spec.window must have from, until, or both.';
+    if (from !== undefined && until !== undefined && Date.parse(until) <= Date.parse(from))
+      return `spec.window.until must be later than from, got ${quote(until)}.`;
+    return undefined;
+  },
+  modesOf: ({ appliesTo = ['SPONSORED'] }) => appliesTo,
+  compile: ({ spec: { from, until, appliesTo }, policyId, name }) => ({
+    config: {
+      policyId,
+      name,
+      ...given({ from: parseInstant(from ?? ''), until: parseInstant(until ?? ''), appliesTo }),
+    },
+  }),
+  config: {
+    write: (windows): Windows => (windows.length === 0 ? {} : { windows }),
+    read: ({ windows = [] }, { policyId }) => windows.find((each) => each.policyId === policyId),
+    serve: ({ windows }): Windows => (windows === undefined ? {} : { windows }),
+  },
+  decision: {
+    step: 'window',
+    modes: ['SPONSORED', 'ERC20'],
+    applies: ({ windows }, mode) => windows?.some((each) => appliesIn(each, mode)) === true,
+    decide({ windows = [] }, { mode, now }) {
+      for (const each of windows) {
+        const verdict = appliesIn(each, mode) ? decideWindow(each, now) : pass;
+        if (!verdict.pass) return verdict;
+      }
+      return pass;
+    },
+    glance: ({ windows = [] }, now) =>
+      windows.map((each) => ({
+        policyId: each.policyId,
+        name: each.name,
+        ...given({ appliesTo: each.appliesTo }),
+        says: stateOf({ from: each.from, until: each.until }, now).says,
+      })),
+    endsAt({ windows = [] }, mode) {
+      const ends = windows.flatMap((each) => (appliesIn(each, mode) ? (each.until ?? []) : []));
+      return ends.length === 0 ? undefined : (Math.min(...ends) as EpochMs);
+    },
+  },
+  record: {
+    render: ({ spec }) => ({ ...spec }),
+    answer: {
+      required: {},
+      optional: {
+        from: { type: 'string' },
+        until: { type: 'string' },
+        appliesTo: { type: 'array', items: { enum: ['SPONSORED', 'ERC20'] } },
+      },
+    },
+  },
+} as const satisfies PolicyKind<WindowSpec, WindowConfig, Windows, Windows, never>;
+
+function decideWindow({ policyId, name, from, until }: WindowConfig, now: EpochMs): Verdict {
+  const state = stateOf({ from, until }, now);
+  return state.open ? pass : { ...refuse('WINDOW_CLOSED', `policy "${name}": ${state.says}`), policyId };
+}
+
+function stateOf(
+  { from, until }: { readonly from: EpochMs | undefined; readonly until: EpochMs | undefined },
+  now: EpochMs,
+) {
+  if (from !== undefined && now < from) return { open: false, says: `opens at ${formatInstant(from)}` };
+  if (until === undefined) return { open: true, says: 'open' };
+  const says = `${now < until ? 'open until' : 'ended at'} ${formatInstant(until)}`;
+  return { open: now < until, says };
+}
