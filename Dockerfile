@@ -1,7 +1,6 @@
-# One image, four entry points, chosen by the first argument:
-#   dist/operator/main.js, dist/server/main.js (PAYMASTER_ROLES=rpc|dashboard), dist/standalone/main.js,
-#   dist/operator/validate/main.js (judges manifests, see README)
-#   dist/operator/doctor/main.js (compares a Chain with a node, see examples/chains)
+# One image, three entry points, chosen by the first argument:
+#   dist/operator/main.js, dist/server/main.js (PAYMASTER_ROLES=rpc|dashboard), dist/standalone/main.js
+# and `paymaster`, the command line.
 # Node.js is process 1: it handles SIGTERM itself and drains, so that no init program is needed. Nothing is written
 # outside of /tmp and the mounted folders: run it with a read-only root.
 ARG BASE=docker.io/library/node:24-bookworm-slim
@@ -42,6 +41,8 @@ COPY --from=build /src/dist/adapters dist/adapters
 COPY --from=build /src/dist/operator dist/operator
 COPY --from=build /src/dist/server dist/server
 COPY --from=build /src/dist/standalone dist/standalone
+COPY --from=build /src/dist/cli dist/cli
+COPY --chmod=755 hack/image/paymaster /usr/local/bin/
 COPY --from=build /src/contracts/artifacts contracts/artifacts
 COPY --from=build /src/examples/quickstart examples/quickstart
 USER 1000:1000

@@ -3,6 +3,7 @@
 
 BIN := node_modules/.bin
 NODE := $(BIN)/node
+PAYMASTER := $(NODE) --no-warnings dist/cli/main.js
 # Of every server that signs (the chart has the same): a young generation that requests die in, and Node's own code on large
 # pages where the machine has them.
 SERVER_FLAGS := --max-semi-space-size=32 --use-largepages=silent
@@ -25,13 +26,13 @@ run-kube: build ## The same on a local Kubernetes API: operator, dashboard and t
 	@exec hack/run-kube
 
 status: build ## Resources, limits with use, deposits and the last refusals of the running instance (JSON=1)
-	@$(NODE) --no-warnings dist/standalone/status/main.js $(if $(JSON),--json)
+	@$(PAYMASTER) status $(if $(JSON),-o json)
 
 validate: build ## Judge manifests as the operator would (FILES="…", WITH="…" for what is there already, JSON=1, DEV=1)
-	@$(NODE) --no-warnings dist/operator/validate/main.js $(if $(JSON),--json) $(if $(DEV),--dev) $(foreach path,$(WITH),--with $(path)) $(FILES)
+	@$(PAYMASTER) validate $(if $(JSON),-o json) $(if $(DEV),--dev) $(foreach path,$(WITH),--with $(path)) $(FILES)
 
 chain-doctor: build ## Compare the Chain of a manifest with a node, and print the YAML to change (FILE=…, URL=…)
-	@$(NODE) --no-warnings dist/operator/doctor/main.js $(FILE) '$(URL)'
+	@PAYMASTER_RPC_URL='$(URL)' $(PAYMASTER) chain doctor $(FILE)
 
 test: build ## Run every test that needs no second machine
 	@sh hack/components.sh
@@ -85,22 +86,22 @@ KIND ?= kind
 KIND_CLUSTER ?= paymaster
 
 auth-token: build ## Print a new token of the dashboard API and its hash (NAME, EXPIRES_AT)
-	@$(NODE) --no-warnings dist/server/new-auth-token.js $(or $(NAME),dashboard) $(EXPIRES_AT)
+	@$(PAYMASTER) token $(NAME) $(if $(EXPIRES_AT),--expires-at $(EXPIRES_AT))
 
 usage-suspend: build ## Stop signing in the usage store itself (CHAIN, ID: paymasterId, chain or contract:0x…)
-	@$(NODE) --no-warnings dist/server/usage-command.js suspend "$(CHAIN)" "$(ID)"
+	@$(PAYMASTER) suspend --direct "$(CHAIN)" "$(ID)"
 
 usage-resume: build ## Undo usage-suspend
-	@$(NODE) --no-warnings dist/server/usage-command.js resume "$(CHAIN)" "$(ID)"
+	@$(PAYMASTER) unsuspend --direct "$(CHAIN)" "$(ID)"
 
 usage-list: build ## Show what is suspended in the usage store on chain CHAIN
-	@$(NODE) --no-warnings dist/server/usage-command.js list "$(CHAIN)"
+	@$(PAYMASTER) suspension list "$(CHAIN)"
 
 usage-live: build ## Show how many signed operations of each contract of chain CHAIN can still be mined
-	@$(NODE) --no-warnings dist/server/usage-command.js live "$(CHAIN)"
+	@$(PAYMASTER) promise list "$(CHAIN)"
 
 store-copy: build ## Move the embedded store of the data directory FROM to the PostgreSQL of PAYMASTER_DATABASE_URL
-	@$(NODE) --no-warnings dist/server/store-copy-command.js "$(FROM)"
+	@$(PAYMASTER) store copy "$(FROM)"
 
 image: ## Build the container image $(IMAGE) with Docker
 	@docker build --tag $(IMAGE) .

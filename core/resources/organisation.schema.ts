@@ -8,7 +8,7 @@ import { contractAction } from './schema-parts.js';
 const token = object<OrganisationToken>('A token of the dashboard API.', {
   required: {
     name: displayName('What the token is for, e.g. ci; shown as the creator of what it makes.'),
-    sha256: text('SHA-256 of the token, as make auth-token prints it. The token itself is stored nowhere.', {
+    sha256: text('SHA-256 of the token, as paymaster token prints it. The token itself is stored nowhere.', {
       maxLength: 64,
       pattern: '^[0-9a-f]{64}$',
       expected: 'the SHA-256 of the token: 64 lowercase hex digits',

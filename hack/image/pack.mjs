@@ -44,6 +44,7 @@ try {
 function fillOperator(rootfs) {
   // The npm package's binary, which is what the tests ran with.
   addBinary(rootfs, realpathSync(join(root, 'node_modules/node/bin/node')), '/usr/local/bin/node');
+  copy(join(root, 'hack/image/paymaster'), join(rootfs, 'usr/local/bin/paymaster'));
   const app = join(rootfs, 'app');
   for (const part of [
     'dist/core',
@@ -51,6 +52,7 @@ function fillOperator(rootfs) {
     'dist/operator',
     'dist/server',
     'dist/standalone',
+    'dist/cli',
     'contracts/artifacts',
     'examples/quickstart',
     'package.json',

@@ -5,21 +5,13 @@ import { parseManifest } from '../../adapters/manifests/parse-manifest.js';
 import type { Tree } from '../../core/meta/field-tree.js';
 import { isKind } from '../../core/resources/kinds.js';
 import { group } from '../../core/meta/meta.js';
-import { messageOf } from '../../core/errors.js';
+import { DomainError, messageOf } from '../../core/errors.js';
 
 export type ReadManifests = Readonly<ReturnType<typeof readFiles>>;
 
-/** A path that cannot be read: a wrong argument of the command, not a mistake in a manifest. */
-export class UnreadablePath extends Error {
-  constructor(path: string, cause: unknown) {
-    super(`${path} cannot be read: ${messageOf(cause)}`, { cause });
-    this.name = 'UnreadablePath';
-  }
-}
-
 /**
  * Reads files, and folders with their subfolders; in folders only files that end in .yaml or .yml. Throws
- * UnreadablePath.
+ * INVALID_INPUT for a path that cannot be read: a wrong argument, not a mistake in a manifest.
  */
 export function readFiles(paths: readonly string[]) {
   const files = [...new Set(paths.flatMap(manifestsOf))];
@@ -50,7 +42,7 @@ function manifestsOf(path: string): readonly string[] {
       .map((name) => join(path, name))
       .filter((file) => statSync(file).isFile());
   } catch (error) {
-    throw new UnreadablePath(path, error);
+    throw unreadable(path, error);
   }
 }
 
@@ -58,8 +50,12 @@ function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new UnreadablePath(file, error);
+    throw unreadable(file, error);
   }
+}
+
+function unreadable(path: string, cause: unknown): DomainError {
+  return new DomainError('INVALID_INPUT', `${path} cannot be read: ${messageOf(cause)}`, { cause });
 }
 
 /**

@@ -1,5 +1,5 @@
 import { formatKey } from '../../core/meta/meta.js';
-import { printable, printableJson } from '../../core/terminal-text.js';
+import { printable } from '../../core/terminal-text.js';
 import type { ValidationFinding } from './findings.js';
 import type { ReadManifests } from './read-files.js';
 
@@ -13,10 +13,9 @@ export type Report = Pick<ReadManifests, 'files' | 'leftOut'> & {
  * For programs: `{ok, files, objects, leftOut, findings: [{severity, file, line, column, kind?, namespace?, name?, condition?, message}]}`.
  * `ok` is false when there is an error; warnings alone are fine.
  */
-export function renderJson({ files, objects, leftOut, findings }: Report): string {
+export function reportDocument({ files, objects, leftOut, findings }: Report) {
   const rows = findings.map(({ object, ...rest }) => ({ ...rest, ...object }));
-  const document = { ok: !hasErrors(findings), files: files.length, objects, leftOut, findings: rows };
-  return printableJson(JSON.stringify(document, null, 2));
+  return { ok: !hasErrors(findings), files: files.length, objects, leftOut, findings: rows };
 }
 
 /** For people: one line per finding that editors turn into a link, then a summary. */
@@ -48,7 +47,7 @@ const platformReasons: ReadonlySet<string | undefined> = new Set(['NoOrganisatio
 
 function hints(findings: readonly ValidationFinding[]): readonly string[] {
   if (!findings.some(({ condition }) => platformReasons.has(condition?.reason))) return [];
-  return ['  Chains and Organisations that stand elsewhere are read with WITH=folder (--with folder).'];
+  return ['  Chains and Organisations that stand elsewhere are read with --with folder (make: WITH=folder).'];
 }
 
 function count(n: number, noun: string): string {

@@ -7,7 +7,7 @@ import { repositoryRoot as root } from '../support/repository-root.js';
 
 // The compiler keeps the direction between projects; these are the rules that it cannot see.
 
-const sources = ['core', 'adapters', 'operator', 'server', 'standalone'].flatMap((folder) =>
+const sources = ['core', 'adapters', 'operator', 'server', 'standalone', 'cli'].flatMap((folder) =>
   filesBelow(join(root, folder), '.ts'),
 );
 
@@ -61,6 +61,7 @@ describe('a package is used only in its place', () => {
       allowed: /^adapters\/kube\//,
       why: 'it costs 90 MB and pools no connections: credentials only',
     },
+    { name: 'commander', packages: /^commander$/, allowed: /^cli\//, why: 'arguments are an edge' },
     {
       name: 'all of ethers',
       packages: /^ethers$/,

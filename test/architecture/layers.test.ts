@@ -62,7 +62,7 @@ test('the dashboard and the JSON-RPC server do not know each other', () => {
   expect(across.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
 });
 
-test.each(['core', 'adapters', 'operator', 'server', 'standalone'])(
+test.each(['core', 'adapters', 'operator', 'server', 'standalone', 'cli'])(
   'no modules of %s import each other in a circle',
   (folder) => {
     const importsOf = Map.groupBy(importsBelow(folder), ({ from }) => from);

@@ -1,13 +1,11 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { repositoryRoot as root } from '../support/repository-root.js';
 
 // What only tests use belongs to test/support, and what nothing uses is deleted.
 
-const product = ['core', 'adapters', 'operator', 'server', 'standalone', 'cli'].filter((folder) =>
-  existsSync(join(root, folder)),
-);
+const product = ['core', 'adapters', 'operator', 'server', 'standalone', 'cli'];
 const modules = new Map(
   product
     .flatMap((folder) =>

@@ -12,7 +12,7 @@ import { repositoryRoot as root } from '../support/repository-root.js';
 
 type Found = { readonly file: string; readonly source: string; readonly flags: string };
 
-const folders = ['core', 'adapters', 'operator', 'server', 'standalone', 'clients/viem/src'];
+const folders = ['core', 'adapters', 'operator', 'server', 'standalone', 'cli', 'clients/viem/src'];
 
 const found: Found[] = [];
 const builtFromText: string[] = [];

@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
 import { createLogger } from '../../adapters/log/pino-logger.js';
-import { renderJson, renderText } from '../../operator/validate/report.js';
+import { renderText, reportDocument } from '../../operator/validate/report.js';
+import { show } from '../../cli/terminal.js';
 import { createConsole, table } from '../../standalone/console.js';
 import { formatStates } from '../../standalone/resource-state.js';
 import { renderStatus } from '../../standalone/status/render.js';
@@ -64,11 +66,19 @@ describe('text of tenants and callers reaches no terminal as it is', () => {
     for (const line of shown) expect(line).not.toMatch(obeyed);
   });
 
-  test('in what validate prints for programs, which read it unchanged', () => {
-    const text = renderJson(report);
-    for (const line of lines(text)) expect(line).not.toMatch(obeyed);
-    expect(JSON.parse(text)).toMatchObject({ findings: [{ message: name }] });
-  });
+  test.each([
+    { format: 'json', read: (text: string) => JSON.parse(text) },
+    { format: 'yaml', read: (text: string) => parse(text) },
+  ] as const)(
+    'in what commands print as $format for programs, which read it unchanged',
+    ({ format, read }) => {
+      let written = '';
+      const terminal = { env: {}, out: (text: string) => void (written += text), error: () => {} };
+      show(terminal, format, { text: '', data: reportDocument(report) });
+      for (const line of lines(written)) expect(line).not.toMatch(obeyed);
+      expect(read(written)).toMatchObject({ findings: [{ message: name }] });
+    },
+  );
 
   test('in a log line, which programs read unchanged', () => {
     let written = '';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { keccak256 } from 'ethers';
 import { createChains } from '../../adapters/chain/chains.js';
 import type { Chains } from '../../core/chain/chains.js';
@@ -17,6 +17,7 @@ import { startAnvil } from '../../standalone/dev-chain/anvil.js';
 import { deployDevChain } from '../../standalone/dev-chain/deployments.js';
 import { aChain, aProfile } from '../build/resources.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
+import { paymaster } from '../support/paymaster.js';
 import { repositoryRoot } from '../support/repository-root.js';
 import { createNodes, type Reply } from '../chain/support/nodes.js';
 
@@ -54,18 +55,15 @@ const abi = (text: string) => {
 const round = (answer: bigint, updatedAt: number) =>
   `0x${[1n, answer, 0n, BigInt(updatedAt), 1n].map((value) => value.toString(16).padStart(64, '0')).join('')}`;
 
-test('is a command that prints findings apart from the YAML, and ends with 1 for a finding and 2 for a wrong manifest', () => {
+test('is a command that prints findings apart from the YAML, and ends with 1 for a finding and 2 for a wrong manifest', async () => {
   const run = (file: string) =>
-    spawnSync(process.execPath, ['--no-warnings', 'dist/operator/doctor/main.js', file, dev.url], {
-      cwd: repositoryRoot,
-      encoding: 'utf8',
-    });
-  const found = run('examples/chains/base.yaml');
-  expect(found.stdout).toBe('spec:\n  chainId: 31337\n');
-  expect(found.stderr).toContain('error   spec.chainId: the node is of chain 31337');
+    paymaster(['chain', 'doctor', join(repositoryRoot, file)], { PAYMASTER_RPC_URL: dev.url });
+  const found = await run('examples/chains/base.yaml');
+  expect(found.out).toBe('spec:\n  chainId: 31337\n');
+  expect(found.error).toContain('error   spec.chainId: the node is of chain 31337');
   expect(found.status).toBe(1);
-  const none = run('examples/quickstart/policies.yaml');
-  expect(none.stderr).toBe('error: examples/quickstart/policies.yaml must hold one Chain\n');
+  const none = await run('examples/quickstart/policies.yaml');
+  expect(none.error).toMatch(/^error: \S*examples\/quickstart\/policies\.yaml must hold one Chain\n$/);
   expect(none.status).toBe(2);
 });
 

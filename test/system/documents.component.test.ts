@@ -79,12 +79,12 @@ describe('in a clone', () => {
     const folder = mkdtempSync(join(tmpdir(), 'paymaster-documents-'));
     try {
       writeFileSync(join(folder, 'wrong.yaml'), 'apiVersion: paymasters.dev/v1alpha1\nkind: Chain\n');
-      const validate = ['--no-warnings', 'dist/operator/validate/main.js'];
+      const validate = 'bin/paymaster';
       const exit = (command: string, ...args: string[]) =>
         spawnSync(command, args, { cwd: repositoryRoot, env: { ...process.env, PATH: path, BUILT: '1' } })
           .status;
-      expect(exit('node', ...validate, folder)).toBe(1);
-      expect(exit('node', ...validate, join(folder, 'absent'))).toBe(2);
+      expect(exit(validate, 'validate', folder)).toBe(1);
+      expect(exit(validate, 'validate', join(folder, 'absent'))).toBe(2);
       expect(exit('make', '-s', 'validate', `FILES=${folder}`)).toBe(2);
       const said =
         'exits with 1 where something is wrong and with 2 where it cannot judge; `make` turns both into 2';

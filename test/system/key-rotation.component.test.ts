@@ -1,7 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Interface, Wallet } from 'ethers';
 import { drainingExpirySeconds } from '../../core/config/chain-config.js';
@@ -14,6 +10,7 @@ import { withArguments } from '../../standalone/dev-chain/canonical.js';
 import { fundPaymaster } from '../../standalone/dev-chain/funding.js';
 import { create2Address, deployOnce } from '../../standalone/dev-chain/transactor.js';
 import { encodeWith } from '../chain/support/account.js';
+import { paymaster } from '../support/paymaster.js';
 import { until } from '../support/until.js';
 import { everybody, firstKeyFile, replicas, startRotation, type Rotation } from './support/rotation.js';
 import { startTraffic, type Signed, type Traffic } from './support/rotation-traffic.js';
@@ -28,7 +25,6 @@ const ownerAbi = new Interface([
   'function removeSigner(address signer)',
   'function setSigner(address signer)',
 ]);
-const command = fileURLToPath(new URL('../../server/usage-command.js', import.meta.url));
 const patienceMs = 120_000;
 
 type Key = { readonly file: string; readonly address: Address; readonly privateKey: string };
@@ -117,7 +113,7 @@ describe.each(oneSigner)('%s, whose contract accepts one signer', (version) => {
         await traffic.hold(version, 1),
         await traffic.hold(version, 2),
       ];
-      return { shown: await usage('live'), held: waiting };
+      return { shown: await listPromises(), held: waiting };
     });
     const contract = rotation.devChain.profile(version).sponsorship.toLowerCase();
     expect(shown).toContain(`contract:${contract} ${held.length} operations, the last expires at `);
@@ -156,7 +152,7 @@ describe.each(oneSigner)('%s, whose contract accepts one signer', (version) => {
 
     const fence = `contract:${rotation.devChain.profile(version).sponsorship.toLowerCase()}`;
     const last = await traffic.hold(version);
-    expect(await usage('suspend', fence)).toContain(`${fence} is suspended`);
+    expect(await command(['suspend', '--direct'], fence)).toContain(`${fence} is suspended`);
     const suspended = traffic.refused.length;
     await until('wallets are refused', () => traffic.refused.length > suspended);
     await traffic.mine(last);
@@ -165,7 +161,7 @@ describe.each(oneSigner)('%s, whose contract accepts one signer', (version) => {
     await rotation.serves(version, 'with the new key', ({ signerFile }) => signerFile === next.file);
     const { signed, refused } = traffic;
     const switched = signed.length;
-    expect(await usage('resume', fence)).toContain(`${fence} is resumed`);
+    expect(await command(['unsuspend', '--direct'], fence)).toContain(`${fence} is unsuspended`);
     for (const replica of replicas)
       await until(`replica ${replica} has switched`, () => signsWith(replica, next), patienceMs);
     sign(version, next);
@@ -266,21 +262,19 @@ async function callOwner(version: string, method: string, signer: Address): Prom
   });
 }
 
-/** What `make usage-…` prints. */
-async function usage(verb: 'live' | 'suspend' | 'resume', ...id: readonly string[]): Promise<string> {
-  const args = ['--no-warnings', command, verb, String(rotation.devChain.chainId), ...id];
-  const child = spawn(process.execPath, args, {
-    env: { PATH: process.env['PATH'], PAYMASTER_DATABASE_URL: rotation.databaseUrl },
-  });
-  const [out, error] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+async function command(words: readonly string[], ...id: readonly string[]): Promise<string> {
+  const args = [...words, String(rotation.devChain.chainId), ...id];
+  const { out, error } = await paymaster(args, { PAYMASTER_DATABASE_URL: rotation.databaseUrl });
   expect(error).toBe('');
   return out;
 }
 
+const listPromises = (): Promise<string> => command(['promise', 'list']);
+
 async function nothingIsLive(): Promise<void> {
   await until(
     'nothing is live',
-    async () => (await usage('live')).startsWith('nothing that is signed'),
+    async () => (await listPromises()).startsWith('nothing that is signed'),
     patienceMs,
   );
 }

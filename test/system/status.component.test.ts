@@ -3,7 +3,6 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { noteCluster } from '../../standalone/cluster/cluster-file.js';
-import { status, StatusError } from '../../standalone/status/command.js';
 import { freshUserOp, rpc } from './support/client.js';
 import {
   newDataDirectory,
@@ -11,6 +10,7 @@ import {
   startStandalone,
   type RunningStandalone,
 } from './support/standalone.js';
+import { paymaster } from '../support/paymaster.js';
 import { until } from '../support/until.js';
 
 // `make status` on a running instance.
@@ -57,30 +57,34 @@ test('it shows resources, limits with their use, deposits, and the last refusals
 test('it names the installation of make run-kube when one runs, alone or beside', async () => {
   const cluster = { kubeconfig: '/tmp/some/kubeconfig', kubectl: '/tmp/some/kubectl' };
   const command =
-    /"make run-kube"\. Look at it with: KUBECONFIG='\/tmp\/some\/kubeconfig' '\/tmp\/some\/kubectl' get chains,.* -A$/;
+    /"make run-kube"\. Look at it with: KUBECONFIG='\/tmp\/some\/kubeconfig' '\/tmp\/some\/kubectl' get chains,.* -A$/m;
   const forget = noteCluster(running.dataDirectory, cluster);
-  expect(await shown()).toMatch(command);
+  expect((await paymaster(['status', '--data-dir', running.dataDirectory])).error).toMatch(command);
   forget();
-  expect(await shown()).not.toContain('run-kube');
+  expect((await paymaster(['status', '--data-dir', running.dataDirectory])).error).toBe('');
 
   const alone = newDataDirectory();
   try {
     const forgetAlone = noteCluster(alone, cluster);
-    await expect(status(alone, { json: false })).rejects.toThrow(command);
+    expect((await paymaster(['status', '--data-dir', alone])).error).toMatch(command);
     forgetAlone();
     // Its process was killed, so that it could not remove the note.
     const { pid } = spawnSync('true');
     writeFileSync(join(alone, 'cluster.json'), JSON.stringify({ ...cluster, pid }));
-    await expect(status(alone, { json: false })).rejects.toThrow(/start an instance with "make run"/);
+    expect((await paymaster(['status', '--data-dir', alone])).error).toContain(
+      'start an instance with "make run"',
+    );
   } finally {
     removeDataDirectory(alone);
   }
 });
 
-const shown = (): Promise<string> => status(running.dataDirectory, { json: false });
+const shown = async (): Promise<string> =>
+  (await paymaster(['status', '--data-dir', running.dataDirectory])).out;
 
-test('--json has the same for programs', async () => {
-  const { resources, limits } = JSON.parse(await status(running.dataDirectory, { json: true }));
+test('-o json has the same for programs', async () => {
+  const env = { PAYMASTER_DATA_DIR: running.dataDirectory };
+  const { resources, limits } = JSON.parse((await paymaster(['status', '-o', 'json'], env)).out);
   expect(resources).toHaveLength(8);
   expect(limits).toContainEqual(expect.objectContaining({ name: 'gas per user and day', perUser: true }));
 });
@@ -101,8 +105,9 @@ test('the token of the dashboard does not open it', async () => {
 test('without a running instance it says what to do', async () => {
   const directory = newDataDirectory();
   try {
-    await expect(status(directory, { json: false })).rejects.toThrow(StatusError);
-    await expect(status(directory, { json: false })).rejects.toThrow('start an instance with "make run"');
+    const { error, status } = await paymaster(['status', '--data-dir', directory]);
+    expect(status).toBe(3);
+    expect(error).toContain('start an instance with "make run"');
   } finally {
     rmSync(directory, { recursive: true });
   }

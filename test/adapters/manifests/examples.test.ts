@@ -10,7 +10,7 @@ import { compilePriceGuard } from '../../../core/policy/rules/price-guard/compil
 import type { GasCaps } from '../../../core/policy/rules/price-guard/gas-caps.js';
 import { validateResource } from '../../../core/resources/validate.js';
 import type { DataFeeSpec } from '../../../core/chain/data-fee/spec.js';
-import { validate } from '../../../operator/validate/command.js';
+import { paymaster } from '../../support/paymaster.js';
 import { repositoryRoot } from '../../support/repository-root.js';
 
 /** Except objects of Kubernetes itself and values of the chart, which `make e2e-first-steps` applies. */
@@ -45,11 +45,12 @@ test('every chain is valid beside the others, as it is and with the profiles tha
   try {
     for (const file of chainFiles) writeFileSync(join(folder, basename(file)), withProfiles(file));
     for (const path of [join(repositoryRoot, 'examples/chains'), folder])
-      expect(await validate([path], {})).toEqual({
-        output: expect.stringContaining(
+      expect(await paymaster(['validate', path])).toEqual({
+        out: expect.stringContaining(
           `${chainFiles.length} objects in ${chainFiles.length} files: 0 errors, 0 warnings`,
         ),
-        exitCode: 0,
+        error: '',
+        status: 0,
       });
   } finally {
     rmSync(folder, { recursive: true });

@@ -1,6 +1,5 @@
 import { cpSync, existsSync, readdirSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { parsePostgresUrl } from '../../../adapters/postgres/address.js';
@@ -28,9 +27,9 @@ import {
   reservationOf,
 } from '../../conformance/ledger-records.js';
 import { aRequest, chainId } from '../../conformance/usage-requests.js';
+import { paymaster } from '../../support/paymaster.js';
 import { startPostgres, type PostgresServer } from '../../support/postgres.js';
 import { runs } from '../../support/property.js';
-import { runScript } from '../../support/run-script.js';
 import { openStore } from '../usage/postgres-usage.js';
 import { aClock, aDirectory } from '../usage/sqlite-usage.js';
 import { checkAgainstModel, type Subject } from '../usage/usage-difference.js';
@@ -313,15 +312,15 @@ test('the command copies a data directory, says what it does, and ends with 2 fo
   await store.stop();
   expect(await command([], url)).toMatchObject({
     status: 2,
-    error: expect.stringContaining('one PATH is needed'),
+    error: expect.stringContaining("missing required argument 'path'"),
   });
   expect(await command([directory], `file:${path}`)).toMatchObject({
     status: 2,
-    error: expect.stringContaining('must name a PostgreSQL'),
+    error: expect.stringContaining('PAYMASTER_DATABASE_URL must be a PostgreSQL'),
   });
   expect(await command([`${directory}/none`], url)).toMatchObject({
     status: 1,
-    error: `there is no embedded store at ${directory}/none\n`,
+    error: `error: there is no embedded store at ${directory}/none\n`,
   });
   const { out, error, status } = await command([directory], url);
   expect({ status, out }).toEqual({ status: 0, out: expect.stringContaining(`${path}.copied`) });
@@ -329,7 +328,5 @@ test('the command copies a data directory, says what it does, and ends with 2 fo
   expect(await command([directory], url)).toMatchObject({ status: 1 });
 }, 120_000);
 
-function command(args: readonly string[], url: string) {
-  const script = fileURLToPath(new URL('../../../server/store-copy-command.js', import.meta.url));
-  return runScript(script, args, { PAYMASTER_DATABASE_URL: url });
-}
+const command = (args: readonly string[], url: string) =>
+  paymaster(['store', 'copy', ...args], { PAYMASTER_DATABASE_URL: url });

@@ -6,8 +6,7 @@ import { applyManifests } from '../../../adapters/manifests/apply-manifests.js';
 import { readManifestFiles } from '../../../adapters/manifests/manifest-files.js';
 import { formatProblem } from '../../../core/errors.js';
 import { kinds } from '../../../core/resources/kinds.js';
-import { UsageError, validate } from '../../../operator/validate/command.js';
-import { UnreadablePath } from '../../../operator/validate/read-files.js';
+import { paymaster } from '../../support/paymaster.js';
 import { repositoryRoot } from '../../support/repository-root.js';
 import { startWorld } from '../world.js';
 import { rightFolder, wrongFolders } from './wrong-folders.js';
@@ -30,9 +29,9 @@ type Answer = {
 };
 
 async function validated(paths: readonly string[], ...options: readonly string[]): Promise<Answer> {
-  const { output, exitCode } = await validate([...options, '--json', ...paths], {});
-  const answer: Answer = JSON.parse(output);
-  expect(exitCode).toBe(answer.ok ? 0 : 1);
+  const { out, status } = await paymaster(['validate', ...options, '-o', 'json', ...paths]);
+  const answer: Answer = JSON.parse(out);
+  expect(status).toBe(answer.ok ? 0 : 1);
   return answer;
 }
 
@@ -135,17 +134,20 @@ test('the examples of this repository are fine', async () => {
 
 test('for people there is one line per finding and a summary', async () => {
   write(rightFolder.slice(0, 3));
-  expect((await validate([directory], {})).output).toBe(
+  expect((await paymaster(['validate', directory])).out).toBe(
     [
       `! ${join(directory, '02.yaml')}:1:72: Paymaster acme/shop: No SmartContract is registered and defaultContractAction is Allow: anything is sponsored. (OpenSponsorship=True, NoContracts)`,
-      '✓ 3 objects in 3 files: 0 errors, 1 warning',
+      '✓ 3 objects in 3 files: 0 errors, 1 warning\n',
     ].join('\n'),
   );
 });
 
 test('a command that cannot run reports what is wrong with it', async () => {
-  await expect(validate([], {})).rejects.toThrow(UsageError);
-  await expect(validate(['--jsn', directory], {})).rejects.toThrow(UsageError);
-  await expect(validate([directory], {})).rejects.toThrow(`no manifest of ours in ${directory}`);
-  await expect(validate([join(directory, 'missing')], {})).rejects.toThrow(UnreadablePath);
+  const none = join(directory, 'missing');
+  expect((await paymaster(['validate', none])).error).toContain(`${none} cannot be read`);
+  expect(await paymaster(['validate', directory])).toEqual({
+    out: '',
+    error: `error: no manifest of ours in ${directory}\n`,
+    status: 2,
+  });
 });

@@ -1,13 +1,11 @@
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { contractFence } from '../../core/usage/counter-names.js';
 import { always } from '../../core/usage/window.js';
 import { aLimit, aRequest, chainId, contract } from '../conformance/usage-requests.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
-import { runScript } from '../support/run-script.js';
+import { paymaster } from '../support/paymaster.js';
 import { openStore } from '../adapters/usage/postgres-usage.js';
 
-const command = fileURLToPath(new URL('../../server/usage-command.js', import.meta.url));
 const chain = String(chainId);
 let server: PostgresServer;
 let database: string;
@@ -18,9 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-function run(args: readonly string[], url = database) {
-  return runScript(command, args, { PAYMASTER_DATABASE_URL: url });
-}
+const run = (args: readonly string[], url = database) => paymaster(args, { PAYMASTER_DATABASE_URL: url });
 
 const request = (nonce: bigint) => ({
   ...aRequest({ limits: [aLimit({ window: always })] }),
@@ -42,15 +38,17 @@ test.each([
   async ({ id, stands }) => {
     const store = await openStore(database);
     expect(await store.reserve(ask(1n))).toEqual({ outcome: 'reserved' });
-    expect(await run(['suspend', chain, id])).toEqual({
+    expect(await run(['suspend', '--direct', chain, id])).toEqual({
       out: `${stands} is suspended\nsuspended on chain ${chain}:\n  ${stands}\n`,
       error: '',
       status: 0,
     });
     expect(await store.reserve(ask(2n))).toEqual({ outcome: 'suspended', id: stands });
-    expect((await run(['list', chain])).out).toBe(`suspended on chain ${chain}:\n  ${stands}\n`);
-    expect((await run(['resume', chain, id])).out).toBe(
-      `${stands} is resumed\nnothing is suspended on chain ${chain}\n`,
+    expect((await run(['suspension', 'list', chain])).out).toBe(
+      `suspended on chain ${chain}:\n  ${stands}\n`,
+    );
+    expect((await run(['unsuspend', '--direct', chain, id])).out).toBe(
+      `${stands} is unsuspended\nnothing is suspended on chain ${chain}\n`,
     );
     expect(await store.reserve(ask(2n))).toEqual({ outcome: 'reserved' });
     await store.stop();
@@ -58,40 +56,48 @@ test.each([
 );
 
 test.each([
-  { args: ['stop', chain, 'pm-1'], says: 'the command must be suspend, resume, list or live, got "stop"' },
-  { args: ['suspend', 'mainnet', 'pm-1'], says: 'CHAIN_ID must be a chain id, got "mainnet"' },
-  { args: ['suspend', chain], says: 'ID must be a paymasterId' },
-  { args: ['suspend', chain, 'contract:0x12'], says: 'contract: must be followed by an address' },
-  { args: ['list', chain, 'pm-1'], says: 'there are too many arguments' },
-  { args: ['live', chain, 'pm-1'], says: 'there are too many arguments' },
+  { args: ['suspend', chain, 'pm-1'], says: "required option '--direct' not specified" },
+  {
+    args: ['suspend', '--direct', 'mainnet', 'pm-1'],
+    says: 'chainId must be the id of a chain, got "mainnet"',
+  },
+  { args: ['suspend', '--direct', chain], says: "missing required argument 'id'" },
+  { args: ['suspend', '--direct', chain, 'pm 1'], says: 'id must be a paymasterId' },
+  { args: ['suspend', '--direct', chain, 'contract:0x12'], says: 'contract: with an address' },
+  { args: ['suspension', 'list', chain, 'pm-1'], says: 'too many arguments' },
 ])('wrong arguments $args are refused with what is right, and change nothing', async ({ args, says }) => {
   const { error, status } = await run(args);
-  expect(status).toBe(1);
+  expect(status).toBe(2);
   expect(error).toContain(says);
-  expect(error).toContain('usage: usage-command.js suspend CHAIN_ID ID');
-  expect((await run(['list', chain])).out).toContain('nothing is suspended');
+  expect((await run(['suspension', 'list', chain])).out).toContain('nothing is suspended');
 });
 
 test('what is signed and can still be mined is counted by contract', async () => {
   const other = '999';
-  expect((await run(['live', other])).out).toBe('nothing that is signed on chain 999 can still be mined\n');
+  expect((await run(['promise', 'list', other])).out).toBe(
+    'nothing that is signed on chain 999 can still be mined\n',
+  );
   const store = await openStore(database);
   await store.reserve(ask(11n));
   await store.reserve(ask(12n));
   await store.reserve(ask(12n));
   const live = (await store.reservations(chainId)).length;
-  const { out, status } = await run(['live', chain]);
+  const { out, status } = await run(['promise', 'list', chain]);
   expect(status).toBe(0);
   expect(out).toMatch(new RegExp(`contract:${contract} ${live} operations, the last expires at \\d{4}-`));
   await store.stop();
 });
 
 test('reports a missing store, an embedded store of another process, and a wrong address', async () => {
-  const gone = await run(['list', chain], 'postgresql://postgres@127.0.0.1:1/none?sslmode=disable');
-  expect(gone.status).toBe(1);
+  const gone = await run(
+    ['suspension', 'list', chain],
+    'postgresql://postgres@127.0.0.1:1/none?sslmode=disable',
+  );
+  expect(gone.status).toBe(3);
   expect(gone.error).toContain('127.0.0.1:1');
-  const embedded = await run(['list', chain], 'file:/data/usage.db');
+  const embedded = await run(['suspension', 'list', chain], 'file:/data/usage.db');
+  expect(embedded.status).toBe(2);
   expect(embedded.error).toContain('belongs to the process that has it open');
-  const wrong = await run(['list', chain], 'http://db');
+  const wrong = await run(['suspension', 'list', chain], 'http://db');
   expect(wrong.error).toContain('PAYMASTER_DATABASE_URL must be postgresql://USER');
 }, 300_000);

@@ -1,39 +1,29 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DomainError, isDomainError } from '../../core/errors.js';
 import { findCluster, type RunningCluster } from '../cluster/cluster-file.js';
 import type { Connection } from '../connection.js';
 import { statusPath } from './endpoint.js';
-import { printableJson } from '../../core/terminal-text.js';
-import { renderStatus } from './render.js';
-import type { Status } from './status.js';
 
-/** The instance cannot be asked; the message says why and what to do. */
-export class StatusError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'StatusError';
-  }
-}
+import type { Status } from './status.js';
 
 const timeoutMs = 10_000;
 
 /**
- * Asks the instance of a data directory for its status, and returns the text to print. Throws StatusError, which names the
- * installation of `make run-kube` when that runs instead.
+ * Asks the instance of a data directory for its status; `also` names an installation of `make run-kube` beside it. Throws
+ * UNAVAILABLE, with what to do.
  */
-export async function status(dataDirectory: string, options: { readonly json: boolean }): Promise<string> {
+export async function readStatus(
+  dataDirectory: string,
+): Promise<{ readonly status: Status; readonly also?: string }> {
   const cluster = findCluster(dataDirectory);
   try {
     const { dashboardUrl, operatorToken } = readConnection(dataDirectory);
-    const text = await ask(`${dashboardUrl}${statusPath}`, operatorToken);
-    if (options.json) return printableJson(text);
-    const shown = renderStatus(JSON.parse(text) as Status);
-    return cluster === undefined ? shown : `${shown}\n\nAlso running: ${lookAt(cluster)}`;
+    const status = JSON.parse(await ask(`${dashboardUrl}${statusPath}`, operatorToken)) as Status;
+    return { status, ...(cluster === undefined ? {} : { also: `Also running: ${lookAt(cluster)}` }) };
   } catch (error) {
-    if (cluster === undefined || !(error instanceof StatusError)) throw error;
-    throw new StatusError(`no "make run" answers here, but this is running: ${lookAt(cluster)}`, {
-      cause: error,
-    });
+    if (cluster === undefined || !isDomainError(error)) throw error;
+    throw unanswered(`no "make run" answers here, but this is running: ${lookAt(cluster)}`, error);
   }
 }
 
@@ -47,9 +37,9 @@ function readConnection(dataDirectory: string): Pick<Connection, 'dashboardUrl' 
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as Connection;
   } catch (error) {
-    throw new StatusError(
+    throw unanswered(
       `${file} cannot be read: start an instance with "make run", or name its directory with PAYMASTER_DATA_DIR`,
-      { cause: error },
+      error,
     );
   }
 }
@@ -62,9 +52,13 @@ async function ask(url: string, operatorToken = ''): Promise<string> {
       signal: AbortSignal.timeout(timeoutMs),
     });
   } catch (error) {
-    throw new StatusError(`nothing answers at ${url}: is "make run" running?`, { cause: error });
+    throw unanswered(`nothing answers at ${url}: is "make run" running?`, error);
   }
   const text = await response.text();
   if (response.status === 200) return text;
-  throw new StatusError(`${url} answered HTTP ${response.status}: is it the instance of this directory?`);
+  throw unanswered(`${url} answered HTTP ${response.status}: is it the instance of this directory?`);
+}
+
+function unanswered(message: string, cause?: unknown): DomainError {
+  return new DomainError('UNAVAILABLE', message, { cause });
 }

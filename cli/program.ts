@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command, CommanderError } from 'commander';
+import { isDomainError } from '../core/errors.js';
+import { SettingsError } from '../core/settings.js';
+import { printableLines } from '../core/terminal-text.js';
+import { findRoot } from '../standalone/root.js';
+import { addChain } from './commands/chain.js';
+import { addStatus } from './commands/status.js';
+import { addStore } from './commands/store.js';
+import { addSuspend } from './commands/suspend.js';
+import { addToken } from './commands/token.js';
+import { addValidate } from './commands/validate.js';
+import { addCompletion } from './completion.js';
+import { Refused, type Terminal } from './terminal.js';
+
+const exitCodes = `
+Results go to stdout, messages to stderr. Exit code: 0 done, 1 refused or something found, 2 wrong usage, 3 unreachable.`;
+
+/** Runs a command line and returns its exit code. */
+export async function runCommand(args: readonly string[], terminal: Terminal): Promise<number> {
+  try {
+    await createProgram(terminal).parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    const code = exitCodeOf(error);
+    if (code === undefined) throw error;
+    // The library has shown its own errors.
+    if (error instanceof Error && !(error instanceof CommanderError) && error.message !== '')
+      terminal.error(`error: ${printableLines(error.message)}\n`);
+    return code;
+  }
+}
+
+export function createProgram(terminal: Terminal): Command {
+  const program = new Command('paymaster')
+    .description('Runs paymasters: contracts, chains, manifests, and what is signed')
+    .version(readVersion())
+    .exitOverride()
+    .configureOutput({ writeOut: terminal.out, writeErr: terminal.error })
+    .helpCommand(false)
+    .showHelpAfterError('(--help lists arguments and options)')
+    .addHelpText('after', exitCodes);
+  for (const add of [addValidate, addStatus, addChain, addToken, addSuspend, addStore, addCompletion])
+    add(program, terminal);
+  return program;
+}
+
+/** Undefined for a mistake of ours. */
+function exitCodeOf(error: unknown): number | undefined {
+  // A noun without a verb shows the help, and is wrong usage all the same.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (error instanceof Refused) return 1;
+  if (error instanceof SettingsError || isDomainError(error, 'INVALID_INPUT')) return 2;
+  if (isDomainError(error, 'UNAVAILABLE') || isDomainError(error, 'RATE_LIMITED')) return 3;
+  return isDomainError(error) ? 1 : undefined;
+}
+
+function readVersion(): string {
+  const file = join(findRoot(import.meta.url), 'package.json');
+  return String((JSON.parse(readFileSync(file, 'utf8')) as { readonly version: unknown }).version);
+}

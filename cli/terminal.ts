@@ -1,0 +1,60 @@
+import { Option, type Command } from 'commander';
+import { renderYaml } from '../adapters/manifests/render-yaml.js';
+import { printable, printableJson, printableLines } from '../core/terminal-text.js';
+
+/** What a command uses of the process. */
+export type Terminal = {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Data, and nothing else: programs read them. */
+  readonly out: (text: string) => void;
+  /** Messages for people. */
+  readonly error: (text: string) => void;
+};
+
+/** Something is not as it should be, or the command refuses. It has been shown, unless there is a message. Exit code 1. */
+export class Refused extends Error {
+  constructor(message = '') {
+    super(message);
+    this.name = 'Refused';
+  }
+}
+
+export const formats = ['table', 'json', 'yaml'] as const;
+export type Format = (typeof formats)[number];
+
+/** A result for people, and the same for programs. */
+export type Result = { readonly text: string; readonly data: Readonly<Record<string, unknown>> };
+
+/** Adds `-o`, with which `show` is told the form. */
+export function withFormat(command: Command): Command {
+  return command.addOption(
+    new Option('-o, --output <format>', 'form of the result').choices(formats).default('table'),
+  );
+}
+
+export function show(terminal: Terminal, format: Format, { text, data }: Result): void {
+  switch (format) {
+    case 'table':
+      return terminal.out(`${printableLines(text)}\n`);
+    case 'json':
+      return terminal.out(`${printableJson(JSON.stringify(data, null, 2))}\n`);
+    case 'yaml':
+      return terminal.out(renderYaml(data));
+    default:
+      return format satisfies never;
+  }
+}
+
+export function say(terminal: Terminal, message: string): void {
+  terminal.error(`${printable(message)}\n`);
+}
+
+/** Adds a noun, which has verbs and does nothing by itself. */
+export function addNoun(program: Command, name: string, description: string): Command {
+  return program.command(name).description(description).helpCommand(false);
+}
+
+/** For an option that may be given several times. */
+export function collect(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value];
+}

@@ -1,0 +1,42 @@
+import { readPlatformDefaults } from '../../core/config/platform-settings.js';
+import { DomainError } from '../../core/errors.js';
+import { readWebhookRules } from '../../core/policy/webhook/private-hosts.js';
+import { Settings } from '../../core/settings.js';
+import { findingsOf } from './findings.js';
+import { judge, type JudgeRules } from './judge.js';
+import { readFiles } from './read-files.js';
+import type { Report } from './report.js';
+
+/** `paths`: files and folders to judge; `context`: those that are there already. `isDev`: as under `make run`. */
+export type ValidateOptions = {
+  readonly paths: readonly string[];
+  readonly context: readonly string[];
+  readonly isDev: boolean;
+};
+
+/**
+ * Checks manifests as the operator would. The platform's settings are those of the operator's environment
+ * (`PAYMASTER_QUOTA_…`, `PAYMASTER_DEFAULT_CONTRACT_ACTION`, `PAYMASTER_WEBHOOK_…`). Throws INVALID_INPUT for paths that
+ * hold no manifest of ours or cannot be read, and SettingsError.
+ */
+export async function validate(
+  { paths, context, isDev }: ValidateOptions,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Report> {
+  const settings = new Settings(env);
+  const rules: JudgeRules = settings.finish({
+    platform: readPlatformDefaults(settings),
+    webhookRules: {
+      ...readWebhookRules(settings),
+      ...(isDev ? { allowHttp: true, allowLoopback: true } : {}),
+    },
+  });
+  const { files, objects, problems, leftOut } = readFiles(paths);
+  const around = readFiles(context);
+  if (objects.length + problems.length === 0)
+    throw new DomainError('INVALID_INPUT', `no manifest of ours in ${paths.join(', ')}`);
+
+  const judgement = await judge({ objects, context: around.objects }, rules);
+  const findings = findingsOf([...problems, ...around.problems], judgement);
+  return { files, leftOut, objects: objects.length, findings };
+}

@@ -1,0 +1,12 @@
+import { runCommand } from '../../cli/program.js';
+
+/** What a command line ends with, as `bin/paymaster` would in a process of its own. */
+export async function paymaster(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  let [out, error] = ['', ''];
+  const status = await runCommand(args, {
+    env,
+    out: (text) => (out += text),
+    error: (text) => (error += text),
+  });
+  return { out, error, status };
+}
