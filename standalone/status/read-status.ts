@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DomainError, isDomainError } from '../../core/errors.js';
-import { findCluster, type RunningCluster } from '../cluster/cluster-file.js';
+import { findCluster, type RunningCluster } from './cluster-file.js';
 import type { Connection } from '../connection.js';
 import { statusPath } from './endpoint.js';
 

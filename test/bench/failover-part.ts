@@ -1,6 +1,6 @@
 import type { KubeTransport } from '../../adapters/kube/transport.js';
-import { startCluster } from '../../standalone/cluster/cluster.js';
-import { systemNamespace, type Component } from '../../standalone/cluster/component.js';
+import { startCluster } from '../support/cluster/cluster.js';
+import { systemNamespace, type Component } from '../support/cluster/component.js';
 import { until } from '../support/until.js';
 import type { Goal } from './goals.js';
 import type { BenchOptions } from './options.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { join } from 'node:path';
-import { startControlPlane, type ControlPlane } from '../../standalone/cluster/control-plane.js';
+import { startControlPlane, type ControlPlane } from '../support/cluster/control-plane.js';
 import { parsePostgresUrl } from '../../adapters/postgres/address.js';
 import { repositoryRoot } from '../support/repository-root.js';
 import { kubectl, mustKubectl } from './support/cluster.js';

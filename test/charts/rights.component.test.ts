@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { join } from 'node:path';
-import { startControlPlane, type ControlPlane } from '../../standalone/cluster/control-plane.js';
+import { startControlPlane, type ControlPlane } from '../support/cluster/control-plane.js';
 import { repositoryRoot } from '../support/repository-root.js';
 import { until } from '../support/until.js';
 import { kubectl, mustKubectl, serviceAccount } from './support/cluster.js';

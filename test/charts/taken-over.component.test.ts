@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createKubeTenantAccess } from '../../adapters/kube/tenant-access.js';
 import type { KubeRequest, KubeTransport } from '../../adapters/kube/transport.js';
 import { createKubeConnectionSecrets } from '../../adapters/secrets/kube-secrets.js';
-import { startControlPlane, type ControlPlane } from '../../standalone/cluster/control-plane.js';
+import { startControlPlane, type ControlPlane } from '../support/cluster/control-plane.js';
 import { repositoryRoot } from '../support/repository-root.js';
 import { until } from '../support/until.js';
 import { mustKubectl, serviceAccount } from './support/cluster.js';

@@ -4,7 +4,7 @@ import { createReflector } from '../../adapters/kube/reflector.js';
 import { createKubeTransport, type KubeTransport } from '../../adapters/kube/transport.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
-import { startControlPlane, type ControlPlane } from '../../standalone/cluster/control-plane.js';
+import { startControlPlane, type ControlPlane } from '../support/cluster/control-plane.js';
 import { succeeds, until } from '../support/until.js';
 import { startTcpProxy, type TcpProxy } from './support/tcp-proxy.js';
 

@@ -7,7 +7,7 @@ import type { KubeTransport } from '../../adapters/kube/transport.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import { silentLogger } from '../../core/log.js';
 import { systemClock } from '../../core/units/time.js';
-import { startControlPlane, type ControlPlane } from '../../standalone/cluster/control-plane.js';
+import { startControlPlane, type ControlPlane } from '../support/cluster/control-plane.js';
 import { aPaymasterConfig, sha256 } from '../build/configs.js';
 import { until } from '../support/until.js';
 import { installCrds } from './support/crds.js';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startCluster, type Cluster } from '../../standalone/cluster/cluster.js';
+import { startCluster, type Cluster } from '../support/cluster/cluster.js';
 import { commandBlocks, documentsFor, type CommandBlock } from '../support/document-commands.js';
 import { paste } from '../support/paste.js';
 import { repositoryRoot } from '../support/repository-root.js';

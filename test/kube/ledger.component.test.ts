@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, test } from '@jest/globals';
-import type { ManagedProcess } from '../../standalone/cluster/managed-process.js';
+import type { ManagedProcess } from '../support/cluster/managed-process.js';
 import type { DevChain } from '../chain/support/dev-chain.js';
 import { isSoak, soakSeconds } from '../support/soak-seconds.js';
 import { succeeds, until } from '../support/until.js';

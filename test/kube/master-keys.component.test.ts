@@ -4,9 +4,9 @@ import { mkdirSync, mkdtempSync, renameSync, symlinkSync, writeFileSync } from '
 import { join } from 'node:path';
 import { deriveApiKey } from '../../core/config/api-key.js';
 import { fingerprintOf } from '../../core/master-keys.js';
-import { startCluster, type Cluster } from '../../standalone/cluster/cluster.js';
-import type { Component } from '../../standalone/cluster/component.js';
-import { applyQuickstart, describeQuickstart } from '../../standalone/cluster/quickstart.js';
+import { startCluster, type Cluster } from '../support/cluster/cluster.js';
+import type { Component } from '../support/cluster/component.js';
+import { applyQuickstart, describeQuickstart } from '../support/cluster/quickstart.js';
 import type { Connection } from '../../standalone/connection.js';
 import { until } from '../support/until.js';
 import { readerOf } from './support/read.js';

@@ -5,7 +5,7 @@ import { freshUserOp, rpc } from '../system/support/client.js';
 import { isSoak, soakSeconds } from '../support/soak-seconds.js';
 import { until } from '../support/until.js';
 import { readSnapshot } from '../../adapters/configs/snapshot/snapshot-lines.js';
-import type { Component } from '../../standalone/cluster/component.js';
+import type { Component } from '../support/cluster/component.js';
 import { startInstallation, supervise, type Installation } from './support/installation.js';
 import { auditEvents } from './support/audit.js';
 import { startLoad } from './support/load.js';

@@ -13,7 +13,7 @@ import {
 import { createMetrics } from '../../adapters/metrics/prometheus.js';
 import { silentLogger } from '../../core/log.js';
 import type { EpochMs } from '../../core/units/time.js';
-import { startControlPlane, type ControlPlane } from '../../standalone/cluster/control-plane.js';
+import { startControlPlane, type ControlPlane } from '../support/cluster/control-plane.js';
 import { soakSeconds } from '../support/soak-seconds.js';
 import { until } from '../support/until.js';
 import { faults, startFaultyProxy, type FaultyProxy } from './support/faulty-proxy.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { policyIdOf } from '../../core/config/ids.js';
-import { systemNamespace, type Component } from '../../standalone/cluster/component.js';
+import { systemNamespace, type Component } from '../support/cluster/component.js';
 import { dashboard, freshUserOp, rpc } from '../system/support/client.js';
 import { until } from '../support/until.js';
 import { readerOf } from './support/read.js';

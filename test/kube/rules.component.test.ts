@@ -5,7 +5,7 @@ import { kindNames, type AnyResource } from '../../core/resources/kinds.js';
 import { apiVersion, group, version } from '../../core/meta/meta.js';
 import { ruleCases, type RuleCase, type Write } from '../core/resources/rule-cases.js';
 import { installCrds } from './support/crds.js';
-import { startControlPlane, type ControlPlane } from '../../standalone/cluster/control-plane.js';
+import { startControlPlane, type ControlPlane } from '../support/cluster/control-plane.js';
 
 // The same table as for the in-process rules: the API server refuses what standalone refuses, in the same words.
 

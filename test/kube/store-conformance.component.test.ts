@@ -16,7 +16,7 @@ import { servingReportsConformance } from '../conformance/serving-reports.js';
 import { tokenLossReportsConformance } from '../conformance/token-loss-reports.js';
 import { resourceStoreConformance } from '../conformance/resource-store.js';
 import { installCrds } from './support/crds.js';
-import { startControlPlane, type ControlPlane } from '../../standalone/cluster/control-plane.js';
+import { startControlPlane, type ControlPlane } from '../support/cluster/control-plane.js';
 
 let plane: ControlPlane;
 let transport: KubeTransport;

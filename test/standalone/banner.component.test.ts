@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { printBanner } from '../../standalone/banner.js';
-import { printClusterBanner } from '../../standalone/cluster/cluster-banner.js';
+import { printClusterBanner } from '../support/cluster/cluster-banner.js';
 import { createConsole } from '../../standalone/console.js';
 
 // Both characters would end a text in the command that shows the token.

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { silentLogger } from '../../core/log.js';
-import { onFreePort } from '../../standalone/cluster/free-port.js';
-import { startProcess, type ManagedProcess } from '../../standalone/cluster/managed-process.js';
+import { onFreePort } from '../support/cluster/free-port.js';
+import { startProcess, type ManagedProcess } from '../support/cluster/managed-process.js';
 import { startAnvil } from '../../standalone/dev-chain/anvil.js';
 import { PortInUse } from '../../standalone/port-choice.js';
 

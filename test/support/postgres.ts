@@ -4,8 +4,8 @@ import { chownSync, existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { freePort } from '../../standalone/cluster/free-port.js';
-import { createDataDirectory, ownerOfServer, postgresPrograms } from '../../standalone/cluster/postgres.js';
+import { freePort } from './cluster/free-port.js';
+import { createDataDirectory, ownerOfServer, postgresPrograms } from './cluster/postgres.js';
 import { succeeds, until } from './until.js';
 
 /** A new PostgreSQL server on a free loopback port, with its files in a new directory. Its user `postgres` may do all. */

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { freePort } from '../../standalone/cluster/free-port.js';
+import { freePort } from '../support/cluster/free-port.js';
 import { commandBlocks, documents, documentsFor, scriptOf, textOf } from '../support/document-commands.js';
 import { paste } from '../support/paste.js';
 import { repositoryRoot } from '../support/repository-root.js';

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { noteCluster } from '../../standalone/cluster/cluster-file.js';
+import { noteCluster } from '../../standalone/status/cluster-file.js';
 import { freshUserOp, rpc } from './support/client.js';
 import {
   newDataDirectory,

@@ -11,7 +11,7 @@ import type { WebhookConfig } from '../../../core/policy/webhook/spec.js';
 import { silentLogger } from '../../../core/log.js';
 import type { WebhookCaller, WebhookOutcome } from '../../../core/policy/webhook/webhook-caller.js';
 import { systemClock } from '../../../core/units/time.js';
-import { freePort } from '../../../standalone/cluster/free-port.js';
+import { freePort } from '../../support/cluster/free-port.js';
 import { repositoryRoot } from '../../support/repository-root.js';
 import { until } from '../../support/until.js';
 import { answerJson, startHost, type WebhookHost } from './webhook-host.js';

@@ -1,5 +1,5 @@
 import { until } from '../../support/until.js';
-import type { Component } from '../../../standalone/cluster/component.js';
+import type { Component } from '../../support/cluster/component.js';
 
 /** The sample of a component's `/metrics` with this name and label set, e.g. `workqueue_depth{name="paymaster"}`. */
 export async function readMetric({ name, origin }: Component, sample: string): Promise<number> {

@@ -2,7 +2,7 @@ import { deriveApiKey } from '../../../core/config/api-key.js';
 import { kindNames, type Kind } from '../../../core/resources/kinds.js';
 import { apiVersion } from '../../../core/meta/meta.js';
 import type { SmartContract } from '../../../core/resources/smart-contract.js';
-import type { Cluster } from '../../../standalone/cluster/cluster.js';
+import type { Cluster } from '../../support/cluster/cluster.js';
 import { inParallel } from './in-parallel.js';
 
 /**

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Component } from '../../../standalone/cluster/component.js';
+import type { Component } from '../../support/cluster/component.js';
 import { until } from '../../support/until.js';
 
 /** For components whose heap is read: the inspector that a signal opens takes a free port. */

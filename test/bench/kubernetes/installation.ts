@@ -1,6 +1,6 @@
-import { startCluster, type Cluster } from '../../../standalone/cluster/cluster.js';
-import type { Component } from '../../../standalone/cluster/component.js';
-import { applyQuickstart } from '../../../standalone/cluster/quickstart.js';
+import { startCluster, type Cluster } from '../../support/cluster/cluster.js';
+import type { Component } from '../../support/cluster/component.js';
+import { applyQuickstart } from '../../support/cluster/quickstart.js';
 import { createConsole } from '../../../standalone/console.js';
 import { until } from '../../support/until.js';
 import { watchCompiled, type CompiledWatch } from './compiled.js';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Component } from '../../../standalone/cluster/component.js';
+import type { Component } from '../../support/cluster/component.js';
 import { freshUserOp, rpc } from '../../system/support/client.js';
 import type { Fleet } from './fleet.js';
 

@@ -9,7 +9,7 @@ import type { Kind, Resources } from '../../../core/resources/kinds.js';
 import type { Organisation } from '../../../core/resources/organisation.js';
 import type { ApplyRequest, ResourceStore } from '../../../core/resources/resource-store.js';
 import { systemClock } from '../../../core/units/time.js';
-import { systemNamespace } from '../../../standalone/cluster/component.js';
+import { systemNamespace } from '../../support/cluster/component.js';
 import { systemTimers, type Timers } from '../../../adapters/timers.js';
 import { startTestOperator } from '../../build/operator.js';
 import type { DashboardStores, DashboardWorld, DashboardWorldOptions } from '../../build/world.js';

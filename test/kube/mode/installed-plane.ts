@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { createKubeTransport, type KubeTransport } from '../../../adapters/kube/transport.js';
 import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
-import { systemNamespace } from '../../../standalone/cluster/component.js';
-import { serviceAccountUser, startControlPlane } from '../../../standalone/cluster/control-plane.js';
+import { systemNamespace } from '../../support/cluster/component.js';
+import { serviceAccountUser, startControlPlane } from '../../support/cluster/control-plane.js';
 import { repositoryRoot } from '../../support/repository-root.js';
 
 /** Who calls the API server: the administrator, or a component under the rights that the chart gives it. */

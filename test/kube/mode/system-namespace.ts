@@ -4,7 +4,7 @@ import type { KubeTransport } from '../../../adapters/kube/transport.js';
 import { kindNames, kinds } from '../../../core/resources/kinds.js';
 import { group, version } from '../../../core/meta/meta.js';
 import { until } from '../../support/until.js';
-import { systemNamespace } from '../../../standalone/cluster/component.js';
+import { systemNamespace } from '../../support/cluster/component.js';
 
 const rbac = 'rbac.authorization.k8s.io/v1';
 

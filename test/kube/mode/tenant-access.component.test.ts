@@ -3,7 +3,7 @@ import { isStatus } from '../../../adapters/kube/api-error.js';
 import type { KubeTransport } from '../../../adapters/kube/transport.js';
 import type { ResourceStore } from '../../../core/resources/resource-store.js';
 import { systemClock } from '../../../core/units/time.js';
-import { systemNamespace } from '../../../standalone/cluster/component.js';
+import { systemNamespace } from '../../support/cluster/component.js';
 import { until } from '../../support/until.js';
 import { connectionOfThisRun } from './connection.js';
 import { openResources, startKubeOperator } from './dashboard-world.js';

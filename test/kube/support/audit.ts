@@ -1,4 +1,4 @@
-import type { ControlPlane } from '../../../standalone/cluster/control-plane.js';
+import type { ControlPlane } from '../../support/cluster/control-plane.js';
 
 /** One line of the API server's audit log, as far as tests read it. */
 export type AuditEvent = {

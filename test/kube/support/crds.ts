@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { ControlPlane } from '../../../standalone/cluster/control-plane.js';
+import type { ControlPlane } from '../../support/cluster/control-plane.js';
 import { repositoryRoot } from '../../support/repository-root.js';
 
 /** Installs our kinds and waits until the server serves them. */

@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { request } from 'node:https';
-import type { ControlPlane } from '../../../standalone/cluster/control-plane.js';
+import type { ControlPlane } from '../../support/cluster/control-plane.js';
 
 export const faults = ['reset', 'truncated', 'half-open', 'expired', 'gone', 'busy', 'failing'] as const;
 export type Fault = (typeof faults)[number];

@@ -1,7 +1,7 @@
 import type { Connection } from '../../../standalone/connection.js';
-import { startCluster, type Cluster } from '../../../standalone/cluster/cluster.js';
-import type { Component, ComponentName } from '../../../standalone/cluster/component.js';
-import { applyQuickstart, describeQuickstart } from '../../../standalone/cluster/quickstart.js';
+import { startCluster, type Cluster } from '../../support/cluster/cluster.js';
+import type { Component, ComponentName } from '../../support/cluster/component.js';
+import { applyQuickstart, describeQuickstart } from '../../support/cluster/quickstart.js';
 import type { ResourceState } from '../../../standalone/resource-state.js';
 
 /** The installation that `make run-kube` starts, with two operators: the first leads. */

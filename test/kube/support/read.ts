@@ -1,5 +1,5 @@
-import type { Cluster } from '../../../standalone/cluster/cluster.js';
-import { systemNamespace } from '../../../standalone/cluster/component.js';
+import type { Cluster } from '../../support/cluster/cluster.js';
+import { systemNamespace } from '../../support/cluster/component.js';
 import { KubeApiError } from '../../../adapters/kube/api-error.js';
 import { group, version } from '../../../core/meta/meta.js';
 import { kindNames, type Kind } from '../../../core/resources/kinds.js';

@@ -1,4 +1,4 @@
-import type { ControlPlane } from '../../../standalone/cluster/control-plane.js';
+import type { ControlPlane } from '../../support/cluster/control-plane.js';
 import { auditEvents } from './audit.js';
 
 /** One verb on one resource, as a role grants it or as the audit log shows it. */

@@ -1,4 +1,4 @@
-import type { ControlPlane } from '../../../standalone/cluster/control-plane.js';
+import type { ControlPlane } from '../../support/cluster/control-plane.js';
 import { auditEvents, type AuditEvent } from './audit.js';
 
 /** How a lease passed from one pod to another, as the API server saw it. */

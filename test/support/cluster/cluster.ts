@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readMasterKeys } from '../../adapters/secrets/master-keys.js';
-import { startAll, type Stops } from '../../adapters/process/stops.js';
-import { createKubeConfigStore } from '../../adapters/configs/kubernetes/configs.js';
-import { createKubeResourceStore } from '../../adapters/resources/kubernetes/resources.js';
-import { silentLogger } from '../../core/log.js';
-import { noMetrics } from '../../core/metrics.js';
-import { systemClock } from '../../core/units/time.js';
-import type { Console } from '../console.js';
-import { startDevChain } from '../dev-chain.js';
-import { findRoot } from '../root.js';
+import { readMasterKeys } from '../../../adapters/secrets/master-keys.js';
+import { startAll, type Stops } from '../../../adapters/process/stops.js';
+import { createKubeConfigStore } from '../../../adapters/configs/kubernetes/configs.js';
+import { createKubeResourceStore } from '../../../adapters/resources/kubernetes/resources.js';
+import { silentLogger } from '../../../core/log.js';
+import { noMetrics } from '../../../core/metrics.js';
+import { systemClock } from '../../../core/units/time.js';
+import type { Console } from '../../../standalone/console.js';
+import { startDevChain } from '../../../standalone/dev-chain.js';
+import { findRoot } from '../../../standalone/root.js';
 import {
   startComponent,
   systemNamespace,

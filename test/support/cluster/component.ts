@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { KubeTransport } from '../../adapters/kube/transport.js';
-import { findRoot } from '../root.js';
+import type { KubeTransport } from '../../../adapters/kube/transport.js';
+import { findRoot } from '../../../standalone/root.js';
 import { serviceAccountUser, type ControlPlane } from './control-plane.js';
 import { onFreePort } from './free-port.js';
 import { answers, startProcess, type ManagedProcess } from './managed-process.js';

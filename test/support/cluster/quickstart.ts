@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { organisationLabel } from '../../core/tenant-access.js';
-import { ensureAuthToken } from '../auth-token.js';
-import { describeConnection, type Connection } from '../connection.js';
-import { watchReadiness } from '../readiness.js';
-import type { ResourceState } from '../resource-state.js';
-import { findRoot } from '../root.js';
+import { organisationLabel } from '../../../core/tenant-access.js';
+import { ensureAuthToken } from '../../../standalone/auth-token.js';
+import { describeConnection, type Connection } from '../../../standalone/connection.js';
+import { watchReadiness } from '../../../standalone/readiness.js';
+import type { ResourceState } from '../../../standalone/resource-state.js';
+import { findRoot } from '../../../standalone/root.js';
 import type { Cluster } from './cluster.js';
 
 /** Applies the manifests of examples/quickstart with kubectl, as a person would. */

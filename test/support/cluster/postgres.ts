@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { parsePostgresUrl } from '../../adapters/postgres/address.js';
-import { createPostgres } from '../../adapters/postgres/transactions.js';
+import { parsePostgresUrl } from '../../../adapters/postgres/address.js';
+import { createPostgres } from '../../../adapters/postgres/transactions.js';
 import { onFreePort } from './free-port.js';
 import { startProcess } from './managed-process.js';
 

@@ -1,15 +1,15 @@
 import { join, resolve } from 'node:path';
-import { aborted, createStopSignal } from '../../adapters/process/stop-signal.js';
-import { createConsole, type Console } from '../console.js';
-import { findRoot } from '../root.js';
-import { noteCluster } from './cluster-file.js';
+import { aborted, createStopSignal } from '../../../adapters/process/stop-signal.js';
+import { createConsole, type Console } from '../../../standalone/console.js';
+import { findRoot } from '../../../standalone/root.js';
+import { noteCluster } from '../../../standalone/status/cluster-file.js';
 import { startCluster, type Cluster } from './cluster.js';
 import { freePort } from './free-port.js';
-import { countStates } from '../resource-state.js';
+import { countStates } from '../../../standalone/resource-state.js';
 import { printClusterBanner } from './cluster-banner.js';
 import { applyQuickstart, describeQuickstart } from './quickstart.js';
-import { messageOf } from '../../core/errors.js';
-import { printableLines } from '../../core/terminal-text.js';
+import { messageOf } from '../../../core/errors.js';
+import { printableLines } from '../../../core/terminal-text.js';
 
 // Entry point of `make run-kube`: runs the parts of an installation as processes of this machine, until a signal.
 

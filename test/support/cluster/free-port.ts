@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { PortInUse } from '../port-choice.js';
+import { PortInUse } from '../../../standalone/port-choice.js';
 
 /**
  * A loopback port that was free a moment ago, for a program that cannot choose one itself. It lies below the ports that systems

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { printListing, printStates, sponsorExample } from '../banner.js';
-import type { Connection } from '../connection.js';
-import { table, type Console } from '../console.js';
-import type { ResourceState } from '../resource-state.js';
+import { printListing, printStates, sponsorExample } from '../../../standalone/banner.js';
+import type { Connection } from '../../../standalone/connection.js';
+import { table, type Console } from '../../../standalone/console.js';
+import type { ResourceState } from '../../../standalone/resource-state.js';
 import type { Cluster } from './cluster.js';
 import type { Component } from './component.js';
 

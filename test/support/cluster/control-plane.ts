@@ -3,10 +3,10 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { silentLogger } from '../../core/log.js';
-import { noMetrics } from '../../core/metrics.js';
-import { createKubeTransport, type KubeTransport } from '../../adapters/kube/transport.js';
-import { findRoot } from '../root.js';
+import { silentLogger } from '../../../core/log.js';
+import { noMetrics } from '../../../core/metrics.js';
+import { createKubeTransport, type KubeTransport } from '../../../adapters/kube/transport.js';
+import { findRoot } from '../../../standalone/root.js';
 import { freePort, onFreePort } from './free-port.js';
 import { startProcess, type ManagedProcess } from './managed-process.js';
 
