@@ -24,6 +24,7 @@ export const errorReasons = {
   DEPOSIT_UNKNOWN: 'The balance that pays was not read yet.',
   ESTIMATION_FAILED: 'The operation fails when it is simulated.',
   FEE_TOKEN_UNSUPPORTED: 'The token is not served, or has no price that may be used.',
+  FINALITY_UNKNOWN: 'The node does not say which block is final.',
   KEY_LOOKUPS: 'Too many keys that are not known were asked for.',
   KEY_REQUIRED: 'The request names no apiKey.',
   KUBERNETES_API: 'The Kubernetes API does not answer, or refuses.',

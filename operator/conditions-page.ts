@@ -143,6 +143,8 @@ const remedies: Readonly<Record<string, string>> = {
   'Following/Failing':
     'Read the log of the rpc pods; check the URLs of `spec.rpc` (PaymasterFollowerStalled in docs/runbooks.md).',
   'Following/Waiting': 'Put a node first in `spec.rpc` that is up to date and on the same chain.',
+  'Following/NoFinality':
+    'Put a node first in `spec.rpc` that knows the block tag `finalized`, or set `spec.confirmations` to a number of blocks.',
   'DataFeeUsable/Unreachable': 'Check the URLs of the Chain; see Reachable.',
   'DataFeeUsable/Unsupported':
     'Correct `spec.dataFee.kind`; a chain with another rule takes Bundler or Factor.',

@@ -96,6 +96,7 @@ export function servingChecks(deps: {
 const why = {
   Failing: 'rounds fail, see the log',
   Waiting: 'the node does not show that block',
+  NoFinality: 'the node does not say which block is final',
 } as const;
 
 function formatStall({ chainId, settled, confirmed, trouble, forMs }: Stall): string {

@@ -33,6 +33,9 @@ export type WordCall = { readonly to: string; readonly data: Hex };
 
 export type BlockTag = 'latest' | 'pending' | 'safe' | 'finalized' | number | { readonly hash: Hex };
 
+/** Blocks on top of an event before it counts; `finalized`: it counts when the node says that its block is final. */
+export type Confirmations = number | 'finalized';
+
 export type Block = {
   readonly number: number;
   readonly hash: Hex;

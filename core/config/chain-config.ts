@@ -1,3 +1,4 @@
+import type { Confirmations } from '../chain/chain.js';
 import type { DataFeeSpec } from '../chain/data-fee/spec.js';
 import type { LayoutId } from '../paymaster/layout.js';
 import type { OpenZeppelinOptions } from '../paymaster/openzeppelin/options.js';
@@ -19,7 +20,7 @@ export type ChainConfig = {
   readonly rpc: { readonly urls?: readonly string[]; readonly file?: string; readonly multicall3?: string };
   readonly bundlerUrl?: string;
   readonly nativeCurrency: { readonly name: string; readonly symbol: string; readonly decimals: number };
-  readonly confirmations: number;
+  readonly confirmations: Confirmations;
   readonly delegates: readonly Address[];
   /** Any factory where it is absent. */
   readonly accountFactories?: readonly Address[];

@@ -234,6 +234,9 @@ export const conditionReasons = {
     Waiting: no(
       'The settled block has not moved for five minutes: the node does not show it. Promises stay reserved in full, so limits and deposits fill early.',
     ),
+    NoFinality: no(
+      'The Chain settles what is final, and the node does not say which block is. Promises stay reserved in full, so limits and deposits fill early.',
+    ),
     Unknown: unknown('The reports of the servers were not read yet.'),
   },
   DataFeeUsable: {

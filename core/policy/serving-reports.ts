@@ -3,8 +3,8 @@ import type { EpochMs } from '../units/time.js';
 /** Why a policy currently keeps its paymaster from sponsoring, as a server has seen it. */
 const servingTroubles = ['LimitFull', 'WebhookFailing'] as const;
 export type ServingTrouble = (typeof servingTroubles)[number];
-/** Why a chain's settled block does not move: rounds fail, or the node does not show that block. */
-const followingTroubles = ['Failing', 'Waiting'] as const;
+/** Why a chain's settled block does not move: rounds fail, or the node does not show that block, or not which block is final. */
+export const followingTroubles = ['Failing', 'Waiting', 'NoFinality'] as const;
 export type FollowingTrouble = (typeof followingTroubles)[number];
 const troubles = [...servingTroubles, ...followingTroubles];
 

@@ -1,4 +1,4 @@
-import { boolean, choice, integer, keyedList, list, object, text } from '../schema/structural.js';
+import { boolean, choice, integer, integerOr, keyedList, list, object, text } from '../schema/structural.js';
 import { dataFeeKindNames, type DataFeeSpec } from '../chain/data-fee/spec.js';
 import type { ChainSpec, ChainStatus } from './chain.js';
 import { foundStatus, userKind } from './user-kind.js';
@@ -93,10 +93,11 @@ const spec = object<ChainSpec>(
           confidential: true,
         },
       ),
-      confirmations: integer('Blocks on top of an event before it settles a reservation. Default 12.', {
-        minimum: 0,
-        maximum: 10_000,
-      }),
+      confirmations: integerOr(
+        'Blocks on top of an event before it settles a reservation, or finalized: it settles when the node says that its block is final. The node must know the block tag finalized and answer about the state of the final block; where blocks are final only after minutes, as on roll-ups, that takes a node with older states, and promises stay reserved as long. Default 12.',
+        'finalized',
+        { minimum: 0, maximum: 10_000 },
+      ),
       delegates: list(
         'Delegates that EIP-7702 operations may name (EntryPoint 0.8 and later). Absent means none.',
         address(

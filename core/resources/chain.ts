@@ -1,6 +1,7 @@
 import type { LayoutId } from '../paymaster/layout.js';
 import type { InitCodeHash, OpenZeppelinOptions } from '../paymaster/openzeppelin/options.js';
 import type { NativePriceSpec } from '../pricing/native-price.js';
+import type { Confirmations } from '../chain/chain.js';
 import type { DataFeeSpec } from '../chain/data-fee/spec.js';
 import type { Condition, FoundStatus, Resource } from '../meta/meta.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
@@ -73,8 +74,8 @@ export type ChainSpec = {
   readonly bundlerUrl?: string;
   readonly nativeCurrency: { readonly name: string; readonly symbol: string; readonly decimals: number };
   readonly profiles: readonly ProfileSpec[];
-  /** Number of blocks on top of an event before it settles a reservation. Default 12. */
-  readonly confirmations?: number;
+  /** When an event settles a reservation. Default 12. */
+  readonly confirmations?: Confirmations;
   /** Delegates that EIP-7702 operations may name (EntryPoint 0.8 and later). */
   readonly delegates?: readonly string[];
   /** Factories that an initCode may name; where it is absent, every factory. */

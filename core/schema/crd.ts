@@ -72,8 +72,9 @@ function rootSchema({ description, spec, status }: KindDefinition): Record<strin
 
 const hints: ReadonlySet<string> = new Set(['expected', 'confidential', 'eip55']);
 
-function withoutHints(schema: StructuralSchema): Record<string, unknown> {
+function withoutHints({ type, ...schema }: StructuralSchema): Record<string, unknown> {
   return {
+    ...(typeof type === 'string' ? { type } : { 'x-kubernetes-int-or-string': true }),
     ...Object.fromEntries(Object.entries(schema).filter(([keyword]) => !hints.has(keyword))),
     ...(schema.properties && {
       properties: Object.fromEntries(

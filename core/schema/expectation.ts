@@ -5,6 +5,8 @@ export function expectation(schema: StructuralSchema): string {
   if (schema.expected !== undefined) return schema.expected;
   if (schema.enum) return alternatives(schema.enum.map((value) => `"${value}"`));
   switch (schema.type) {
+    case 'object':
+      return schema.properties ? `an object of ${names(schema)}` : 'an object';
     case 'boolean':
       return 'true or false';
     case 'integer':
@@ -15,8 +17,8 @@ export function expectation(schema: StructuralSchema): string {
       return `text of ${count(schema.minLength, schema.maxLength)} characters`;
     case 'array':
       return `a list of ${count(schema.minItems, schema.maxItems)} items`;
-    case 'object':
-      return schema.properties ? `an object of ${names(schema)}` : 'an object';
+    default:
+      return 'a whole number or text';
   }
 }
 

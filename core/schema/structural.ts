@@ -8,7 +8,8 @@
  * from these bounds.
  */
 export type StructuralSchema = {
-  readonly type: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
+  /** The list: a whole number or a text, which a CRD writes as `x-kubernetes-int-or-string`. */
+  readonly type: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean' | typeof integerOrText;
   readonly description: string;
   readonly properties?: Readonly<Record<string, StructuralSchema>>;
   readonly required?: readonly string[];
@@ -28,6 +29,8 @@ export type StructuralSchema = {
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
   readonly 'x-kubernetes-map-type'?: 'granular' | 'atomic';
 } & Hints;
+
+const integerOrText = ['integer', 'string'] as const;
 
 /** What our own messages need and a CRD cannot contain; left out of the generated YAML. */
 type Hints = {
@@ -135,6 +138,23 @@ export function integer(
     maximum,
     ...hints,
     ...(rules.length > 0 && { 'x-kubernetes-validations': rules }),
+  };
+}
+
+/** A whole number within the range, or one word instead. */
+export function integerOr<const T extends string>(
+  description: string,
+  word: T,
+  { minimum, maximum }: Range,
+): SchemaOf<number | T> {
+  return {
+    type: integerOrText,
+    description,
+    minimum,
+    maximum,
+    maxLength: word.length,
+    pattern: `^${word}$`,
+    expected: `a whole number from ${minimum} to ${maximum} or "${word}"`,
   };
 }
 

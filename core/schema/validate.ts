@@ -15,7 +15,13 @@ export type Validate = (value: unknown, old?: unknown) => readonly Problem[];
  * of the value in messages, e.g. `spec`.
  */
 export function compileSchema(schema: StructuralSchema, field: string): Validate {
-  const ajv = new Ajv({ allErrors: true, verbose: true, strict: true, formats: { int64: true } });
+  const ajv = new Ajv({
+    allErrors: true,
+    verbose: true,
+    strict: true,
+    allowUnionTypes: true,
+    formats: { int64: true },
+  });
   ajv.addVocabulary([
     'x-kubernetes-validations',
     'x-kubernetes-list-type',

@@ -96,6 +96,8 @@ function ofFeed({ nativeCurrency }: ChainSpec, facts: FeedFacts): readonly Diagn
 
 /** Promises live for minutes: where blocks are final sooner than that, final blocks are the better measure. */
 const soonSeconds = 120;
+/** Most nodes know the state of this many blocks, and balances are read at the settled one. */
+const keptStates = 128;
 
 function ofFinality(
   { confirmations = 12 }: ChainSpec,
@@ -103,14 +105,23 @@ function ofFinality(
   { finalized, blockSeconds }: NodeFacts,
 ): readonly Diagnosis[] {
   const field = 'spec.confirmations';
-  if (finalized === undefined) return [note(field, 'the node does not say which block is final')];
+  if (finalized === undefined) {
+    const message = 'the node does not say which block is final';
+    if (confirmations !== 'finalized') return [note(field, message)];
+    return [{ ...error(field, `${message}: nothing would be settled`), change: { confirmations: 12 } }];
+  }
   if (finalized > head)
     return [error('spec.rpc', `the node says that block ${finalized} is final, and its newest is ${head}`)];
   const behind = head - finalized;
+  if (confirmations === 'finalized') {
+    if (behind <= keptStates) return [];
+    const message = `blocks are final after ${behind} more, and nodes keep the state of about ${keptStates}: it takes one that keeps older states`;
+    return [warning(field, message)];
+  }
   const isSoon = blockSeconds !== undefined && behind * blockSeconds <= soonSeconds;
   if (!isSoon || behind <= confirmations) return [];
   const message = `blocks are final after ${behind} more, and ${confirmations} are waited for: a reorganisation could undo a settlement`;
-  return [{ ...warning(field, message), change: { confirmations: behind } }];
+  return [{ ...warning(field, message), change: { confirmations: 'finalized' } }];
 }
 
 /** A follower that starts again reads some hundred blocks at once. */

@@ -1,5 +1,5 @@
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
-import { chainSubject } from '../../core/policy/serving-reports.js';
+import { chainSubject, followingTroubles } from '../../core/policy/serving-reports.js';
 import { defaultTokenLossBudget } from '../../core/policy/token-loss.js';
 import type { Chain } from '../../core/resources/chain.js';
 import { conditionReasons } from '../../core/meta/condition-reasons.js';
@@ -190,8 +190,8 @@ export function followingFindings(
   if (serving === undefined) return [];
   if (!serving.isKnown()) return [finding('Following', 'Unknown')];
   const trouble = serving.of(chainSubject(chainId));
-  const isTrouble = trouble === 'Failing' || trouble === 'Waiting';
-  return [finding('Following', isTrouble ? trouble : 'Following')];
+  const following = followingTroubles.find((each) => each === trouble);
+  return [finding('Following', following ?? 'Following')];
 }
 
 /** `profiles`: the profiles with a token mode. */

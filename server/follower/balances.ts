@@ -56,16 +56,18 @@ export function charges(
 }
 
 /**
- * Whether a head is older than the one whose balances were written last, which was at most `confirmations` above the settled block.
- * A lagging node shows such a head. So does a chain that a reorganisation has just made shorter, until it has grown again. The answer
- * depends only on the stored cursor, so it is the same after a restart and on another replica.
+ * Whether a head is older than the one whose balances were written last. A lagging node shows such a head. So does a chain that a
+ * reorganisation has just made shorter, until it has grown again. Where a number of confirmations is asked for, what they leave
+ * (`confirmed`) tells it from the stored cursor alone, also after a restart and on another replica. A final block is the same for many
+ * heads: there the newest head counts that this process has seen.
  */
 export function isOlderHead(
   head: { readonly number: number },
-  confirmations: number,
+  confirmed: number,
   stored: Cursor,
+  newest: number | undefined,
 ): boolean {
-  return Math.max(0, head.number - confirmations) < stored.blockNumber;
+  return confirmed < stored.blockNumber || (newest !== undefined && head.number < newest);
 }
 
 /**

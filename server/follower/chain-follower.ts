@@ -35,7 +35,7 @@ import { settledInStep, type Unattributed } from './settlement.js';
 import { countTries, endOfStep, settleAgain, settleMined, usableBalances } from './step-readings.js';
 import { takeBackStep } from './take-back.js';
 import { stepSettlements } from './step-settlements.js';
-import { blockAt, cursorOf, watched, type Source } from './source.js';
+import { blockAt, cursorOf, finalityUnknown, watched, type Source } from './source.js';
 import { spentByPaymaster } from './spent-by-paymaster.js';
 import { minedForSenders } from './spent-elsewhere.js';
 import { countOf, endedInStep, negated, type Ended } from './undo.js';
@@ -48,7 +48,7 @@ const releasesPerStep = 1_000;
 /** Most blocks that one step settles. */
 const blocksPerStep = 10_000;
 /**
- * Follows one chain. Each round reads the head, settles the operations mined up to `confirmations` below it, ends expired reservations,
+ * Follows one chain. Each round reads the head, settles the operations mined up to `confirmations` below it or in final blocks, ends expired reservations,
  * and writes the balances of that block, all in one fenced step. A round that fails changes nothing; the next one starts from the
  * store's cursor again. A reorganisation below the settled block gets a separate step, which takes back the steps after the last common
  * block.
@@ -62,12 +62,9 @@ export class ChainFollower {
   readonly #backlog = new Backlog();
   readonly #connection: Connection;
   readonly #rescan = new Rescan();
-  /** True when the node of the last round did not show the settled block. */
   #isWaiting = false;
-  /** Head block and time of the last step that was written, and how many contracts and accounts it read. */
-  #written:
-    | { readonly hash: string; readonly at: EpochMs; readonly contracts: number; readonly accounts: number }
-    | undefined;
+  /** The last step that was written: its head, what decides whether there is a new one to take, and its time. */
+  #written: { readonly head: number; readonly basis: string; readonly at: EpochMs } | undefined;
 
   constructor(deps: ChainFollowerDeps) {
     this.#deps = deps;
@@ -76,6 +73,11 @@ export class ChainFollower {
 
   get head(): Head | undefined {
     return this.#connection.head;
+  }
+
+  /** The newest block whose operations settle; undefined when the node does not say which one is final. */
+  get confirmed(): number | undefined {
+    return this.#connection.confirmed;
   }
 
   /** Only reads the head, for a chain that another replica follows. Throws UNAVAILABLE. */
@@ -88,23 +90,24 @@ export class ChainFollower {
     const { usage, chainId, clock, log, ledger } = this.#deps;
     const source = await this.#connection.source();
     const startedAt = clock.now();
-    const head = await this.#connection.readHead(source, startedAt);
+    const { head, confirmed, final } = await this.#connection.readHead(source, startedAt);
+    if (confirmed === undefined) throw finalityUnknown(chainId);
     const stored = await usage.cursor(chainId);
     const state = stored === undefined ? 'whole' : await this.#continuityOf(source, stored, head);
-    if (state === 'waiting') return { ...idle, waitsAt: stored };
+    // A final block above the head is one that another node has shown.
+    if (state === 'waiting' || confirmed > head.number) return { ...idle, waitsAt: stored };
     if (stored !== undefined && state === 'broken') {
       const taken = await this.#takeBack(source, stored, head);
       if (taken !== undefined) return taken;
     }
 
     // Gather: mined operations, the promises for them, expired reservations, balances.
-    const confirmed = Math.max(0, head.number - source.confirmations);
     const from =
       stored === undefined || state === 'broken'
         ? this.#rescan.start(stored, head, { confirmed, log })
         : stored.blockNumber + 1;
     const end = Math.min(Math.max(confirmed, from - 1), from - 1 + blocksPerStep);
-    const last = end === head.number ? head : await blockAt(source, end);
+    const last = [final, head].find((block) => block?.number === end) ?? (await blockAt(source, end));
     const expiredBefore = await passedTime({ source, head, target: last, usage, now: startedAt });
     const isBehindHead = last.number < confirmed;
     const due = isBehindHead ? [] : await this.#due(expiredBefore);
@@ -112,12 +115,9 @@ export class ChainFollower {
     const wanted = watched(source.contracts, known, this.#connection.entryPoints);
     await this.#backlog.takeOver({ usage, source }, this.#history, this.#scanner, wanted, startedAt);
     const { followed, forgotten } = this.#accounts(source, known, startedAt);
-    const isOlder = stored !== undefined && isOlderHead(head, source.confirmations, stored);
-    const isFresh =
-      this.#written?.hash === head.hash &&
-      this.#written.contracts === source.contracts.size &&
-      this.#written.accounts === followed.length &&
-      startedAt - this.#written.at < refreshMs;
+    const isOlder = stored !== undefined && isOlderHead(head, confirmed, stored, this.#written?.head);
+    const basis = [head.hash, confirmed, source.contracts.size, followed.length].join(' ');
+    const isFresh = this.#written?.basis === basis && startedAt - this.#written.at < refreshMs;
     const isQuiet = state === 'whole' && this.#releaser.isWaiting(due, last.number);
     if (isFresh && isQuiet && !this.#backlog.isDue(startedAt)) return idle;
 
@@ -218,8 +218,7 @@ export class ChainFollower {
     }
     this.#history.add(stored, { cursor: next, ended, undo: negated(charges) });
     this.#releaser.remember(ending);
-    const read = { contracts: source.contracts.size, accounts: followed.length };
-    this.#written = isCaughtUp ? { hash: head.hash, at: startedAt, ...read } : undefined;
+    this.#written = isCaughtUp ? { head: head.number, basis, at: startedAt } : undefined;
     if (forgotten.length > 0) await usage.forgetAccounts(chainId, forgotten);
     unread.settled([now, again, later].flatMap(({ decided }) => decided));
     const passedBlocks = this.#backlog.blocks.taken(
@@ -266,7 +265,8 @@ export class ChainFollower {
 
   /** Reads the balance of an account that the store does not know yet, e.g. a new funding wallet. */
   async ensureAccount(account: AccountId): Promise<void> {
-    await ensureAccount({ ...this.#deps, source: () => this.#connection.source() }, account);
+    const source = () => this.#connection.source();
+    await ensureAccount({ ...this.#deps, source, newest: this.head?.number }, account);
   }
 
   #accounts({ contracts }: Source, known: readonly AccountBalance[], now: EpochMs) {

@@ -1,10 +1,10 @@
-import type { Block, Chain } from '../../core/chain/chain.js';
+import type { Chain } from '../../core/chain/chain.js';
 import type { Head } from '../../core/chain/heads.js';
 import { DomainError } from '../../core/errors.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import type { ChainFollowerDeps } from './chain-follower-deps.js';
-import { blockAt, watchedContracts, type Source, type WatchedContract } from './source.js';
+import { readEnds, watchedContracts, type Ends, type Source, type WatchedContract } from './source.js';
 
 /** The connection of one chain, as its config is now, and the newest block that it has shown. */
 export class Connection {
@@ -13,6 +13,7 @@ export class Connection {
   readonly entryPoints = new Set<AddressKey>();
   readonly #seenContracts = new Map<AddressKey, WatchedContract>();
   #head: Head | undefined;
+  #confirmed: number | undefined;
   #verified: Chain | undefined;
 
   constructor(deps: Pick<ChainFollowerDeps, 'chainId' | 'current'>) {
@@ -21,6 +22,11 @@ export class Connection {
 
   get head(): Head | undefined {
     return this.#head;
+  }
+
+  /** The newest block whose operations settle; undefined when the node does not say which one is final. */
+  get confirmed(): number | undefined {
+    return this.#confirmed;
   }
 
   /** Asks each connection once for its chain id: balances of another chain would be promised as if they were this chain's. */
@@ -45,14 +51,15 @@ export class Connection {
   }
 
   /** Throws UNAVAILABLE. */
-  async readHead(source: Source, observedAt: EpochMs): Promise<Block> {
-    const [block, priorityFeePerGas] = await Promise.all([
-      blockAt(source, 'latest'),
+  async readHead(source: Source, observedAt: EpochMs): Promise<Ends> {
+    const [ends, priorityFeePerGas] = await Promise.all([
+      readEnds(source),
       // Some nodes do not know the method; price guards have their own floor.
       source.chain.priorityFee().catch(() => this.#head?.priorityFeePerGas ?? 0n),
     ]);
-    const { number, timestamp, baseFeePerGas } = block;
+    const { number, timestamp, baseFeePerGas } = ends.head;
+    this.#confirmed = ends.confirmed;
     this.#head = { number, timestamp, baseFeePerGas, priorityFeePerGas, observedAt };
-    return block;
+    return ends;
   }
 }

@@ -1,7 +1,6 @@
 import type { Ambient } from '../../core/ambient.js';
 import { pause } from '../../adapters/pause.js';
 import type { Chain } from '../../core/chain/chain.js';
-import type { Head } from '../../core/chain/heads.js';
 import type { Chains } from '../../core/chain/chains.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
@@ -137,13 +136,14 @@ export function createFollower(deps: FollowerDeps) {
         }
       } catch (error) {
         state.failures += 1;
-        trouble = 'Failing';
+        const isNotFinal = isDomainError(error, 'UNAVAILABLE') && error.details.reason === 'FINALITY_UNKNOWN';
+        trouble = isNotFinal ? 'NoFinality' : 'Failing';
         meter.failure(chainId, state.follower.head);
         // Logged once; after that the metric and the age of the balances show it.
         if (state.failures === 1) log.warn('chain cannot be followed', { error });
         nextMs = Math.min(longestPauseMs, nextMs * 2 ** Math.min(state.failures, 10));
       }
-      await look(chainId, state.follower.head, trouble);
+      await look(chainId, state, trouble);
       await pause(nextMs, signal);
     }
     progress.forget(chainId);
@@ -153,25 +153,22 @@ export function createFollower(deps: FollowerDeps) {
   /** Compares the settled block with the head; without either nothing is known. */
   async function look(
     chainId: number,
-    head: Head | undefined,
+    { follower: { head, confirmed }, failures }: Pick<Followed, 'follower' | 'failures'>,
     trouble: FollowingTrouble | undefined,
   ): Promise<void> {
-    const config = deps.chainConfigs().find((candidate) => candidate.chainId === chainId);
-    if (config === undefined || head === undefined) return;
+    if (head === undefined) return;
     try {
       const settled = (await usage.cursor(chainId))?.blockNumber;
-      progress.look(
-        chainId,
-        { settled, confirmed: head.number - config.confirmations, trouble },
-        clock.now(),
-      );
+      progress.look(chainId, { settled, confirmed: confirmed ?? head.number, trouble }, clock.now());
     } catch {
       // A store that does not answer has alerts and checks of its own.
       return;
     }
     meter.stalled(chainId, progress.stalledMs(chainId, clock.now()));
     const isStalled = stalls().some((stall) => stall.chainId === chainId);
-    if (isStalled && trouble !== undefined) deps.onStall?.(chainId, trouble);
+    // No time makes this better.
+    const isCertain = trouble === 'NoFinality' && failures >= patientFailures;
+    if ((isStalled || isCertain) && trouble !== undefined) deps.onStall?.(chainId, trouble);
   }
 
   function stalls(): readonly Stall[] {

@@ -14,7 +14,7 @@ const pendingMarginSeconds = 30;
  * chain is idle (a dev chain), it is the pending block's time, since no block can be mined with an earlier one. Throws UNAVAILABLE.
  */
 export async function passedTime(of: {
-  readonly source: Pick<Source, 'chain' | 'chainId'>;
+  readonly source: Pick<Source, 'chain' | 'chainId' | 'confirmations'>;
   readonly head: Block;
   readonly target: Block;
   readonly usage: Pick<UsageStore, 'reservations'>;
@@ -23,7 +23,8 @@ export async function passedTime(of: {
   const { source, head, target, usage, now } = of;
   const { chain, chainId } = source;
   const settledTime = target.timestamp as EpochSeconds;
-  if (target.hash !== head.hash) return settledTime;
+  // A pending block is not final.
+  if (target.hash !== head.hash || source.confirmations === 'finalized') return settledTime;
   const clockTime = toSeconds(now);
   const expiredBefore = clockTime > settledTime ? clockTime : settledTime;
   const query = { operations: [], expiredBefore, limit: 1 };

@@ -7,7 +7,7 @@ export const stalledAfterMs = 300_000;
 /** What one look at a chain has shown. Undefined `settled`: nothing was ever settled. */
 export type Look = {
   readonly settled: number | undefined;
-  /** The newest block that has enough confirmations. */
+  /** The newest block whose operations settle; the head where the node does not say which block is final. */
   readonly confirmed: number;
   /** Why this process did not get further. Undefined: it did, or another one follows the chain. */
   readonly trouble: FollowingTrouble | undefined;

@@ -1,4 +1,4 @@
-import type { Block, Chain, WordCall } from '../../core/chain/chain.js';
+import type { Block, Chain, Confirmations, WordCall } from '../../core/chain/chain.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { DomainError } from '../../core/errors.js';
 import { entryPoints } from '../../core/entry-point/address.js';
@@ -19,7 +19,7 @@ export type Source = {
   /** Another connection to the same chain, if the config has one; `attempt` selects one of several. */
   readonly elsewhere: (attempt: number) => Chain;
   readonly chainId: number;
-  readonly confirmations: number;
+  readonly confirmations: Confirmations;
   readonly contracts: ReadonlyMap<AddressKey, WatchedContract>;
   /** `contracts`, and the contracts of profiles that were removed since this process started. */
   readonly seenContracts: ReadonlyMap<AddressKey, WatchedContract>;
@@ -112,6 +112,33 @@ export async function blockAt(
   const block = await chain.block(tag);
   if (block === undefined) throw new DomainError('UNAVAILABLE', `chain ${chainId} has no block ${tag}`);
   return block;
+}
+
+/** The newest block that the node shows, and the newest one whose operations settle. */
+export type Ends = {
+  readonly head: Block;
+  /** Undefined: the node does not say which block is final. It may lie above a head that another node has shown. */
+  readonly confirmed: number | undefined;
+  /** The block at `confirmed`, where the node named it as final. */
+  readonly final?: Block;
+};
+
+/** Throws UNAVAILABLE when the node does not show its head. */
+export async function readEnds(source: Source): Promise<Ends> {
+  if (source.confirmations !== 'finalized') {
+    const head = await blockAt(source, 'latest');
+    return { head, confirmed: Math.max(0, head.number - source.confirmations) };
+  }
+  // Before the head, so that of one node it never lies above. A node that answers nothing fails with the head.
+  const final = await source.chain.block('finalized').catch(() => undefined);
+  const head = await blockAt(source, 'latest');
+  return { head, confirmed: final?.number, ...(final === undefined ? {} : { final }) };
+}
+
+export function finalityUnknown(chainId: number): DomainError {
+  return new DomainError('UNAVAILABLE', `the node of chain ${chainId} does not say which block is final`, {
+    reason: 'FINALITY_UNKNOWN',
+  });
 }
 
 export function cursorOf({ number, hash, timestamp }: Block): Cursor {

@@ -68,6 +68,8 @@ export class FakeChain implements Chain {
   mostLogs = Number.MAX_SAFE_INTEGER;
   /** Head that the node shows while it lags behind. */
   shown: number | undefined;
+  /** The block that the node names as final; default: its head. */
+  final: number | 'unknown' | undefined;
   /** The node answers no logs, without an error. */
   hidesLogs = false;
   /** The node's index of paymasters is broken: a query by paymaster finds nothing. */
@@ -179,6 +181,8 @@ export class FakeChain implements Chain {
         timestamp: Math.max(this.time, head.block.timestamp + 1),
         baseFeePerGas: head.block.baseFeePerGas,
       };
+    if (tag === 'finalized' && this.final !== undefined)
+      return this.final === 'unknown' ? undefined : this.#mined[this.final]?.block;
     return this.#at(tag)?.block;
   }
 

@@ -4,6 +4,7 @@ import type { KubeTransport } from '../../adapters/kube/transport.js';
 import { kindNames, type AnyResource } from '../../core/resources/kinds.js';
 import { apiVersion, group, version } from '../../core/meta/meta.js';
 import { ruleCases, type RuleCase, type Write } from '../core/resources/rule-cases.js';
+import { aChain } from '../build/resources.js';
 import { installCrds } from './support/crds.js';
 import { startControlPlane, type ControlPlane } from '../support/cluster/control-plane.js';
 
@@ -41,6 +42,18 @@ describe('the API server', () => {
     expect(status).toBe(422);
     expect(causes.map((cause) => cause.field)).toContain(field);
     expect(causes.map((cause) => cause.message).join('\n')).toContain(`must be ${message}`);
+  });
+
+  test('takes a number or its one word for confirmations, and no other word, fraction or amount', async () => {
+    const refusals = [];
+    for (const [index, confirmations] of [0, 'finalized', 'latest', 1.5, 10_001, '12'].entries()) {
+      const { spec } = aChain();
+      const chain = { ...aChain(), spec: { ...spec, chainId: 100 + index, confirmations } } as AnyResource;
+      const refused = await create(`confirmed-${index}`, chain).catch((error: unknown) => error);
+      if (refused instanceof KubeApiError) refusals.push([confirmations, refused.causes[0]?.field]);
+    }
+    const field = 'spec.confirmations';
+    expect(refusals).toEqual(['latest', 1.5, 10_001, '12'].map((wrong) => [wrong, field]));
   });
 
   test('tells kubectl which field is wrong and how to fix it', () => {

@@ -269,7 +269,7 @@ describe('tells of a node that is wrong', () => {
     expect(lines(report)).toEqual([
       'warning spec.confirmations: blocks are final after 3 more, and 1 are waited for: a reorganisation could undo a settlement',
     ]);
-    expect(report.yaml).toBe('spec:\n  confirmations: 3\n');
+    expect(report.yaml).toBe('spec:\n  confirmations: finalized\n');
     expect(lines(await ask(url, { confirmations: 3 }))).toEqual([]);
   });
 });

@@ -34,4 +34,8 @@ test('the condition Following of a Chain is False while servers report it, says 
   await becomes('True/Following');
   await tell('Waiting');
   await becomes('False/Waiting');
+  world.time.advance(301_000);
+  await world.settle();
+  await tell('NoFinality');
+  await becomes('False/NoFinality');
 });

@@ -41,7 +41,7 @@ describe('every schema', () => {
   test('gives an example of every field that people fill in, or a default or a figure that says enough', () => {
     const written = Object.values(definitions).flatMap(({ kind, spec }) => nodesOf(spec, `${kind} spec`));
     const isFilledIn = ({ type, enum: choices }: StructuralSchema) =>
-      ['string', 'integer', 'number'].includes(type ?? '') && choices === undefined;
+      ['string', 'integer', 'number'].includes(String(type ?? '')) && choices === undefined;
     const bare = written.filter(
       ({ schema }) => isFilledIn(schema) && !/[eE]\.g\. |Default|[0-9]{2}/.test(schema.description ?? ''),
     );
@@ -188,6 +188,24 @@ describe('a problem names field, expectation and value', () => {
       kind: 'Chain',
       spec: { ...aChain().spec, gas: { maxCallGasLimit: 1_000_000_001 } },
       want: ['spec.gas.maxCallGasLimit must be a whole number from 0 to 1000000000, got 1000000001'],
+    },
+    {
+      name: 'a word that is not the one word for a number',
+      kind: 'Chain',
+      spec: { ...aChain().spec, confirmations: 'safe' },
+      want: ['spec.confirmations must be a whole number from 0 to 10000 or "finalized", got "safe"'],
+    },
+    {
+      name: 'a number beside that word out of bounds',
+      kind: 'Chain',
+      spec: { ...aChain().spec, confirmations: 10_001 },
+      want: ['spec.confirmations must be a whole number from 0 to 10000 or "finalized", got 10001'],
+    },
+    {
+      name: 'a fraction where a whole number or a word is expected',
+      kind: 'Chain',
+      spec: { ...aChain().spec, confirmations: 1.5 },
+      want: ['spec.confirmations must be a whole number from 0 to 10000 or "finalized", got 1.5'],
     },
     {
       name: 'a number where text is expected, told once',
