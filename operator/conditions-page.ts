@@ -79,6 +79,8 @@ const remedies: Readonly<Record<string, string>> = {
     'Use a version on EntryPoint 0.9 whose contract reads the paymaster signature, e.g. `verifying-0.9`, or set `requireAccountSignature: false`.',
   'ResolvedRefs/PaymasterNotFound': 'Create the Paymaster, or correct `spec.paymasterRef`.',
   'ResolvedRefs/SignerNotFound': 'Add the key file to the Secret of the signers.',
+  'ResolvedRefs/SignerUnusable':
+    'Do what the message says: give the service accounts of operator and rpc the right to use the key, or correct the file (docs/keys.md).',
   'OpenFunding/EveryOrganisation':
     'List the namespaces that `defaultFunding.organisations` pays for, unless every Organisation of the cluster is meant.',
   'Programmed/NotAccepted': seeOther,

@@ -46,7 +46,7 @@ export type OperatorDeps = Ambient & {
   readonly resources: Pick<ResourceStore, 'watch' | 'applyStatus'>;
   readonly configs: ConfigStore;
   readonly chains: Pick<Chains, 'get'>;
-  readonly signers: Pick<Signers, 'get' | 'place'>;
+  readonly signers: Pick<Signers, 'get' | 'place' | 'problem'>;
   /** The master keys, or their source if they may change while the operator runs. */
   readonly masterKeys: MasterKeys | KeySource;
   readonly connectionSecrets: ConnectionSecrets;

@@ -49,6 +49,7 @@ async function startParts(config: OperatorConfig, log: Logger, onStop: Stops['ad
     access: 'group',
     log,
   });
+  onStop(() => signers.stop());
   onStop(keepFresh(signers, log));
   const credentials = createCredentialSource(config.kube, clock);
   const transport = createKubeTransport({

@@ -97,6 +97,7 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
     log,
     ...given({ directory: config.signerDirectory }),
   });
+  onStop(() => signers.stop());
   if (isRpc) onStop(keepFresh(signers, log));
   const read = isDashboard ? readMountedKeys : readMountedWebhookKeys;
   // At the start, files without keys end the process with a message; later the keys in force stay.

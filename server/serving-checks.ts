@@ -123,8 +123,11 @@ async function openChain(usage: Pick<UsageStore, 'cursor'>, chainId: number): Pr
   }
 }
 
-/** True when this process has a signing key for every profile. */
+/** True when this process has a signing key for every profile, and nothing is known against its signer. */
 function hasSigners(view: Pick<ConfigView, 'chains'>): boolean {
   const profiles = [...view.chains()].flatMap((chain) => [...chain.profiles.values()]);
-  return profiles.every((profile) => profile.signer() !== undefined);
+  return profiles.every((profile) => {
+    const signer = profile.signer();
+    return signer !== undefined && signer.trouble?.() === undefined;
+  });
 }

@@ -126,6 +126,7 @@ async function startParts(
     environment: config.signerKeys,
     log,
   });
+  onStop(() => signers.stop());
   onStop(keepFresh(signers, log, signerReloadMs));
   const masterKeys = loadMasterKeys(directory);
   const webhookRules = { allowLoopback: config.allowLoopbackWebhooks, allowHttp: true };

@@ -1,3 +1,4 @@
+import type { RecoverAddress } from '../../core/paymaster/signer.js';
 import { keccak256 } from '../../core/crypto/keccak.js';
 import { bytesToHex } from '../../core/units/hex.js';
 import { parseAddress, type Address } from '../../core/units/address.js';
@@ -29,4 +30,11 @@ export function writeRecovery(signature: Uint8Array, recoveryId: number): Uint8A
 /** The account of a public key x‖y: the last 20 bytes of its keccak. */
 export function addressOf(publicKey: Uint8Array): Address {
   return parseAddress(bytesToHex(keccak256(publicKey).subarray(12)));
+}
+
+export function recoverWith(curve: Pick<Curve, 'recover'>): RecoverAddress {
+  return (digest, signature, yParity) => {
+    const publicKey = curve.recover(digest, signature, yParity);
+    return publicKey && addressOf(publicKey);
+  };
 }

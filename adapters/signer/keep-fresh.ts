@@ -5,7 +5,7 @@ import type { LoadedSigners } from './signers.js';
 const defaultEveryMs = 60_000;
 
 /**
- * Loads rotated key files without a restart. If the directory does not load, the former keys stay. Returns a function
+ * Loads rotated keys without a restart. If the directory cannot be read, the former signers stay. Returns a function
  * that stops it.
  */
 export function keepFresh(

@@ -1,20 +1,24 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '../../core/log.js';
-import type { RecoverAddress, Signer, Signers } from '../../core/paymaster/signer.js';
-import { addressOf, type Curve } from './curve.js';
-import { parseKey, readKeyFile, type KeyFileAccess } from './key-file.js';
+import { messageOf } from '../../core/errors.js';
+import type { Signer, Signers } from '../../core/paymaster/signer.js';
+import { given } from '../../core/units/given.js';
+import { recoverWith, type Curve } from './curve.js';
+import { readSignerText } from './description.js';
+import { readKeyFile, type KeyFileAccess } from './file/key-file.js';
+import type { Environment, OpenSigner, RemoteLimits } from './kind.js';
+import { signerKinds } from './kinds.js';
 import { loadCurve, type CurveChoice } from './load-curve.js';
-import { createLocalSigner } from './local-signer.js';
 
 export type SignersOptions = {
-  /** Directory of key files; a profile names one of them. Absent: keys come from `environment` only. */
+  /** Directory of signers' files; a profile names one of them. Absent: signers come from `environment` only. */
   readonly directory?: string;
   /**
-   * Variables by name. `PAYMASTER_SIGNER_KEY_<FILE>` replaces a key file: the file's name in upper case, with `_` for
-   * anything but letters and digits. A file of the same name takes precedence.
+   * Variables by name. `PAYMASTER_SIGNER_KEY_<FILE>` replaces a file: the file's name in upper case, with `_` for
+   * anything but letters and digits. A file of the same name takes precedence. Clouds' credentials are read from here, too.
    */
-  readonly environment?: Readonly<Record<string, string | undefined>>;
+  readonly environment?: Environment;
   /**
    * Name of the directory for people, e.g. `Secret paymaster-system/paymaster-signers`. Default: `Directory` and its
    * path.
@@ -22,53 +26,104 @@ export type SignersOptions = {
   readonly place?: string;
   /** Default `owner`. */
   readonly access?: KeyFileAccess;
+  /** Of remote signers; for tests. */
+  readonly limits?: RemoteLimits;
   /** Default `auto`. */
   readonly implementation?: CurveChoice;
   readonly log: Logger;
 };
 
-/** Signers of all keys found; `reload` picks up files that were added, changed or removed. */
+/** Signers of all files found; `reload` picks up files that were added, changed or removed. */
 export type LoadedSigners = Signers & {
   /** The library in use, for a metric. */
   readonly implementation: Curve['name'];
-  /** Every key by file name, or by variable name. */
+  /** Every signer by file name, or by variable name. */
   list(): readonly { readonly name: string; readonly signer: Signer }[];
-  /** All or nothing: on an error the signers stay as they were. */
+  /** Rejects when the directory cannot be read; then everything stays as it was. */
   reload(): Promise<void>;
+  stop(): void;
 };
 
+/** `origin` names the file or variable in messages. */
+type Source = { readonly origin: string; readonly read: () => Promise<string> };
+
+/** A file or variable whose text has not changed keeps its signer: calls that run, and a key that was opened. */
+type Entry = { readonly text: string; readonly signer?: OpenSigner; readonly problem?: string };
+
 /**
- * Loads every key of the directory and the environment. One bad key fails the load with an error that names the file or
- * variable and never quotes it: a service that starts without a key that somebody put there would only fail later.
+ * Loads every signer of the directory and the environment. One that is bad never keeps another from signing: it is logged, named by
+ * `problem`, and the signer that its file had before stays. No message quotes a key.
  */
 export async function loadSigners(options: SignersOptions): Promise<LoadedSigners> {
-  const curve = await loadCurve(options.implementation ?? 'auto', options.log);
-  let signers = await readSigners(curve, options);
+  const { log } = options;
+  const curve = await loadCurve(options.implementation ?? 'auto', log);
+  const troubles = new Map<string, string>();
+  let entries: ReadonlyMap<string, Entry> = new Map();
   // Requests ask by file name; the names come from profiles, so they are few.
-  let found = new Map<string, Signer | undefined>();
-  options.log.info('signers loaded', { implementation: curve.name, ...describe(signers) });
+  let found = new Map<string, Entry | undefined>();
   const place = options.place ?? (options.directory && `Directory ${options.directory}`);
+  const entryOf = (file: string): Entry | undefined => {
+    if (!found.has(file)) found.set(file, entries.get(file) ?? entries.get(variableName(file)));
+    return found.get(file);
+  };
+  await reload();
+  log.info('signers loaded', { implementation: curve.name, signers: describe(entries) });
   return {
     implementation: curve.name,
     ...(place === undefined ? {} : { place }),
-    get: (file) => {
-      if (!found.has(file)) found.set(file, signers.get(file) ?? signers.get(variableName(file)));
-      return found.get(file);
-    },
+    get: (file) => entryOf(file)?.signer,
+    problem: (file) => entryOf(file)?.problem,
     recover: recoverWith(curve),
-    list: () => [...signers].map(([name, signer]) => ({ name, signer })),
-    reload: async () => {
-      signers = await readSigners(curve, options);
-      found = new Map();
-    },
+    list: () => signersOf(entries),
+    reload,
+    stop: () => signersOf(entries).forEach(({ signer }) => signer.stop?.()),
   };
-}
 
-export function recoverWith(curve: Pick<Curve, 'recover'>): RecoverAddress {
-  return (digest, signature, yParity) => {
-    const publicKey = curve.recover(digest, signature, yParity);
-    return publicKey && addressOf(publicKey);
-  };
+  async function reload(): Promise<void> {
+    const before = entries;
+    const now = new Map<string, Entry>();
+    for (const [name, source] of await sourcesOf(options))
+      now.set(name, await openEntry(source, before.get(name)));
+    const kept = new Set([...now.values()].map(({ signer }) => signer));
+    for (const { signer } of before.values()) if (!kept.has(signer)) signer?.stop?.();
+    entries = now;
+    found = new Map();
+    await Promise.all(
+      signersOf(now).map(async ({ name, signer }) => {
+        const isNew = before.get(name)?.signer !== signer;
+        if (isNew || signer.trouble?.() !== undefined) await signer.check?.();
+      }),
+    );
+    tellTroubles();
+  }
+
+  async function openEntry({ origin, read }: Source, before: Entry | undefined): Promise<Entry> {
+    let text = '';
+    try {
+      text = await read();
+      // A problem is told again at each reload.
+      if (before !== undefined && before.text === text && before.problem === undefined) return before;
+      const described = readSignerText(text, origin);
+      const { environment = {}, limits } = options;
+      const deps = { curve, environment, log, origin, ...given({ limits }) };
+      return { text, signer: signerKinds[described.kind].open(described, deps) };
+    } catch (error) {
+      const problem = messageOf(error);
+      log.error('signer is not usable, keeping the former one if there was one', { problem });
+      return { text, problem, ...given({ signer: before?.signer }) };
+    }
+  }
+
+  function tellTroubles(): void {
+    for (const { name, signer } of signersOf(entries)) {
+      const trouble = signer.trouble?.();
+      if (trouble === troubles.get(name)) continue;
+      if (trouble === undefined) troubles.delete(name);
+      else troubles.set(name, trouble);
+      if (trouble === undefined) log.info('signer can sign again', { signer: name });
+      else log.error('signer cannot sign', { signer: name, trouble });
+    }
+  }
 }
 
 const variablePrefix = 'PAYMASTER_SIGNER_KEY_';
@@ -78,16 +133,17 @@ export function variableName(file: string): string {
   return variablePrefix + file.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_');
 }
 
-async function readSigners(curve: Curve, options: SignersOptions): Promise<ReadonlyMap<string, Signer>> {
-  const signers = new Map<string, Signer>();
+/** What there is to read, by the name of its file or variable. Rejects when the directory cannot be read. */
+async function sourcesOf(options: SignersOptions): Promise<ReadonlyMap<string, Source>> {
+  const sources = new Map<string, Source>();
   for (const [name, text] of Object.entries(options.environment ?? {}))
     if (name.startsWith(variablePrefix) && text !== undefined && text !== '')
-      signers.set(name, createLocalSigner(curve, parseKey(text, name), name));
+      sources.set(name, { origin: name, read: () => Promise.resolve(text) });
   for (const name of await keyFiles(options.directory)) {
     const path = join(options.directory ?? '', name);
-    signers.set(name, createLocalSigner(curve, await readKeyFile(path, options.access ?? 'owner'), path));
+    sources.set(name, { origin: path, read: () => readKeyFile(path, options.access ?? 'owner') });
   }
-  return signers;
+  return sources;
 }
 
 /** Files of the directory, links to files included; hidden ones (`..data` of a mounted Secret) are left out. */
@@ -99,6 +155,12 @@ async function keyFiles(directory: string | undefined): Promise<readonly string[
   return files;
 }
 
-function describe(signers: ReadonlyMap<string, Signer>) {
-  return { signers: [...signers].map(([name, { address }]) => `${name} ${address}`) };
+function signersOf(entries: ReadonlyMap<string, Entry>) {
+  return [...entries].flatMap(([name, { signer }]) => (signer === undefined ? [] : [{ name, signer }]));
+}
+
+function describe(entries: ReadonlyMap<string, Entry>) {
+  return signersOf(entries).map(
+    ({ name, signer: { address, implementation } }) => `${name} ${address} ${implementation}`,
+  );
 }

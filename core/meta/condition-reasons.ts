@@ -38,6 +38,9 @@ export const conditionReasons = {
     ),
     PaymasterNotFound: no('The paymasterRef names no Paymaster of this namespace.'),
     SignerNotFound: no('No key is mounted under the file name of a profile.'),
+    SignerUnusable: no(
+      'The file of a signer is wrong, or its signer is away, refuses, or has another key than the file says; the message says which.',
+    ),
   },
   Programmed: {
     Programmed: yes('The served config contains this object as it is.'),

@@ -3,21 +3,29 @@ import { DomainError } from '../errors.js';
 import type { Address } from '../units/address.js';
 
 /**
- * Port: signs 32-byte digests with one secp256k1 key (RFC 6979, low s). The digest is final: the EIP-191 prefix is
- * already in it. A signer gets all items of one event-loop turn together, so that a remote signer needs one round
- * trip and a native one runs a tight loop. Each item ends by itself: one that fails fails no other. The key itself never leaves the
- * implementation and is never printed.
+ * Port: signs 32-byte digests with one secp256k1 key (low s). The digest is final: the EIP-191 prefix is already in it. A signer
+ * gets all items of one event-loop turn together, so that a native one runs a tight loop. Each item ends by itself: one that fails
+ * fails no other, and one that takes long delays no other. The key itself never leaves the implementation and is never printed.
  */
 export type Signer = {
   readonly address: Address;
-  /** For logs and metrics: `native`, `wasm`, … */
+  /** For logs and metrics: `native`, `wasm`, or the kind of a remote one. */
   readonly implementation: string;
-  /** How each item ended, in the same order. Synchronous if the key is local. */
-  sign(items: readonly SigningItem[]): readonly Signing[] | Promise<readonly Signing[]>;
+  /** Why it cannot sign now, for people; undefined, or absent: nothing is known against it. */
+  trouble?(): string | undefined;
+  /** How each item ended, in the same order. Synchronous if the key is in this process. */
+  sign(items: readonly SigningItem[]): readonly (Signing | Promise<Signing>)[];
 };
 
-/** The digest is the keccak of `preImage`, which a remote signer takes if it does not sign digests. */
-export type SigningItem = { readonly digest: Uint8Array; readonly preImage: Uint8Array };
+/**
+ * The digest is the keccak of `preImage`, which a remote signer takes if it does not sign digests. `share` names who asks: a remote
+ * signer gives one of them at most a part of its calls.
+ */
+export type SigningItem = {
+  readonly digest: Uint8Array;
+  readonly preImage: Uint8Array;
+  readonly share?: string;
+};
 
 /** `unsigned`: certainly no signature exists. `unknown`: one may exist, for example when a remote signer did not answer in time. */
 export type Signing =
@@ -36,8 +44,8 @@ export function personalItem(hash: Uint8Array): SigningItem {
 
 /** Throws UNAVAILABLE when there is no signature. */
 export async function signOne(signer: Signer, item: SigningItem): Promise<Uint8Array> {
-  const [signed] = await signer.sign([item]);
-  return signatureOf(signed ?? { outcome: 'unknown', error: new Error('the signer did not answer') });
+  const [signed] = signer.sign([item]);
+  return signatureOf((await signed) ?? { outcome: 'unknown', error: new Error('the signer did not answer') });
 }
 
 /** Throws UNAVAILABLE when there is no signature. */
@@ -60,6 +68,8 @@ export type RecoverAddress = (
 /** `get` finds the signer of a profile by the key's file name; undefined when that key is missing. */
 export type Signers = {
   get(file: string): Signer | undefined;
+  /** What is wrong with the file of that name, for people; undefined when it is good, or there is none. */
+  problem?(file: string): string | undefined;
   /** The place in which to put a missing key, for the text of a condition; absent: the signer directory. */
   readonly place?: string;
   /**

@@ -7,7 +7,7 @@ import type { Condition, FoundStatus, Resource } from '../meta/meta.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
 import type { RateLimits } from './paymaster.js';
 
-/** A signing key: a mounted file in the signer directory that contains it (0x and 64 hex digits). */
+/** A signing key: a mounted file in the signer directory that contains it, or says where it is. */
 export type SignerSpec = { readonly file: string };
 
 export type OpenZeppelinSpec = Pick<OpenZeppelinOptions, 'domainName' | 'domainVersion'> & {

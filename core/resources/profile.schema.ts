@@ -9,7 +9,7 @@ const signer = (description: string) =>
   object<SignerSpec>(description, {
     required: {
       file: mountedFile(
-        'Key of the Secret that is mounted for signers (paymaster-signers), e.g. mainnet: it holds the private key, 0x and 64 hex digits.',
+        'Key of the Secret that is mounted for signers (paymaster-signers), e.g. mainnet: it holds the private key, 0x and 64 hex digits, or says where the key is (docs/keys.md).',
       ),
     },
   });

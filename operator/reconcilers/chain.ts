@@ -25,7 +25,9 @@ import {
   dataFeeFindings,
   followingFindings,
   holdingFindings,
+  badKeys,
   missingKeys,
+  troubledKeys,
   profileFindings,
   reachabilityFinding,
   tokenLossFinding,
@@ -49,7 +51,7 @@ export type ChainReconcilerDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly serving: Pick<ServingFacts, 'of' | 'isKnown'> | undefined;
   /** Undefined when there is no source of facts about the usage store. */
   readonly usage: Pick<UsageFacts, 'of'> | undefined;
-  readonly signers: Pick<Signers, 'get' | 'place'>;
+  readonly signers: Pick<Signers, 'get' | 'place' | 'problem'>;
   /** The condition MasterKeys; undefined when the keys cannot change. */
   readonly masterKeys: (() => Finding) | undefined;
   /** The source of the mounted chain URL files, for messages. */
@@ -282,9 +284,12 @@ function profileStatus(
 }
 
 function resolvedRefs({ signers }: ChainReconcilerDeps, profiles: readonly ProfileConfig[]): Finding {
-  const missing = [...new Set(profiles.flatMap(filesOf))].filter((file) => !signers.get(file));
-  if (missing.length === 0) return finding('ResolvedRefs', 'ResolvedRefs');
-  return finding('ResolvedRefs', 'SignerNotFound', missingKeys(signers, missing));
+  const files = [...new Set(profiles.flatMap(filesOf))];
+  const missing = files.filter((file) => !signers.get(file) && signers.problem?.(file) === undefined);
+  if (missing.length > 0) return finding('ResolvedRefs', 'SignerNotFound', missingKeys(signers, missing));
+  const unusable = badKeys(signers, files) ?? troubledKeys(signers, files);
+  if (unusable !== undefined) return finding('ResolvedRefs', 'SignerUnusable', unusable);
+  return finding('ResolvedRefs', 'ResolvedRefs');
 }
 
 async function writeLoser({ statuses }: ChainReconcilerDeps, loser: Chain, holder: Chain): Promise<void> {

@@ -41,14 +41,29 @@ export function reachabilityFinding(
   return finding('Reachable', reachability, messages[reachability]);
 }
 
-export type KnownSigners = Pick<Signers, 'get' | 'place'>;
+export type KnownSigners = Pick<Signers, 'get' | 'place' | 'problem'>;
 
 /** Which keys are missing and where they belong: on Kubernetes, the name of the Secret. */
 export function missingKeys(
   { place = 'The signer directory' }: KnownSigners,
   files: readonly string[],
 ): string {
-  return `${place} has no usable key ${files.map((file) => `"${file}"`).join(', ')}: add it (0x and 64 hex digits).`;
+  return `${place} has no usable key ${files.map((file) => `"${file}"`).join(', ')}: add it (0x and 64 hex digits, or a signer of another kind).`;
+}
+
+/** What is wrong with the files of signers; undefined when nothing is. A good signer of before goes on. */
+export function badKeys({ problem }: KnownSigners, files: readonly string[]): string | undefined {
+  const problems = files.flatMap((file) => problem?.(file) ?? []);
+  return problems.length === 0 ? undefined : `${problems.join('; ')}.`;
+}
+
+/** Signers that are described here and cannot sign from here; undefined when all can. */
+export function troubledKeys(signers: KnownSigners, files: readonly string[]): string | undefined {
+  const troubles = files.flatMap((file) => {
+    const trouble = signers.get(file)?.trouble?.();
+    return trouble === undefined ? [] : [`"${file}": ${trouble}`];
+  });
+  return troubles.length === 0 ? undefined : `The operator cannot sign with ${troubles.join('; ')}.`;
 }
 
 /** Conditions of a profile of a chain. Those about the contract come first, because the signer's depends on them. */

@@ -46,7 +46,7 @@ export type PaymasterReconcilerDeps = {
   readonly serving: Pick<ServingFacts, 'of' | 'isKnown'> | undefined;
   readonly offeredChains: OfferedChains;
   readonly connectionSecrets: ConnectionSecretWriter;
-  readonly signers: Pick<Signers, 'get' | 'place'>;
+  readonly signers: Pick<Signers, 'get' | 'place' | 'problem'>;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
   readonly masterKeys: MasterKeys;
   /** While false, nothing can be compiled; every paymaster is reconciled again when it turns true. */

@@ -175,7 +175,8 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
     { op, terms }: Pick<TokenDraft, 'op' | 'terms'>,
     ground?: Pick<TokenPaymentRequest, 'ground'>,
   ): Promise<Verdict> {
-    const sign = async (item: SigningItem) => signatureOf(await signing.sign(on.signer, item));
+    const { paymasterId } = on.paymaster;
+    const sign = async (item: SigningItem) => signatureOf(await signing.sign(on.signer, item, paymasterId));
     const shape = on.request.phase === undefined ? {} : { inTail: true as const };
     return payments.check({ ...targetOf(on), op, terms, sign, token: known(on.token), ...shape, ...ground });
   }

@@ -76,7 +76,7 @@ async function attempt<C extends Case, Terms extends Window>(
   if (!reserved.pass) return refused(deps, mode, on, reserved, { promised, answer });
   if (record !== undefined) records?.reserved(mode, on, record, { promised, answer });
   signed?.recorded();
-  const ended = await signing.sign(on.signer, toSign);
+  const ended = await signing.sign(on.signer, toSign, on.paymaster.paymasterId);
   // Where a signature may exist, what was reserved stays until the promise has expired.
   if (ended.outcome === 'unsigned') await takeBack?.(promised);
   const signature = signatureOf(ended);

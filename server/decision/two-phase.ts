@@ -119,7 +119,7 @@ export function createFinalize<Request extends SponsorRequest, C extends Case, T
       if (reserved === 'stale') return 'stale';
       if (!reserved.pass) return refused(deps, mode, on, reserved, asked);
       if (record !== undefined) records?.reserved(mode, on, record, asked);
-      const signature = signatureOf(await signing.sign(on.signer, draft.toSign));
+      const signature = signatureOf(await signing.sign(on.signer, draft.toSign, paymasterId));
       const signed = joinPaymasterSignature(dataOf(committed) ?? '0x', bytesToHex(signature));
       return sponsored(mode, on, op, { ...draft, promised, paymasterAndData: signed });
     });

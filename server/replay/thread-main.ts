@@ -54,7 +54,7 @@ async function answer(request: Request): Promise<Answers[keyof Answers]> {
 /** Loaded when it is needed: a proposal that is refused is answered sooner. */
 async function begin(config: ReplayConfig): Promise<Replayer> {
   const { loadCurve } = await import('../../adapters/signer/load-curve.js');
-  const { recoverWith } = await import('../../adapters/signer/signers.js');
+  const { recoverWith } = await import('../../adapters/signer/curve.js');
   const made = await import('./replayer.js');
   return new made.Replayer(config, recoverWith(await loadCurve('auto', silentLogger)));
 }

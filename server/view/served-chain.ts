@@ -141,14 +141,20 @@ function compileProfile(profile: ProfileConfig, signers: Signers) {
   });
 }
 
-/** The first accepted key that is mounted here: a key may be mounted a minute later than on other pods, and until then another one signs. */
+/**
+ * The first accepted key that is mounted here and can sign: a key may be mounted a minute later than on other pods, or its signer may
+ * be away, and until then another one signs. If none can sign, the first that is mounted: it says why.
+ */
 function firstMounted({ signerFile, acceptedSigners }: ProfileConfig, signers: Signers): Signer | undefined {
   if (acceptedSigners === undefined) return signers.get(signerFile);
+  let inTrouble: Signer | undefined;
   for (const file of acceptedSigners) {
     const signer = signers.get(file);
-    if (signer !== undefined) return signer;
+    if (signer === undefined) continue;
+    if (signer.trouble?.() === undefined) return signer;
+    inTrouble ??= signer;
   }
-  return undefined;
+  return inTrouble;
 }
 
 function compileTokenMode(

@@ -11,7 +11,7 @@ import { chooseTokens } from '../../core/pricing/token-list.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
 import { FakeChain } from '../fakes/chain.js';
-import { createLocalSigner } from '../../adapters/signer/local-signer.js';
+import { createLocalSigner } from '../../adapters/signer/file/local-signer.js';
 import { loadNativeCurve } from '../../adapters/signer/native.js';
 import { loadWasmCurve } from '../../adapters/signer/wasm.js';
 import { personalItem, signingItem } from '../../core/paymaster/signer.js';

@@ -266,6 +266,8 @@ describe('answers of the chain become conditions', () => {
     const chain = await world.get('Chain', 'dev');
     expect(conditionOf(chain, 'ResolvedRefs')).toBe('False/SignerNotFound');
     const message = chain?.status?.conditions?.find(({ type }) => type === 'ResolvedRefs')?.message;
-    expect(message).toBe('The signer directory has no usable key "gone": add it (0x and 64 hex digits).');
+    expect(message).toBe(
+      'The signer directory has no usable key "gone": add it (0x and 64 hex digits, or a signer of another kind).',
+    );
   });
 });

@@ -1,16 +1,19 @@
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { SigningKey, computeAddress, concat, getBytes } from 'ethers';
 import { loadSigners, variableName } from '../../../adapters/signer/signers.js';
 import type { SignersOptions } from '../../../adapters/signer/signers.js';
-import { createLocalSigner } from '../../../adapters/signer/local-signer.js';
+import { createLocalSigner } from '../../../adapters/signer/file/local-signer.js';
 import { loadCurve } from '../../../adapters/signer/load-curve.js';
 import { loadNativeCurve } from '../../../adapters/signer/native.js';
 import { loadWasmCurve } from '../../../adapters/signer/wasm.js';
 import { silentLogger } from '../../../core/log.js';
 import type { Logger } from '../../../core/log.js';
+import { signerKinds } from '../../../adapters/signer/kinds.js';
+import { repositoryRoot } from '../../support/repository-root.js';
 import { signerConformance } from '../../conformance/signer.js';
 
 for (const load of [loadNativeCurve, loadWasmCurve])
@@ -90,13 +93,14 @@ describe('loading keys', () => {
   };
   const load = (options: Partial<SignersOptions> = {}) =>
     loadSigners({ directory, log: silentLogger, ...options });
-  const failure = async (loading: Promise<unknown>) => {
-    const error: unknown = await loading.then(
-      () => undefined,
-      (reason: unknown) => reason,
-    );
-    expect(error).toBeInstanceOf(Error);
-    return error instanceof Error ? `${error.message} ${error.stack} ${JSON.stringify(error)}` : '';
+  /** What is said about the only signer that there is, in a condition and in the log. */
+  const failure = async (options: Partial<SignersOptions> = {}) => {
+    const lines: unknown[] = [];
+    const log: Logger = { ...silentLogger, error: (message, fields) => void lines.push(message, fields) };
+    const signers = await load({ log, ...options });
+    expect(signers.get('dev')).toBeUndefined();
+    expect(lines).toHaveLength(2);
+    return `${signers.problem?.('dev')} ${JSON.stringify(lines)}`;
   };
 
   test('a key file is found by its name, with or without 0x and a line end', async () => {
@@ -116,7 +120,7 @@ describe('loading keys', () => {
     { mode: 0o620, text: '620' },
   ])('a file of mode $text is refused with the command that fixes it', async ({ mode }) => {
     await put('dev', key, mode);
-    const message = await failure(load());
+    const message = await failure();
     expect(message).toContain(`chmod 600 ${join(directory, 'dev')}`);
     expect(message).not.toContain('5d5d');
   });
@@ -132,7 +136,7 @@ describe('loading keys', () => {
     { mode: 0o660, text: '660' },
   ])('with group access mode $text is still refused', async ({ mode }) => {
     await put('dev', key, mode);
-    expect(await failure(load({ access: 'group' }))).toContain('chmod 640');
+    expect(await failure({ access: 'group' })).toContain('chmod 640');
   });
 
   test.each([
@@ -144,7 +148,7 @@ describe('loading keys', () => {
     { name: 'empty', text: '' },
   ])('a file that is $name is an error that names it and quotes nothing', async ({ text }) => {
     await put('dev', text);
-    const message = await failure(load());
+    const message = await failure();
     expect(message).toContain(join(directory, 'dev'));
     expect(message).toContain('private key');
     expect(message).not.toMatch(/5d5d|aedce6/);
@@ -163,7 +167,7 @@ describe('loading keys', () => {
   });
 
   test('a bad variable is an error that names it and quotes nothing', async () => {
-    const message = await failure(load({ environment: { PAYMASTER_SIGNER_KEY_DEV: key.slice(0, -2) } }));
+    const message = await failure({ environment: { PAYMASTER_SIGNER_KEY_DEV: key.slice(0, -2) } });
     expect(message).toContain('PAYMASTER_SIGNER_KEY_DEV');
     expect(message).not.toContain('5d5d');
   });
@@ -177,16 +181,79 @@ describe('loading keys', () => {
     expect(signers.list().map(({ name }) => name)).toEqual(['dev']);
   });
 
-  test('reload takes new keys, and keeps the old ones when one is bad', async () => {
+  test('a bad file keeps no other from signing, and its own former signer stays until it is good again', async () => {
+    await put('a', key);
+    await put('c', 'no key');
+    const signers = await load();
+    expect(signers.get('a')?.address).toBe(computeAddress(key));
+    await put('b', other);
+    await put('a', 'no key either');
+    await signers.reload();
+    expect(signers.get('a')?.address).toBe(computeAddress(key));
+    expect(signers.problem?.('a')).toContain('private key');
+    expect(signers.get('b')?.address).toBe(computeAddress(other));
+    await put('a', other);
+    await put('c', key);
+    await signers.reload();
+    expect(['a', 'b', 'c'].map((name) => signers.get(name)?.address)).toEqual(
+      [other, other, key].map((one) => computeAddress(one)),
+    );
+    expect(signers.problem?.('a')).toBeUndefined();
+  });
+
+  test('a file that is taken away signs no longer', async () => {
     await put('a', key);
     const signers = await load();
-    await put('b', other);
+    await rm(join(directory, 'a'));
     await signers.reload();
-    expect(signers.get('b')?.address).toBe(computeAddress(other));
-    await put('c', 'no key');
-    await expect(signers.reload()).rejects.toThrow(/private key/);
+    expect(signers.get('a')).toBeUndefined();
+  });
+
+  test('a directory that cannot be read leaves everything as it was', async () => {
+    await put('a', key);
+    const signers = await load();
+    await rm(directory, { recursive: true });
+    await expect(signers.reload()).rejects.toThrow(/ENOENT/);
     expect(signers.get('a')?.address).toBe(computeAddress(key));
-    expect(signers.get('b')?.address).toBe(computeAddress(other));
+    await mkdir(directory);
+  });
+
+  describe('a signer of another kind', () => {
+    test.each([
+      { name: 'an unknown kind', text: 'kind: hsm', want: ['kind must be one of file, ', 'got "hsm"'] },
+      { name: 'a kind that is a key', text: `kind: ${key}`, want: ['kind must be one of file, '] },
+      {
+        name: 'fields that are missing',
+        text: 'kind: web3signer\nurl: http://127.0.0.1',
+        want: ['publicKey must be set', 'address must be set'],
+      },
+      {
+        name: 'wrong fields',
+        text: 'kind: web3signer\nurl: ftp://127.0.0.1\npublicKey: 0x04\naddress: 0x05\nadress: x',
+        want: [
+          'url must be an http',
+          'got "ftp://127.0.0.1"',
+          'publicKey must be a public key',
+          'got "0x05"',
+          'adress must be left out',
+        ],
+      },
+      {
+        name: 'a private key in the wrong field',
+        text: `kind: web3signer\nurl: http://127.0.0.1\npublicKey: ${key}\naddress: ${key}`,
+        want: ['publicKey must be a public key', 'address must be an address'],
+      },
+      { name: 'text that is almost YAML', text: `kind: file\n  ${key}: [`, want: ['private key'] },
+    ])(
+      'with $name is an error that names file, field and value, and quotes no key',
+      async ({ text, want }) => {
+        await put('dev', text);
+        const message = await failure();
+        expect(message).toContain(join(directory, 'dev'));
+        for (const part of want) expect(message.replaceAll('\\"', '"')).toContain(part);
+        expect(message).not.toContain('5d5d');
+      },
+    );
   });
 
   test('the library in use is reported, and no line holds a key', async () => {
@@ -202,4 +269,10 @@ describe('loading keys', () => {
     expect(lines.join('\n')).toContain(computeAddress(key));
     expect(lines.join('\n')).not.toContain('5d5d');
   });
+});
+
+test('docs/keys.md names every kind of signers', () => {
+  const page = readFileSync(join(repositoryRoot, 'docs/keys.md'), 'utf8');
+  for (const [name, { title }] of Object.entries(signerKinds))
+    expect(page).toContain(`| \`${name}\` | ${title} |`);
 });

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { recoverAddress } from 'ethers/transaction';
-import type { Signer, Signing, SigningItem } from '../../core/paymaster/signer.js';
-import { bytesToHex } from '../../core/units/hex.js';
-import { addressOf, type Curve } from './curve.js';
+import type { Signer, Signing, SigningItem } from '../../../core/paymaster/signer.js';
+import { bytesToHex } from '../../../core/units/hex.js';
+import { addressOf, type Curve } from '../curve.js';
 import { notAKey } from './key-file.js';
 
 /**

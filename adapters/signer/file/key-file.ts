@@ -1,7 +1,9 @@
 import { open } from 'node:fs/promises';
-import { invalidInput } from '../../core/errors.js';
+import { invalidInput } from '../../../core/errors.js';
 
 const keyPattern = /^(?:0x)?([0-9a-fA-F]{64})$/;
+/** A key has 66 bytes; a signer with certificates has some thousand. */
+const maxFileBytes = 32 * 1024;
 
 /**
  * Who may read key files besides the owner. `group` is for mounted Secrets, which a non-root process reads by its
@@ -10,10 +12,10 @@ const keyPattern = /^(?:0x)?([0-9a-fA-F]{64})$/;
 export type KeyFileAccess = 'owner' | 'group';
 
 /**
- * Reads one private key. Throws INVALID_INPUT for a file that others can read, or that holds no key; neither message
- * ever quotes the content. Access is checked on the opened file, so that the file cannot be swapped in between.
+ * Reads a file that may hold a key. Throws INVALID_INPUT for a file that others can read, or that is too long; the message never
+ * quotes the content. Access is checked on the opened file, so that the file cannot be swapped in between.
  */
-export async function readKeyFile(path: string, access: KeyFileAccess): Promise<Uint8Array> {
+export async function readKeyFile(path: string, access: KeyFileAccess): Promise<string> {
   const file = await open(path, 'r');
   try {
     const { mode, size } = await file.stat();
@@ -24,8 +26,8 @@ export async function readKeyFile(path: string, access: KeyFileAccess): Promise<
         expected: `readable by its ${access === 'owner' ? 'owner' : 'owner and group'} only (chmod ${access === 'owner' ? '600' : '640'} ${path})`,
         value: `mode ${(mode & 0o777).toString(8).padStart(4, '0')}`,
       });
-    if (size > 1024) throw notAKey(path);
-    return parseKey(await file.readFile('utf8'), path);
+    if (size > maxFileBytes) throw notAKey(path);
+    return await file.readFile('utf8');
   } finally {
     await file.close();
   }
@@ -41,6 +43,7 @@ export function parseKey(text: string, origin: string): Uint8Array {
 export function notAKey(origin: string) {
   return invalidInput({
     field: origin,
-    expected: 'a private key: 0x and 64 hex digits, in 1…n-1 of secp256k1',
+    expected:
+      'a private key (0x and 64 hex digits, in 1…n-1 of secp256k1), or YAML with the "kind" of a signer and its fields',
   });
 }

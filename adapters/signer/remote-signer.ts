@@ -1,0 +1,111 @@
+import type { RecoverAddress, Signing, SigningItem } from '../../core/paymaster/signer.js';
+import { signingItem } from '../../core/paymaster/signer.js';
+import type { Address } from '../../core/units/address.js';
+import { FairSlots, SlotsBusy } from '../fair-slots.js';
+import { pause } from '../pause.js';
+import { withinDeadline } from '../within-deadline.js';
+import { callFailedBy, CallFailed } from './call-failed.js';
+import { checkedSignature } from './checked-signature.js';
+import type { OpenSigner, RemoteLimits } from './kind.js';
+
+/**
+ * Asks for a signature: answers r‖s, 64 bytes. Throws {@link CallFailed}. The signal ends it.
+ */
+export type SignRemotely = (item: SigningItem, signal: AbortSignal) => Promise<Uint8Array>;
+
+export const remoteLimits: RemoteLimits = { deadlineMs: 2_000, calls: 100 };
+
+/** Failures in a row after which another key signs, where the profile lists one that the contract accepts. */
+const failuresUntilTrouble = 5;
+
+/**
+ * A signer whose key is elsewhere: a call for each signature.
+ *
+ * - Whatever is answered leaves only as 65 bytes with low s that the pinned address has signed.
+ * - Calls are repeated until the deadline, with growing pauses, unless the signer refuses. That is safe: the digest is the same, so
+ *   is the promise. One that was perhaps made once stays `unknown`, however the later calls end.
+ * - Calls and waiting are bounded, and shared out by paymaster: a caller who asks for more than the signer can do holds up his own
+ *   paymaster alone.
+ * - Nothing is held while it waits: no lock, no row, no turn of the event loop.
+ */
+export function createRemoteSigner(deps: {
+  readonly address: Address;
+  readonly implementation: string;
+  readonly recover: RecoverAddress;
+  readonly ask: SignRemotely;
+  readonly limits?: RemoteLimits;
+  readonly random?: () => number;
+}): OpenSigner {
+  const { address, implementation, recover, ask, limits = remoteLimits, random = Math.random } = deps;
+  const perKey = Math.ceil(limits.calls / 5);
+  const slots = new FairSlots({
+    slots: limits.calls,
+    perKey,
+    waitingPerKey: 4 * perKey,
+    maxWaitMs: limits.deadlineMs / 2,
+  });
+  const stopping = new AbortController();
+  let trouble: string | undefined;
+  let failures = 0;
+
+  return {
+    address,
+    implementation,
+    trouble: () => trouble,
+    sign: (items) => items.map((item) => sign(item)),
+    async check() {
+      // A signature over random bytes is worth nothing, and asks for no right but to sign.
+      const probe = signingItem(crypto.getRandomValues(new Uint8Array(32)));
+      const ended = await sign(probe);
+      if (ended.outcome !== 'signed') trouble = callFailedBy(ended.error).message;
+    },
+    stop: () => stopping.abort(),
+  };
+
+  async function sign(item: SigningItem): Promise<Signing> {
+    if (item.digest.length !== 32) return { outcome: 'unsigned', error: new Error('a digest has 32 bytes') };
+    const signal = AbortSignal.any([AbortSignal.timeout(limits.deadlineMs), stopping.signal]);
+    try {
+      return await slots.run(item.share ?? '', () => repeat(item, signal));
+    } catch (error) {
+      if (!(error instanceof SlotsBusy)) throw error;
+      return { outcome: 'unsigned', error: new CallFailed('throttled', 'too many signatures wait for it') };
+    }
+  }
+
+  async function repeat(item: SigningItem, signal: AbortSignal): Promise<Signing> {
+    let outcome: 'unsigned' | 'unknown' = 'unsigned';
+    let failed: CallFailed | undefined;
+    for (let pauseMs = 20; !signal.aborted; pauseMs = Math.min(2 * pauseMs, 320)) {
+      try {
+        const answer = await withinDeadline(signal, ask(item, signal));
+        const signature = checkedSignature(answer, { digest: item.digest, address, recover });
+        trouble = undefined;
+        failures = 0;
+        return { outcome: 'signed', signature };
+      } catch (error) {
+        if (signal.aborted) {
+          // What was answered before says more than that the time is over.
+          note(failed ?? tooLate);
+          return { outcome: 'unknown', error: failed ?? tooLate };
+        }
+        failed = callFailedBy(error);
+      }
+      if (failed.failure === 'unclear') outcome = 'unknown';
+      if (failed.failure === 'refused') break;
+      await pause(pauseMs * (0.5 + random()), signal);
+    }
+    const error = failed ?? new CallFailed('throttled', 'it was not asked in time');
+    note(error);
+    return { outcome, error };
+  }
+
+  function note({ failure, message }: CallFailed): void {
+    // That it is busy says that it works.
+    if (failure === 'throttled') return;
+    failures += 1;
+    if (failure === 'refused' || failures >= failuresUntilTrouble) trouble = message;
+  }
+}
+
+const tooLate = new CallFailed('unclear', 'it did not answer in time');

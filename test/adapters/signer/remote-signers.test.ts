@@ -1,0 +1,245 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { computeAddress, recoverAddress } from 'ethers';
+import { createRemoteSigner, type SignRemotely } from '../../../adapters/signer/remote-signer.js';
+import type { RemoteLimits } from '../../../adapters/signer/kind.js';
+import { recoverWith } from '../../../adapters/signer/curve.js';
+import { loadNativeCurve } from '../../../adapters/signer/native.js';
+import { loadSigners, type LoadedSigners } from '../../../adapters/signer/signers.js';
+import { silentLogger } from '../../../core/log.js';
+import { parseAddress } from '../../../core/units/address.js';
+import { bytesToHex } from '../../../core/units/hex.js';
+import { signatureOf, signingItem, type Signer, type Signing } from '../../../core/paymaster/signer.js';
+import { CallFailed } from '../../../adapters/signer/call-failed.js';
+import { signerConformance } from '../../conformance/signer.js';
+import type { FakeServer } from '../../fakes/signers/fake-server.js';
+import { endsOf } from '../../build/signing.js';
+import { until } from '../../support/until.js';
+import { remoteKinds, type RemoteKind } from './remote-kinds.js';
+
+const key = `0x${'5d'.repeat(32)}`;
+const account = computeAddress(key);
+const halfOrder = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
+const item = (byte: number) => signingItem(Buffer.alloc(60, byte));
+
+describe.each(remoteKinds)('A signer of kind $name', (kind: RemoteKind) => {
+  let fake: FakeServer;
+  let signers: LoadedSigners;
+  let signer: Signer;
+  /** The same with little patience, for calls that must not succeed. */
+  let hasty: LoadedSigners;
+
+  beforeAll(async () => {
+    fake = await kind.start([key]);
+    signers = await loaded();
+    signer = signers.get('far')!;
+    hasty = await loaded({ deadlineMs: 300, calls: 100 });
+  });
+  afterEach(async () => {
+    fake.calm();
+    for (const each of [signers, hasty]) {
+      await each.reload();
+      expect(each.get('far')?.trouble?.()).toBeUndefined();
+    }
+  });
+  afterAll(async () => {
+    signers.stop();
+    hasty.stop();
+    await fake.stop();
+  });
+
+  const loaded = (limits: RemoteLimits = { deadlineMs: 60_000, calls: 100 }) =>
+    loadSigners({
+      limits,
+      environment: { ...kind.environment(fake), PAYMASTER_SIGNER_KEY_FAR: kind.text(fake, key) },
+      log: silentLogger,
+    });
+  const sign = async (byte: number, by = signer): Promise<Signing> => {
+    const [signing] = await endsOf(by, [item(byte)]);
+    return signing!;
+  };
+  const expectSigned = (signing: Signing, byte: number) => {
+    const signature = signatureOf(signing);
+    expect(recoverAddress(item(byte).digest, bytesToHex(signature))).toBe(account);
+    expect(BigInt(bytesToHex(signature.subarray(32, 64)))).toBeLessThanOrEqual(halfOrder);
+  };
+  const messageOf = (signing: Signing): string =>
+    'error' in signing && signing.error instanceof CallFailed ? signing.error.message : '';
+
+  test('can sign as soon as it is loaded', () => {
+    expect(signer.address).toBe(account);
+    expect(signer.trouble?.()).toBeUndefined();
+  });
+
+  test('is made to sign with low s, whatever it answers', async () => {
+    fake.switches.highS = true;
+    for (const byte of [1, 2, 3, 4, 5, 6, 7, 8]) expectSigned(await sign(byte), byte);
+  });
+
+  test('that has too much to do is asked again', async () => {
+    fake.switches.throttled = 3;
+    expectSigned(await sign(1), 1);
+  });
+
+  test('that fails after it has signed is asked for the same again', async () => {
+    fake.switches.failing = 2;
+    expectSigned(await sign(1), 1);
+  });
+
+  test('that is slow delays nobody else', async () => {
+    fake.switches.delayMs = 200;
+    const slow = signer.sign([item(1)]);
+    const local = await loadSigners({ environment: { PAYMASTER_SIGNER_KEY_NEAR: key }, log: silentLogger });
+    const [near] = local.get('near')!.sign([item(2)]);
+    expect(near).toMatchObject({ outcome: 'signed' });
+    expectSigned((await slow[0])!, 1);
+  });
+
+  test.each<[string, (fake: FakeServer) => void]>([
+    ['signs with another key', ({ switches }) => (switches.wrongKey = true)],
+    ['tears its answers', ({ switches }) => (switches.torn = true)],
+    ['answers nonsense', ({ switches }) => (switches.garbled = true)],
+    ['never answers', ({ switches }) => (switches.silent = true)],
+    ['always fails', ({ switches }) => (switches.failing = 1_000_000)],
+  ])('that %s may have signed: nothing leaves, and nothing is taken back', async (_how, turn) => {
+    turn(fake);
+    expect((await sign(1, hasty.get('far')!)).outcome).toBe('unknown');
+  });
+
+  test('that takes our right away has certainly not signed, says so, and is used again once it is back', async () => {
+    fake.switches.revoked = true;
+    const ended = await sign(1);
+    expect(ended.outcome).toBe('unsigned');
+    expect(signer.trouble?.()).toBe(messageOf(ended));
+    expect(messageOf(ended)).not.toBe('');
+    await signers.reload();
+    expect(signer.trouble?.()).toBe(messageOf(ended));
+    fake.calm();
+    await signers.reload();
+    expect(signer.trouble?.()).toBeUndefined();
+    expectSigned(await sign(2), 2);
+  });
+
+  test.each([
+    {
+      name: 'was too busy and then refused has certainly not signed',
+      turned: { throttled: 2 },
+      want: 'unsigned',
+    },
+    { name: 'failed and then refused may have signed', turned: { failing: 1 }, want: 'unknown' },
+  ])('that $name', async ({ turned, want }) => {
+    Object.assign(fake.switches, turned, { revoked: true });
+    expect((await sign(1)).outcome).toBe(want);
+  });
+
+  test('that is away at the start keeps nobody from starting, has certainly not signed, and is found when it comes', async () => {
+    const away = await kind.start([key]);
+    const text = kind.text(away, key);
+    const environment = kind.environment(away);
+    await away.stop();
+    const late = await loadSigners({
+      environment: { ...environment, PAYMASTER_SIGNER_KEY_FAR: text, PAYMASTER_SIGNER_KEY_NEAR: key },
+      limits: { deadlineMs: 300, calls: 100 },
+      log: silentLogger,
+    });
+    expect(late.get('near')!.sign([item(1)])).toMatchObject([{ outcome: 'signed' }]);
+    expect(late.get('far')?.address).toBe(account);
+    await until('it is in trouble', async () => {
+      await late.reload();
+      return late.get('far')?.trouble?.()?.includes('could not be asked (ECONNREFUSED)') === true;
+    });
+    const [ended] = await endsOf(late.get('far')!, [item(1)]);
+    expect(ended?.outcome).toBe('unsigned');
+    late.stop();
+  });
+
+  test('whose key is not the one that its file says is found at the start', async () => {
+    fake.switches.wrongKey = true;
+    const wrong = await loaded({ deadlineMs: 300, calls: 100 });
+    await until('it is in trouble', async () => {
+      await wrong.reload();
+      return wrong.get('far')?.trouble?.() === `it does not sign with the key of ${account}`;
+    });
+    wrong.stop();
+  });
+
+  test('goes on with the calls that run when its file is read again', async () => {
+    fake.switches.delayMs = 100;
+    const running = signer.sign([item(1)]);
+    await signers.reload();
+    expect(signers.get('far')).toBe(signer);
+    expectSigned((await running[0])!, 1);
+  });
+
+  test('answers its share to every paymaster, however much one of them asks', async () => {
+    fake.switches.perSecond = 200;
+    const flood = endsOf(
+      signer,
+      Array.from({ length: 400 }, (_, at) => ({ ...item(at % 250), share: 'greedy' })),
+    );
+    const modest = await endsOf(
+      signer,
+      [1, 2, 3].map((byte) => ({ ...item(byte), share: 'modest' })),
+    );
+    expect(modest.map(({ outcome }) => outcome)).toEqual(['signed', 'signed', 'signed']);
+    const outcomes = (await flood).map(({ outcome }) => outcome);
+    // What found no room was never asked for.
+    expect(outcomes.filter((outcome) => outcome === 'unsigned').length).toBeGreaterThanOrEqual(300);
+    expect(outcomes).toContain('signed');
+  });
+
+  test('no answer that comes too late is given away', async () => {
+    fake.switches.silent = true;
+    const asked = fake.asked.length;
+    const running = sign(1, hasty.get('far')!);
+    await until('it was asked', () => fake.asked.length > asked);
+    expect((await running).outcome).toBe('unknown');
+  });
+});
+
+for (const kind of remoteKinds)
+  signerConformance(kind.name, async (bytes) => {
+    const own = bytesToHex(bytes);
+    const fake = await kind.start([own]);
+    fake.switches.highS = true;
+    const environment = { ...kind.environment(fake), PAYMASTER_SIGNER_KEY_OWN: kind.text(fake, own) };
+    const limits = { deadlineMs: 60_000, calls: 500 };
+    const signers = await loadSigners({ environment, limits, log: silentLogger });
+    return {
+      signer: signers.get('own')!,
+      stop: async () => {
+        signers.stop();
+        await fake.stop();
+      },
+    };
+  });
+
+describe('A remote signer', () => {
+  const create = async (ask: SignRemotely, limits: RemoteLimits) =>
+    createRemoteSigner({
+      address: parseAddress(account),
+      implementation: 'test',
+      recover: recoverWith(await loadNativeCurve()),
+      ask,
+      limits,
+    });
+
+  test('of two calls of one paymaster makes one at a time: the other gives up when its time is over, and was never made', async () => {
+    let asked = 0;
+    const silent: SignRemotely = () => {
+      asked += 1;
+      return new Promise(() => {});
+    };
+    const signer = await create(silent, { deadlineMs: 100, calls: 1 });
+    const ends = await endsOf(signer, [item(1), item(2)]);
+    expect(ends.map(({ outcome }) => outcome)).toEqual(['unknown', 'unsigned']);
+    expect(asked).toBe(1);
+  });
+
+  test('that is only busy has certainly not signed, and is not in trouble', async () => {
+    const busy: SignRemotely = () => Promise.reject(new CallFailed('throttled', 'busy'));
+    const signer = await create(busy, { deadlineMs: 100, calls: 5 });
+    for (let at = 0; at < 6; at += 1)
+      expect(await endsOf(signer, [item(at)])).toMatchObject([{ outcome: 'unsigned' }]);
+    expect(signer.trouble?.()).toBeUndefined();
+  });
+});
