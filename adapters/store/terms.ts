@@ -4,8 +4,8 @@ import type {
   Mode,
   Reservation,
   SignedPromise,
-  Unit,
 } from '../../core/usage/usage-store.js';
+import type { Unit } from '../../core/usage/units.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { EpochMs, EpochSeconds } from '../../core/units/time.js';

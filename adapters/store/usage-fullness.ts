@@ -1,6 +1,7 @@
 import type { Metrics } from '../../core/metrics.js';
 import { isForAllUsers } from '../../core/usage/counter-names.js';
-import type { LimitShare, ReserveRequest, Unit } from '../../core/usage/usage-store.js';
+import { unitNames, type Unit } from '../../core/usage/units.js';
+import type { LimitShare, ReserveRequest } from '../../core/usage/usage-store.js';
 import type { Clock } from '../../core/units/time.js';
 import { NearlyFullLimits } from './nearly-full-limits.js';
 
@@ -10,7 +11,7 @@ import { NearlyFullLimits } from './nearly-full-limits.js';
  * are, {@link NearlyFullLimits} shows.
  */
 export class UsageFullness {
-  readonly #ratio: Readonly<Record<Unit, Readonly<Record<Scope, Observer>>>>;
+  readonly #ratio: ReadonlyMap<Unit, Readonly<Record<Scope, Observer>>>;
 
   readonly #nearlyFull: NearlyFullLimits;
 
@@ -26,7 +27,7 @@ export class UsageFullness {
       PAYMASTER: ratio.with({ scope: 'PAYMASTER', unit }),
       SMART_ACCOUNT: ratio.with({ scope: 'SMART_ACCOUNT', unit }),
     });
-    this.#ratio = { COUNT: ofUnit('COUNT'), NATIVE_ASSET: ofUnit('NATIVE_ASSET') };
+    this.#ratio = new Map(unitNames.map((unit) => [unit, ofUnit(unit)]));
   }
 
   /**
@@ -37,7 +38,7 @@ export class UsageFullness {
     if (!enforce) return;
     const scope = isForAllUsers(counter) ? 'PAYMASTER' : 'SMART_ACCOUNT';
     const ratio = threshold === 0 ? 1 : taken / threshold;
-    this.#ratio[unit][scope].observe(ratio);
+    this.#ratio.get(unit)?.[scope].observe(ratio);
     if (scope === 'PAYMASTER') this.#nearlyFull.observe(limit, ratio, request);
   }
 }

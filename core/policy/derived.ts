@@ -1,7 +1,14 @@
 import type { CelRule, SchemaOf } from '../schema/structural.js';
 import type { Mode } from '../usage/usage-store.js';
 import type { EpochMs } from '../units/time.js';
-import type { Glance, PolicyDecision, PolicyIdentity, PolicyKind } from './kind.js';
+import type {
+  Glance,
+  PolicyDecision,
+  PolicyIdentity,
+  PolicyKind,
+  PolicyShare,
+  ShareRequest,
+} from './kind.js';
 import { policyKinds, type PolicyType } from './kinds.js';
 
 // What follows from the table of kinds, for code that treats all kinds alike. The casts in this file state in one
@@ -99,6 +106,24 @@ export function serveParts(parts: PolicyParts): ServedPolicies {
 export const documentedTypes: readonly PolicyType[] = rows.flatMap(([type, { record }]) =>
   record.body === undefined ? [] : [type],
 );
+
+const counting = rows.flatMap(([, { counts }]) => counts ?? []);
+
+/** What an operation takes of which policy, in the order of the table. */
+export function sharesOf(served: ServedPolicies, mode: Mode, request: ShareRequest): readonly PolicyShare[] {
+  let all: readonly PolicyShare[] = [];
+  for (const counts of counting) {
+    if (!counts.modes.includes(mode)) continue;
+    const shares = counts.shares(served, request);
+    all = all.length === 0 ? shares : [...all, ...shares];
+  }
+  return all;
+}
+
+/** The policies that an operation takes something from. */
+export function countedPolicies(served: ServedPolicies, mode: Mode): readonly PolicyIdentity[] {
+  return counting.flatMap(({ modes, policies }) => (modes.includes(mode) ? policies(served) : []));
+}
 
 const decisions = rows.flatMap(
   ([, { decision }]) => decision ?? [],

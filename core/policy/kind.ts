@@ -4,8 +4,10 @@ import type { Verdict } from '../refusal.js';
 import type { PrinterColumn } from '../schema/crd.js';
 import type { JsonSchema } from '../schema/json-schema.js';
 import type { SchemaOf } from '../schema/structural.js';
+import type { AddressKey } from '../units/address.js';
 import type { EpochMs } from '../units/time.js';
-import type { Mode } from '../usage/usage-store.js';
+import type { OperationCost } from '../usage/unit.js';
+import type { LimitShare, Mode } from '../usage/usage-store.js';
 import type { UserOperation } from '../entry-point/user-operation.js';
 import type { DecodedCalls } from '../userop/call-data.js';
 import type { AppliesTo } from './modes.js';
@@ -47,6 +49,8 @@ export type PolicyKind<
   modesOf?(spec: Spec): readonly Mode[];
   /** Absent when a decision needs more than the operation: a usage store or a host, which `server/decision` asks. */
   readonly decision?: PolicyDecision<Served>;
+  /** Absent: an operation takes nothing from its policies. */
+  readonly counts?: PolicyCounts<Served>;
   readonly record: PolicyRecord<Spec, Body>;
 };
 
@@ -88,6 +92,24 @@ export type ConfigPart<Config, Part, Served> = {
   /** The form for requests. Throws RangeError or SyntaxError on data that no operator writes. */
   serve(part: Part): Served;
 };
+
+/** Policies whose use the usage store counts, and judges in the step that reserves. */
+export type PolicyCounts<Served> = {
+  /** Modes in which its policies judge; in others they are not consulted. */
+  readonly modes: readonly Mode[];
+  policies(served: Served): readonly PolicyIdentity[];
+  /** What an operation takes of which policy, in the windows of `now`. */
+  shares(served: Served, request: ShareRequest): readonly PolicyShare[];
+};
+
+export type ShareRequest = {
+  readonly sender: AddressKey;
+  readonly cost: OperationCost;
+  readonly now: EpochMs;
+};
+
+/** `perSender`: each sender has a counter of its own. */
+export type PolicyShare = LimitShare & { readonly policy: PolicyIdentity & { readonly perSender: boolean } };
 
 export type PolicyDecision<Served> = {
   /** Name of the step that `pm_explainSponsorship` shows. */

@@ -1,6 +1,7 @@
 import type { EpochMs } from '../units/time.js';
 import { isEmptyCounter, type CounterRow, type RowSource } from './rows.js';
-import type { CounterId, CounterState, Unit } from './usage-store.js';
+import type { Unit } from './units.js';
+import type { CounterId, CounterState } from './usage-store.js';
 
 /** A turn's copy of a counter. */
 export type Counter = { -readonly [K in keyof CounterRow]: CounterRow[K] } & { isChanged: boolean };

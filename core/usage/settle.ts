@@ -9,6 +9,7 @@ import type {
   EndedReservation,
   StepRecord,
 } from './usage-store.js';
+import { unitOf } from './units.js';
 
 /** The parts of a turn that a step changes. */
 export type SettledLedger = {
@@ -69,7 +70,7 @@ export function settle(chain: SettledLedger, step: FollowerStep): readonly Ended
 function spend(chain: SettledLedger, entry: Entry, actualCost: number | undefined): Reservation {
   if (actualCost !== undefined)
     for (const { of: counter, amount } of entry.limits)
-      chain.charge(counter, counter.unit === 'COUNT' ? amount : Math.min(actualCost, amount), counter.until);
+      chain.charge(counter, unitOf(counter.unit).spent({ cost: amount }, actualCost), counter.until);
   return end(chain, entry);
 }
 

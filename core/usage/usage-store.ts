@@ -2,11 +2,12 @@ import type { AddressKey } from '../units/address.js';
 import type { EpochMs, EpochSeconds } from '../units/time.js';
 import type { Gwei } from '../units/wei.js';
 import type { Hex } from '../units/hex.js';
+import type { Unit } from './units.js';
 import type { Window } from './window.js';
 
 /**
  * Port: counters of limits, promised deposits and reservations. Every argument is plain data, and amounts are integers
- * below 2^53: gwei or counts. The store does not know policies, cycles or modes: callers name the
+ * below 2^53 in the unit of each. The store does not know policies, cycles or modes: callers name the
  * counters and windows.
  *
  * Guarantees (every implementation passes one conformance suite):
@@ -122,12 +123,6 @@ export const openCommitsPerSender = 4;
 
 export type Mode = 'SPONSORED' | 'ERC20';
 
-/**
- * COUNT: operations. NATIVE_ASSET: gwei. Stores treat it as a name, except that COUNT settles differently: see
- * {@link FollowerStep}.
- */
-export type Unit = 'COUNT' | 'NATIVE_ASSET';
-
 export type ReservationKey = {
   readonly chainId: number;
   readonly paymasterId: string;
@@ -215,9 +210,9 @@ export type Bar = CounterId & { readonly window: Window; readonly most: number }
 /** A limit: what a mined operation has spent of it stays spent until the window ends. */
 export type LimitShare = CounterId & {
   readonly window: Window;
-  /** COUNT: operations; NATIVE_ASSET: gwei, rounded down. */
+  /** As the unit counts, rounded down. */
   readonly threshold: number;
-  /** COUNT: 1; NATIVE_ASSET: maximum cost in gwei, rounded up. */
+  /** The most that the operation takes of it, rounded up. */
   readonly cost: number;
   /** False: the limit counts and is judged, but never refuses; see `over` of the result. */
   readonly enforce: boolean;
@@ -348,7 +343,7 @@ export type FollowerStep = {
   readonly next: Cursor;
   /**
    * Reservations whose operation was mined, even by a promise that was added after the follower read them. Each limit
-   * moves from the reserved cost to min(actualCost, cost); a limit of unit COUNT keeps its cost. Undefined
+   * moves from the reserved cost to what its unit says was spent, which is never more: see `units.ts`. Undefined
    * `actualCost`: nothing is spent (a token payment). Holds and deposits become free.
    */
   readonly settled: readonly {

@@ -1,3 +1,4 @@
+import { countedPolicies } from '../../core/policy/derived.js';
 import type { DecidedCall, DecidedPolicy, Decision } from '../../core/ledger/record.js';
 import { findContract, hasSelector, type AllowList } from '../../core/policy/rules/allow-list/compile.js';
 import { pass, type Refusal } from '../../core/refusal.js';
@@ -109,13 +110,16 @@ export function createDecisionRecords(deps: {
   };
 }
 
-/** Every limit of a paymaster counts an operation that is sponsored. The list is made once for each config. */
+/** Policies that count an operation which is sponsored. The list is made once for each config. */
 function createCountedPolicies(): (paymaster: ServedPaymaster) => readonly DecidedPolicy[] {
   const known = new WeakMap<ServedPaymaster, readonly DecidedPolicy[]>();
   return (paymaster) => {
     let counted = known.get(paymaster);
     if (counted === undefined) {
-      counted = paymaster.limits.map(({ policyId }) => ({ policyId, effect: 'counted' }));
+      counted = countedPolicies(paymaster, 'SPONSORED').map(({ policyId }) => ({
+        policyId,
+        effect: 'counted',
+      }));
       known.set(paymaster, counted);
     }
     return counted;

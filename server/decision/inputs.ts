@@ -98,7 +98,7 @@ export type UsageAnswer = {
   readonly outcome: ReserveResult['outcome'];
   /** The store's time by which the windows were chosen. */
   readonly plannedAt: EpochMs;
-  /** The most that the operation can cost: what limits of unit NATIVE_ASSET count, rounded up to gwei. */
+  /** The most that the operation can cost. */
   readonly prefundWei: bigint;
   readonly validUntil: EpochSeconds;
 };

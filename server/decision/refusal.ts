@@ -28,7 +28,7 @@ export function describeRefusal(
     case 'limit':
     case 'usage-lost': {
       const share = at(request.limits, refusal.index);
-      const { name, perSender, policyId } = at(paymaster.limits, refusal.index);
+      const { name, perSender, policyId } = share.policy;
       const subject = perSender ? request.key.sender : '';
       const reached =
         refusal.outcome === 'usage-lost'

@@ -1,7 +1,8 @@
 import { mostAheadMs } from '../../core/config/fences.js';
 import type { Decision } from '../../core/ledger/record.js';
 import type { DepositNeed } from '../../core/paymaster/layout.js';
-import { limitShares } from '../../core/policy/spending-limit/shares.js';
+import { sharesOf } from '../../core/policy/derived.js';
+import type { PolicyShare } from '../../core/policy/kind.js';
 import type { ExposedParty } from '../../core/policy/token-loss.js';
 import { hasTurned } from '../../core/usage/decide.js';
 import { contractFence, exposureCounter } from '../../core/usage/counter-names.js';
@@ -35,7 +36,10 @@ export type Promised = {
   readonly unsecured: bigint;
 };
 
-export type PlannedReservation = Omit<ReserveRequest, 'holds'> & { readonly holds: readonly PlannedHold[] };
+export type PlannedReservation = Omit<ReserveRequest, 'holds' | 'limits'> & {
+  readonly holds: readonly PlannedHold[];
+  readonly limits: readonly PolicyShare[];
+};
 
 /** A hold, and what it bounds. */
 export type PlannedHold = HoldShare & {
@@ -53,7 +57,7 @@ const maxLive = 500_000;
 
 /**
  * Plans what an operation takes from limits, deposits and bounds if it is signed. The plan is the same for both modes, except that
- * in mode ERC20 the user pays, so losses count and spending limits do not. `capacity`: live reservations that the store has room
+ * in mode ERC20 the user pays, so losses count, and policies whose kind does not name the mode do not. `capacity`: live reservations that the store has room
  * for. `record`: what the ledger keeps of it. The returned function takes the store's time and answers the plan.
  */
 export function planReservation(
@@ -63,7 +67,7 @@ export function planReservation(
 ): (now: EpochMs) => PlannedReservation {
   const { paymaster, chain, profile, op, promise, need } = promised;
   const { contract } = promise;
-  const isSponsored = promise.mode === 'SPONSORED';
+  const { mode } = promise;
   const cost = countable(need.entryPoint);
   const accounts = accountsOf(promised, cost);
   const standing = [liveHold(promised, capacity), ...shareHolds(promised, accounts)];
@@ -77,20 +81,15 @@ export function planReservation(
   };
   return (now) => {
     const fences = fencesOf(paymaster, chain, contract, now);
-    if (isSponsored)
-      return {
-        ...fixed,
-        fences,
-        bars: [],
-        limits: limitShares(paymaster.limits, op.sender, cost, now),
-        holds: standing,
-      };
+    const taking = { sender: op.sender, cost: { wei: need.entryPoint }, now };
+    const limits = sharesOf(paymaster, mode, taking);
+    if (mode === 'SPONSORED') return { ...fixed, fences, bars: [], limits, holds: standing };
     const budget = profile.token?.lossBudget ?? gwei(0);
     return {
       ...fixed,
       fences,
       bars: lossBars(of, op.sender, { budget, canLose: promised.unsecured > 0n, now }),
-      limits: [],
+      limits,
       holds: [...standing, ...exposureHolds(promised, budget, now)],
     };
   };

@@ -1,5 +1,5 @@
 import { traceCalls } from '../../core/policy/rules/allow-list/decide.js';
-import { amount } from '../../core/policy/spending-limit/texts.js';
+import { formatAmount } from '../../core/usage/units.js';
 import type { Trace } from './run.js';
 import { showGas, showOutcome, showPaymaster, showRules, showUsage } from './show.js';
 import type { SponsorCase } from './sponsored-case.js';
@@ -34,23 +34,22 @@ export function showSponsored(on: SponsorCase, trace: Trace): object {
   };
 }
 
-function showLimits({ paymaster, usage, op }: SponsorCase): readonly object[] {
+function showLimits({ usage, op }: SponsorCase): readonly object[] {
   if (usage === undefined) return [];
   const { peeked, request } = usage;
-  return paymaster.limits.map((limit, index) => {
+  return request.limits.map(({ policy, unit, threshold, cost, window }, index) => {
     const counter = peeked.limits[index];
-    const share = request.limits[index];
     const used = (counter?.used ?? 0) + (counter?.reserved ?? 0);
     return {
-      policyId: limit.policyId,
-      name: limit.name,
-      scope: limit.perSender ? 'SMART_ACCOUNT' : 'PAYMASTER',
-      thresholdType: limit.unit,
-      threshold: amount(limit, limit.threshold),
-      used: amount(limit, used),
-      left: amount(limit, Math.max(0, limit.threshold - used)),
-      ...(share === undefined || op === undefined ? {} : { needed: amount(limit, share.cost) }),
-      ...(share === undefined ? {} : { resetsAt: new Date(share.window.until).toISOString() }),
+      policyId: policy.policyId,
+      name: policy.name,
+      scope: policy.perSender ? 'SMART_ACCOUNT' : 'PAYMASTER',
+      thresholdType: unit,
+      threshold: formatAmount(unit, threshold),
+      used: formatAmount(unit, used),
+      left: formatAmount(unit, Math.max(0, threshold - used)),
+      ...(op === undefined ? {} : { needed: formatAmount(unit, cost) }),
+      resetsAt: new Date(window.until).toISOString(),
     };
   });
 }

@@ -5,6 +5,7 @@ import { glanceAt } from '../../core/policy/derived.js';
 import type { Trace } from './run.js';
 import type { PlannedReservation } from './reservation.js';
 import type { Case } from './step.js';
+import { figureOf, unitOf } from '../../core/usage/units.js';
 import { unusedFees } from './unused-gas.js';
 import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
 
@@ -107,14 +108,13 @@ export function showUsage({ usage, op }: Case) {
       const hold = holds[index];
       if (hold === undefined) return [];
       const { bounds, unit, cost } = hold;
-      const amount = (value: number): string | number => (unit === 'COUNT' ? value : ether(value));
       return {
         of: boundNames[bounds],
         ...(bounds === 'share' ? { account: last?.fundingAddress ?? last?.contract } : {}),
-        unit: unit === 'COUNT' ? 'operations' : 'ether',
-        taken: amount(taken),
-        most: amount(most),
-        ...(op === undefined ? {} : { needed: amount(cost) }),
+        unit: unitOf(unit).noun,
+        taken: figureOf(unit, taken),
+        most: figureOf(unit, most),
+        ...(op === undefined ? {} : { needed: figureOf(unit, cost) }),
       };
     }),
   };

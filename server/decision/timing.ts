@@ -1,3 +1,4 @@
+import { unitNames, unitOf } from '../../core/usage/units.js';
 import type { ReserveRequest, ReserveResult, UsageStore } from '../../core/usage/usage-store.js';
 import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
 import type { AccountValidator } from '../../core/userop/account-validation.js';
@@ -40,12 +41,11 @@ export function timeDependencies(
   const onWebhook = timed('webhook');
   const onPayment = timed('token-payment');
   const onAccount = timed('account-validation');
-  const operations = limitsReserved.with({ unit: 'operations' });
-  const gwei = limitsReserved.with({ unit: 'gwei' });
+  const taken = new Map(unitNames.map((unit) => [unit, limitsReserved.with({ unit: unitOf(unit).measure })]));
   const count = ({ phase, limits }: ReserveRequest, { outcome }: ReserveResult): void => {
     // A commit signs nothing: its finalize counts.
     if (outcome === 'reserved' && phase?.kind !== 'commit')
-      for (const { unit, cost } of limits) (unit === 'COUNT' ? operations : gwei).inc(cost);
+      for (const { unit, cost } of limits) taken.get(unit)?.inc(cost);
   };
   return {
     usage: {

@@ -1,5 +1,6 @@
 import { mostTakenEndings, mostTakenSteps } from '../../core/usage/taken-step.js';
 import type { Charge, Cursor, Reservation, TakenStep } from '../../core/usage/usage-store.js';
+import { unitOf, type Unit } from '../../core/usage/units.js';
 import { operationId } from './mined.js';
 import { endedIn, negated, type Ended } from './undo.js';
 
@@ -97,8 +98,8 @@ function isAfter({ blockNumber }: Cursor, common: Cursor | undefined): boolean {
 }
 
 function givenBack({ reservation, undo }: Ended): number {
-  const gweiOf = (amounts: readonly { readonly unit: string; readonly amount: number }[]): number =>
-    amounts.reduce((sum, { unit, amount }) => sum + (unit === 'NATIVE_ASSET' ? amount : 0), 0);
+  const gweiOf = (amounts: readonly { readonly unit: Unit; readonly amount: number }[]): number =>
+    amounts.reduce((sum, { unit, amount }) => sum + (unitOf(unit).measure === 'gwei' ? amount : 0), 0);
   const reserved = reservation.limits.map(({ unit, cost }) => ({ unit, amount: cost }));
   return gweiOf(reserved) + gweiOf(undo);
 }

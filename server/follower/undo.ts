@@ -1,3 +1,4 @@
+import { unitOf } from '../../core/usage/units.js';
 import type { Charge, Reservation, EndedReservation } from '../../core/usage/usage-store.js';
 import type { Gwei } from '../../core/units/wei.js';
 import { reservationId } from './mined.js';
@@ -61,6 +62,6 @@ function undoOf({ limits }: Reservation, actualCost: Gwei | number | undefined):
     counter,
     unit,
     until,
-    amount: -(unit === 'COUNT' ? cost : Math.min(actualCost, cost)),
+    amount: -unitOf(unit).spent({ cost }, actualCost),
   }));
 }

@@ -76,10 +76,10 @@ export function createInstruments(metrics: Metrics) {
       'paymaster_reservations',
       'Signed operations that are neither mined nor expired yet.',
     ),
-    /** `unit` is `operations` or `gwei`. */
+    /** `unit` is the measure of a unit's row. */
     limitsReserved: by('unit').counter(
       'paymaster_limits_reserved_total',
-      'What signed operations took from spending limits at most, over all limits: operations or gwei.',
+      'What signed operations took from spending limits at most, over all limits, in the unit of each.',
     ),
     settlements: by('chain', 'outcome').counter(
       'paymaster_settlements_total',

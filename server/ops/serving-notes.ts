@@ -8,7 +8,8 @@ import {
 } from '../../core/policy/serving-reports.js';
 import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
 import { isForAllUsers } from '../../core/usage/counter-names.js';
-import type { LimitShare, ReserveRequest, ReserveResult, UsageStore } from '../../core/usage/usage-store.js';
+import { isFull } from '../../core/usage/units.js';
+import type { ReserveRequest, ReserveResult, UsageStore } from '../../core/usage/usage-store.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
 
 /** A problem that does not occur again for this long counts as over, so a status is written at most twice in this time. */
@@ -45,7 +46,8 @@ export function createServingNotes(deps: {
     if (result.outcome !== 'limit') return;
     const share = limits[result.index];
     if (fresh.size >= mostEntries) return;
-    if (share === undefined || !isForAllUsers(share.counter) || !isFull(share, result.used)) return;
+    if (share === undefined || !isForAllUsers(share.counter)) return;
+    if (!isFull(share.unit, result.used, share.threshold)) return;
     note(share.counter.slice(0, share.counter.indexOf('/')), 'LimitFull', share.window.until);
   }
 
@@ -107,9 +109,4 @@ export function createServingNotes(deps: {
       await reporting;
     },
   };
-}
-
-/** An ordinary operation needs more than a hundredth of any limit that people set in practice. */
-function isFull({ unit, threshold }: LimitShare, used: number): boolean {
-  return unit === 'COUNT' ? used >= threshold : used * 100 >= threshold * 99;
 }

@@ -11,6 +11,7 @@ import {
 } from '../../core/usage/usage-store.js';
 import type { RefusalReason } from '../../core/refusal.js';
 import { MemoryRows } from '../../core/usage/memory-rows.js';
+import { unitOf } from '../../core/usage/units.js';
 import { graceMs } from '../../core/usage/turn.js';
 import { operationOf } from '../../core/usage/reservations.js';
 import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
@@ -197,7 +198,7 @@ export class ReplayedUsage implements Pick<UsageStore, 'now' | 'reserve' | 'peek
 }
 
 function spentOf({ unit, cost }: Pick<LimitShare, 'unit' | 'cost'>, actualCost: number): number {
-  return unit === 'COUNT' ? cost : Math.min(actualCost, cost);
+  return unitOf(unit).spent({ cost }, actualCost);
 }
 
 function idOf(key: ReservationKey): string {

@@ -5,7 +5,7 @@ import type { DecisionInputs } from '../../core/ledger/record.js';
 import { silentLogger } from '../../core/log.js';
 import type { RecoverAddress, Signer } from '../../core/paymaster/signer.js';
 import type { Refusal } from '../../core/refusal.js';
-import { limitShares } from '../../core/policy/spending-limit/shares.js';
+import { sharesOf } from '../../core/policy/derived.js';
 import { parseAddress, zeroAddress } from '../../core/units/address.js';
 import { gwei, gweiToWei } from '../../core/units/wei.js';
 import type { ReservationKey } from '../../core/usage/usage-store.js';
@@ -58,7 +58,11 @@ export class Replayer {
   addPast({ key, at, maxCostWei, validUntil, spentWei }: PastPromise): void {
     const paymaster = this.#paymasters.get(key.paymasterId);
     if (paymaster === undefined) return;
-    const limits = limitShares(paymaster.limits, key.sender, countable(maxCostWei), at);
+    const limits = sharesOf(paymaster, 'SPONSORED', {
+      sender: key.sender,
+      cost: { wei: maxCostWei },
+      now: at,
+    });
     const { usage } = this.#of(key.chainId);
     if (spentWei === undefined) usage.addLive(key, limits, validUntil);
     else usage.addSpent(limits, countable(spentWei));

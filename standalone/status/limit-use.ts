@@ -2,10 +2,9 @@ import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { compileLimits, limitShares } from '../../core/policy/spending-limit/shares.js';
 import { parseAddressKey, zeroAddress } from '../../core/units/address.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
-import { gwei } from '../../core/units/wei.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 
-/** The current use of a limit, in its unit: operations, or gwei. `used` includes promises that are not settled. */
+/** The current use of a limit, as its unit counts. `used` includes promises that are not settled. */
 export type LimitUse = { readonly used: number; readonly threshold: number; readonly resetsAt: EpochMs };
 
 /**
@@ -18,7 +17,8 @@ export async function readLimitUse(
   clock: Clock,
 ): Promise<readonly (LimitUse | undefined)[]> {
   const compiled = compileLimits(config.limits);
-  const shares = limitShares(compiled, parseAddressKey(zeroAddress), gwei(0), clock.now());
+  const nobody = { sender: parseAddressKey(zeroAddress), cost: { wei: 0n }, now: clock.now() };
+  const shares = limitShares(compiled, nobody);
   const counters = await usage.counters(config.chainId, shares);
   return compiled.map(({ perSender, threshold }, index) => {
     const counter = counters[index];

@@ -2,7 +2,7 @@ import type { ConfigStore } from '../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { isDomainError } from '../../core/errors.js';
 import { glanceAt, serveParts } from '../../core/policy/derived.js';
-import { amount } from '../../core/policy/spending-limit/texts.js';
+import { formatAmount, unitOf } from '../../core/usage/units.js';
 import { tenantOfOrganisation } from '../../core/config/tenant.js';
 import type { Ledger } from '../../core/ledger/ledger.js';
 import type { UsageRow } from '../../core/ledger/query.js';
@@ -156,11 +156,11 @@ async function limitsOf({ usage, clock }: StatusDeps, config: PaymasterConfig, m
       /** `namespace/name` of the Paymaster. */
       paymaster: nameOf(config),
       name,
-      threshold: unit === 'COUNT' ? `${threshold} operations` : `${threshold} ether`,
+      threshold: `${threshold} ${unitOf(unit).noun}`,
       perUser: scope === 'SMART_ACCOUNT',
       // Absent for limits per user, and when the usage store does not answer.
       ...(use && {
-        used: amount({ unit }, use.used),
+        used: formatAmount(unit, use.used),
         percent: use.threshold === 0 ? 100 : Math.floor((100 * use.used) / use.threshold),
         resetsAt: formatInstant(use.resetsAt),
       }),

@@ -14,8 +14,8 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { repositoryRoot as root } from '../support/repository-root.js';
 
-// "A policy kind is a folder and a row", tried on a copy of the tree: a kind that exists nowhere else is added, and everything
-// that a kind has to be follows.
+// "A policy kind is a folder and a row", and so is a unit, tried on a copy of the tree: a kind and a unit that exist nowhere else are
+// added, and everything that they have to be follows.
 
 /** Compiling the whole tree takes most of a minute where nothing else runs. */
 const mostMs = 1_800_000;
@@ -37,11 +37,9 @@ beforeAll(() => {
 
   mkdirSync(join(copy, folder));
   cpSync(join(fixtures, 'kind.ts.txt'), join(copy, folder, 'kind.ts'));
-  const table = join(copy, 'core/policy/kinds.ts');
-  const text = readFileSync(table, 'utf8')
-    .replace(/^import/m, "import { nonceParity } from './nonce-parity/kind.js';\nimport")
-    .replace('\n} as const', '\n  NONCE_PARITY: nonceParity,\n} as const');
-  writeFileSync(table, text);
+  cpSync(join(fixtures, 'unit.ts.txt'), join(copy, 'core/usage/milliether.ts'));
+  addRow('core/policy/kinds.ts', './nonce-parity/kind.js', 'NONCE_PARITY: nonceParity');
+  addRow('core/usage/units.ts', './milliether.js', 'MILLIETHER: milliether');
   run('node_modules/.bin/tsc', '-b');
   run(process.execPath, 'dist/operator/generate.js');
   run(process.execPath, 'hack/charts/generate.mjs');
@@ -57,6 +55,8 @@ test('nothing else changes but generated files', () => {
     'charts/paymaster-crds/templates/paymasterpolicies.yaml',
     'core/policy/kinds.ts',
     `${folder}/kind.ts`,
+    'core/usage/milliether.ts',
+    'core/usage/units.ts',
     'crds/paymasterpolicies.yaml',
   ]);
 });
@@ -94,6 +94,22 @@ describe('what was compiled', () => {
     expect(trial['even']).toMatch(/^0x[0-9a-f]{80,}$/);
   });
 
+  test('limits count in the unit: they refuse, say so in it, and take only its thresholds', () => {
+    expect(trial['inUnit']).toMatchObject({
+      reason: 'LIMIT_REACHED',
+      limits: [
+        {
+          thresholdType: 'MILLIETHER',
+          threshold: '0 milliethers',
+          needed: expect.stringMatching(/^[1-9]\d* milliethers?$/),
+        },
+      ],
+    });
+    expect(trial['wrongThreshold']).toBe(
+      'spec.spendingLimit.threshold must be a whole number of milliethers, of at most 6 digits, got "0.5".',
+    );
+  });
+
   test('it refuses, and explain says which policy, why, and what would make it pass', () => {
     const why = { reason: 'POLICY_REFUSED', detail: 'policy "Even only": the nonce 3 is odd' };
     expect(trial['odd']).toMatchObject({ paymasterAndData: '0x', reason: why.reason });
@@ -106,6 +122,16 @@ describe('what was compiled', () => {
     });
   });
 });
+
+/** A row of a table: its import, and its line at the end. */
+function addRow(file: string, from: string, row: string): void {
+  const text = readFileSync(join(copy, file), 'utf8');
+  const [, name] = row.split(': ');
+  const added = text
+    .replace(/^import/m, `import { ${name} } from '${from}';\nimport`)
+    .replace('\n} as const', `\n  ${row},\n} as const`);
+  writeFileSync(join(copy, file), added);
+}
 
 function bring(file: string): void {
   mkdirSync(dirname(join(copy, file)), { recursive: true });

@@ -7,8 +7,8 @@ import {
   type CounterId,
   type Reservation,
   type ReservationKey,
-  type Unit,
 } from '../../../core/usage/usage-store.js';
+import type { Unit } from '../../../core/usage/units.js';
 
 // Names of rows, and of the locks under which turns read and write them. A lock covers every counter whose name begins alike up to
 // the first "/" (all windows and senders of one policy, all parties of a contract's losses), every account of a contract, and every

@@ -16,8 +16,8 @@ import type {
   OperationId,
   Reservation,
   ReservationKey,
-  Unit,
 } from '../../../core/usage/usage-store.js';
+import type { Unit } from '../../../core/usage/units.js';
 import type { EpochMs } from '../../../core/units/time.js';
 
 /** Where a live reservation is stored. */

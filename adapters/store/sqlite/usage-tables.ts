@@ -8,13 +8,8 @@ import type { AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { EpochMs, EpochSeconds } from '../../../core/units/time.js';
 import { gwei } from '../../../core/units/wei.js';
-import type {
-  CounterId,
-  Reservation,
-  ReservationKey,
-  TakenStep,
-  Unit,
-} from '../../../core/usage/usage-store.js';
+import type { CounterId, Reservation, ReservationKey, TakenStep } from '../../../core/usage/usage-store.js';
+import type { Unit } from '../../../core/usage/units.js';
 import type { Database } from '../../sqlite/database.js';
 import type { SqliteLedgerWriter } from '../ledger/write.js';
 import { migrate } from '../../sqlite/migrate.js';

@@ -1,15 +1,16 @@
 import { quote } from '../../errors.js';
 import { cycleUnits, maxCycleValue, parseInstant, type EpochMs } from '../../units/time.js';
-import { parseDecimal, parseEther } from '../../units/wei.js';
+import { unitNames, units } from '../../usage/units.js';
 import { column } from '../../meta/schema-parts.js';
 import type { PolicyIdentity, PolicyKind } from '../kind.js';
 import { decideCycle } from './cycle.js';
 import { limitRecord, type LimitBody } from './record.js';
 import { spendingLimitSchema } from './schema.js';
-import { compileLimits, type CompiledLimit } from './shares.js';
+import { compileLimits, limitShares, type CompiledLimit } from './shares.js';
 import type { CycleStatus, LimitConfig, SpendingLimitSpec } from './spec.js';
+import { expectedOf, isThreshold } from './threshold.js';
 
-/** A limit per cycle. The usage store decides it, because it counts the usage: it judges the shares of `shares.ts`. */
+/** A limit per cycle. The usage store decides it, because it counts the usage. */
 export const spendingLimit = {
   member: 'spendingLimit',
   schema: spendingLimitSchema,
@@ -24,6 +25,11 @@ export const spendingLimit = {
     write: (limits) => ({ limits }),
     read: ({ limits }, { policyId }) => limits.find((limit) => limit.policyId === policyId),
     serve: ({ limits }) => ({ limits: compileLimits(limits) }),
+  },
+  counts: {
+    modes: ['SPONSORED'],
+    policies: ({ limits }) => limits,
+    shares: ({ limits }, request) => limitShares(limits, request),
   },
   record: limitRecord,
 } as const satisfies PolicyKind<
@@ -55,13 +61,10 @@ function problem(limit: SpendingLimitSpec): string | undefined {
     return `spec.spendingLimit.cycleDuration.value must be a whole number from 1 to ${maxCycleValue[unit]}, got ${quote(value)}.`;
   if (limit.startTime !== undefined && parseInstant(limit.startTime) === undefined)
     return `spec.spendingLimit.startTime must be an RFC 3339 time, got ${quote(limit.startTime)}.`;
-  try {
-    if (limit.thresholdType === 'NATIVE_ASSET') parseEther(limit.threshold);
-    else parseDecimal(limit.threshold, 0);
-    return undefined;
-  } catch {
-    const expected =
-      limit.thresholdType === 'NATIVE_ASSET' ? 'decimal text with at most 18 decimals' : 'a whole number';
-    return `spec.spendingLimit.threshold must be ${expected}, got ${quote(limit.threshold)}.`;
-  }
+  const { thresholdType, threshold } = limit;
+  if (!Object.hasOwn(units, thresholdType))
+    return `spec.spendingLimit.thresholdType must be one of ${unitNames.join(', ')}, got ${quote(thresholdType)}.`;
+  return isThreshold(threshold, thresholdType)
+    ? undefined
+    : `spec.spendingLimit.threshold must be ${expectedOf(thresholdType)}, got ${quote(threshold)}.`;
 }

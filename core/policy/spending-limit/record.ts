@@ -4,17 +4,22 @@ import { record as jsonRecord } from '../../schema/json-schema.js';
 import { fieldOf, isObject } from '../../schema/json-value.js';
 import { choice, object, type SchemaOf } from '../../schema/structural.js';
 import { decimalText } from '../../units/decimal-text.js';
+import type { Unit } from '../../usage/units.js';
 import { cycleUnits, maxCycleValue, type CycleUnit } from '../../units/time.js';
 import type { PolicyRecord, PolicyToRender } from '../kind.js';
-import type { LimitScope, SpendingLimitSpec, ThresholdType } from './spec.js';
+import type { LimitScope, SpendingLimitSpec } from './spec.js';
 import { thresholdProblem } from './threshold.js';
+
+/** The units of the service document; its endpoints make limits of no other. */
+const documentUnits = ['COUNT', 'NATIVE_ASSET'] as const satisfies readonly Unit[];
+type DocumentUnit = (typeof documentUnits)[number];
 
 export type CycleDuration = { readonly value: number; readonly unit: CycleUnit };
 export type LimitBody = {
   readonly type: LimitScope;
   readonly cycleDuration: CycleDuration;
   readonly threshold: number;
-  readonly thresholdType: ThresholdType;
+  readonly thresholdType: DocumentUnit;
 };
 
 const cycleDuration: SchemaOf<CycleDuration> = object('Length of the cycle.', {
@@ -35,7 +40,7 @@ const threshold: SchemaOf<number> = {
   minimum: 0,
   expected: 'a number of 0 or more',
 };
-const thresholdType = choice<ThresholdType>('What is counted.', ['COUNT', 'NATIVE_ASSET']);
+const thresholdType = choice<DocumentUnit>('What is counted.', documentUnits);
 const scope = choice<LimitScope>('PAYMASTER: all users together. SMART_ACCOUNT: each user for itself.', [
   'PAYMASTER',
   'SMART_ACCOUNT',
@@ -74,7 +79,7 @@ export const limitRecord: PolicyRecord<SpendingLimitSpec, LimitBody> = {
         unit: { enum: ['hour', 'day'] },
       }),
       threshold: { type: 'number', minimum: 0 },
-      thresholdType: { enum: ['COUNT', 'NATIVE_ASSET'] },
+      thresholdType: { enum: documentUnits },
       startTimeInEpoch: { type: 'integer', description: 'Epoch milliseconds.' },
       durationInMs: { type: 'integer', minimum: 3_600_000 },
     },
@@ -103,6 +108,10 @@ export function withCycle(data: unknown): unknown {
   }
 }
 
+function isDocumentUnit(type: unknown): type is DocumentUnit {
+  return documentUnits.some((unit) => unit === type);
+}
+
 /** Problems of a new limit or of a change, in which any field may be absent. */
 export function limitProblems(data: unknown, prefix: string): readonly Problem[] {
   const most = fieldOf(data, 'threshold');
@@ -110,7 +119,7 @@ export function limitProblems(data: unknown, prefix: string): readonly Problem[]
   const cycle = fieldOf(data, 'cycleDuration');
   const value = fieldOf(cycle, 'value');
   const problems: (Problem | undefined)[] = [];
-  if (typeof most === 'number' && (type === 'COUNT' || type === 'NATIVE_ASSET'))
+  if (typeof most === 'number' && isDocumentUnit(type))
     problems.push(thresholdProblem(decimalText(most), type, `${prefix}threshold`));
   if (fieldOf(cycle, 'unit') === 'day' && typeof value === 'number' && value > maxCycleValue.day)
     problems.push({

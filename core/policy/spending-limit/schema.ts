@@ -1,22 +1,17 @@
 import { cycleUnit, instant } from '../../meta/schema-parts.js';
 import { choice, immutable, integer, object, text } from '../../schema/structural.js';
 import { maxCycleValue } from '../../units/time.js';
+import { unitNames, unitOf } from '../../usage/units.js';
 import type { CycleStatus, SpendingLimitSpec } from './spec.js';
+import { anyThreshold, thresholdRules } from './threshold.js';
 
 /** Zero is allowed: a limit of zero refuses everything. */
 const threshold = text(
-  'The limit as decimal text: a number of operations for COUNT, ether for NATIVE_ASSET, e.g. "100" or "0.05". Zero refuses everything.',
-  {
-    minLength: 1,
-    maxLength: 34,
-    pattern: '^(0|[1-9][0-9]{0,14})(\\.[0-9]{1,18})?$',
-    expected:
-      'decimal text in quotes such as "0.05": not negative, at most 15 digits before and 18 after the point',
-  },
+  `The limit as decimal text: ${unitNames.map((unit) => `${unitOf(unit).noun} for ${unit}`).join(', ')}, e.g. "100" or "0.05". Zero refuses everything.`,
+  anyThreshold,
 );
 
 const scopes = ['PAYMASTER', 'SMART_ACCOUNT'] as const;
-const thresholdTypes = ['COUNT', 'NATIVE_ASSET'] as const;
 
 export const spendingLimitSchema = object<SpendingLimitSpec>(
   'A limit per cycle, for policyType PAYMASTER_SA_LIMIT.',
@@ -43,8 +38,8 @@ export const spendingLimitSchema = object<SpendingLimitSpec>(
       ),
       threshold,
       thresholdType: choice(
-        'COUNT limits the number of user operations, NATIVE_ASSET the gas that is paid for them.',
-        thresholdTypes,
+        `What is limited. ${unitNames.map((unit) => `${unit}: ${unitOf(unit).bounds}`).join('; ')}.`,
+        unitNames,
       ),
     },
     optional: {
@@ -53,11 +48,7 @@ export const spendingLimitSchema = object<SpendingLimitSpec>(
       ),
     },
   },
-  {
-    rule: "self.thresholdType != 'COUNT' || self.threshold.matches('^[0-9]+$')",
-    message: 'must be a whole number when thresholdType is COUNT; use NATIVE_ASSET for amounts of ether',
-    fieldPath: '.threshold',
-  },
+  ...thresholdRules,
 );
 
 export const cycleStatus = object<CycleStatus>(
@@ -70,8 +61,8 @@ export const cycleStatus = object<CycleStatus>(
         maximum: Number.MAX_SAFE_INTEGER,
       }),
       scope: choice('Scope at that time.', scopes),
-      threshold: text('Threshold at that time.', { maxLength: 34 }),
-      thresholdType: choice('Kind of threshold at that time.', thresholdTypes),
+      threshold: text('Threshold at that time.', { maxLength: anyThreshold.maxLength }),
+      thresholdType: choice('Kind of threshold at that time.', unitNames),
     },
     optional: { specStartTime: instant('spec.spendingLimit.startTime at that time.') },
   },

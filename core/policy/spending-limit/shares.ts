@@ -1,24 +1,19 @@
 import type { LimitConfig } from './spec.js';
-import type { AddressKey } from '../../units/address.js';
-import { gweiFloor, parseDecimal, parseEther, type Gwei } from '../../units/wei.js';
 import { limitCounter } from '../../usage/counter-names.js';
-import type { LimitShare, Unit } from '../../usage/usage-store.js';
+import { parseThreshold, unitOf, type Unit } from '../../usage/units.js';
 import { windowAt, type Cycle } from '../../usage/window.js';
-import type { EpochMs } from '../../units/time.js';
+import type { PolicyIdentity, PolicyShare, ShareRequest } from '../kind.js';
 
 /** A spending limit with everything precomputed that does not depend on the request: made once per config. */
-export type CompiledLimit = Cycle & {
-  readonly policyId: string;
-  readonly name: string;
-  readonly perSender: boolean;
-  readonly unit: Unit;
-  /** COUNT: operations; NATIVE_ASSET: gwei, rounded down. */
-  readonly threshold: number;
-  /** The counter of all users in the most recently used window. */
-  shared?: { readonly index: number; readonly counter: string };
-};
-
-const countScale = 18;
+export type CompiledLimit = PolicyIdentity &
+  Cycle & {
+    readonly perSender: boolean;
+    readonly unit: Unit;
+    /** As the unit counts, rounded down. */
+    readonly threshold: number;
+    /** The counter of all users in the most recently used window. */
+    shared?: { readonly index: number; readonly counter: string };
+  };
 
 /** Compiles limits in their order. Throws RangeError for a threshold that is not plain decimal text. */
 export function compileLimits(limits: readonly LimitConfig[]): readonly CompiledLimit[] {
@@ -27,22 +22,17 @@ export function compileLimits(limits: readonly LimitConfig[]): readonly Compiled
     name: limit.name,
     startMs: limit.startMs,
     durationMs: limit.durationMs,
-    threshold: thresholdOf(limit),
+    threshold: parseThreshold(limit.thresholdType, limit.threshold),
     unit: limit.thresholdType,
     perSender: limit.scope === 'SMART_ACCOUNT',
   }));
 }
 
-/**
- * What an operation takes from each limit, in the order of `limits`, in the window of `now`: 1 from a COUNT limit,
- * its maximum cost from a NATIVE_ASSET limit. Runs once per sponsorship.
- */
+/** What an operation takes from each limit, in the order of `limits`, in the window of `now`. Runs once per sponsorship. */
 export function limitShares(
   limits: readonly CompiledLimit[],
-  sender: AddressKey,
-  maxCost: Gwei,
-  now: EpochMs,
-): readonly LimitShare[] {
+  { sender, cost, now }: ShareRequest,
+): readonly PolicyShare[] {
   return limits.map((limit) => {
     const window = windowAt(limit, now);
     return {
@@ -52,8 +42,9 @@ export function limitShares(
       unit: limit.unit,
       window,
       threshold: limit.threshold,
-      cost: limit.unit === 'COUNT' ? 1 : maxCost,
+      ...unitOf(limit.unit).take(cost),
       enforce: true,
+      policy: limit,
     };
   });
 }
@@ -62,11 +53,4 @@ export function limitShares(
 function sharedCounter(limit: CompiledLimit, index: number): string {
   if (limit.shared?.index !== index) limit.shared = { index, counter: limitCounter(limit, index, '') };
   return limit.shared.counter;
-}
-
-/** Rounds down: the remaining part of an operation or of a gwei cannot pay for anything. */
-function thresholdOf({ thresholdType, threshold }: LimitConfig): number {
-  if (thresholdType === 'NATIVE_ASSET') return gweiFloor(parseEther(threshold));
-  const count = parseDecimal(threshold, countScale) / 10n ** BigInt(countScale);
-  return count > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(count);
 }

@@ -1,20 +1,20 @@
 import type { CycleUnit, EpochMs } from '../../units/time.js';
+import type { Unit } from '../../usage/units.js';
 
 /** `PAYMASTER`: one counter for all users. `SMART_ACCOUNT`: one counter per `sender`. */
 export type LimitScope = 'PAYMASTER' | 'SMART_ACCOUNT';
-export type ThresholdType = 'COUNT' | 'NATIVE_ASSET';
 
 export type SpendingLimitSpec = {
   readonly scope: LimitScope;
   readonly cycleDuration: { readonly value: number; readonly unit: CycleUnit };
-  /** Exact decimal text: a count, or ether for NATIVE_ASSET. */
+  /** Exact decimal text in the unit. */
   readonly threshold: string;
-  readonly thresholdType: ThresholdType;
+  readonly thresholdType: Unit;
   /** RFC 3339 with milliseconds. A new or changed value starts a new cycle at that time. */
   readonly startTime?: string;
 };
 
-/** As in the resource; `threshold` is exact decimal text: a count, or ether. */
+/** As in the resource. */
 type LimitTerms = Pick<SpendingLimitSpec, 'scope' | 'threshold' | 'thresholdType'>;
 
 /** The cycle in force, with the fields for which it was started, so that a change differs from a re-apply. */

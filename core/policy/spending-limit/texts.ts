@@ -1,10 +1,8 @@
 import type { EpochMs } from '../../units/time.js';
-import { formatDecimal } from '../../units/wei.js';
 import type { AddressKey } from '../../units/address.js';
+import { formatAmount } from '../../usage/units.js';
 import type { LimitShare } from '../../usage/usage-store.js';
 import { refuse, type Refusal } from '../../refusal.js';
-
-const gweiDecimals = 9;
 
 /**
  * LIMIT_REACHED for people: which limit, how much of it is taken, what this operation needs, and when to try again.
@@ -17,20 +15,15 @@ export function limitReached(
   used: number,
 ): Refusal {
   const user = subject === '' ? '' : ` for ${subject}`;
-  const amounts = `${amount(share, used)} of ${amount(share, share.threshold)} used${user}, needs ${amount(share, share.cost)}`;
+  const { unit, threshold, cost } = share;
+  const amounts = `${formatAmount(unit, used)} of ${formatAmount(unit, threshold)} used${user}, needs ${formatAmount(unit, cost)}`;
   const detail = `"${name}": ${amounts}; resets at ${timeText(share.window.until)}`;
-  return refuse('LIMIT_REACHED', detail, share.cost > share.threshold ? 'ABOVE_THRESHOLD' : undefined);
+  return refuse('LIMIT_REACHED', detail, cost > threshold ? 'ABOVE_THRESHOLD' : undefined);
 }
 
 /** USAGE_LOST for people: the counters of this cycle are lost, so the limit cannot be judged. */
 export function usageLost(name: string, resetsAt: EpochMs): Refusal {
   return refuse('USAGE_LOST', `"${name}": usage of this cycle is unknown; resets at ${timeText(resetsAt)}`);
-}
-
-/** An amount in the unit of its limit, e.g. "3 operations" or "0.05 ether". */
-export function amount({ unit }: Pick<LimitShare, 'unit'>, value: number): string {
-  if (unit === 'NATIVE_ASSET') return `${formatDecimal(BigInt(value), gweiDecimals)} ether`;
-  return value === 1 ? '1 operation' : `${value} operations`;
 }
 
 function timeText(at: EpochMs): string {

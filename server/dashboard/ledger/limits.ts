@@ -2,16 +2,14 @@ import { compileLimits, limitShares } from '../../../core/policy/spending-limit/
 import { arrayOf, record, type JsonSchema } from '../../../core/schema/json-schema.js';
 import { toAddressKey, zeroAddress, type AddressKey } from '../../../core/units/address.js';
 import { formatInstant } from '../../../core/units/time.js';
-import { formatDecimal, gwei } from '../../../core/units/wei.js';
+import { figureOf, unitNames, unitOf } from '../../../core/usage/units.js';
 import { endpoint, tableOf, type LedgerTools } from './endpoint.js';
 import { ownPaymasters, type ReadConfig } from './own-paymaster.js';
 import { address, uuid } from './parameters.js';
 import * as schemas from './schemas.js';
 
-const weiPerGwei = 1_000_000_000n;
 const figure: JsonSchema = {
-  description:
-    'COUNT: a number. NATIVE_ASSET: wei as decimal text. Null: counted per account, and no sender was named.',
+  description: `${unitNames.map((unit) => `${unit}: ${unitOf(unit).wire.description}`).join('. ')}. Null: counted per account, and no sender was named.`,
   anyOf: [{ type: 'integer', minimum: 0 }, schemas.weiOrNull],
 };
 
@@ -21,7 +19,7 @@ const figures = {
   policy: { ...schemas.uuid, description: '`_id` of the policy.' },
   name: schemas.text,
   scope: { enum: ['PAYMASTER', 'SMART_ACCOUNT'] },
-  unit: { enum: ['COUNT', 'NATIVE_ASSET'] },
+  unit: { enum: unitNames },
   threshold: figure,
   used: { ...figure, description: 'Spent by operations that were mined.' },
   reserved: { ...figure, description: 'Promised to operations that may still be mined.' },
@@ -42,7 +40,7 @@ export const limitsEndpoint = endpoint({
       record({
         ...figures,
         rendered: {
-          description: 'The same in coins; null for counts.',
+          description: 'The same in coins or dollars; null for counts.',
           anyOf: [
             { type: 'null' },
             record({
@@ -89,7 +87,11 @@ async function readLimits(
 ): Promise<readonly object[]> {
   if (limits.length === 0) return [];
   const compiled = compileLimits(limits);
-  const shares = limitShares(compiled, sender ?? toAddressKey(zeroAddress), gwei(0), usage.now());
+  const shares = limitShares(compiled, {
+    sender: sender ?? toAddressKey(zeroAddress),
+    cost: { wei: 0n },
+    now: usage.now(),
+  });
   const counters = await usage.counters(chainId, shares);
   return compiled.map(({ policyId, name, perSender, unit, threshold }, index) => {
     const { used, reserved } = counters[index]!;
@@ -106,19 +108,17 @@ async function readLimits(
       name,
       scope: perSender ? 'SMART_ACCOUNT' : 'PAYMASTER',
       unit,
-      ...(unit === 'COUNT' ? amounts : each(amounts, (amount) => wei(amount).toString())),
+      ...each(amounts, (amount) => unitOf(unit).wire.render(amount)),
       resetsAt: formatInstant(shares[index]!.window.until),
-      rendered: unit === 'COUNT' ? null : each(amounts, (amount) => formatDecimal(wei(amount), 18)),
+      rendered: unitOf(unit).decimals === 0 ? null : each(amounts, (amount) => figureOf(unit, amount)),
     };
   });
 }
 
-const wei = (amount: number): bigint => BigInt(amount) * weiPerGwei;
-
 function each(
   amounts: Readonly<Record<string, number | null>>,
-  render: (amount: number) => string,
-): Readonly<Record<string, string | null>> {
+  render: (amount: number) => number | string,
+): Readonly<Record<string, number | string | null>> {
   return Object.fromEntries(
     Object.entries(amounts).map(([name, amount]) => [name, amount === null ? null : render(amount)]),
   );

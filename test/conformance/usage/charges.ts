@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Reservation } from '../../../core/usage/usage-store.js';
+import type { CounterId, Reservation } from '../../../core/usage/usage-store.js';
 import { gwei } from '../../../core/units/wei.js';
 import { always } from '../../../core/usage/window.js';
 import {
@@ -149,6 +149,6 @@ function foldedOf(mode: 'SPONSORED' | 'ERC20') {
   return { mode, contract, prefundWei, validUntil };
 }
 
-function nameOf({ counter, unit }: { readonly counter: string; readonly unit: 'COUNT' | 'NATIVE_ASSET' }) {
+function nameOf({ counter, unit }: CounterId) {
   return { counter, unit };
 }

@@ -3,7 +3,6 @@ import type { LimitConfig } from '../../../core/policy/spending-limit/spec.js';
 import { compileLimits, limitShares } from '../../../core/policy/spending-limit/shares.js';
 import { limitReached, usageLost } from '../../../core/policy/spending-limit/texts.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import { gwei } from '../../../core/units/wei.js';
 import { hourMs, sender, startMs } from '../../conformance/usage-requests.js';
 
 function aLimitConfig(change: Partial<LimitConfig> = {}): LimitConfig {
@@ -19,6 +18,7 @@ function aLimitConfig(change: Partial<LimitConfig> = {}): LimitConfig {
   };
 }
 
+const taking = (wei: bigint, now: EpochMs) => ({ sender, cost: { wei }, now });
 const inSecondHour = (startMs + hourMs) as EpochMs;
 const counterOf = (subject: string): string => `policy-1/${startMs}/1/${subject}`;
 
@@ -30,7 +30,7 @@ describe('the share of an operation', () => {
       want: { cost: 1, threshold: 10, counter: counterOf(''), unit: 'COUNT' },
     },
     {
-      name: 'of an amount is its maximum cost in gwei',
+      name: 'of an amount is its maximum cost, rounded up to gwei',
       limit: { thresholdType: 'NATIVE_ASSET', threshold: '0.05' },
       want: { cost: 777, threshold: 50_000_000, unit: 'NATIVE_ASSET' },
     },
@@ -51,14 +51,14 @@ describe('the share of an operation', () => {
       want: { threshold: Number.MAX_SAFE_INTEGER },
     },
   ])('$name', ({ limit, want }) => {
-    const shares = limitShares(compileLimits([aLimitConfig(limit)]), sender, gwei(777), inSecondHour);
+    const shares = limitShares(compileLimits([aLimitConfig(limit)]), taking(776_000_000_001n, inSecondHour));
     const window = expect.objectContaining({ from: startMs + hourMs, until: startMs + 2 * hourMs });
     expect(shares).toEqual([expect.objectContaining({ window, enforce: true, ...want })]);
   });
 
   test('is taken from every limit in its order', () => {
     const limits = compileLimits(['a', 'b', 'c'].map((policyId) => aLimitConfig({ policyId })));
-    const counters = limitShares(limits, sender, gwei(1), inSecondHour).map(({ counter }) => counter);
+    const counters = limitShares(limits, taking(1n, inSecondHour)).map(({ counter }) => counter);
     expect(counters.map((counter) => counter.split('/')[0])).toEqual(['a', 'b', 'c']);
   });
 
@@ -70,7 +70,7 @@ describe('the share of an operation', () => {
 describe('the text of a refusal', () => {
   const resetsAt = (startMs + hourMs) as EpochMs;
   const shareOf = (limit: Partial<LimitConfig>) =>
-    limitShares(compileLimits([aLimitConfig(limit)]), sender, gwei(30_000_000), startMs)[0]!;
+    limitShares(compileLimits([aLimitConfig(limit)]), taking(3n * 10n ** 16n, startMs))[0]!;
 
   test.each<{ name: string; limit: Partial<LimitConfig>; used: number; detail: string }>([
     {

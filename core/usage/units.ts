@@ -1,0 +1,70 @@
+import { formatDecimal, gweiFloor, parseDecimal } from '../units/wei.js';
+import type { Taken, UnitRow } from './unit.js';
+
+const gweiDecimals = 9;
+const weiPerGwei = 1_000_000_000n;
+
+/** Every unit, by the `thresholdType` that limits name. */
+export const units = {
+  COUNT: {
+    decimals: 0,
+    noun: 'operations',
+    bounds: 'the number of user operations',
+    digits: { whole: 15, fraction: 0 },
+    threshold: 'a whole number of user operations',
+    tooLong: 'a whole number when thresholdType is COUNT; use NATIVE_ASSET for amounts of ether',
+    measure: 'operations',
+    take: () => one,
+    spent: ({ cost }) => cost,
+    wire: { description: 'a number', render: (amount) => amount },
+  },
+  NATIVE_ASSET: {
+    decimals: gweiDecimals,
+    noun: 'ether',
+    bounds: 'the gas that is paid for them',
+    digits: { whole: 15, fraction: 18 },
+    threshold: 'an amount of the native token',
+    measure: 'gwei',
+    take: ({ wei }) => ({ cost: gweiFloor(wei + weiPerGwei - 1n) }),
+    spent: ({ cost }, actualCost) => Math.min(actualCost, cost),
+    wire: {
+      description: 'wei as decimal text',
+      render: (amount) => (BigInt(amount) * weiPerGwei).toString(),
+    },
+  },
+} as const satisfies Record<string, UnitRow>;
+
+const one: Taken = Object.freeze({ cost: 1 });
+
+export type Unit = keyof typeof units;
+export const unitNames = Object.keys(units) as readonly Unit[];
+
+export function unitOf(unit: Unit): UnitRow {
+  return units[unit];
+}
+
+/** Whole units are counted one by one; an ordinary operation needs more than a hundredth of any other limit that people set. */
+export function isFull(unit: Unit, used: number, threshold: number): boolean {
+  return unitOf(unit).decimals === 0 ? used >= threshold : used * 100 >= threshold * 99;
+}
+
+/** Rounds down: the remaining part of an operation or of a gwei cannot pay for anything. Throws RangeError. */
+export function parseThreshold(unit: Unit, text: string): number {
+  const amount = parseDecimal(text, longestFraction) / 10n ** BigInt(longestFraction - unitOf(unit).decimals);
+  return amount > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(amount);
+}
+
+const longestFraction = 18;
+
+/** An amount for people, e.g. "3 operations" or "0.05 ether". */
+export function formatAmount(unit: Unit, amount: number): string {
+  const { decimals, noun } = unitOf(unit);
+  const figure = formatDecimal(BigInt(amount), decimals);
+  return figure === '1' && decimals === 0 ? `1 ${noun.slice(0, -1)}` : `${figure} ${noun}`;
+}
+
+/** A figure without its noun: a number where units are whole, otherwise decimal text. */
+export function figureOf(unit: Unit, amount: number): number | string {
+  const { decimals } = unitOf(unit);
+  return decimals === 0 ? amount : formatDecimal(BigInt(amount), decimals);
+}
