@@ -111,7 +111,7 @@ const remedies: Readonly<Record<string, string>> = {
   'Funded/Empty': 'Top up the deposit that the message names.',
   'Funded/NoFundingWallet': 'Give `spec.funding`, or ask the platform for a default funding wallet.',
   'SignerAuthorized/NotAuthorized':
-    'Authorise the signer on the contract as its owner, or mount the key that it accepts.',
+    '`paymaster contract authorise` as the owner of the contract, or mount the key that it accepts.',
   'SignerAuthorized/SignerNotFound': 'Add the key file to the Secret of the signers.',
   'OpenSponsorship/NoContracts': 'Register a SmartContract, or set `defaultContractAction: Deny`.',
   'CapsLimited/WiderThanPlatform': 'Lower the cap, or ask the platform to raise that of the Chain.',
@@ -130,9 +130,9 @@ const remedies: Readonly<Record<string, string>> = {
   'CodeUnchanged/CodeChanged':
     'Find out who replaced the code, and what it does. To go on, set `codeHash` of the profile to the hash that the message names.',
   'Deposited/Empty':
-    'Top up the deposit by the deposit function of the contract or, where it keeps no balances of its own, by depositTo of the EntryPoint.',
-  'Staked/Unstaked': 'Stake the contract by its `addStake`.',
-  'Staked/Unlocked': 'Stake the contract again by its `addStake`.',
+    '`paymaster contract deposit`, which chooses the call: `depositTo` of the EntryPoint is lost on a contract that keeps balances of its own.',
+  'Staked/Unstaked': '`paymaster contract stake` as the owner of the contract.',
+  'Staked/Unlocked': '`paymaster contract stake` as the owner of the contract.',
   'UsageStoreLost/Lost':
     'Wait until every earlier promise has expired, and find out what emptied the store. Do not restore a backup.',
   'UsageStoreLost/LossAccepted':

@@ -116,12 +116,12 @@ export function holdingFindings(
   { sponsorship, token = sponsorship, entryPoint }: ProfileConfig,
 ): readonly Finding[] {
   const contracts = token === sponsorship ? sponsorship : `${sponsorship} or ${token}`;
-  const empty = `EntryPoint ${entryPoint} holds no deposit of contract ${contracts}: top it up by the deposit function of the contract or, where it keeps no balances of its own, by depositTo of the EntryPoint.`;
+  const empty = `EntryPoint ${entryPoint} holds no deposit of contract ${contracts}: top it up by paymaster contract deposit, which knows the call that this contract takes.`;
   const why: Partial<Record<ProfileFacts['stake'], string>> = {
     Unstaked: 'has no stake',
     Unlocked: 'has unlocked its stake, which no longer counts,',
   };
-  const unstaked = `Contract ${contracts} ${why[stake]} in EntryPoint ${entryPoint}: bundlers refuse its operations, or take few. Stake it by addStake of the contract.`;
+  const unstaked = `Contract ${contracts} ${why[stake]} in EntryPoint ${entryPoint}: bundlers refuse its operations, or take few. Stake it by paymaster contract stake.`;
   return [
     finding('Deposited', deposit, deposit === 'Empty' ? empty : undefined),
     finding('Staked', stake, why[stake] === undefined ? undefined : unstaked),
@@ -138,7 +138,7 @@ export function signerFinding(facts: ProfileFacts, profile: ProfileConfig, signe
   if (mounted.length === 0) return finding('SignerAuthorized', 'SignerNotFound', missingKeys(signers, files));
   // The key has been mounted since the chain was asked.
   if (facts.signer === 'SignerNotFound') return finding('SignerAuthorized', 'Unknown');
-  const message = `Contract ${profile.sponsorship} does not accept signer ${mounted.join(' or ')}: authorise it there as the owner of the contract, or mount the right key.`;
+  const message = `Contract ${profile.sponsorship} does not accept signer ${mounted.join(' or ')}: authorise it there as the owner of the contract (paymaster contract authorise), or mount the right key.`;
   return finding('SignerAuthorized', facts.signer, facts.signer === 'NotAuthorized' ? message : undefined);
 }
 

@@ -4,6 +4,8 @@ import { parseAddress } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { ConditionType } from '../../core/meta/condition-reasons.js';
 import { findCondition } from '../../core/meta/conditions.js';
+import type { Chain } from '../../core/chain/chain.js';
+import type { Chains } from '../../core/chain/chains.js';
 import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
 import { aChain, aPaymaster } from '../build/resources.js';
 import { sendAs } from '../attacks/support/wallet.js';
@@ -27,6 +29,8 @@ let dev: DevChain;
 let world: World;
 let contract: Hex;
 let snapshot: unknown;
+/** Requests of the operator that have not been answered yet. */
+let waiting = 0;
 beforeAll(async () => {
   dev = await startDevChain();
   contract = dev.profile(version).sponsorship;
@@ -34,10 +38,17 @@ beforeAll(async () => {
 afterAll(() => dev.stop());
 beforeEach(async () => {
   snapshot = await dev.chain.request('evm_snapshot', []);
+  await start();
+});
+
+async function start(): Promise<void> {
   const address = parseAddress(dev.sponsorSigner.address);
   const sign = signsBy((digest) => getBytes(dev.sponsorSigner.signingKey.sign(digest).serialized));
   world = await startWorld({
-    deps: { chains: dev.chains, signers: { get: () => ({ address, implementation: 'test', sign }) } },
+    deps: {
+      chains: counted(dev.chains),
+      signers: { get: () => ({ address, implementation: 'test', sign }) },
+    },
   });
   const { layout, entryPoint, sponsorship, options } = dev.profile(version);
   await world.apply(
@@ -61,7 +72,8 @@ beforeEach(async () => {
   await becomes('Staked', 'True/Staked');
   await becomes('Deposited', 'True/Deposited');
   await becomes('Serving', 'True/Serving');
-});
+}
+
 afterEach(async () => {
   await world.close();
   await dev.chain.request('evm_revert', [snapshot]);
@@ -72,11 +84,42 @@ async function conditionsOfProfile() {
   return profile?.conditions ?? [];
 }
 
-async function becomes(type: ConditionType, want: string): Promise<void> {
-  await until(`${type} is ${want}`, async () => {
-    // Reading the chain takes real time, and waiting for the next round none.
-    world.time.advance(1_000);
-    await turn();
+/** The same chains, whose calls are counted until they are answered. */
+function counted(chains: Chains): Pick<Chains, 'get'> {
+  const get = (chain: object, name: string | symbol): unknown => {
+    const method: unknown = Reflect.get(chain, name);
+    if (typeof method !== 'function') return method;
+    return async (...values: readonly unknown[]) => {
+      waiting += 1;
+      try {
+        return (await Reflect.apply(method, chain, values)) as unknown;
+      } finally {
+        waiting -= 1;
+      }
+    };
+  };
+  return { get: (endpoint) => new Proxy<Chain>(chains.get(endpoint), { get }) };
+}
+
+const noticedWithinMs = 60_000;
+
+/** Fails unless it comes true within a minute of the operator's time, which stands still while the chain is read. */
+async function noticed(what: string, check: () => Promise<boolean>): Promise<void> {
+  let passed = 0;
+  await until(what, async () => {
+    for (let turns = 0; turns < 20; turns += 1) await turn();
+    if (await check()) return true;
+    if (waiting === 0) {
+      world.time.advance(500);
+      passed += 500;
+    }
+    if (passed > noticedWithinMs) throw new Error(`a minute has passed, and not yet: ${what}`);
+    return false;
+  });
+}
+
+function becomes(type: ConditionType, want: string): Promise<void> {
+  return noticed(`${type} is ${want}`, async () => {
     const found = findCondition(await conditionsOfProfile(), type);
     return found !== undefined && `${found.status}/${found.reason}` === want;
   });
@@ -91,7 +134,7 @@ describe('the operator notices on the chain that', () => {
   test('the signer was removed, and stops signing', async () => {
     await asOwner('removeSigner', [dev.sponsorSigner.address]);
     await becomes('SignerAuthorized', 'False/NotAuthorized');
-    expect(await message('SignerAuthorized')).toContain('authorise it there as the owner of the contract');
+    expect(await message('SignerAuthorized')).toContain('paymaster contract authorise');
     await becomes('Serving', 'False/ContractUnusable');
     expect(await stopped()).toBe('SIGNER_NOT_AUTHORIZED');
   });
@@ -99,7 +142,7 @@ describe('the operator notices on the chain that', () => {
   test('the stake was unlocked, which stops nothing', async () => {
     await asOwner('unlockStake', []);
     await becomes('Staked', 'False/Unlocked');
-    expect(await message('Staked')).toContain('Stake it by addStake of the contract.');
+    expect(await message('Staked')).toContain('Stake it by paymaster contract stake.');
     expect(await stopped()).toBeUndefined();
   });
 
@@ -110,12 +153,10 @@ describe('the operator notices on the chain that', () => {
     });
     await asOwner('withdrawTo', [owner, BigInt(info.slice(0, 66))]);
     await becomes('Deposited', 'False/Empty');
-    expect(await message('Deposited')).toContain('top it up by the deposit function of the contract');
-    await until('the paymaster shows it', async () => {
-      world.time.advance(1_000);
-      await turn();
-      return conditionOf(await world.get('Paymaster', 'shop'), 'Funded') === 'False/Empty';
-    });
+    expect(await message('Deposited')).toContain('top it up by paymaster contract deposit');
+    const shop = async (type: ConditionType) => conditionOf(await world.get('Paymaster', 'shop'), type);
+    await noticed('the paymaster shows it', async () => (await shop('Funded')) === 'False/Empty');
+    expect(await shop('Serving')).toBe('False/DepositEmpty');
   });
 
   test('the code was replaced by one that answers as before, and stops signing', async () => {
@@ -126,4 +167,27 @@ describe('the operator notices on the chain that', () => {
     expect(await stopped()).toBe('CODE_CHANGED');
     expect(findCondition(await conditionsOfProfile(), 'HashMatches')?.status).toBe('True');
   });
+
+  test('the code behind a proxy was replaced, although the proxy is the same, and stops signing', async () => {
+    await world.close();
+    const [first, second] = [`0x${'a1'.repeat(20)}`, `0x${'a2'.repeat(20)}`] as const;
+    const code = await dev.chain.code(contract);
+    await dev.chain.request('anvil_setCode', [first, code]);
+    await dev.chain.request('anvil_setCode', [second, `${code}00`]);
+    await dev.chain.request('anvil_setCode', [contract, proxy]);
+    const point = (to: string) =>
+      dev.chain.request('anvil_setStorageAt', [contract, `0x${slot}`, `0x${to.slice(2).padStart(64, '0')}`]);
+    await point(first);
+    await start();
+    await point(second);
+    await becomes('CodeUnchanged', 'False/CodeChanged');
+    expect(await stopped()).toBe('CODE_CHANGED');
+    await point(first);
+    await becomes('CodeUnchanged', 'True/CodeUnchanged');
+    expect(await stopped()).toBeUndefined();
+  });
 });
+
+/** EIP-1967, and code that delegates every call to the address in this slot. */
+const slot = '360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc';
+const proxy = `0x365f5f375f5f365f7f${slot}545af43d5f5f3e6036573d5ffd5b3d5ff3`;
