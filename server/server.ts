@@ -1,5 +1,4 @@
 import type { UsageReading } from '../core/usage/usage-store.js';
-import { isLedgerPath } from './dashboard/ledger/endpoints.js';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import type { ConfigStore } from '../core/config/config-store.js';
@@ -89,8 +88,6 @@ export function createServer(deps: ServerDeps) {
     // The paths of deliveries begin like those of JSON-RPC, where the next segment is a chain.
     if (dataPlane?.deliver(request, response) === true) return;
     const url = request.url ?? '';
-    if (dashboard !== undefined && isLedgerPath(url))
-      return dashboard.app(request, response, () => answerNotFound(response));
     if (dataPlane !== undefined && isRpcPath(url)) return dataPlane.route(request, response);
     if (opsHttp === undefined && ops.handle(request, response)) return;
     if (deps.handle?.(request, response) === true) return;

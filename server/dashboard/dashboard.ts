@@ -6,18 +6,18 @@ import { createPace } from '../../adapters/pace.js';
 import { createTurns } from '../../adapters/turns.js';
 import { createOutageLog } from '../../adapters/log/outage-log.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
+import { given } from '../../core/units/given.js';
 import { maxBodyBytes } from './body.js';
 import { createBodyAdmission } from '../http/body-admission.js';
+import { createSpending } from './costs.js';
 import { createAuthenticator } from './auth.js';
 import { createCallLimits } from './call-limits.js';
 import { collapseSlashes } from './slashes.js';
 import { createRequestIds } from '../http/request-id.js';
 import type { DashboardDeps, Tools } from './deps.js';
-import { createEndpoints, prefix } from './endpoints.js';
+import { documentEndpoints, manageEndpoints, managePrefix, prefix } from './endpoints.js';
 import { renderError } from './errors.js';
 import { createFairLedger } from './ledger/fair-ledger.js';
-import { ledgerEndpoints, ledgerPrefix } from './ledger/endpoints.js';
-import { createLedgerRouter } from './ledger/router.js';
 import { createMethodReading } from './methods-thread.js';
 import { createLastSeen } from './last-seen.js';
 import { createOpenApi } from './openapi.js';
@@ -27,12 +27,14 @@ import { createRouter } from './router.js';
 import { createWrites } from './writes.js';
 
 /**
- * The dashboard management API as a request handler. It serves everything below `/api/v2/public/sdk` and passes other
- * requests on to the caller's next handler. It holds no connection and no timer, so there is nothing to stop: a
+ * The dashboard management API as a request handler. It serves everything below `/api/v2/public/sdk`, and the endpoints below
+ * `/manage/v1`; it passes other requests on to the caller's next handler. It holds no connection and no timer, so there is nothing to stop: a
  * write that waits for the operator ends within `programmedTimeoutMs`.
  */
 export function createDashboard(deps: DashboardDeps): Express {
-  const { resources, configs, fundingMessages, masterKeys, clock, log } = deps;
+  const { resources, configs, fundingMessages, masterKeys, clock, log, usage } = deps;
+  const { ledger, replays, webhookUrls = {}, quotas = {} } = deps;
+  const lastSeen = deps.lastSeen ?? createLastSeen({ resources, clock });
   const tools: Tools = {
     resources,
     fundingMessages,
@@ -40,25 +42,32 @@ export function createDashboard(deps: DashboardDeps): Express {
     masterKeys,
     clock,
     log,
+    usage,
+    ...given({ ledger: ledger && createFairLedger(ledger), replays }),
+    proposals: { resources, configs, webhookUrls, quotas },
+    lastSeen,
+    pace: createPace(),
     writes: createWrites({ resources, clock, log }),
     // Object names make duplicate creates collide in the store, however many replicas there are. Turns close the gap for renames and quotas
     // inside this process, so that an installation with one dashboard replica does not rely on a second check by the operator.
     turns: createTurns(),
     methodsOf: createMethodReading(),
     programmed: createProgrammedWait({ resources, configs, timeoutMs: deps.programmedTimeoutMs ?? 2000 }),
-    parse: createParsers(deps.webhookUrls),
-    quotaOf: (organisation, name) => quotaOf(organisation, { quotas: deps.quotas ?? {} }, name),
+    parse: createParsers(webhookUrls),
+    quotaOf: (organisation, name) => quotaOf(organisation, { quotas }, name),
   };
-  const endpoints = createEndpoints(tools);
-  const lastSeen = deps.lastSeen ?? createLastSeen({ resources, clock });
-  const authenticator = createAuthenticator({ lastSeen, configs, masterKeys, clock });
-  const openApi = createOpenApi(endpoints, ledgerEndpoints);
+  const openApi = createOpenApi();
   const limit = createCallLimits(deps);
-  const bodies = createBodyAdmission({
-    totalBytes: 64 * maxBodyBytes,
-    bodyBytes: maxBodyBytes,
-    withinMs: 5_000,
-  });
+  const routing = {
+    tools,
+    authenticator: createAuthenticator({ lastSeen, configs, masterKeys, clock }),
+    bodies: createBodyAdmission({
+      totalBytes: 64 * maxBodyBytes,
+      bodyBytes: maxBodyBytes,
+      withinMs: 5_000,
+    }),
+    spend: createSpending(),
+  };
 
   const app = express();
   app.disable('x-powered-by');
@@ -68,32 +77,14 @@ export function createDashboard(deps: DashboardDeps): Express {
     request.url = collapseSlashes(request.url);
     next();
   });
-  app.use([prefix, ledgerPrefix], observe(deps), cors(corsOptions), limit);
+  app.use([prefix, managePrefix], observe(deps), cors(corsOptions), limit);
   app.get(`${prefix}/openapi.json`, (_request, response) => void response.json(openApi));
-  app.use(prefix, createRouter(endpoints, { authenticator, log, bodies }));
+  app.use(prefix, createRouter(documentEndpoints, routing));
   app.use(prefix, (request) => {
     throw new DomainError('NOT_FOUND', `There is no ${request.method} ${request.baseUrl}${request.path}`);
   });
-  app.use(prefix, answerError(deps));
-  const { usage, ledger, replays, webhookUrls = {}, quotas = {} } = deps;
-  const proposals = { resources, configs, webhookUrls, quotas };
-  app.use(
-    ledgerPrefix,
-    createLedgerRouter(ledgerEndpoints, {
-      ledger: ledger && createFairLedger(ledger),
-      pace: createPace(),
-      replays,
-      proposals,
-      usage,
-      configs,
-      resources,
-      lastSeen,
-      clock,
-      authenticator,
-      bodies,
-    }),
-    answerError(deps),
-  );
+  app.use(managePrefix, createRouter(manageEndpoints, routing));
+  app.use([prefix, managePrefix], answerError(deps));
   return app;
 }
 

@@ -3,19 +3,22 @@ import type { Quota, Quotas } from '../../core/config/platform.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import type { Ledger } from '../../core/ledger/ledger.js';
 import type { FundingMessages } from '../../core/usage/funding-messages.js';
+import type { UsageReading } from '../../core/usage/usage-store.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import type { RateLimit } from '../../core/resources/paymaster.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { MasterKeys } from '../../core/secrets.js';
 import type { Instruments } from '../ops/instruments.js';
+import type { ProposalDeps } from '../replay/proposal.js';
 import type { Replays } from '../replay/replays.js';
 import type { MethodReading } from './methods-thread.js';
 import type { LastSeen } from './last-seen.js';
 import type { Parsers } from './parse.js';
 import type { ProgrammedWait } from './programmed.js';
+import type { Pace } from '../../adapters/pace.js';
 import type { Turns } from '../../adapters/turns.js';
-import type { LedgerTools } from './ledger/endpoint.js';
+import type { FairLedger } from './ledger/fair-ledger.js';
 import type { Writes } from './writes.js';
 
 export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
@@ -25,7 +28,7 @@ export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly lastSeen?: LastSeen;
   readonly fundingMessages: FundingMessages;
   /** Present use of limits and balances. */
-  readonly usage: LedgerTools['usage'];
+  readonly usage: UsageReading;
   /** Where decisions and their cost are kept. Default: nowhere, and its endpoints answer 501. */
   readonly ledger?: Ledger;
   /** Set with `ledger`. */
@@ -49,8 +52,15 @@ export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
 /** What handlers share. */
 export type Tools = Pick<
   DashboardDeps,
-  'configs' | 'resources' | 'fundingMessages' | 'masterKeys' | 'clock' | 'log'
+  'configs' | 'resources' | 'fundingMessages' | 'masterKeys' | 'clock' | 'log' | 'usage' | 'replays'
 > & {
+  /** Absent: no ledger is kept. */
+  readonly ledger?: FairLedger;
+  readonly proposals: ProposalDeps;
+  /** Readings go on with it while the API server is away. */
+  readonly lastSeen: LastSeen;
+  /** For long work: names of methods are read from ABIs. */
+  readonly pace: Pace;
   readonly writes: Writes;
   readonly turns: Turns;
   readonly programmed: ProgrammedWait;

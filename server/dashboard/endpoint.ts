@@ -1,75 +1,91 @@
 import type { ErrorCode } from '../../core/errors.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
+import type { JsonSchema } from '../../core/schema/json-schema.js';
 import type { StructuralSchema } from '../../core/schema/structural.js';
-import type { Principal } from './auth.js';
+import type { Call, PaymasterCall, Reply } from './call.js';
+import type { Cost } from './costs.js';
+import type { Tools } from './deps.js';
+import type { Parameters } from './parameters.js';
+import type { Parse } from './parse.js';
+import { published } from './schemas.js';
 
-/** One row of the endpoint table of the service document. */
-export type Endpoint = OrganisationEndpoint | PaymasterEndpoint;
-
-/** Takes `authToken` only. */
-export type OrganisationEndpoint = Documented & {
-  readonly scope: 'organisation';
-  readonly handle: (call: Call) => Promise<Reply>;
+/**
+ * One endpoint of REST: everything that is known about it. Authentication, limits, the reading of query and body, the forms of
+ * the answer and the OpenAPI document follow from its row.
+ */
+type Row<S extends Scope, P extends Parameters, B> = Documented & {
+  /** Whose it is: `organisation` takes `authToken`, `paymaster` also `apiKey`. */
+  readonly scope: S;
+  /** Of the query. Absent: none. */
+  readonly parameters?: P;
+  /** Absent: no body is read. */
+  readonly body?: Body<B>;
+  readonly handle: (
+    tools: Tools,
+    call: S extends 'paymaster' ? PaymasterCall<B, P> : Call<B, P>,
+  ) => Promise<Reply>;
 };
 
-/** Takes `authToken` and `apiKey`. */
-export type PaymasterEndpoint = Documented & {
-  readonly scope: 'paymaster';
-  readonly handle: (call: PaymasterCall) => Promise<Reply>;
-};
+type Scope = 'organisation' | 'paymaster';
 
 type Documented = {
-  /** Number in the service document. */
-  readonly number: number;
   readonly operationId: string;
   readonly summary: string;
   readonly method: 'get' | 'post' | 'patch' | 'delete';
-  /** Below the prefix, in the short spelling; parameters as `:name`. */
+  /** Below the prefix of its table; parameters as `:name`. */
   readonly path: string;
-  /** It lists, and takes `limit` and `cursor`. */
-  readonly isList?: true;
-  /** Fixed message of success. */
-  readonly message: string;
-  /** Shapes of the body; absent if the endpoint takes no body. */
-  readonly bodies?: readonly StructuralSchema[];
+  /**
+   * Fixed message of success. The endpoints of the service document have one: they answer in its envelope, their paths have two
+   * spellings, and what they do not know of a query or body is ignored.
+   */
+  readonly message?: string;
+  /** Of the answer's data; absent: none is answered. */
+  readonly schema?: JsonSchema;
+  readonly example?: unknown;
+  /** What a caller may ask for instead of one JSON answer. */
+  readonly form?: 'table' | 'lines';
+  /** HTTP status of the answer. Default 200. */
+  readonly status?: number;
+  /** What it answers besides the errors of every endpoint. */
+  readonly errors?: Readonly<Record<number, string>>;
+  /** Default: no more than a call. */
+  readonly cost?: Cost;
+  /** The document names both headers, though only one is read. */
+  readonly namesBothHeaders?: true;
   /** Answer to a wrong header, where the document gives a different one from the 401 of a missing header. */
   readonly wrongToken?: ErrorCode;
   readonly wrongKey?: ErrorCode;
 };
 
-export type Call = {
-  /** Which page of a list. Throws INVALID_INPUT. */
-  readonly page: () => PageQuery;
-  readonly principal: Principal;
-  /** Aborted when the client is no longer there. */
-  readonly gone: AbortSignal;
-  /** Parsed JSON; undefined for a request without a body. */
-  readonly body: unknown;
-  /** Parameters of the path. */
-  readonly params: Readonly<Record<string, string>>;
+type Body<B> = {
+  /** The body is as one of these. */
+  readonly schemas: readonly JsonSchema[];
+  readonly example: object;
+  /** Undefined for a request without a body. Throws INVALID_INPUT. */
+  readonly parse: (tools: Tools, body: unknown) => B;
+  /** The schema for a body, whose unknown fields become warnings. Absent: they are refused. */
+  readonly schemaOf?: (body: unknown) => StructuralSchema;
 };
 
-export type PaymasterCall = Call & { readonly paymaster: Paymaster };
-
-export type Reply = {
-  readonly data?: unknown;
-  /** Instead of `data`: read when the organisation has not too many lists open, and written record by record. */
-  readonly list?: () => Promise<List>;
-  /** Set on writes: whether the operator has programmed the change; header `X-Programmed`. */
-  readonly programmed?: boolean;
-  /** Set on writes: the object that was written, for the log. */
-  readonly object?: WrittenObject;
-  /** What the caller should know although the request has succeeded. */
-  readonly warnings?: readonly string[];
+/** Any row, once {@link endpoint} has tied its handler to what it takes. */
+export type Endpoint = Documented & {
+  readonly scope: Scope;
+  readonly parameters?: Parameters;
+  readonly body?: Body<unknown>;
+  readonly handle: (tools: Tools, call: Call & { readonly paymaster?: Paymaster }) => Promise<Reply>;
 };
 
-/** The records as JSON, one by one, and for a page where the next one begins. */
-export type List = {
-  readonly records: AsyncIterable<string> | readonly string[];
-  /** Undefined: not a page. Null: it is the last one. */
-  readonly cursor?: string | null;
-};
+/** Ties scope, parameters and body of an endpoint to the call that its handler gets. */
+export function endpoint<S extends Scope, const P extends Parameters, B>(row: Row<S, P, B>): Endpoint {
+  return row as unknown as Endpoint;
+}
 
-export type PageQuery = { readonly limit?: number; readonly cursor?: string };
-
-export type WrittenObject = { readonly kind: string; readonly metadata: { readonly name: string } };
+/** A body of the service document. */
+export function documentBody<B>(
+  schema: StructuralSchema,
+  parserOf: (parsers: Tools['parse']) => Parse<B>,
+  example: object,
+): Body<B> {
+  const parse: Body<B>['parse'] = (tools, body) => parserOf(tools.parse)(body);
+  return { schemas: [published(schema)], example, parse, schemaOf: () => schema };
+}

@@ -1,169 +1,50 @@
-import type { Tools } from './deps.js';
 import type { Endpoint } from './endpoint.js';
-import { sendFundingMessage, updateFunding } from './funding.js';
+import { sendFundingMessage, updatePaymaster } from './funding.js';
+import { decisionEndpoint, decisionsEndpoint } from './ledger/decisions.js';
+import { fundsEndpoint } from './ledger/funds.js';
+import { limitsEndpoint } from './ledger/limits.js';
+import { cancelReplayEndpoint, replayEndpoint, startReplayEndpoint } from './ledger/replays.js';
+import { usageEndpoint } from './ledger/usage.js';
 import { updateLimit } from './limits.js';
 import { createPaymaster, listPaymasters } from './paymasters.js';
 import { createPolicy, listPolicies } from './policies.js';
-import { setActive } from './policy-state.js';
+import { activatePolicy, deactivatePolicy } from './policy-state.js';
 import {
-  createContractSchema,
-  createPaymasterSchema,
-  createPolicySchemas,
-  deleteContractSchema,
-  updateContractSchema,
-  updateLimitSchema,
-  updatePaymasterSchema,
-} from './schemas.js';
-import { createContract, deleteContract, listContracts, updateContract } from './smart-contracts.js';
+  createSmartContract,
+  deleteSmartContract,
+  listSmartContracts,
+  updateSmartContract,
+} from './smart-contracts.js';
 
 export const prefix = '/api/v2/public/sdk';
 
-/** The endpoint table of the service document, which defines the numbers, paths, messages and odd answers. */
-export function createEndpoints(tools: Tools): readonly Endpoint[] {
-  return [
-    {
-      number: 1,
-      operationId: 'listPaymasters',
-      summary: 'List the paymasters of the organisation',
-      method: 'get',
-      path: '/paymaster',
-      scope: 'organisation',
-      isList: true,
-      message: 'DApp list fetched',
-      handle: (call) => listPaymasters(tools, call),
-    },
-    {
-      number: 2,
-      operationId: 'createPaymaster',
-      summary: 'Create a paymaster for a DApp on a chain',
-      method: 'post',
-      path: '/paymaster',
-      scope: 'organisation',
-      message: 'DApp registered successfully',
-      bodies: [createPaymasterSchema],
-      handle: (call) => createPaymaster(tools, call),
-    },
-    {
-      number: 3,
-      operationId: 'createSmartContract',
-      summary: 'Register a contract whose methods are sponsored',
-      method: 'post',
-      path: '/smart-contract',
-      scope: 'paymaster',
-      message: 'Smart contract registered successfully',
-      bodies: [createContractSchema],
-      handle: (call) => createContract(tools, call),
-    },
-    {
-      number: 4,
-      operationId: 'listSmartContracts',
-      summary: 'List the registered contracts',
-      method: 'get',
-      path: '/smart-contract',
-      scope: 'paymaster',
-      isList: true,
-      message: 'Smart contract list fetched',
-      handle: (call) => listContracts(tools, call),
-    },
-    {
-      number: 5,
-      operationId: 'updateSmartContract',
-      summary: 'Replace the whitelisted methods of a contract',
-      method: 'patch',
-      path: '/smart-contract',
-      scope: 'paymaster',
-      message: 'Smart contract updated',
-      bodies: [updateContractSchema],
-      wrongKey: 'CONTRACT_NOT_FOUND',
-      handle: (call) => updateContract(tools, call),
-    },
-    {
-      number: 6,
-      operationId: 'deleteSmartContract',
-      summary: 'Remove a contract',
-      method: 'delete',
-      path: '/smart-contract',
-      scope: 'paymaster',
-      message: 'Smart contract deleted',
-      bodies: [deleteContractSchema],
-      wrongKey: 'CONTRACT_NOT_FOUND',
-      handle: (call) => deleteContract(tools, call),
-    },
-    {
-      number: 7,
-      operationId: 'sendFundingMessage',
-      summary: 'Get the message that a funding wallet has to sign',
-      method: 'get',
-      path: '/funding-message/:paymasterId',
-      scope: 'paymaster',
-      message: 'Funding message sent',
-      handle: (call) => sendFundingMessage(tools, call),
-    },
-    {
-      number: 8,
-      operationId: 'updatePaymaster',
-      summary: 'Set the wallet that funds the paymaster',
-      method: 'patch',
-      path: '/paymaster',
-      scope: 'paymaster',
-      message: 'Paymaster updated successfully',
-      bodies: [updatePaymasterSchema],
-      wrongToken: 'USER_NOT_FOUND',
-      wrongKey: 'USER_NOT_FOUND',
-      handle: (call) => updateFunding(tools, call),
-    },
-    {
-      number: 9,
-      operationId: 'createPolicy',
-      summary: 'Create a spending limit, a webhook rule or a wallet deployment rule',
-      method: 'post',
-      path: '/paymaster-policy',
-      scope: 'paymaster',
-      message: 'Paymaster Policy created successfully',
-      bodies: [...createPolicySchemas.values()],
-      handle: (call) => createPolicy(tools, call),
-    },
-    {
-      number: 10,
-      operationId: 'listPolicies',
-      summary: 'List the rules and the whitelisted contracts of the paymaster',
-      method: 'get',
-      path: '/paymaster-policy',
-      scope: 'paymaster',
-      isList: true,
-      message: 'Paymaster Policies found!',
-      handle: (call) => listPolicies(tools, call),
-    },
-    {
-      number: 11,
-      operationId: 'updateLimit',
-      summary: 'Update a spending limit and restart its cycle',
-      method: 'patch',
-      path: '/paymaster-policy/limit/:policyId',
-      scope: 'paymaster',
-      message: 'Paymaster Limit updated',
-      bodies: [updateLimitSchema],
-      handle: (call) => updateLimit(tools, call),
-    },
-    {
-      number: 12,
-      operationId: 'deactivatePolicy',
-      summary: 'Pause a policy',
-      method: 'patch',
-      path: '/paymaster-policy/deactivate/:policyId',
-      scope: 'paymaster',
-      message: 'Paymaster Policy Deactivated!',
-      handle: (call) => setActive(tools, call, false),
-    },
-    {
-      number: 13,
-      operationId: 'activatePolicy',
-      summary: 'Resume a policy',
-      method: 'patch',
-      path: '/paymaster-policy/activate/:policyId',
-      scope: 'paymaster',
-      message: 'Paymaster Policy Activated!',
-      handle: (call) => setActive(tools, call, true),
-    },
-  ];
-}
+/** The endpoints of the service document, which defines paths, messages and odd answers, in its order. */
+export const documentEndpoints: readonly Endpoint[] = [
+  listPaymasters,
+  createPaymaster,
+  createSmartContract,
+  listSmartContracts,
+  updateSmartContract,
+  deleteSmartContract,
+  sendFundingMessage,
+  updatePaymaster,
+  createPolicy,
+  listPolicies,
+  updateLimit,
+  deactivatePolicy,
+  activatePolicy,
+];
+
+export const managePrefix = '/manage/v1';
+
+/** What the service document has not. */
+export const manageEndpoints: readonly Endpoint[] = [
+  usageEndpoint,
+  decisionsEndpoint,
+  decisionEndpoint,
+  limitsEndpoint,
+  fundsEndpoint,
+  startReplayEndpoint,
+  replayEndpoint,
+  cancelReplayEndpoint,
+];

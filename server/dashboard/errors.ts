@@ -1,4 +1,5 @@
 import { DomainError, isDomainError, type ErrorCode } from '../../core/errors.js';
+import type { Endpoint } from './endpoint.js';
 import type { Envelope } from './envelope.js';
 
 /** What an error becomes on the wire. */
@@ -68,11 +69,11 @@ const errorRows = {
   PAYMASTER_NOT_READY: internal,
 } as const satisfies Record<ErrorCode, Row>;
 
-/** A missing or unacceptable header. Endpoint 2 says that the token is required; all others name both, endpoint 1 too. */
-export function credentialsRequired(endpoint: number): DomainError {
+/** A missing or unacceptable header. */
+export function credentialsRequired({ scope, namesBothHeaders }: Endpoint): DomainError {
   return new DomainError(
     'CREDENTIALS_REQUIRED',
-    endpoint === 2
+    scope === 'organisation' && namesBothHeaders !== true
       ? 'Auth token is required in the headers'
       : 'Auth token and API key is required in the headers',
   );

@@ -3,53 +3,84 @@ import { fundingMessage, verifyFunding, type FundingTerms } from '../../core/con
 import { DomainError } from '../../core/errors.js';
 import { keyOf } from '../../core/meta/meta.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
+import { record } from '../../core/schema/json-schema.js';
 import { parseAddress } from '../../core/units/address.js';
 import { plusMs } from '../../core/units/time.js';
 import { currentApiKey } from './auth.js';
 import type { Tools } from './deps.js';
-import type { PaymasterCall, Reply } from './endpoint.js';
+import type { PaymasterCall } from './call.js';
+import { documentBody, endpoint } from './endpoint.js';
 import { unlessDeleted } from './lookups.js';
-import { findChain } from './paymasters.js';
-import type { UpdatePaymaster } from './schemas.js';
+import { findChain, paymasterWithId } from './paymasters.js';
+import { exampleAddress, examplePaymasterId, text } from './record-schemas.js';
+import { updatePaymasterSchema, type UpdatePaymaster } from './schemas.js';
 import { paymasterIdOfCall, renderPaymaster } from './views.js';
 
 /** How long a funding message can be answered. */
 const fundingMessageMs = 15 * 60_000;
 
-/** Endpoint 7. A newer message replaces the one before: a signature is valid only for the latest. */
-export async function sendFundingMessage(tools: Tools, call: PaymasterCall): Promise<Reply> {
-  const paymasterId = paymasterIdOfCall(call);
-  if (call.params['paymasterId'] !== paymasterId) throw new DomainError('NOT_FOUND', 'Paymaster not found');
-  const terms = await termsOf(tools, call);
-  if (!terms) throw new DomainError('CHAIN_NOT_SUPPORTED', 'Chain ID not supported');
-  const time = tools.clock.now();
-  const message = fundingMessage({ ...terms, nonce: randomBytes(16).toString('base64url'), time });
-  await tools.fundingMessages.putFundingMessage(paymasterId, message, plusMs(time, fundingMessageMs));
-  return { data: { fundingMessage: message } };
-}
+/** A newer message replaces the one before: a signature is valid only for the latest. */
+export const sendFundingMessage = endpoint({
+  operationId: 'sendFundingMessage',
+  summary: 'Get the message that a funding wallet has to sign',
+  method: 'get',
+  path: '/funding-message/:paymasterId',
+  scope: 'paymaster',
+  message: 'Funding message sent',
+  schema: record({ fundingMessage: text }),
+  example: { fundingMessage: 'Allow the paymaster shop of acme on chain 31337 to spend this deposit …' },
 
-/** Endpoint 8. */
-export async function updateFunding(tools: Tools, call: PaymasterCall): Promise<Reply> {
-  const input = tools.parse.updatePaymaster(call.body);
-  const paymasterId = paymasterIdOfCall(call);
-  // An apiKey of another paymaster than the one named is a wrong apiKey.
-  if (input.paymasterId !== paymasterId) throw userNotFound();
-  const terms = await termsOf(tools, call);
-  const changed = await unlessDeleted(userNotFound, () =>
-    tools.writes.change('Paymaster', keyOf(call.paymaster), async (current, owned) => {
-      const message = await provenMessage(tools, paymasterId, current, terms, input);
-      const { address, signature } = input;
-      return { ...owned, funding: { address: parseAddress(address), message, signature } };
-    }),
-  );
-  await forgetMessage(tools, paymasterId, changed);
-  const record = renderPaymaster(changed, await currentApiKey(tools, call.principal.tenant, changed));
-  return {
-    data: { ...record, paymasterId },
-    programmed: await tools.programmed.written('Paymaster', changed),
-    object: changed,
-  };
-}
+  async handle(tools, call) {
+    const paymasterId = paymasterIdOfCall(call);
+    if (call.params['paymasterId'] !== paymasterId) throw new DomainError('NOT_FOUND', 'Paymaster not found');
+    const terms = await termsOf(tools, call);
+    if (!terms) throw new DomainError('CHAIN_NOT_SUPPORTED', 'Chain ID not supported');
+    const time = tools.clock.now();
+    const message = fundingMessage({ ...terms, nonce: randomBytes(16).toString('base64url'), time });
+    await tools.fundingMessages.putFundingMessage(paymasterId, message, plusMs(time, fundingMessageMs));
+    return { data: { fundingMessage: message } };
+  },
+});
+
+export const updatePaymaster = endpoint({
+  operationId: 'updatePaymaster',
+  summary: 'Set the wallet that funds the paymaster',
+  method: 'patch',
+  path: '/paymaster',
+  scope: 'paymaster',
+  wrongToken: 'USER_NOT_FOUND',
+  wrongKey: 'USER_NOT_FOUND',
+  message: 'Paymaster updated successfully',
+  body: documentBody(updatePaymasterSchema, (parse) => parse.updatePaymaster, {
+    paymasterId: examplePaymasterId,
+    type: 'paymasterFundingId',
+    signature: '0x…',
+    address: exampleAddress,
+  }),
+  ...paymasterWithId,
+
+  async handle(tools, call) {
+    const { body } = call;
+    const paymasterId = paymasterIdOfCall(call);
+    // An apiKey of another paymaster than the one named is a wrong apiKey.
+    if (body.paymasterId !== paymasterId) throw userNotFound();
+    const terms = await termsOf(tools, call);
+    const changed = await unlessDeleted(userNotFound, () =>
+      tools.writes.change('Paymaster', keyOf(call.paymaster), async (current, owned) => {
+        const message = await provenMessage(tools, paymasterId, current, terms, body);
+        const { address, signature } = body;
+        return { ...owned, funding: { address: parseAddress(address), message, signature } };
+      }),
+    );
+    await forgetMessage(tools, paymasterId, changed);
+    const shown = renderPaymaster(changed, await currentApiKey(tools, call.principal.tenant, changed));
+    return {
+      data: { ...shown, paymasterId },
+      programmed: await tools.programmed.written('Paymaster', changed),
+      object: changed,
+    };
+  },
+});
 
 /**
  * The live message, if the address has signed it. Only success uses a message up. The resource itself records that: a

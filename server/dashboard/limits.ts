@@ -7,7 +7,8 @@ import type { SpendingLimitSpec } from '../../core/policy/spending-limit/spec.js
 import type { EpochMs } from '../../core/units/time.js';
 import { decimalText } from '../../core/units/decimal-text.js';
 import type { Tools } from './deps.js';
-import type { PaymasterCall, Reply } from './endpoint.js';
+import type { PaymasterCall } from './call.js';
+import { documentBody, endpoint } from './endpoint.js';
 import { unlessDeleted } from './lookups.js';
 import { findContract, inTurn, policiesOf, policyNotFound, requireFreeName } from './policy-lookup.js';
 import { updateLimitSchema, type UpdateLimit } from './schemas.js';
@@ -16,34 +17,44 @@ import { policyIdOfCall } from './views.js';
 import type { Spec } from './writes.js';
 
 /**
- * Endpoint 11. An update restarts the cycle, also one with equal values: usage counts from now on. A body that gives no
- * field of a limit is not an update, so the cycle goes on.
+ * An update restarts the cycle, also one with equal values: usage counts from now on. A body that gives no field of a limit
+ * is not an update, so the cycle goes on.
  */
-export async function updateLimit(tools: Tools, call: PaymasterCall): Promise<Reply> {
-  const input = tools.parse.updateLimit(call.body);
-  const isUpdate = Object.keys(updateLimitSchema.properties ?? {}).some((field) => isGiven(input, field));
-  const policy = await inTurn(tools, call.paymaster, async () => {
-    const policies = await policiesOf(tools, call.paymaster);
-    const found = policies.find((candidate) => policyIdOfCall(call, candidate) === call.params['policyId']);
-    if (!found) throw await missingPolicy(tools, call);
-    if (input.name !== undefined) requireFreeName(policies, input.name, found);
-    if (!isUpdate) return requireLimit(found);
-    return unlessDeleted(policyNotFound, () =>
-      tools.writes.change('PaymasterPolicy', keyOf(found), (current, owned) =>
-        plan(current, owned, input, tools.clock.now()),
-      ),
-    );
-  });
-  return {
-    programmed: await tools.programmed.written('PaymasterPolicy', policy),
-    object: policy,
-    warnings: [
-      isUpdate
-        ? `the cycle of the limit started anew at ${policy.spec.spendingLimit?.startTime}: what was used before no longer counts`
-        : 'no field of the limit was given: nothing changed, and its cycle goes on',
-    ],
-  };
-}
+export const updateLimit = endpoint({
+  operationId: 'updateLimit',
+  summary: 'Update a spending limit and restart its cycle',
+  method: 'patch',
+  path: '/paymaster-policy/limit/:policyId',
+  scope: 'paymaster',
+  message: 'Paymaster Limit updated',
+  body: documentBody(updateLimitSchema, (parse) => parse.updateLimit, { threshold: 0.1 }),
+
+  async handle(tools, call) {
+    const { body } = call;
+    const isUpdate = Object.keys(updateLimitSchema.properties ?? {}).some((field) => isGiven(body, field));
+    const policy = await inTurn(tools, call.paymaster, async () => {
+      const policies = await policiesOf(tools, call.paymaster);
+      const found = policies.find((candidate) => policyIdOfCall(call, candidate) === call.params['policyId']);
+      if (!found) throw await missingPolicy(tools, call);
+      if (body.name !== undefined) requireFreeName(policies, body.name, found);
+      if (!isUpdate) return requireLimit(found);
+      return unlessDeleted(policyNotFound, () =>
+        tools.writes.change('PaymasterPolicy', keyOf(found), (current, owned) =>
+          plan(current, owned, body, tools.clock.now()),
+        ),
+      );
+    });
+    return {
+      programmed: await tools.programmed.written('PaymasterPolicy', policy),
+      object: policy,
+      warnings: [
+        isUpdate
+          ? `the cycle of the limit started anew at ${policy.spec.spendingLimit?.startTime}: what was used before no longer counts`
+          : 'no field of the limit was given: nothing changed, and its cycle goes on',
+      ],
+    };
+  },
+});
 
 function isGiven(input: UpdateLimit, field: string): boolean {
   return Object.hasOwn(input, field) && input[field as keyof UpdateLimit] !== undefined;

@@ -1,13 +1,12 @@
 import { eachObject, isLarge, pageSizeOf, turn } from '../../adapters/resources/pages.js';
-import { SlotsBusy, type FairSlots, type SlotLimits } from '../../adapters/fair-slots.js';
 import { DomainError, invalidInput, quote } from '../../core/errors.js';
 import { keyOf, type ObjectKey, type ObjectMeta } from '../../core/meta/meta.js';
 import type { Kind, Resources } from '../../core/resources/kinds.js';
 import type { ListOptions, ResourceStore } from '../../core/resources/resource-store.js';
 import { isObject } from '../../core/schema/json-value.js';
 import { given } from '../../core/units/given.js';
-import type { List, PageQuery } from './endpoint.js';
-import { integer } from './ledger/parameters.js';
+import type { List } from './call.js';
+import { integer, type Given, type Parameters } from './parameters.js';
 import { byAge } from './views.js';
 
 /** Objects of one kind, and what a list shows of each. */
@@ -26,24 +25,27 @@ export function section<K extends Kind>(
   return { kind, options, render: render as Section['render'] };
 }
 
-/** Lists of an organisation that are read at once. Others wait: a page of a dashboard may need several. */
-export const listsAtOnce: SlotLimits = { slots: 200, perKey: 2, waitingPerKey: 40, maxWaitMs: 10_000 };
 /** A list without `limit` and `cursor` is not longer. */
-export const maxListBytes = 8_000_000;
+const maxListBytes = 8_000_000;
 /** A shorter list is read once, and a page ends when it has so much. A longer one is measured first and then read again. */
 const keptBytes = 1_000_000;
-export const maxLimit = 1_000;
+const maxLimit = 1_000;
 
-/** `limit` and `cursor` of the query; others are ignored, as they always were. Throws INVALID_INPUT. */
-export function readPageQuery(search: string): PageQuery {
-  const asked = new URLSearchParams(search);
-  const [limit, cursor] = [asked.get('limit'), asked.get('cursor')];
-  const parameter = integer('', 1, maxLimit);
-  const count = limit === null ? undefined : parameter.parse(limit);
-  if (limit !== null && count === undefined)
-    throw invalidInput({ field: 'limit', expected: parameter.expected, value: quote(limit) });
-  return given({ limit: count, cursor: cursor ?? undefined });
-}
+/** Of a list that can be read page by page. */
+export const pageParameters = {
+  limit: integer(
+    `Records of a page, which may be shorter when they are large. Without limit and cursor: all of them, the oldest first, up to ${maxListBytes} bytes.`,
+    1,
+    maxLimit,
+  ),
+  cursor: {
+    description: '`cursor` of the page before.',
+    schema: { type: 'string' },
+    expected: 'the cursor of an answer of this list',
+    parse: (text: string) => text,
+  },
+} satisfies Parameters;
+export type PageQuery = Given<typeof pageParameters>;
 
 type Store = Pick<ResourceStore, 'page' | 'get'>;
 
@@ -151,7 +153,7 @@ function parseCursor(text: string, sections: readonly Section[]): Position {
   }
   throw invalidInput({
     field: 'cursor',
-    expected: 'the cursor of an answer of this list',
+    expected: pageParameters.cursor.expected,
     value: quote(text),
   });
 }
@@ -161,21 +163,4 @@ function tooLong(): DomainError {
     'INVALID_INPUT',
     `The list is longer than ${maxListBytes} bytes: ask for pages with the parameters limit (1 to ${maxLimit}) and cursor (of the answer before)`,
   );
-}
-
-/** Throws RATE_LIMITED when the organisation's other lists leave no slot in time. */
-export async function inSlot(
-  slots: FairSlots,
-  organisation: string,
-  work: () => Promise<void>,
-): Promise<void> {
-  try {
-    await slots.run(organisation, work);
-  } catch (error) {
-    if (!(error instanceof SlotsBusy)) throw error;
-    throw new DomainError('RATE_LIMITED', 'Too many lists of the organisation are open', {
-      reason: 'ANSWERS_BUSY',
-      retryAfterSeconds: 1,
-    });
-  }
 }

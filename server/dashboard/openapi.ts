@@ -1,24 +1,10 @@
-import type { LedgerEndpoint } from './ledger/endpoint.js';
-import { ledgerPaths } from './ledger/openapi.js';
-import type { StructuralSchema } from '../../core/schema/structural.js';
-import type { Endpoint } from './endpoint.js';
-import { prefix } from './endpoints.js';
-import { examples } from './openapi-examples.js';
-import { maxLimit, maxListBytes } from './lists.js';
-import { dataSchemas, errorSchema } from './openapi-records.js';
 import { arrayOf, record, reference, type JsonSchema } from '../../core/schema/json-schema.js';
+import type { Endpoint } from './endpoint.js';
+import { documentEndpoints, manageEndpoints, managePrefix, prefix } from './endpoints.js';
 import { deliveryPath, webhookCall } from './openapi-webhook.js';
 
-/** The OpenAPI 3.1 document of the API, made from the same table and schemas that serve it. */
-export function createOpenApi(
-  endpoints: readonly Endpoint[],
-  ledgerEndpoints: readonly LedgerEndpoint[],
-): JsonSchema {
-  const paths: Record<string, Record<string, JsonSchema>> = {};
-  for (const endpoint of endpoints) {
-    const template = endpoint.path.replace(/:(\w+)/g, '{$1}');
-    paths[template] = { ...paths[template], [endpoint.method]: operation(endpoint) };
-  }
+/** The OpenAPI 3.1 document of the API, made from the rows that serve it. */
+export function createOpenApi(): JsonSchema {
   return {
     openapi: '3.1.0',
     info: {
@@ -29,8 +15,8 @@ export function createOpenApi(
     },
     servers: [{ url: prefix }],
     paths: {
-      ...paths,
-      ...ledgerPaths(ledgerEndpoints),
+      ...pathsOf(documentEndpoints, ''),
+      ...pathsOf(manageEndpoints, managePrefix, { servers: [{ url: '/' }] }),
       '/api/v1/webhooks/{policyId}/deliveries': deliveryPath,
     },
     webhooks: webhookCall,
@@ -49,49 +35,66 @@ export function createOpenApi(
   };
 }
 
+function pathsOf(endpoints: readonly Endpoint[], from: string, item: JsonSchema = {}): JsonSchema {
+  const byPath = Map.groupBy(endpoints, ({ path }) => `${from}${path.replace(/:(\w+)/g, '{$1}')}`);
+  return Object.fromEntries(
+    [...byPath].map(([path, ofPath]) => [
+      path,
+      { ...item, ...Object.fromEntries(ofPath.map((each) => [each.method, operation(each)])) },
+    ]),
+  );
+}
+
 function operation(endpoint: Endpoint): JsonSchema {
-  const names = [...endpoint.path.matchAll(/:(\w+)/g)].map(([, name]) => name);
+  const { operationId, summary, method, message, status = 200, body } = endpoint;
+  const parameters = parametersOf(endpoint);
+  const isOfDocument = message !== undefined;
   return {
-    operationId: endpoint.operationId,
-    summary: endpoint.summary,
+    operationId,
+    summary,
     security: [endpoint.scope === 'organisation' ? { authToken: [] } : { authToken: [], apiKey: [] }],
-    ...((names.length > 0 || endpoint.isList) && {
-      parameters: [
-        ...names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
-        ...(endpoint.isList ? pageParameters : []),
-      ],
-    }),
-    ...(endpoint.bodies && {
-      requestBody: {
-        required: true,
-        content: json(anyOf(endpoint.bodies.map(published)), examples[endpoint.operationId]?.body),
-      },
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && {
+      requestBody: { required: true, content: json(anyOf(body.schemas), body.example) },
     }),
     responses: {
-      200: {
-        description: endpoint.message,
-        ...(endpoint.method !== 'get' && { headers: { 'X-Programmed': programmedHeader } }),
-        content: json(successSchema(endpoint), exampleOf(endpoint)),
+      [status]: {
+        description: message ?? 'About the organisation of the token alone.',
+        ...(isOfDocument
+          ? method !== 'get' && { headers: { 'X-Programmed': programmedHeader } }
+          : { headers: { ETag: etagHeader } }),
+        content: {
+          ...(isOfDocument ? json(envelopeSchema(endpoint), envelopeExample(endpoint)) : dataOf(endpoint)),
+          ...(endpoint.form && otherForms[endpoint.form]),
+        },
       },
+      ...(!isOfDocument && method === 'get' && { 304: { description: 'As before, see If-None-Match.' } }),
       ...Object.fromEntries(
-        Object.entries(errorDescriptions).map(([status, description]) => [
-          status,
-          { description, content: json(reference('Error')) },
-        ]),
+        Object.entries({ ...(isOfDocument ? documentErrors : manageErrors), ...endpoint.errors }).map(
+          ([code, description]) => [code, { description, content: json(reference('Error')) }],
+        ),
       ),
     },
   };
 }
 
-const pageParameters = [
-  {
-    name: 'limit',
+function parametersOf({ path, message, parameters = {} }: Endpoint): readonly object[] {
+  const id = message === undefined ? { type: 'string', format: 'uuid' } : { type: 'string' };
+  const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: id,
+  }));
+  const inQuery = Object.entries(parameters).map(([name, { schema, description }]) => ({
+    name,
     in: 'query',
-    description: `Records of a page, which may be shorter when they are large. Without limit and cursor: all of them, the oldest first, up to ${maxListBytes} bytes.`,
-    schema: { type: 'integer', minimum: 1, maximum: maxLimit },
-  },
-  { name: 'cursor', in: 'query', description: '`cursor` of the page before.', schema: { type: 'string' } },
-];
+    required: false,
+    schema,
+    description,
+  }));
+  return [...inPath, ...inQuery];
+}
 
 const cursorSchema: JsonSchema = {
   type: ['string', 'null'],
@@ -104,7 +107,9 @@ const programmedHeader = {
   schema: { type: 'string', enum: ['true', 'false'] },
 };
 
-const errorDescriptions = {
+const etagHeader = { schema: { type: 'string' }, description: 'For If-None-Match. JSON only.' };
+
+const documentErrors = {
   400: 'A wrong field, a taken name or address, an unsupported chain or version, a wrong signature, a used-up quota, a list that is too long to be answered at once.',
   401: 'A missing or unacceptable header.',
   404: 'What the path, the body or a header names does not exist. For a contract, `statusCode` is 400.',
@@ -115,22 +120,51 @@ const errorDescriptions = {
   503: 'A store is down or busy; see Retry-After.',
 } as const;
 
+const manageErrors = {
+  400: 'A parameter that is unknown, repeated or wrong, an empty or too long range, too many rows.',
+  401: 'A missing or unacceptable authToken.',
+  404: 'The organisation has no such decision, paymaster or replay.',
+  429: 'Too many requests; see Retry-After.',
+  500: 'An error of the service.',
+  501: 'No ledger is kept here; the message says what to set.',
+  503: 'A store is down or busy; see Retry-After.',
+} as const;
+
+const otherForms = {
+  table: { 'text/csv': { schema: { type: 'string', description: 'RFC 4180 with a header line.' } } },
+  lines: {
+    'application/x-ndjson': {
+      schema: {
+        type: 'string',
+        description: 'A line about every second, each as the JSON answer, until it has ended.',
+      },
+    },
+  },
+} as const;
+
+const errorSchema: JsonSchema = record({
+  statusCode: { type: 'integer', description: 'The HTTP status, except 400 where a contract is not found.' },
+  message: { type: 'string' },
+});
+
 const warningsSchema: JsonSchema = arrayOf(
   { type: 'string' },
   'Sentences for people: fields of the body that are not known and were ignored, with the one that was perhaps meant, and that an update restarted a cycle. Absent: none.',
 );
 
-function successSchema({ operationId, message, isList }: Endpoint): JsonSchema {
-  const data = dataSchemas[operationId];
+function envelopeSchema({ message, schema, cost }: Endpoint): JsonSchema {
   return record(
-    { statusCode: { const: 200 }, message: { const: message }, ...(data && { data }) },
-    { warnings: warningsSchema, ...(isList && { cursor: cursorSchema }) },
+    { statusCode: { const: 200 }, message: { const: message }, ...(schema && { data: schema }) },
+    { warnings: warningsSchema, ...(cost === 'list' && { cursor: cursorSchema }) },
   );
 }
 
-function exampleOf({ operationId, message }: Endpoint): object {
-  const data = examples[operationId]?.data;
-  return { statusCode: 200, message, ...(data === undefined ? {} : { data }) };
+function envelopeExample({ message, example }: Endpoint): object {
+  return { statusCode: 200, message, ...(example === undefined ? {} : { data: example }) };
+}
+
+function dataOf({ schema = {}, example }: Endpoint): JsonSchema {
+  return json(record({ data: schema }), { data: example });
 }
 
 function json(schema: JsonSchema, example?: object): JsonSchema {
@@ -140,23 +174,4 @@ function json(schema: JsonSchema, example?: object): JsonSchema {
 function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
   const [only, ...more] = schemas;
   return only !== undefined && more.length === 0 ? only : { anyOf: schemas };
-}
-
-/** The schema without the members that only our own messages and the API server read. */
-function published(schema: StructuralSchema): JsonSchema {
-  const { properties, items, ...rest } = schema;
-  const standard = Object.fromEntries(Object.entries(rest).filter(([name]) => !isHint(name)));
-  return {
-    ...standard,
-    ...(properties && {
-      properties: Object.fromEntries(
-        Object.entries(properties).map(([name, child]) => [name, published(child)]),
-      ),
-    }),
-    ...(items && { items: published(items) }),
-  };
-}
-
-function isHint(name: string): boolean {
-  return name === 'expected' || name === 'confidential' || name === 'eip55' || name.startsWith('x-');
 }

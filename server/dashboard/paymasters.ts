@@ -3,36 +3,77 @@ import { DomainError, isDomainError, quote } from '../../core/errors.js';
 import type { ChainSpec } from '../../core/resources/chain.js';
 import { paymasterObjectName } from '../../core/resources/names.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
+import { arrayOf, record } from '../../core/schema/json-schema.js';
 import { currentApiKey, type Principal } from './auth.js';
 import type { Tools } from './deps.js';
-import type { Call, Reply } from './endpoint.js';
-import { readList, section } from './lists.js';
+import { documentBody, endpoint } from './endpoint.js';
+import { pageParameters, readList, section } from './lists.js';
 import { requireQuota } from './lookups.js';
-import type { CreatePaymaster } from './schemas.js';
+import { chainId, examplePaymasterId, text, uuid } from './record-schemas.js';
+import { createPaymasterSchema, type CreatePaymaster } from './schemas.js';
 import { byAge, renderPaymaster } from './views.js';
 
-/** Endpoint 1. */
-export async function listPaymasters(tools: Tools, { principal, page }: Call): Promise<Reply> {
-  const { namespace, tenant } = principal;
-  const paymasters = section('Paymaster', { namespace }, async (paymaster) =>
-    renderPaymaster(paymaster, await currentApiKey(tools, tenant, paymaster)),
-  );
-  return { list: () => readList(tools.resources, [paymasters], page()) };
-}
+const members = { name: text, chainId, apiKey: text };
+const example = {
+  name: 'my dapp',
+  chainId: 31337,
+  apiKey: 'pTQl6ddXB.13961889-a442-4ec0-8392-8b5adf8b1ab6',
+};
+/** With the `paymasterId`, which the funding endpoints ask for. */
+export const paymasterWithId = {
+  schema: record({ ...members, paymasterId: uuid }),
+  example: { ...example, paymasterId: examplePaymasterId },
+};
 
-/** Endpoint 2. Also returns `paymasterId`, which the funding endpoints ask for. */
-export async function createPaymaster(tools: Tools, { principal, body }: Call): Promise<Reply> {
-  const input = tools.parse.createPaymaster(body);
-  const paymaster = await tools.turns.run(`paymasters of ${principal.namespace}`, async () => {
-    await requireProfile(tools, principal, input);
-    await requireFreeName(tools, principal, input);
-    return create(tools, principal, input);
-  });
-  const programmed = await tools.programmed.written('Paymaster', paymaster);
-  const record = renderPaymaster(paymaster, await currentApiKey(tools, principal.tenant, paymaster));
-  const paymasterId = paymasterIdOf(principal.tenant, paymaster.metadata.name);
-  return { data: { ...record, paymasterId }, programmed, object: paymaster };
-}
+export const listPaymasters = endpoint({
+  operationId: 'listPaymasters',
+  summary: 'List the paymasters of the organisation',
+  method: 'get',
+  path: '/paymaster',
+  scope: 'organisation',
+  namesBothHeaders: true,
+  parameters: pageParameters,
+  cost: 'list',
+  message: 'DApp list fetched',
+  schema: arrayOf(record(members)),
+  example: [example],
+
+  async handle(tools, { principal, given }) {
+    const { namespace, tenant } = principal;
+    const paymasters = section('Paymaster', { namespace }, async (paymaster) =>
+      renderPaymaster(paymaster, await currentApiKey(tools, tenant, paymaster)),
+    );
+    return { list: await readList(tools.resources, [paymasters], given) };
+  },
+});
+
+export const createPaymaster = endpoint({
+  operationId: 'createPaymaster',
+  summary: 'Create a paymaster for a DApp on a chain',
+  method: 'post',
+  path: '/paymaster',
+  scope: 'organisation',
+  message: 'DApp registered successfully',
+  body: documentBody(createPaymasterSchema, (parse) => parse.createPaymaster, {
+    name: 'my dapp',
+    type: 'HYBRID',
+    chainId: 31337,
+    version: '1.1.0',
+  }),
+  ...paymasterWithId,
+
+  async handle(tools, { principal, body }) {
+    const paymaster = await tools.turns.run(`paymasters of ${principal.namespace}`, async () => {
+      await requireProfile(tools, principal, body);
+      await requireFreeName(tools, principal, body);
+      return create(tools, principal, body);
+    });
+    const programmed = await tools.programmed.written('Paymaster', paymaster);
+    const shown = renderPaymaster(paymaster, await currentApiKey(tools, principal.tenant, paymaster));
+    const paymasterId = paymasterIdOf(principal.tenant, paymaster.metadata.name);
+    return { data: { ...shown, paymasterId }, programmed, object: paymaster };
+  },
+});
 
 async function create(
   { writes }: Tools,

@@ -6,7 +6,7 @@ import type { SmartContract } from '../../core/resources/smart-contract.js';
 import type { Tools } from './deps.js';
 import { ofPaymaster } from './lookups.js';
 import { contractsOf } from './smart-contracts.js';
-import type { PaymasterCall } from './endpoint.js';
+import type { PaymasterCall } from './call.js';
 
 /** Policies of a paymaster, including those that a manifest made. */
 export function policiesOf(

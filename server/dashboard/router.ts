@@ -1,42 +1,55 @@
 import express from 'express';
 import type { IRouter, Request, Response } from 'express';
-import { FairSlots } from '../../adapters/fair-slots.js';
 import type { ErrorReason } from '../../core/error-reasons.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
-import type { Logger } from '../../core/log.js';
+import type { Paymaster } from '../../core/resources/paymaster.js';
+import { unknownFields } from '../../core/schema/unknown-fields.js';
 import { parseBody, readBody } from './body.js';
 import type { Authenticator, Principal } from './auth.js';
 import type { BodyAdmission } from '../http/body-admission.js';
-import type { Call, Endpoint, PaymasterCall, Reply } from './endpoint.js';
-import { inSlot, listsAtOnce, readPageQuery } from './lists.js';
-import { sendList } from './send-list.js';
-import { successEnvelope } from './envelope.js';
+import type { Spending } from './costs.js';
+import type { Tools } from './deps.js';
+import type { Reply } from './call.js';
+import type { Endpoint } from './endpoint.js';
 import { credentialsRequired } from './errors.js';
-import { bodyWarnings } from './warnings.js';
+import { readParameters } from './parameters.js';
+import { goneSignal, send } from './send.js';
 
 export type RouterDeps = {
+  readonly tools: Tools;
   readonly authenticator: Authenticator;
-  readonly log: Logger;
   /** Bounds the bodies that are held at once, by organisation. */
   readonly bodies: BodyAdmission;
+  /** Bounds the answers that are open at once. */
+  readonly spend: Spending;
 };
 
-/** Routes every endpoint under both spellings of its path. Errors go to the application's one error handler. */
+/** Routes every endpoint under the spellings of its path. Errors go to the application's one error handler. */
 export function createRouter(endpoints: readonly Endpoint[], deps: RouterDeps): IRouter {
   const router = express.Router();
-  const lists = new FairSlots(listsAtOnce);
+  const { tools, authenticator, bodies, spend } = deps;
   for (const endpoint of endpoints) {
-    router[endpoint.method](spellings(endpoint.path), async (request, response) => {
+    const { method, path, parameters = {}, message, body: form, cost } = endpoint;
+    router[method](message === undefined ? path : spellings(path), async (request, response) => {
       // Names the route in metrics, also when the answer is an error.
-      response.locals['route'] = `${endpoint.method.toUpperCase()} ${endpoint.path}`;
-      const { reply, principal } = await answer(endpoint, request, response, deps);
-      if (reply.programmed !== undefined) response.set('X-Programmed', String(reply.programmed));
-      const { list } = reply;
-      if (list === undefined) response.json(successEnvelope(endpoint.message, reply.data, reply.warnings));
-      else
-        await inSlot(lists, principal.namespace, async () =>
-          sendList(response, successEnvelope(endpoint.message), await list()),
-        );
+      response.locals['route'] = `${method.toUpperCase()} ${path}`;
+      // Credentials come before the body, so that an unknown caller cannot make us read, parse or store anything.
+      const caller = await identify(endpoint, request, authenticator);
+      const { principal } = caller;
+      const { search } = new URL(request.url, 'http://localhost');
+      const given = readParameters(search, parameters, message === undefined ? 'refused' : 'ignored');
+      const sent = form && (await bodyOf(request, response, bodies, principal.namespace));
+      await spend(cost, principal.tenant, async () => {
+        const body = form?.parse(tools, sent);
+        const call = { ...caller, given, params: paramsOf(request), body, gone: goneSignal(response) };
+        const reply = await endpoint.handle(tools, call);
+        logWrite(endpoint, caller, reply, { tools, response });
+        const warnings = [...bodyWarnings(endpoint, sent), ...(reply.warnings ?? [])];
+        await send(request, response, endpoint, { ...reply, warnings });
+        // It stays in memory until the client has read it.
+        if (cost !== undefined && !response.closed)
+          await new Promise((resolve) => response.once('close', resolve));
+      });
     });
   }
   return router;
@@ -46,58 +59,31 @@ export function createRouter(endpoints: readonly Endpoint[], deps: RouterDeps): 
  * `/paymaster` and `/paymasterParameters` are one path: the vendor serves the first, the service document spells the
  * second.
  */
-export function spellings(path: string): [string, string] {
+function spellings(path: string): [string, string] {
   return [path, path.replace(/^\/[^/]+/, (segment) => `${segment}Parameters`)];
 }
 
-/** Checks credentials before the body, so that an unknown caller cannot make us read, parse or store anything. */
-async function answer(
-  endpoint: Endpoint,
-  request: Request,
-  response: Response,
-  { authenticator, log, bodies }: RouterDeps,
-): Promise<{ readonly reply: Reply; readonly principal: Principal }> {
+type Caller = { readonly principal: Principal; readonly paymaster?: Paymaster };
+
+async function identify(endpoint: Endpoint, request: Request, authenticator: Authenticator): Promise<Caller> {
+  const { scope, method, message, wrongToken, wrongKey } = endpoint;
   const token = headerOf(request, 'authToken');
   const key = headerOf(request, 'apiKey');
-  if (token === undefined || (endpoint.scope === 'paymaster' && key === undefined))
-    throw credentialsRequired(endpoint.number);
-  const principal = await authenticator.principal(token);
-  if (!principal) throw wrong(endpoint, endpoint.wrongToken);
-  const paymaster =
-    endpoint.scope === 'paymaster' && key !== undefined
-      ? await authenticator.paymaster(principal, key)
-      : undefined;
-  if (endpoint.scope === 'paymaster' && !paymaster) throw wrong(endpoint, endpoint.wrongKey);
-
-  const body =
-    endpoint.bodies === undefined ? undefined : await bodyOf(request, response, bodies, principal.namespace);
-  const page = () => readPageQuery(new URL(request.url, 'http://localhost').search);
-  const call: Call = { principal, gone: goneSignal(response), body, params: paramsOf(request), page };
-  const { object, ...reply } = await dispatch(endpoint, paymaster ? { ...call, paymaster } : call);
-  const warnings = [...bodyWarnings(endpoint, body), ...(reply.warnings ?? [])];
-  if (endpoint.method !== 'get')
-    log.info('dashboard write', {
-      requestId: response.get('X-Request-Id'),
-      operation: endpoint.operationId,
-      organisation: principal.namespace,
-      tokenName: principal.tokenName,
-      paymaster: paymaster?.metadata.name,
-      kind: object?.kind,
-      object: object?.metadata.name,
-      programmed: reply.programmed,
-    });
-  return { reply: { ...reply, warnings }, principal };
-}
-
-function dispatch(endpoint: Endpoint, call: Call | PaymasterCall): Promise<Reply> {
-  if (endpoint.scope === 'organisation') return endpoint.handle(call);
-  if ('paymaster' in call) return endpoint.handle(call);
-  throw wrong(endpoint, endpoint.wrongKey);
+  if (token === undefined || (scope === 'paymaster' && key === undefined))
+    throw credentialsRequired(endpoint);
+  // Readings of the ledger go on while the API server is away.
+  const isReading = method === 'get' && message === undefined;
+  const principal = await (isReading ? authenticator.reader(token) : authenticator.principal(token));
+  if (principal === undefined) throw wrong(endpoint, wrongToken);
+  if (scope === 'organisation' || key === undefined) return { principal };
+  const paymaster = await authenticator.paymaster(principal, key);
+  if (paymaster === undefined) throw wrong(endpoint, wrongKey);
+  return { principal, paymaster };
 }
 
 function wrong(endpoint: Endpoint, code: Endpoint['wrongKey']): DomainError {
   return code === undefined
-    ? credentialsRequired(endpoint.number)
+    ? credentialsRequired(endpoint)
     : new DomainError(code, 'The credentials belong to nobody');
 }
 
@@ -106,11 +92,40 @@ function headerOf(request: Request, name: string): string | undefined {
   return request.get(name)?.trim() || undefined;
 }
 
+function logWrite(
+  { operationId }: Endpoint,
+  { principal, paymaster }: Caller,
+  { object, programmed }: Reply,
+  { tools, response }: { readonly tools: Tools; readonly response: Response },
+): void {
+  if (programmed === undefined) return;
+  tools.log.info('dashboard write', {
+    requestId: response.get('X-Request-Id'),
+    operation: operationId,
+    organisation: principal.namespace,
+    tokenName: principal.tokenName,
+    paymaster: paymaster?.metadata.name,
+    kind: object?.kind,
+    object: object?.metadata.name,
+    programmed,
+  });
+}
+
+/** One sentence per ignored field of a body: a misspelt optional field would otherwise silently mean its default. */
+function bodyWarnings({ body: form }: Endpoint, body: unknown): readonly string[] {
+  if (form?.schemaOf === undefined) return [];
+  return unknownFields(form.schemaOf(body), body).map(({ field, nearest }) =>
+    nearest === undefined
+      ? `${field} is not known and was ignored`
+      : `${field} is not known and was ignored: did you mean ${nearest}?`,
+  );
+}
+
 /**
  * The body counts for its organisation until it is answered. Throws RATE_LIMITED when the organisation holds too much, or
  * the body arrives too slowly.
  */
-export async function bodyOf(
+async function bodyOf(
   request: Request,
   response: Response,
   { admit, limits }: BodyAdmission,
@@ -140,14 +155,6 @@ export async function bodyOf(
   if (isDomainError(error, 'RATE_LIMITED')) response.set('Connection', 'close');
   if (error !== undefined) throw toError(error);
   return parseBody(request.body);
-}
-
-/** Aborted when the client is no longer there, also if it left before the answer was known. */
-export function goneSignal(response: Response): AbortSignal {
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
-  if (response.closed || response.destroyed) gone.abort();
-  return gone.signal;
 }
 
 function full(): DomainError {

@@ -5,7 +5,15 @@ import { policyKinds, type PolicyType } from '../../core/policy/kinds.js';
 import { limitFields, type LimitBody } from '../../core/policy/spending-limit/record.js';
 import { maxAbiLength, methodName } from '../../core/resources/smart-contract.schema.js';
 import { fieldOf } from '../../core/schema/json-value.js';
-import { choice, list, object, text, type SchemaOf } from '../../core/schema/structural.js';
+import type { JsonSchema } from '../../core/schema/json-schema.js';
+import {
+  choice,
+  list,
+  object,
+  text,
+  type SchemaOf,
+  type StructuralSchema,
+} from '../../core/schema/structural.js';
 
 /** Request bodies of the service document. The resources' own schemas check the result once more when it is stored. */
 
@@ -142,4 +150,23 @@ function createPolicySchema(policyData: SchemaOf<object>): SchemaOf<CreatePolicy
       policyData,
     },
   });
+}
+
+/** The schema without the members that only our own messages and the API server read. */
+export function published(schema: StructuralSchema): JsonSchema {
+  const { properties, items, ...rest } = schema;
+  const standard = Object.fromEntries(Object.entries(rest).filter(([name]) => !isHint(name)));
+  return {
+    ...standard,
+    ...(properties && {
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, child]) => [name, published(child)]),
+      ),
+    }),
+    ...(items && { items: published(items) }),
+  };
+}
+
+function isHint(name: string): boolean {
+  return name === 'expected' || name === 'confidential' || name === 'eip55' || name.startsWith('x-');
 }

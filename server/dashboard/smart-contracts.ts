@@ -6,62 +6,129 @@ import { keyOf } from '../../core/meta/meta.js';
 import { smartContractObjectName } from '../../core/resources/names.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { SmartContract } from '../../core/resources/smart-contract.js';
+import { arrayOf, record } from '../../core/schema/json-schema.js';
 import { parseAddress } from '../../core/units/address.js';
 import { given } from '../../core/units/given.js';
-import { readList, section } from './lists.js';
+import { pageParameters, readList, section } from './lists.js';
 import { ofPaymaster, requireQuota, unlessDeleted } from './lookups.js';
 import type { Tools } from './deps.js';
-import type { PaymasterCall, Reply } from './endpoint.js';
-import type { CreateContract } from './schemas.js';
+import type { PaymasterCall } from './call.js';
+import { documentBody, endpoint } from './endpoint.js';
+import { address as anAddress, exampleAddress, text } from './record-schemas.js';
+import {
+  createContractSchema,
+  deleteContractSchema,
+  updateContractSchema,
+  type CreateContract,
+} from './schemas.js';
 import { byAge, paymasterIdOfCall, renderContract } from './views.js';
 
-/** Endpoint 3. */
-export async function createContract(tools: Tools, call: PaymasterCall): Promise<Reply> {
-  const input = tools.parse.createContract(call.body);
-  await requireMethods(tools, call, input.abi, input.whitelistedMethods ?? []);
-  const contract = await tools.turns.run(turnOf(call.paymaster), async () => {
-    await requireFree(tools, call, input);
-    return create(tools, call, input);
-  });
-  return { programmed: await tools.programmed.written('SmartContract', contract), object: contract };
-}
+const names = arrayOf(text);
+const schema = record({
+  name: text,
+  address: anAddress,
+  abi: text,
+  whitelistedMethods: names,
+  methods: names,
+});
+const whitelisted = { address: exampleAddress, whitelistedMethods: ['mint'] };
+const body = {
+  name: 'shop',
+  address: exampleAddress,
+  abi: '[{"type":"function","name":"mint","stateMutability":"nonpayable","inputs":[],"outputs":[]}]',
+  whitelistedMethods: ['mint'],
+};
+const example = { ...body, methods: ['mint'] };
 
-/** Endpoint 4. */
-export async function listContracts(tools: Tools, call: PaymasterCall): Promise<Reply> {
-  const contracts = section('SmartContract', ofPaymaster(call.paymaster), (contract) =>
-    renderContract(tools, call, contract),
-  );
-  return { list: () => readList(tools.resources, [contracts], call.page()) };
-}
+export const createSmartContract = endpoint({
+  operationId: 'createSmartContract',
+  summary: 'Register a contract whose methods are sponsored',
+  method: 'post',
+  path: '/smart-contract',
+  scope: 'paymaster',
+  message: 'Smart contract registered successfully',
+  body: documentBody(createContractSchema, (parse) => parse.createContract, body),
 
-/** Endpoint 5. Answers the contract as it is now, also when the methods did not change. */
-export async function updateContract(tools: Tools, call: PaymasterCall): Promise<Reply> {
-  const { paymaster, body } = call;
-  const { address, whitelistedMethods } = tools.parse.updateContract(body);
-  const found = await findContract(tools, paymaster, address);
-  const contract = await unlessDeleted(contractNotFound, () =>
-    tools.writes.change('SmartContract', keyOf(found), async ({ spec }, owned) => {
-      await requireMethods(tools, call, spec.abi, whitelistedMethods);
-      return isSameList(spec.whitelistedMethods, whitelistedMethods)
-        ? undefined
-        : { ...owned, whitelistedMethods };
-    }),
-  );
-  const programmed = await tools.programmed.written('SmartContract', contract);
-  return { data: await renderContract(tools, call, contract), programmed, object: contract };
-}
+  async handle(tools, call) {
+    const { abi, whitelistedMethods = [] } = call.body;
+    await requireMethods(tools, call, abi, whitelistedMethods);
+    const contract = await tools.turns.run(turnOf(call.paymaster), async () => {
+      await requireFree(tools, call);
+      return create(tools, call);
+    });
+    return { programmed: await tools.programmed.written('SmartContract', contract), object: contract };
+  },
+});
 
-/** Endpoint 6. */
-export async function deleteContract(tools: Tools, call: PaymasterCall): Promise<Reply> {
-  const { paymaster, body } = call;
-  const { address } = tools.parse.deleteContract(body);
-  const found = await findContract(tools, paymaster, address);
-  await unlessDeleted(contractNotFound, () => tools.writes.remove('SmartContract', keyOf(found)));
-  return {
-    programmed: await tools.programmed.contractDeleted(paymasterIdOfCall(call), address),
-    object: found,
-  };
-}
+export const listSmartContracts = endpoint({
+  operationId: 'listSmartContracts',
+  summary: 'List the registered contracts',
+  method: 'get',
+  path: '/smart-contract',
+  scope: 'paymaster',
+  parameters: pageParameters,
+  cost: 'list',
+  message: 'Smart contract list fetched',
+  schema: arrayOf(schema),
+  example: [example],
+
+  async handle(tools, call) {
+    const contracts = section('SmartContract', ofPaymaster(call.paymaster), (contract) =>
+      renderContract(tools, call, contract),
+    );
+    return { list: await readList(tools.resources, [contracts], call.given) };
+  },
+});
+
+/** Answers the contract as it is now, also when the methods did not change. */
+export const updateSmartContract = endpoint({
+  operationId: 'updateSmartContract',
+  summary: 'Replace the whitelisted methods of a contract',
+  method: 'patch',
+  path: '/smart-contract',
+  scope: 'paymaster',
+  wrongKey: 'CONTRACT_NOT_FOUND',
+  message: 'Smart contract updated',
+  body: documentBody(updateContractSchema, (parse) => parse.updateContract, whitelisted),
+  schema,
+  example,
+
+  async handle(tools, call) {
+    const { address, whitelistedMethods } = call.body;
+    const found = await findContract(tools, call.paymaster, address);
+    const contract = await unlessDeleted(contractNotFound, () =>
+      tools.writes.change('SmartContract', keyOf(found), async ({ spec }, owned) => {
+        await requireMethods(tools, call, spec.abi, whitelistedMethods);
+        return isSameList(spec.whitelistedMethods, whitelistedMethods)
+          ? undefined
+          : { ...owned, whitelistedMethods };
+      }),
+    );
+    const programmed = await tools.programmed.written('SmartContract', contract);
+    return { data: await renderContract(tools, call, contract), programmed, object: contract };
+  },
+});
+
+export const deleteSmartContract = endpoint({
+  operationId: 'deleteSmartContract',
+  summary: 'Remove a contract',
+  method: 'delete',
+  path: '/smart-contract',
+  scope: 'paymaster',
+  wrongKey: 'CONTRACT_NOT_FOUND',
+  message: 'Smart contract deleted',
+  body: documentBody(deleteContractSchema, (parse) => parse.deleteContract, { address: exampleAddress }),
+
+  async handle(tools, call) {
+    const { address } = call.body;
+    const found = await findContract(tools, call.paymaster, address);
+    await unlessDeleted(contractNotFound, () => tools.writes.remove('SmartContract', keyOf(found)));
+    return {
+      programmed: await tools.programmed.contractDeleted(paymasterIdOfCall(call), address),
+      object: found,
+    };
+  },
+});
 
 /** Contracts of a paymaster, including those that a manifest made. */
 export function contractsOf(
@@ -73,9 +140,9 @@ export function contractsOf(
 
 async function create(
   { writes }: Tools,
-  { paymaster, principal }: PaymasterCall,
-  { name, address, abi, whitelistedMethods }: CreateContract,
+  { paymaster, principal, body }: PaymasterCall<CreateContract>,
 ): Promise<SmartContract> {
+  const { name, address, abi, whitelistedMethods } = body;
   const paymasterRef = { name: paymaster.metadata.name };
   const key = {
     namespace: principal.namespace,
@@ -98,8 +165,7 @@ async function create(
 /** Throws CONTRACT_EXISTS, ALREADY_EXISTS (which quotes the taken name) or QUOTA_EXCEEDED. */
 async function requireFree(
   tools: Tools,
-  { paymaster, principal }: PaymasterCall,
-  { name, address }: CreateContract,
+  { paymaster, principal, body: { name, address } }: PaymasterCall<CreateContract>,
 ): Promise<void> {
   let count = 0;
   let isNamed = false;

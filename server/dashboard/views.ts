@@ -1,4 +1,4 @@
-import type { PaymasterCall } from './endpoint.js';
+import type { PaymasterCall } from './call.js';
 import type { Tenant } from '../../core/config/tenant.js';
 import { contractIdOf, organisationIdOf, paymasterIdOf, policyIdOf } from '../../core/config/ids.js';
 import { dataOf, policyKindOf } from '../../core/policy/derived.js';

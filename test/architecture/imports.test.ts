@@ -129,7 +129,7 @@ test('what a kind of policies is stands in its folder: nothing else names one', 
   expect(naming.sort()).toEqual([
     // Hands the signing keys of webhooks to the cluster.
     'operator/reconcilers/connection-secret.ts',
-    'server/dashboard/openapi-examples.ts',
+    'server/dashboard/policy-record.ts',
   ]);
 });
 

@@ -17,7 +17,7 @@ import { parseInstant } from '../../core/units/time.js';
 import { parseEther } from '../../core/units/wei.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
 import { parseCursor } from '../../server/dashboard/ledger/cursor.js';
-import * as parameters from '../../server/dashboard/ledger/parameters.js';
+import * as parameters from '../../server/dashboard/parameters.js';
 import { collapseSlashes } from '../../server/dashboard/slashes.js';
 import { parseJson } from '../../server/http/json.js';
 import { cleanRequestId, createRequestIds } from '../../server/http/request-id.js';

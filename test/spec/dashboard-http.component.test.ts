@@ -214,6 +214,17 @@ describe('paths', () => {
   });
 });
 
+describe('queries', () => {
+  test.each([
+    { name: 'a parameter that nobody knows', query: 'page=2&limt=1' },
+    { name: 'a second value', query: 'limit=5&limit=none' },
+    { name: 'more text than any endpoint has a use for', query: `utm=${'x'.repeat(9000)}` },
+  ])('$name is ignored', async ({ query }) => {
+    const { status, body } = await host.call('GET', `/paymaster?${query}`, { token: acmeToken });
+    expect({ status, message: body.message }).toEqual({ status: 200, message: 'DApp list fetched' });
+  });
+});
+
 describe('overload and outage', () => {
   test('a token over its rate is 429 with Retry-After, and passes again when the time is over', async () => {
     const limited = await host.beside({

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { hashCredential } from '../../core/config/api-key.js';
 import { paymasterIdOf } from '../../core/config/ids.js';
-import { ledgerEndpoints, ledgerPrefix } from '../../server/dashboard/ledger/endpoints.js';
+import { manageEndpoints, managePrefix } from '../../server/dashboard/endpoints.js';
 import { acmeToken, applyOrganisation, chainId, otherToken, prefix, recordOf } from '../build/dashboard.js';
 import {
   aDecision,
@@ -60,7 +60,7 @@ type Answered = {
 
 async function ask(path: string, token: string | undefined = acmeToken): Promise<Answered> {
   const headers = token === undefined ? {} : { authToken: token };
-  const response = await host.fetch(`${ledgerPrefix}${path}`, { headers });
+  const response = await host.fetch(`${managePrefix}${path}`, { headers });
   const body = recordOf(await response.json());
   return {
     status: response.status,
@@ -196,7 +196,7 @@ describe('decisions', () => {
   });
 
   test('are a table in CSV, whose texts no spreadsheet runs', async () => {
-    const response = await host.fetch(`${ledgerPrefix}/decisions?${range}&limit=1`, {
+    const response = await host.fetch(`${managePrefix}/decisions?${range}&limit=1`, {
       headers: { authToken: acmeToken, Accept: 'text/csv' },
     });
     const lines = (await response.text()).split('\r\n');
@@ -235,7 +235,7 @@ describe('usage', () => {
 
   test('is the same until something happens, and says so to those who ask', async () => {
     const first = await ask(`/usage?${range}`);
-    const again = await host.fetch(`${ledgerPrefix}/usage?${range}`, {
+    const again = await host.fetch(`${managePrefix}/usage?${range}`, {
       headers: { authToken: acmeToken, 'If-None-Match': String(first.headers.get('etag')) },
     });
     expect(again.status).toBe(304);
@@ -416,7 +416,7 @@ describe('a wrong question is answered with what is wrong', () => {
   test('without a ledger it says what to set', async () => {
     const without = await host.beside();
     for (const path of ['/usage', '/decisions', `/decisions/${mined.id}`, `/funds?paymasterId=${shop}`]) {
-      const response = await without.fetch(`${ledgerPrefix}${path}`, { headers: { authToken: acmeToken } });
+      const response = await without.fetch(`${managePrefix}${path}`, { headers: { authToken: acmeToken } });
       expect(response.status).toBe(501);
       expect(recordOf(await response.json())['message']).toMatch(/PAYMASTER_LEDGER=off/);
     }
@@ -433,12 +433,12 @@ test('the OpenAPI document describes each of these questions and its answer', as
     getLimits: `/limits?paymasterId=${shop}`,
     getFunds: `/funds?paymasterId=${shop}`,
   };
-  for (const { operationId, path, schema, example } of ledgerEndpoints) {
+  for (const { operationId, path, schema, example } of manageEndpoints) {
     // Asked in ledger-replays.component.test.ts.
     if (path.startsWith('/replays')) continue;
-    const item = recordOf(recordOf(document['paths'])[`${ledgerPrefix}${path.replace(':id', '{id}')}`]);
+    const item = recordOf(recordOf(document['paths'])[`${managePrefix}${path.replace(':id', '{id}')}`]);
     expect(recordOf(item['get'])['operationId']).toBe(operationId);
-    const isValid = ajv.compile(schema);
+    const isValid = ajv.compile(schema ?? false);
     const { status, data } = await ask(answers[operationId] ?? '');
     expect({ operationId, status, errors: isValid(data) ? [] : isValid.errors }).toEqual({
       operationId,
@@ -459,7 +459,7 @@ test('an organisation that leaves its answers open is told to wait, and no other
   try {
     const { origin } = host;
     const get = (token: string) =>
-      fetch(`${origin}${ledgerPrefix}/decisions?${range}`, { headers: { authToken: token } });
+      fetch(`${origin}${managePrefix}/decisions?${range}`, { headers: { authToken: token } });
     const told = Promise.withResolvers<Response>();
     const many = Array.from({ length: 80 }, async () => {
       const response = await get(acmeToken);
@@ -479,7 +479,7 @@ test('an organisation that leaves its answers open is told to wait, and no other
 });
 
 test('HEAD of a table is answered without its rows', async () => {
-  const response = await host.fetch(`${ledgerPrefix}/limits?paymasterId=${shop}`, {
+  const response = await host.fetch(`${managePrefix}/limits?paymasterId=${shop}`, {
     method: 'HEAD',
     headers: { authToken: acmeToken, Accept: 'text/csv' },
   });

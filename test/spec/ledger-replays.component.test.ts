@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parse } from 'yaml';
 import { silentLogger } from '../../core/log.js';
 import { systemClock } from '../../core/units/time.js';
-import { ledgerEndpoints, ledgerPrefix } from '../../server/dashboard/ledger/endpoints.js';
+import { manageEndpoints, managePrefix } from '../../server/dashboard/endpoints.js';
 import { createMemoryRegister } from '../../server/replay/memory-register.js';
 import { createReplays } from '../../server/replay/replays.js';
 import { someNow, someTarget } from '../build/configs.js';
@@ -94,7 +94,7 @@ async function ask(
   body?: unknown,
   token: string = acmeToken,
 ): Promise<Answered> {
-  const response = await host.fetch(`${ledgerPrefix}${path}`, {
+  const response = await host.fetch(`${managePrefix}${path}`, {
     method,
     headers: { authToken: token, 'Content-Type': 'application/json' },
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
@@ -224,7 +224,7 @@ describe('a replay', () => {
   test('is followed by lines until it has ended, and ends with the connection', async () => {
     const lines = { authToken: acmeToken, Accept: 'application/x-ndjson' };
     const post = (signal?: AbortSignal) =>
-      host.fetch(`${ledgerPrefix}/replays`, {
+      host.fetch(`${managePrefix}/replays`, {
         method: 'POST',
         headers: lines,
         body: JSON.stringify(range),
@@ -251,7 +251,7 @@ describe('a replay', () => {
     const blocked = Promise.withResolvers<void>();
     gate = blocked.promise;
     const body = JSON.stringify(range);
-    const leaving = httpRequest(`${host.origin}${ledgerPrefix}/replays`, {
+    const leaving = httpRequest(`${host.origin}${managePrefix}/replays`, {
       method: 'POST',
       headers: {
         authToken: acmeToken,
@@ -392,7 +392,7 @@ describe('clear refusals', () => {
   });
 
   test('a caller without a token, and a server without a ledger', async () => {
-    expect((await host.fetch(`${ledgerPrefix}/replays`, { method: 'POST', body: '{}' })).status).toBe(401);
+    expect((await host.fetch(`${managePrefix}/replays`, { method: 'POST', body: '{}' })).status).toBe(401);
     const without = await host.beside();
     const headers = { authToken: acmeToken };
     for (const [method, path] of [
@@ -400,7 +400,7 @@ describe('clear refusals', () => {
       ['GET', `/replays/${shop}`],
       ['DELETE', `/replays/${shop}`],
     ]) {
-      const response = await without.fetch(`${ledgerPrefix}${path}`, { method: method!, headers });
+      const response = await without.fetch(`${managePrefix}${path}`, { method: method!, headers });
       expect(response.status).toBe(501);
     }
   });
@@ -413,19 +413,19 @@ test('the OpenAPI document describes each of these requests and its answer', asy
   const id = String(answers[0]!.data['id']);
   await ended(id);
   answers.push(await ask('GET', `/replays/${id}`), await ask('DELETE', `/replays/${id}`));
-  const described = ledgerEndpoints.filter(({ path }) => path.startsWith('/replays'));
+  const described = manageEndpoints.filter(({ path }) => path.startsWith('/replays'));
   expect(described.map(({ operationId }) => operationId)).toEqual([
     'startReplay',
     'getReplay',
     'cancelReplay',
   ]);
-  described.forEach(({ operationId, path, method = 'get', status = 200, schema, example, body }, index) => {
-    const item = recordOf(recordOf(document['paths'])[`${ledgerPrefix}${path.replace(':id', '{id}')}`]);
+  described.forEach(({ operationId, path, method, status = 200, schema, example, body }, index) => {
+    const item = recordOf(recordOf(document['paths'])[`${managePrefix}${path.replace(':id', '{id}')}`]);
     expect(recordOf(item[method])['operationId']).toBe(operationId);
-    const isValid = ajv.compile(schema);
+    const isValid = ajv.compile(schema ?? false);
     expect(answers[index]!.status).toBe(status);
     expect(isValid(answers[index]!.data) ? [] : isValid.errors).toEqual([]);
     expect(isValid(example) ? [] : isValid.errors).toEqual([]);
-    if (body !== undefined) expect(ajv.compile(body.schema)(body.example)).toBe(true);
+    if (body !== undefined) expect(ajv.compile(body.schemas[0] ?? false)(body.example)).toBe(true);
   });
 });

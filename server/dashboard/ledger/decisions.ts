@@ -13,10 +13,11 @@ import {
   renderTrace,
   tracedDecisionSchema,
 } from './decision-record.js';
-import { endpoint, type Table } from './endpoint.js';
+import type { Table } from '../call.js';
+import { endpoint } from '../endpoint.js';
 import type { Questions } from './fair-ledger.js';
 import { contractsOf, createMethodNames, type MethodNamesReader } from './method-names.js';
-import { address, hash, instant, integer, oneOf, text, uuid } from './parameters.js';
+import { address, hash, instant, integer, oneOf, text, uuid } from '../parameters.js';
 import { rangeOf } from './range.js';
 import { requireLedger } from './require-ledger.js';
 import * as schemas from './schemas.js';
@@ -30,7 +31,10 @@ const maxTableRows = 1_000_000;
 export const decisionsEndpoint = endpoint({
   operationId: 'listDecisions',
   summary: 'What was decided about every request, the newest first',
+  method: 'get',
   path: '/decisions',
+  scope: 'organisation',
+  cost: 'reading',
   parameters: {
     from: instant('Begin, rounded down to a minute. Default: a day before the end.'),
     to: instant('End (exclusive), rounded up to a minute; may be in the future. Default: now.'),
@@ -46,6 +50,7 @@ export const decisionsEndpoint = endpoint({
     cursor: text('`cursor` of the answer before; all other parameters as before.', 400),
     limit: integer(`Decisions of a page. Default ${pageSize}.`, 1, maxPageSize),
   },
+  form: 'table',
   schema: record({
     from: schemas.time,
     to: schemas.time,
@@ -63,7 +68,7 @@ export const decisionsEndpoint = endpoint({
     cursor: null,
   },
 
-  async answer(tools, { principal, given }) {
+  async handle(tools, { principal, given }) {
     const ledger = requireLedger(tools, principal);
     const { cursor, limit = pageSize, from, to, ...filters } = given;
     const asked = { organisation: principal.tenant, ...filters };
@@ -95,13 +100,14 @@ export const decisionsEndpoint = endpoint({
 export const decisionEndpoint = endpoint({
   operationId: 'getDecision',
   summary: 'One decision, with what led to it and how it ended',
+  method: 'get',
   path: '/decisions/:id',
-  parameters: {},
-  form: 'none',
+  scope: 'organisation',
+  cost: 'reading',
   schema: tracedDecisionSchema,
   example: { ...decisionExample, trace: [{ step: 'decision', verdict: 'sponsored' }] },
 
-  async answer(tools, { principal, params }) {
+  async handle(tools, { principal, params }) {
     const ledger = requireLedger(tools, principal);
     const { id = '' } = params;
     const view = isRecordId(id) ? await ledger.decision(principal.tenant, id) : undefined;

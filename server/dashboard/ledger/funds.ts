@@ -8,9 +8,11 @@ import type { AccountBalance } from '../../../core/usage/usage-store.js';
 import type { ChainSpec } from '../../../core/resources/chain.js';
 import { findChain } from '../paymasters.js';
 import { amount } from './amounts.js';
-import { endpoint, tableOf, type LedgerTools } from './endpoint.js';
+import type { Tools } from '../deps.js';
+import { tableOf } from '../call.js';
+import { endpoint } from '../endpoint.js';
 import { ownPaymasters, type ReadConfig } from './own-paymaster.js';
-import { uuid } from './parameters.js';
+import { uuid } from '../parameters.js';
 import { requireLedger } from './require-ledger.js';
 import * as schemas from './schemas.js';
 
@@ -44,8 +46,12 @@ const members = {
 export const fundsEndpoint = endpoint({
   operationId: 'getFunds',
   summary: 'What the accounts that pay hold, each named once, and for how long it lasts',
+  method: 'get',
   path: '/funds',
+  scope: 'organisation',
+  cost: 'reading',
   parameters: { paymasterId: uuid('Only of this paymaster. Default: all of the organisation.') },
+  form: 'table',
   schema: record({
     accounts: arrayOf(record(members)),
   }),
@@ -67,7 +73,7 @@ export const fundsEndpoint = endpoint({
     ],
   },
 
-  async answer(tools, { principal, given }) {
+  async handle(tools, { principal, given }) {
     const ledger = requireLedger(tools, principal);
     const accounts = await accountsThatPay(tools, await ownPaymasters(tools, principal, given.paymasterId));
     const now = tools.clock.now();
@@ -106,7 +112,7 @@ function nameOf({ chainId, contract, fundingAddress }: AccountName): string {
 
 /** Each account once, however many of the paymasters it pays for. */
 async function accountsThatPay(
-  tools: Pick<LedgerTools, 'resources' | 'lastSeen'>,
+  tools: Pick<Tools, 'resources' | 'lastSeen'>,
   configs: readonly ReadConfig[],
 ): Promise<readonly AccountName[]> {
   const accounts = new Map<string, AccountName>();
@@ -123,7 +129,7 @@ async function accountsThatPay(
 
 /** What the usage store knows, by name of the account. */
 async function statesOf(
-  { usage }: Pick<LedgerTools, 'usage'>,
+  { usage }: Pick<Tools, 'usage'>,
   accounts: readonly AccountName[],
 ): Promise<ReadonlyMap<string, AccountBalance>> {
   const states = new Map<string, AccountBalance>();

@@ -3,9 +3,11 @@ import { arrayOf, record, type JsonSchema } from '../../../core/schema/json-sche
 import { toAddressKey, zeroAddress, type AddressKey } from '../../../core/units/address.js';
 import { formatInstant } from '../../../core/units/time.js';
 import { figureOf, unitNames, unitOf } from '../../../core/usage/units.js';
-import { endpoint, tableOf, type LedgerTools } from './endpoint.js';
+import type { Tools } from '../deps.js';
+import { tableOf } from '../call.js';
+import { endpoint } from '../endpoint.js';
 import { ownPaymasters, type ReadConfig } from './own-paymaster.js';
-import { address, uuid } from './parameters.js';
+import { address, uuid } from '../parameters.js';
 import * as schemas from './schemas.js';
 
 const figure: JsonSchema = {
@@ -30,11 +32,15 @@ const figures = {
 export const limitsEndpoint = endpoint({
   operationId: 'getLimits',
   summary: 'How much of each spending limit is used now',
+  method: 'get',
   path: '/limits',
+  scope: 'organisation',
+  cost: 'reading',
   parameters: {
     paymasterId: uuid('Only of this paymaster. Default: all of the organisation.'),
     sender: address('The account whose share of limits per account is shown.'),
   },
+  form: 'table',
   schema: record({
     limits: arrayOf(
       record({
@@ -72,7 +78,7 @@ export const limitsEndpoint = endpoint({
     ],
   },
 
-  async answer(tools, { principal, given }) {
+  async handle(tools, { principal, given }) {
     const limits: object[] = [];
     for (const config of await ownPaymasters(tools, principal, given.paymasterId))
       limits.push(...(await readLimits(tools.usage, config, given.sender)));
@@ -81,7 +87,7 @@ export const limitsEndpoint = endpoint({
 });
 
 async function readLimits(
-  usage: LedgerTools['usage'],
+  usage: Tools['usage'],
   { paymasterId, chainId, limits }: ReadConfig,
   sender: AddressKey | undefined,
 ): Promise<readonly object[]> {

@@ -4,7 +4,7 @@ import type { DecidedCall } from '../../../core/ledger/record.js';
 import type { InParts } from '../../../core/units/in-parts.js';
 import { parseAbiInParts } from '../../../core/resources/abi.js';
 import type { Principal } from '../auth.js';
-import type { LedgerTools } from './endpoint.js';
+import type { Tools } from '../deps.js';
 
 /** The name that the ABI of a registered contract has for a method now; undefined when it has none. */
 export type MethodNames = (contractId: string, selector: string) => string | undefined;
@@ -20,7 +20,7 @@ const noAnswer = () => new DomainError('UNAVAILABLE', 'the API server does not a
 const mostContracts = 100;
 
 export function createMethodNames(
-  { resources, pace }: Pick<LedgerTools, 'resources' | 'pace'>,
+  { resources, pace }: Pick<Tools, 'pace'> & { readonly resources: Pick<Tools['resources'], 'list'> },
   { namespace }: Pick<Principal, 'namespace'>,
 ): MethodNamesReader {
   const read = new Map<string, ReadonlyMap<string, string>>();

@@ -3,7 +3,7 @@ import { paymasterIdOf } from '../../../core/config/ids.js';
 import { DomainError, invalidInput } from '../../../core/errors.js';
 import { given } from '../../../core/units/given.js';
 import type { Principal } from '../auth.js';
-import type { LedgerTools } from './endpoint.js';
+import type { Tools } from '../deps.js';
 
 /** What readings need of a config; the rest may be a megabyte, and is not remembered. */
 export type ReadConfig = Pick<
@@ -13,7 +13,7 @@ export type ReadConfig = Pick<
 
 /** The served config of a paymaster of the caller's organisation. A paymaster of another one is unknown. */
 async function ownPaymaster(
-  { configs, lastSeen }: Pick<LedgerTools, 'configs' | 'lastSeen'>,
+  { configs, lastSeen }: Pick<Tools, 'configs' | 'lastSeen'>,
   { namespace, tenant }: Principal,
   paymasterId: string,
 ): Promise<ReadConfig | undefined> {
@@ -34,7 +34,7 @@ const readAtOnce = 8;
  * that is not the organisation's, INVALID_INPUT when there are too many for one answer.
  */
 export async function ownPaymasters(
-  tools: Pick<LedgerTools, 'configs' | 'lastSeen' | 'resources'>,
+  tools: Pick<Tools, 'configs' | 'lastSeen' | 'resources'>,
   principal: Principal,
   paymasterId: string | undefined,
 ): Promise<readonly ReadConfig[]> {

@@ -5,11 +5,12 @@ import type { EpochMs } from '../../../core/units/time.js';
 import { proposedConfig } from '../../replay/proposal.js';
 import type { ReplayConfig } from '../../replay/replayer.js';
 import type { Replays } from '../../replay/replays.js';
-import { endpoint, type LedgerTools } from './endpoint.js';
-import { instant } from './parameters.js';
+import type { Tools } from '../deps.js';
+import { endpoint } from '../endpoint.js';
+import { instant } from '../parameters.js';
 import { rangeOf } from './range.js';
 import { renderReplay, replayExample, replaySchema } from './replay-record.js';
-import { requireLedger } from './require-ledger.js';
+import { ledgerOff } from './require-ledger.js';
 import * as schemas from './schemas.js';
 
 const maxDays = 31;
@@ -21,30 +22,38 @@ export const startReplayEndpoint = endpoint({
     'Decides recorded operations again under proposed resources; with Accept: application/x-ndjson a line a second until it has ended, and the end of the connection cancels it',
   method: 'post',
   path: '/replays',
-  parameters: {},
+  scope: 'organisation',
+  cost: 'reading',
   body: {
-    schema: record(
-      { from: schemas.time, to: schemas.time },
-      {
-        resources: {
-          description:
-            'Paymasters, SmartContracts and PaymasterPolicies of the organisation, as a text of YAML documents or as a list. Each replaces the object of its name, or is added. Default: none.',
-          anyOf: [schemas.text, { type: 'array', items: { type: 'object' } }],
+    schemas: [
+      record(
+        { from: schemas.time, to: schemas.time },
+        {
+          resources: {
+            description:
+              'Paymasters, SmartContracts and PaymasterPolicies of the organisation, as a text of YAML documents or as a list. Each replaces the object of its name, or is added. Default: none.',
+            anyOf: [schemas.text, { type: 'array', items: { type: 'object' } }],
+          },
+          paymasterIds: {
+            description: 'Only these paymasters. Default: all of the organisation.',
+            type: 'array',
+            items: schemas.uuid,
+            minItems: 1,
+            maxItems: mostPaymasters,
+          },
         },
-        paymasterIds: {
-          description: 'Only these paymasters. Default: all of the organisation.',
-          type: 'array',
-          items: schemas.uuid,
-          minItems: 1,
-          maxItems: mostPaymasters,
-        },
-      },
-    ),
+      ),
+    ],
     example: {
       from: '2026-01-01T00:00:00Z',
       to: '2026-01-02T00:00:00Z',
       resources:
         'apiVersion: paymasters.dev/v1alpha1\nkind: PaymasterPolicy\nmetadata: {name: daily, namespace: acme}\nspec: {…}\n',
+    },
+    // Without a ledger the caller is told that first, whatever the body is.
+    parse(tools, body) {
+      requireReplays(tools);
+      return readBody(body);
     },
   },
   status: 202,
@@ -56,11 +65,10 @@ export const startReplayEndpoint = endpoint({
   schema: replaySchema,
   example: { ...replayExample, state: 'running', endedAt: null, done: 0, result: null },
 
-  async answer(tools, { principal, body, gone }) {
-    requireLedger(tools, principal);
+  async handle(tools, { principal, body, gone }) {
     const replays = requireReplays(tools);
     const { organisation, namespace, tenant } = principal;
-    const { resources, paymasterIds, ...asked } = readBody(body);
+    const { resources, paymasterIds, ...asked } = body;
     const now = tools.clock.now();
     const range = rangeOf(asked, now, { defaultDays: 1, maxDays });
     const { status, follow } = await replays.start({
@@ -84,14 +92,14 @@ export const startReplayEndpoint = endpoint({
 export const replayEndpoint = endpoint({
   operationId: 'getReplay',
   summary: 'How far a replay is, and what it has found',
+  method: 'get',
   path: '/replays/:id',
-  parameters: {},
-  form: 'none',
+  scope: 'organisation',
+  cost: 'reading',
   schema: replaySchema,
   example: replayExample,
 
-  async answer(tools, { principal, params }) {
-    requireLedger(tools, principal);
+  async handle(tools, { principal, params }) {
     const status = await requireReplays(tools).find(principal.tenant, params['id'] ?? '');
     if (status === undefined) throw unknownReplay();
     return { data: renderReplay(status) };
@@ -103,21 +111,21 @@ export const cancelReplayEndpoint = endpoint({
   summary: 'Ends a replay; what it has found so far is dropped',
   method: 'delete',
   path: '/replays/:id',
-  parameters: {},
-  form: 'none',
+  scope: 'organisation',
+  cost: 'reading',
   schema: replaySchema,
   example: { ...replayExample, state: 'cancelled', result: null },
 
-  async answer(tools, { principal, params }) {
-    requireLedger(tools, principal);
+  async handle(tools, { principal, params }) {
     const status = await requireReplays(tools).cancel(principal.tenant, params['id'] ?? '');
     if (status === undefined) throw unknownReplay();
     return { data: renderReplay(status) };
   },
 });
 
-function requireReplays({ replays }: Pick<LedgerTools, 'replays'>): Replays {
-  if (replays === undefined) throw new Error('a ledger is kept, and nothing replays it');
+/** Throws LEDGER_OFF: where a ledger is kept it is replayed, too. */
+function requireReplays({ replays }: Pick<Tools, 'replays'>): Replays {
+  if (replays === undefined) throw ledgerOff();
   return replays;
 }
 

@@ -5,9 +5,11 @@ import { formatInstant } from '../../../core/units/time.js';
 import { formatDecimal } from '../../../core/units/wei.js';
 import { amount } from './amounts.js';
 import type { Principal } from '../auth.js';
-import { endpoint, tableOf, type LedgerTools } from './endpoint.js';
+import type { Tools } from '../deps.js';
+import { tableOf } from '../call.js';
+import { endpoint } from '../endpoint.js';
 import { createMethodNames } from './method-names.js';
-import { boolean, instant, oneOf, uuid } from './parameters.js';
+import { boolean, instant, oneOf, uuid } from '../parameters.js';
 import { rangeOf, widened } from './range.js';
 import { requireLedger } from './require-ledger.js';
 import * as schemas from './schemas.js';
@@ -48,7 +50,10 @@ const members = {
 export const usageEndpoint = endpoint({
   operationId: 'getUsage',
   summary: 'What was sponsored, refused, mined and spent, by step of time and by one other property',
+  method: 'get',
   path: '/usage',
+  scope: 'organisation',
+  cost: 'reading',
   parameters: {
     from: instant('Begin, rounded down to a minute. Default: 30 days before the end.'),
     to: instant('End (exclusive), rounded up to a minute; may be in the future. Default: now.'),
@@ -62,6 +67,7 @@ export const usageEndpoint = endpoint({
       'Whether to count distinct senders of each row; null in rows longer than a day. Default: true for ranges of at most 31 days.',
     ),
   },
+  form: 'table',
   schema: record({
     from: schemas.time,
     to: schemas.time,
@@ -100,7 +106,7 @@ export const usageEndpoint = endpoint({
     ],
   },
 
-  async answer(tools, { principal, given }) {
+  async handle(tools, { principal, given }) {
     const ledger = requireLedger(tools, principal);
     const { step = 'day', groupBy, paymasterId } = given;
     if (groupBy === 'sender' && step === 'hour')
@@ -146,7 +152,7 @@ export const usageEndpoint = endpoint({
 });
 
 /** A method's value is the contract's name, `:` and the selector. */
-async function namesOf(tools: LedgerTools, principal: Principal, rows: readonly UsageRow[]) {
+async function namesOf(tools: Tools, principal: Principal, rows: readonly UsageRow[]) {
   const parts = ({ group = '' }: UsageRow) => ({
     contractId: group.slice(0, -selectorEnd.length),
     selector: group.slice(1 - selectorEnd.length),

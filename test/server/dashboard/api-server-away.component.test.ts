@@ -2,7 +2,7 @@ import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { paymasterIdOf } from '../../../core/config/ids.js';
 import { hashCredential } from '../../../core/config/api-key.js';
 import { DomainError } from '../../../core/errors.js';
-import { ledgerPrefix } from '../../../server/dashboard/ledger/endpoints.js';
+import { managePrefix } from '../../../server/dashboard/endpoints.js';
 import { createLastSeen, lastSeenForMs, type LastSeen } from '../../../server/dashboard/last-seen.js';
 import { acmeToken, chainId, otherToken, recordOf, type DashboardHost } from '../../build/dashboard.js';
 import { aDecision, at, reservationOf } from '../../conformance/ledger-records.js';
@@ -53,7 +53,7 @@ beforeEach(async () => {
 const ask = async (path: string, token = acmeToken): Promise<number> =>
   // A call to an API server that says nothing would wait for half a minute.
   (
-    await replica.fetch(`${ledgerPrefix}${path}`, {
+    await replica.fetch(`${managePrefix}${path}`, {
       headers: { authToken: token },
       signal: AbortSignal.timeout(20_000),
     })
@@ -103,7 +103,7 @@ describe('while the API server is away', () => {
     await lastSeen.resources.list('Organisation');
     state = 'away';
     const headers = { authToken: acmeToken, 'content-type': 'application/json' };
-    const replay = await replica.fetch(`${ledgerPrefix}/replays`, { method: 'POST', headers, body: '{}' });
+    const replay = await replica.fetch(`${managePrefix}/replays`, { method: 'POST', headers, body: '{}' });
     expect(replay.status).toBe(503);
     expect((await replica.call('GET', '/paymaster', { token: acmeToken })).status).toBe(503);
   });

@@ -1,8 +1,8 @@
-import { invalidInput, quote, type Problem } from '../../../core/errors.js';
-import type { JsonSchema } from '../../../core/schema/json-schema.js';
-import { isAddressText, toAddressKey, type AddressKey } from '../../../core/units/address.js';
-import { isHexBytes, hexSize, type Hex } from '../../../core/units/hex.js';
-import { parseInstant, type EpochMs } from '../../../core/units/time.js';
+import { invalidInput, quote, type Problem } from '../../core/errors.js';
+import type { JsonSchema } from '../../core/schema/json-schema.js';
+import { isAddressText, toAddressKey, type AddressKey } from '../../core/units/address.js';
+import { isHexBytes, hexSize, type Hex } from '../../core/units/hex.js';
+import { parseInstant, type EpochMs } from '../../core/units/time.js';
 
 /** A parameter of a query: how its text is read, and what OpenAPI says about it. */
 export type Parameter<T> = {
@@ -22,10 +22,17 @@ export type Given<P extends Parameters> = {
 
 const maxQuery = 8_192;
 
-/** Reads a query string. Throws INVALID_INPUT that names every unknown, repeated or wrong parameter. */
-export function readParameters<P extends Parameters>(search: string, parameters: P): Given<P> {
+/**
+ * Reads a query string. Throws INVALID_INPUT that names every wrong parameter and, unless `others` are ignored, every
+ * unknown or repeated one, and a query that is longer than any in use.
+ */
+export function readParameters<P extends Parameters>(
+  search: string,
+  parameters: P,
+  others: 'refused' | 'ignored' = 'refused',
+): Given<P> {
   // URLSearchParams takes more than linear time for thousands of names.
-  if (search.length > maxQuery)
+  if (search.length > maxQuery && others === 'refused')
     throw invalidInput([
       { field: 'query', expected: `at most ${maxQuery} characters`, value: String(search.length) },
     ]);
@@ -36,12 +43,13 @@ export function readParameters<P extends Parameters>(search: string, parameters:
     const parameter = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
     const text = first?.[1] ?? '';
     if (parameter === undefined) {
+      if (others === 'ignored') continue;
       const known = Object.keys(parameters).join(', ');
       problems.push({ field: 'query', expected: `made of ${known}`, value: quote(name) });
       continue;
     }
     const { expected, parse } = parameter;
-    if (more.length > 0)
+    if (more.length > 0 && others === 'refused')
       problems.push({ field: name, expected: 'given once', value: `${texts.get(name)?.length} times` });
     const value = parse(text);
     if (value === undefined) problems.push({ field: name, expected, value: quote(text) });

@@ -1,0 +1,67 @@
+import type { Paymaster } from '../../core/resources/paymaster.js';
+import type { Principal } from './auth.js';
+import type { Given, Parameters } from './parameters.js';
+
+/** What the handler of an endpoint gets. */
+export type Call<B = unknown, P extends Parameters = Parameters> = {
+  readonly principal: Principal;
+  /** Parameters of the query. */
+  readonly given: Given<P>;
+  /** Parameters of the path. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly body: B;
+  /** Aborted when the client is no longer there. */
+  readonly gone: AbortSignal;
+};
+
+export type PaymasterCall<B = unknown, P extends Parameters = Parameters> = Call<B, P> & {
+  readonly paymaster: Paymaster;
+};
+
+export type Reply = {
+  readonly data?: unknown;
+  /** Instead of `data`: written record by record. */
+  readonly list?: List;
+  /**
+   * The answer and how it goes on, for a caller who prefers lines of JSON; absent: it does not go on. `gone`: the caller is
+   * no longer there.
+   */
+  readonly lines?: (gone: AbortSignal) => AsyncIterable<object>;
+  /** The same as a table; absent: JSON only. */
+  readonly table?: Table;
+  /** Set on writes: whether the operator has programmed the change; header `X-Programmed`. */
+  readonly programmed?: boolean;
+  /** Set on writes: the object that was written, for the log. */
+  readonly object?: WrittenObject;
+  /** What the caller should know although the request has succeeded. */
+  readonly warnings?: readonly string[];
+};
+
+/** The records as JSON, one by one, and for a page where the next one begins. */
+export type List = {
+  readonly records: AsyncIterable<string> | readonly string[];
+  /** Undefined: not a page. Null: it is the last one. */
+  readonly cursor?: string | null;
+};
+
+export type Table = {
+  readonly columns: readonly string[];
+  /** Page by page, so that a long table needs no memory. */
+  readonly pages: () => AsyncIterable<readonly (readonly unknown[])[]>;
+};
+
+export type WrittenObject = { readonly kind: string; readonly metadata: { readonly name: string } };
+
+/** The table of records that are all known; columns are members. */
+export function tableOf(columns: readonly string[], records: readonly object[]): Table {
+  const rows = records.map((record) => {
+    const members: Readonly<Record<string, unknown>> = { ...record };
+    return columns.map((column) => members[column]);
+  });
+  return {
+    columns,
+    async *pages() {
+      yield rows;
+    },
+  };
+}

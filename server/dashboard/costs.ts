@@ -1,0 +1,40 @@
+import { FairSlots, SlotsBusy, type SlotLimits } from '../../adapters/fair-slots.js';
+import { DomainError } from '../../core/errors.js';
+
+/**
+ * What makes an answer cost more than a call: how many of its kind are open at once, until their clients have read them, and
+ * how many of those may be of one organisation.
+ */
+const costs = {
+  /** Others wait: a page of a dashboard may need several. */
+  list: { slots: 200, perKey: 2, waitingPerKey: 40, maxWaitMs: 10_000 },
+  /** A page is some megabytes. */
+  reading: { slots: 40, perKey: 8, waitingPerKey: 56, maxWaitMs: 10_000 },
+} as const satisfies Record<string, SlotLimits>;
+export type Cost = keyof typeof costs;
+
+/** Runs what an organisation asks for. Throws RATE_LIMITED when its other answers leave no slot in time. */
+export type Spending = (
+  cost: Cost | undefined,
+  organisation: string,
+  work: () => Promise<void>,
+) => Promise<void>;
+
+export function createSpending(): Spending {
+  const slots = {
+    list: new FairSlots(costs.list),
+    reading: new FairSlots(costs.reading),
+  } as const satisfies Record<Cost, FairSlots>;
+  return async (cost, organisation, work) => {
+    if (cost === undefined) return work();
+    try {
+      await slots[cost].run(organisation, work);
+    } catch (error) {
+      if (!(error instanceof SlotsBusy)) throw error;
+      throw new DomainError('RATE_LIMITED', 'Too many answers of the organisation are open', {
+        reason: 'ANSWERS_BUSY',
+        retryAfterSeconds: 1,
+      });
+    }
+  };
+}

@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import type { Request, Response } from 'express';
+import { successEnvelope, type Envelope } from './envelope.js';
+import type { List, Reply, Table } from './call.js';
+import type { Endpoint } from './endpoint.js';
+
+/** Writes an answer as fast as the client reads it. Resolves when all of it is written, or the client is gone. */
+export async function send(
+  request: Request,
+  response: Response,
+  { message, status = 200 }: Endpoint,
+  reply: Reply,
+): Promise<void> {
+  if (message === undefined) {
+    response.status(status);
+    return sendPreferred(request, response, reply);
+  }
+  const { list, data, programmed, warnings } = reply;
+  if (programmed !== undefined) response.set('X-Programmed', String(programmed));
+  if (list === undefined) response.json(successEnvelope(message, data, warnings));
+  else await sendList(response, successEnvelope(message), list);
+}
+
+const linesType = 'application/x-ndjson';
+
+/** JSON, or what the caller prefers of the forms that the answer has. */
+async function sendPreferred(
+  request: Request,
+  response: Response,
+  { data, lines, table }: Reply,
+): Promise<void> {
+  response.set('Vary', 'Accept');
+  const isLines = lines !== undefined && request.accepts(['application/json', linesType]) === linesType;
+  if (isLines) return sendLines(response, lines);
+  const isTable = table !== undefined && request.accepts(['application/json', 'text/csv']) === 'text/csv';
+  if (isTable) return sendTable(response, table, request.method === 'HEAD');
+  const body = JSON.stringify({ data });
+  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+  // To be asked again each time: an answer changes when an operation is mined.
+  response.set('Cache-Control', 'private, no-cache').set('ETag', etag);
+  if (request.get('if-none-match') === etag) response.status(304).end();
+  else response.type('application/json').send(body);
+}
+
+async function sendLines(response: Response, lines: NonNullable<Reply['lines']>): Promise<void> {
+  response.type(linesType).set('Cache-Control', 'private, no-store');
+  await whole(response, async (gone) => {
+    for await (const data of lines(gone)) response.write(`${JSON.stringify({ data })}\n`);
+    response.end();
+  });
+}
+
+async function sendTable(response: Response, { columns, pages }: Table, isHead: boolean): Promise<void> {
+  response.type('text/csv').set('Cache-Control', 'private, no-store');
+  await whole(response, async (gone) => {
+    // Express asks GET for HEAD: nobody would read the rows.
+    if (gone.aborted || isHead) return void response.end();
+    response.write(csvLine(columns));
+    for await (const rows of pages()) {
+      if (!(await write(response, rows.map(csvLine).join(''), gone))) return;
+    }
+    response.end();
+  });
+}
+
+/** The records are `data` of the envelope. */
+async function sendList(response: Response, envelope: Envelope, { records, cursor }: List): Promise<void> {
+  const head = `${JSON.stringify(envelope).slice(0, -1)},"data":[`;
+  const tail = cursor === undefined ? ']}' : `],"cursor":${JSON.stringify(cursor)}}`;
+  response.type('application/json');
+  if (Array.isArray(records)) return void response.send(head + records.join(',') + tail);
+  await whole(response, async (gone) => {
+    let separator = head;
+    for await (const record of records) {
+      if (!(await write(response, separator + record, gone))) return;
+      separator = ',';
+    }
+    response.end((separator === head ? head : '') + tail);
+  });
+}
+
+/** Waits for a client that reads slowly; false when it is gone. */
+async function write(response: Response, text: string, gone: AbortSignal): Promise<boolean> {
+  const isFull = !response.write(text);
+  if (gone.aborted) return false;
+  if (isFull) await once(response, 'drain', { signal: gone });
+  return true;
+}
+
+/** Ends the connection when `work` fails: half an answer must not look like a whole one. */
+async function whole(response: Response, work: (gone: AbortSignal) => Promise<void>): Promise<void> {
+  const gone = goneSignal(response);
+  try {
+    await work(gone);
+  } catch (error) {
+    response.destroy();
+    if (!gone.aborted) throw error;
+  }
+}
+
+/** Aborted when the client is no longer there, also if it left before the answer was known. */
+export function goneSignal(response: Response): AbortSignal {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  if (response.closed || response.destroyed) gone.abort();
+  return gone.signal;
+}
+
+/** RFC 4180. Amounts are digits; a text that a spreadsheet would run as a formula gets a leading apostrophe. */
+function csvLine(values: readonly unknown[]): string {
+  return `${values.map(field).join(',')}\r\n`;
+}
+
+function field(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
