@@ -1,50 +1,5 @@
+import type { ErrorCode } from './error-codes.js';
 import type { ErrorReason, OtherReason } from './error-reasons.js';
-
-/**
- * Closed catalogue of everything that can go wrong. Each edge (HTTP, JSON-RPC, operator) maps every code once, in a
- * table that `satisfies Record<ErrorCode, …>`, so a new code does not compile until every edge handles it. A refusal
- * to sponsor is not an error: see `refusal.ts`.
- */
-const errorCodes = [
-  // Any edge.
-  'INVALID_INPUT',
-  'NOT_FOUND',
-  'ALREADY_EXISTS',
-  'WRITE_CONFLICT',
-  'FIELD_OWNED',
-  'PAYLOAD_TOO_LARGE',
-  'RATE_LIMITED',
-  'UNAVAILABLE',
-  'INTERNAL',
-  // Dashboard API.
-  'CREDENTIALS_REQUIRED',
-  'PAYMASTER_NAME_EXISTS',
-  'CHAIN_NOT_SUPPORTED',
-  'VERSION_NOT_SUPPORTED',
-  'CONTRACT_EXISTS',
-  'CONTRACT_NOT_FOUND',
-  'METHODS_NOT_AN_ARRAY',
-  'POLICY_NOT_FOUND',
-  'POLICY_KIND_MISMATCH',
-  'INVALID_SIGNATURE',
-  'USER_NOT_FOUND',
-  'QUOTA_EXCEEDED',
-  'LEDGER_OFF',
-  'REPLAYS_BUSY',
-  // JSON-RPC.
-  'RPC_PARSE_ERROR',
-  'RPC_INVALID_REQUEST',
-  'RPC_METHOD_NOT_FOUND',
-  'KEY_UNKNOWN',
-  'CHAIN_MISMATCH',
-  'MODE_NOT_AVAILABLE',
-  'FEE_TOKEN_REQUIRED',
-  'FEE_TOKEN_UNSUPPORTED',
-  'ESTIMATION_FAILED',
-  'SPONSORSHIP_REFUSED',
-  'PAYMASTER_NOT_READY',
-] as const;
-export type ErrorCode = (typeof errorCodes)[number];
 
 /** One wrong field of an input. `value` is the quoted input for people: shortened, and never a secret. */
 export type Problem = { readonly field: string; readonly expected: string; readonly value?: string };

@@ -1,5 +1,6 @@
 import { reasonOf } from './error-reasons.js';
-import { DomainError, type ErrorCode, type RefusedCall } from './errors.js';
+import type { ErrorCode } from './error-codes.js';
+import { DomainError, type RefusedCall } from './errors.js';
 
 /** The result of a decision. There is no other form of "no". */
 export type Verdict = { readonly pass: true } | Refusal;

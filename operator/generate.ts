@@ -7,10 +7,11 @@ import { compiledDefinitions } from '../core/config/compiled.schema.js';
 import { definitions } from '../core/resources/schemas.js';
 import { type KindDefinition, toCrd } from '../core/schema/crd.js';
 import { renderConditions } from './conditions-page.js';
+import { renderErrors } from './errors-page.js';
 
 /**
  * Entry point of `make generate`: writes one CustomResourceDefinition per kind to `crds/`, from the schemas beside the
- * types, and the page of all conditions. With `--check` it writes nothing and fails when a file differs, is missing or
+ * types, and the pages of conditions and errors. With `--check` it writes nothing and fails when a file differs, is missing or
  * should not be there.
  */
 const header = '# Generated from core/resources. Do not edit: change the schema and run `make generate`.\n';
@@ -28,12 +29,19 @@ function render(kind: KindDefinition): string {
   return header + stringify(toCrd(kind, group, version), { lineWidth: 110, aliasDuplicateObjects: false });
 }
 
-/** The page of conditions. It is generated here because both come from the same tables. */
-const conditionsPage = join('docs', 'conditions.md');
+/** Pages of tables. They are generated here because all come from the core. */
+const pages: ReadonlyMap<string, () => string> = new Map([
+  [join('docs', 'conditions.md'), renderConditions],
+  [join('docs', 'errors.md'), renderErrors],
+]);
 
-/** Whether the page differs from the tables. */
-export async function isConditionsPageStale(root: string): Promise<boolean> {
-  return (await readFile(join(root, conditionsPage), 'utf8').catch(() => undefined)) !== renderConditions();
+/** Pages that differ from the tables. */
+export async function stalePages(root: string): Promise<readonly string[]> {
+  const wrong = [...pages].map(async ([page, rendered]) => {
+    const found = await readFile(join(root, page), 'utf8').catch(() => undefined);
+    return found === rendered() ? [] : [page];
+  });
+  return (await Promise.all(wrong)).flat();
 }
 
 /** Names of files in `directory` that differ, are missing or should not be there. */
@@ -55,20 +63,16 @@ async function main(args: readonly string[]): Promise<number> {
   const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
   const directory = join(root, 'crds');
   const stale = await staleFiles(directory);
-  const isPageStale = await isConditionsPageStale(root);
+  const wrongPages = await stalePages(root);
   if (isCheck) {
-    if (isPageStale) {
-      console.error(`${conditionsPage} is not up to date: run "make generate" and commit the result`);
-      return 1;
-    }
-    if (stale.length === 0) return 0;
-    console.error(`crds/ is not up to date (${stale.join(', ')}): run "make generate" and commit the result`);
+    const wrong = [...wrongPages, ...stale.map((name) => join('crds', name))];
+    if (wrong.length === 0) return 0;
+    console.error(`not up to date (${wrong.join(', ')}): run "make generate" and commit the result`);
     return 1;
   }
-  if (isPageStale) {
-    await mkdir(join(root, 'docs'), { recursive: true });
-    await writeFile(join(root, conditionsPage), renderConditions());
-    console.log(`wrote ${conditionsPage}`);
+  for (const page of wrongPages) {
+    await writeFile(join(root, page), pages.get(page)?.() ?? '');
+    console.log(`wrote ${page}`);
   }
   const files = generatedFiles();
   await mkdir(directory, { recursive: true });

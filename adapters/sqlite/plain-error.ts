@@ -1,5 +1,6 @@
 import { reasonOf } from '../../core/error-reasons.js';
-import { DomainError, isDomainError, messageOf, type ErrorCode } from '../../core/errors.js';
+import type { ErrorCode } from '../../core/error-codes.js';
+import { DomainError, isDomainError, messageOf } from '../../core/errors.js';
 
 /** A DomainError as data, between threads; what is not one is a bug, and says so by its code. */
 export type PlainError = {

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../core/errors.js';
+import type { ErrorCode } from '../../core/error-codes.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { JsonSchema } from '../../core/schema/json-schema.js';
 import type { StructuralSchema } from '../../core/schema/structural.js';

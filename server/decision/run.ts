@@ -1,3 +1,4 @@
+import { remedyOfReason } from '../../core/error-reasons.js';
 import { isDomainError, type DomainError } from '../../core/errors.js';
 import { pass, remedyOf } from '../../core/refusal.js';
 import type { Outcome, Step } from './step.js';
@@ -93,17 +94,6 @@ async function trace<C>({ name, decide }: Step<C>, on: C): Promise<TraceStep | '
 /** A request would be answered with this error. */
 function traceError(step: string, { code, message, details }: DomainError): TraceStep {
   const reason = details.reason ?? code;
-  const remedy = details.remedy ?? errorRemedies.get(reason);
+  const remedy = details.remedy ?? remedyOfReason(reason);
   return { step, verdict: 'error', reason, detail: message, ...(remedy === undefined ? {} : { remedy }) };
 }
-
-/** How to fix an error that does not go away by itself. */
-const errorRemedies: ReadonlyMap<string, string> = new Map([
-  ['SIMULATIONS_BUSY', 'Try again in a second, or send gas limits: then nothing is simulated.'],
-  ['WEBHOOK_BUSY', 'Try again in a second; limit the requests of a key with spec.rateLimit if it persists.'],
-  ['FEE_TOKEN_REQUIRED', 'Name one of the tokens shown in tokenInfo.feeTokenAddress.'],
-  [
-    'FEE_TOKEN_UNSUPPORTED',
-    'Name a token that is shown with a price, or correct the price source of this one.',
-  ],
-]);

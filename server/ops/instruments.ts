@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../core/errors.js';
+import type { ErrorCode } from '../../core/error-codes.js';
 import type { Metrics } from '../../core/metrics.js';
 import { refusals } from '../../core/refusal.js';
 

@@ -1,5 +1,6 @@
 import type { Ambient } from '../../core/ambient.js';
-import { DomainError, isDomainError, type ErrorCode } from '../../core/errors.js';
+import type { ErrorCode } from '../../core/error-codes.js';
+import { DomainError, isDomainError } from '../../core/errors.js';
 import { createOutageLog } from '../../adapters/log/outage-log.js';
 import { isRefusalReason, refusals, type RefusalReason } from '../../core/refusal.js';
 import type { Instruments, RpcOutcome } from '../ops/instruments.js';

@@ -1,9 +1,9 @@
 import { unusableReasons } from '../../core/config/chain-config.js';
+import { rpcRows } from '../../core/error-codes.js';
 import { errorReasons } from '../../core/error-reasons.js';
 import { conditionReasons, type ReasonText } from '../../core/meta/condition-reasons.js';
 import { refusals } from '../../core/refusal.js';
 import { arrayOf, reference } from '../../core/schema/json-schema.js';
-import { rpcErrors } from './errors.js';
 import type { ServedMethods } from './methods.js';
 import { rpcExamples, type RpcExample } from './openrpc-examples.js';
 import { answerSchemas } from './openrpc-answers.js';
@@ -127,10 +127,10 @@ function result(schema: string): object {
 
 /** Every code once; `data.reason` distinguishes errors with the same code. */
 function errorObjects(): readonly object[] {
-  const reasons = Map.groupBy(Object.entries(rpcErrors), ([, { code }]) => code);
+  const reasons = Map.groupBy(rpcRows, ([, { code }]) => code);
   return [...reasons].map(([code, rows]) => ({
     code,
-    message: code === -32603 ? 'INTERNAL' : rows.map(([name]) => name).join(', '),
+    message: rows.map(([name]) => name).join(', '),
     data: reference('ErrorData'),
   }));
 }
@@ -143,23 +143,20 @@ function refusalTexts(): Texts {
 
 /** Every value of `data.reason`, from the tables that the code answers from. An error without a reason of its own has its code there. */
 function reasonTexts(): Texts {
-  const codes = Object.entries(rpcErrors).filter(
-    ([code, { code: number }]) => number !== -32603 || code === 'INTERNAL',
-  );
   const conditions = [conditionReasons.Accepted, conditionReasons.ResolvedRefs].flatMap((reasons): Texts =>
     Object.entries<ReasonText>(reasons).flatMap(([reason, { status, text }]) =>
       status === 'False' ? [[reason, text]] : [],
     ),
   );
   const texts = new Map([
-    ...codes.map(([code]) => [code, 'The error has no reason of its own.'] as const),
+    ...[...rpcRows].map(([code, { text }]) => [code, text] as const),
     ...conditions,
     ...unusableReasons.map(
       (reason) => [reason, 'The contract of the version cannot be used now; the message says why.'] as const,
     ),
     ['TooLarge', conditionReasons.Programmed.TooLarge.text] as const,
     ['Deleted', 'The paymaster was deleted.'] as const,
-    ...Object.entries(errorReasons),
+    ...Object.entries(errorReasons).map(([reason, { text }]) => [reason, text] as const),
     ...refusalTexts(),
   ]);
   return [...texts];

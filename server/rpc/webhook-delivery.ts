@@ -2,7 +2,8 @@ import type { Ambient } from '../../core/ambient.js';
 import { isObject } from '../../core/schema/json-value.js';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
-import { type DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
+import { restRowOf } from '../../core/error-codes.js';
+import { invalidInput, isDomainError, quote } from '../../core/errors.js';
 import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
 import { zeroAddress } from '../../core/units/address.js';
 import type { BodyAdmission } from '../http/body-admission.js';
@@ -154,14 +155,7 @@ function failure({ log }: WebhookDeliveryDeps, error: unknown, requestId: string
     log.error('webhook test delivery failed', { requestId, error });
     return said(500, 'Internal error');
   }
-  return said(statusOf(error), error.message);
-}
-
-function statusOf({ code }: DomainError): number {
-  if (code === 'UNAVAILABLE') return 503;
-  if (code === 'RATE_LIMITED') return 429;
-  if (code === 'PAYLOAD_TOO_LARGE') return 413;
-  return code === 'INVALID_INPUT' ? 400 : 500;
+  return said(restRowOf(error.code).status, error.message);
 }
 
 function said(statusCode: number, message: string): Answer {

@@ -9,6 +9,7 @@ import { repositoryRoot as root } from '../support/repository-root.js';
 const core = [
   'units',
   'crypto',
+  'error-codes.ts',
   'error-reasons.ts',
   'errors.ts',
   'schema',

@@ -2,11 +2,11 @@ import { expect, test } from '@jest/globals';
 import { conditionReasons, type ReasonText } from '../../core/meta/condition-reasons.js';
 import { renderConditions } from '../../operator/conditions-page.js';
 import { warnsWhenTrue } from '../../operator/reconcilers/transitions.js';
-import { isConditionsPageStale } from '../../operator/generate.js';
+import { stalePages } from '../../operator/generate.js';
 import { repositoryRoot } from '../support/repository-root.js';
 
-test('docs/conditions.md matches the table', async () => {
-  expect(await isConditionsPageStale(repositoryRoot)).toBe(false);
+test('the pages of conditions and errors match their tables', async () => {
+  expect(await stalePages(repositoryRoot)).toEqual([]);
 });
 
 test('every reason that needs an action says what to do', () => {

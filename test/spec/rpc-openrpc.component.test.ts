@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { unusableReasons } from '../../core/config/chain-config.js';
+import { rpcRows } from '../../core/error-codes.js';
 import { errorReasons } from '../../core/error-reasons.js';
 import { conditionReasons, type ReasonText } from '../../core/meta/condition-reasons.js';
 import { refusals } from '../../core/refusal.js';
-import { rpcErrors } from '../../server/rpc/errors.js';
 import { repositoryRoot } from '../support/repository-root.js';
 import { entryPoints } from '../../core/entry-point/address.js';
 import { priced, refused } from '../../core/pricing/price-source.js';
@@ -193,16 +193,12 @@ describe('the OpenRPC document', () => {
 
   test('every reason of the tables is listed, with what it means', () => {
     const { enum: listed, description } = document.components.schemas.ErrorReason;
-    const published = Object.entries(rpcErrors).flatMap(([name, { code }]) =>
-      code === -32603 ? [] : [name],
-    );
     const no = (reasons: Readonly<Record<string, ReasonText>>) =>
       Object.entries(reasons).flatMap(([reason, { status }]) => (status === 'False' ? [reason] : []));
     const want = [
       ...Object.keys(refusals),
       ...Object.keys(errorReasons),
-      ...published,
-      'INTERNAL',
+      ...rpcRows.keys(),
       ...unusableReasons,
       ...no(conditionReasons.Accepted),
       ...no(conditionReasons.ResolvedRefs),

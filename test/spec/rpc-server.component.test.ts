@@ -2,10 +2,10 @@ import { connect } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { DomainError } from '../../core/errors.js';
 import { silentLogger, type LogFields, type Logger } from '../../core/log.js';
+import { rpcRows } from '../../core/error-codes.js';
 import { refusals } from '../../core/refusal.js';
 import { entryPoints } from '../../core/entry-point/address.js';
 import { createHttpServer } from '../../server/http/http-server.js';
-import { rpcErrors } from '../../server/rpc/errors.js';
 import { aPaymasterConfig } from '../build/configs.js';
 import { anOperation, sponsored } from '../build/operations.js';
 import { rpcPath, startRpc } from '../build/rpc.js';
@@ -283,7 +283,7 @@ test('the OpenRPC document describes every method, error code and refusal reason
     const served = body.error?.message.match(/pm_\w+/g) ?? [];
     expect(served.length).toBeGreaterThan(0);
     expect(document.methods.map(({ name }: { name: string }) => name).sort()).toEqual([...served].sort());
-    const codes = new Set(Object.values(rpcErrors).map(({ code }) => code));
+    const codes = new Set([...rpcRows.values()].map(({ code }) => code));
     for (const { errors } of document.methods)
       expect(new Set(errors.map(({ code }: { code: number }) => code))).toEqual(codes);
     expect(document.components.schemas.RefusalReason.enum).toEqual(Object.keys(refusals));
