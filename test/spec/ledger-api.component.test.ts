@@ -177,6 +177,7 @@ describe('decisions', () => {
       'calls refuse',
       ...[
         'deployment',
+        'window',
         'factory',
         'delegate',
         'authorization',
