@@ -25,8 +25,8 @@ beforeAll(async () => {
   document = recordOf(await response.json());
 });
 
-/** Of what: without the id behind it. Paths of the document without a prefix are below `/api/v2/public/sdk`. */
-const resource = /\/(?:api\/v2\/public\/sdk|(?:api|manage)\/v1)\/[a-z][a-z.-]*/g;
+/** Of what: without the id behind it. Paths of the document without a prefix are below `/api/v2/public/sdk`; those behind `{url}` are of another service. */
+const resource = /(?<!\{url\})\/(?:api\/v2\/public\/sdk|(?:api|manage)\/v1)\/[a-z][a-z.-]*/g;
 
 function at(value: unknown, ...path: string[]): unknown {
   return path.reduce<unknown>((node, name) => recordOf(node)[name], value);
