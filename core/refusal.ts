@@ -83,6 +83,21 @@ export const refusals = {
     text: 'The paymaster sponsors at another time.',
     remedy: 'Wait until the window named opens, move it, or pause or delete the policy.',
   },
+  SENDER_NOT_ALLOWED: {
+    text: 'The paymaster does not serve this account.',
+    remedy: 'Change the list of the policy named, or pause or delete the policy.',
+  },
+  SENDER_DENIED: {
+    text: 'The platform does not serve this account on this chain.',
+    remedy: 'Ask the platform: the account is in spec.deniedSenders of the Chain.',
+    isForCaller: true,
+  },
+  SENDERS_UNKNOWN: {
+    text: 'A list of accounts is not known yet: try again in a second.',
+    remedy:
+      'Wait a second. If it lasts, the operator does not run, or somebody deleted the AddressList: the operator writes it again.',
+    error: { code: 'UNAVAILABLE', retryAfterSeconds: 1 },
+  },
   OPEN_SPONSORSHIP_DENIED: {
     text: 'No contract is registered and defaultContractAction is Deny.',
     remedy: 'Register the contract that is called, or set defaultContractAction to Allow.',

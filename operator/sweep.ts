@@ -1,6 +1,7 @@
 import { tenantGenerationOf, tenantOf } from '../core/config/tenant.js';
 import { tombstoneMs } from '../core/config/tombstone.js';
 import type { ConfigStore } from '../core/config/config-store.js';
+import { listsIn } from '../core/policy/derived.js';
 import { paymasterIdOf } from '../core/config/ids.js';
 import { formatKey, keyOf } from '../core/meta/meta.js';
 import { plusMs, type EpochMs } from '../core/units/time.js';
@@ -12,17 +13,22 @@ import { organisationOf } from './reconcilers/organisation.js';
 
 /**
  * Compares the served configs with the resources. Deletes compiled objects whose source is gone (it may have been
- * deleted while no operator ran), deletes old tombstones, and returns the sources that are not served, so that they are
+ * deleted while no operator ran), deletes old tombstones and lists of addresses that no config names, and returns the sources that are not served, so that they are
  * compiled again.
  */
 export async function sweep(
   cache: Cache,
-  configs: Pick<ConfigStore, 'listPaymasters' | 'listChains' | 'deletePaymaster' | 'deleteChain' | 'purge'>,
+  configs: Pick<
+    ConfigStore,
+    'listPaymasters' | 'listChains' | 'deletePaymaster' | 'deleteChain' | 'purge' | 'purgeLists'
+  >,
   now: EpochMs,
 ): Promise<Keys> {
   await configs.purge(plusMs(now, -tombstoneMs));
   const served = new Set<string>();
+  const named = new Set<string>();
   for (const { config } of await configs.listPaymasters()) {
+    for (const hash of listsIn(config)) named.add(hash);
     const source = { namespace: config.namespace, name: config.objectName };
     const paymaster = cache.get('Paymaster', source);
     // Also a config for a former tenant of the namespace.
@@ -32,9 +38,12 @@ export async function sweep(
   }
   const servedChains = new Set<number>();
   for (const { config } of await configs.listChains()) {
+    if (config.deniedSenders !== undefined) named.add(config.deniedSenders);
     if (cache.chainsWith(config.chainId).length === 0) await configs.deleteChain(config.chainId);
     else servedChains.add(config.chainId);
   }
+  // A config that names a list is stored within seconds after it.
+  await configs.purgeLists(named, plusMs(now, -listsLastMs));
   const lostPaymasters = cache.all('Paymaster').filter((paymaster) => !served.has(idOf(cache, paymaster)));
   const lostChains = cache.all('Chain').filter(({ spec }) => !servedChains.has(spec.chainId));
   return {
@@ -43,6 +52,8 @@ export async function sweep(
     organisations: [],
   };
 }
+
+const listsLastMs = 3_600_000;
 
 function idOf(cache: Pick<Cache, 'organisationsOf'>, paymaster: Paymaster): string {
   const { namespace = '', name } = paymaster.metadata;

@@ -22,6 +22,8 @@ export type ChainConfig = {
   readonly nativeCurrency: { readonly name: string; readonly symbol: string; readonly decimals: number };
   readonly confirmations: Confirmations;
   readonly delegates: readonly Address[];
+  /** Hash of the AddressList of accounts for which nothing is signed; absent: there are none. */
+  readonly deniedSenders?: string;
   /** Any factory where it is absent. */
   readonly accountFactories?: readonly Address[];
   readonly gas: GasCaps;

@@ -12,6 +12,7 @@ import { acceptedLossAnnotation } from '../meta/meta.js';
 import { isHexBytes } from '../units/hex.js';
 import { isAddressText, parseAddress, zeroAddress, type Address } from '../units/address.js';
 import type { ChainConfig, ProfileConfig } from './chain-config.js';
+import { addressListOf, type AddressList } from '../policy/senders/address-list.js';
 import { isRefusal, judgeAddresses, judgeChecksum, worstOf } from './checksum.js';
 import { compareAge, conflicts, rank } from './ranking.js';
 
@@ -41,6 +42,8 @@ export type ChainSources = {
 
 export type CompiledChain = {
   readonly config: ChainConfig;
+  /** Lists of addresses that `config` names, to be stored before it. */
+  readonly lists: readonly AddressList[];
   readonly accepted: Finding;
   /** Set when an address in the Chain's own lists stays in use although its checksum is wrong. */
   readonly checksum?: Finding;
@@ -91,6 +94,7 @@ export function compileChain(sources: ChainSources): CompiledChain {
   const factories =
     spec.accountFactories &&
     judgeAddresses('spec.accountFactories', spec.accountFactories, known?.accountFactories);
+  const denied = deniedOf(spec.deniedSenders);
   const nativePrice = spec.nativePrice && inDollars(spec.nativePrice);
   const native =
     nativePrice &&
@@ -107,6 +111,7 @@ export function compileChain(sources: ChainSources): CompiledChain {
     nativeCurrency: spec.nativeCurrency,
     confirmations: spec.confirmations ?? 12,
     delegates: delegates.kept,
+    ...given({ deniedSenders: denied?.list.hash }),
     ...(factories === undefined ? {} : { accountFactories: factories.kept }),
     gas: spec.gas ?? {},
     ...given({ dataFee: spec.dataFee, maxExpirySeconds: spec.maxExpirySeconds, rateLimit: spec.rateLimit }),
@@ -120,6 +125,7 @@ export function compileChain(sources: ChainSources): CompiledChain {
   const refused = [
     ...wrong.map((each) => ({ ...each.accepted, message: `${each.version}: ${each.accepted.message}` })),
     ...(checksum !== undefined && isRefusal(checksum) ? [checksum] : []),
+    ...(denied?.told ?? []),
   ];
   const areChecksums = refused.every(({ reason }) => reason === 'BadChecksum');
   const accepted =
@@ -133,11 +139,21 @@ export function compileChain(sources: ChainSources): CompiledChain {
   const warning = checksums === 'left' || isRefusal(checksum) ? undefined : checksum;
   return {
     config,
+    lists: denied === undefined ? [] : [denied.list],
     accepted,
     ...(warning === undefined ? {} : { checksum: warning }),
     profiles,
     feeTokens: tokens,
   };
+}
+
+/** An address with a wrong checksum is reported and denied too: leaving it out could let somebody in. */
+function deniedOf(texts: readonly string[] | undefined) {
+  if (texts === undefined) return undefined;
+  const { list, wrongAt } = addressListOf(texts);
+  const wrong = texts[wrongAt];
+  const told = wrong === undefined ? [] : [judgeChecksum(`spec.deniedSenders[${wrongAt}]`, wrong, false)];
+  return { list, told: told.filter((found) => found !== undefined) };
 }
 
 /** An id and a time; any other text does not name a loss. */

@@ -4,6 +4,7 @@ import { findCondition, finding, type Finding } from '../meta/conditions.js';
 import { dataOf, policyKindOf, readParts, type ConfigOfPolicy } from '../policy/derived.js';
 import type { PolicyRules } from '../policy/kind.js';
 import type { WebhookUrlRules } from '../policy/webhook/webhook-url.js';
+import type { AddressList } from '../policy/senders/address-list.js';
 import type { CycleStatus } from '../policy/spending-limit/spec.js';
 import type { PaymasterPolicy } from '../resources/paymaster-policy.js';
 import type { EpochMs } from '../units/time.js';
@@ -13,7 +14,7 @@ import type { PaymasterConfig } from './paymaster-config.js';
 import { quotaExceeded, type Quota } from './platform.js';
 import { compareAge, conflicts, rank } from './ranking.js';
 import type { Tenant } from './tenant.js';
-import { tooManyPolicies } from './too-many.js';
+import { tooManyItems, tooManyPolicies } from './too-many.js';
 
 /** What is served for one policy. `invalid`: it is active and was never accepted, so every request is refused. */
 export type ServedPolicy = ConfigOfPolicy | 'invalid';
@@ -24,6 +25,8 @@ export type CompiledPolicy = {
   readonly accepted: Finding;
   /** For valid webhooks: the generation of the signing key in force. */
   readonly keyGeneration?: number;
+  /** The list of addresses that `served` names. */
+  readonly list?: AddressList;
   /** For limits: the cycle to record in the status. */
   readonly cycle?: CycleStatus;
   /** Absent when the policy is paused. */
@@ -58,12 +61,15 @@ export function* compilePolicies(
   const ranked = rank(counting, (policy) => isServed(policy, context));
   const sameName = conflicts(ranked, (policy) => policy.spec.name);
   const overQuota = new Set(context.quota === undefined ? [] : ranked.slice(context.quota.count));
+  const full = tooFull(ranked);
   const compileOne = (object: PaymasterPolicy): CompiledPolicy => {
     if (tooMany.has(object)) return leftOut(object, context);
     const holder = sameName.get(object);
     if (holder !== undefined) return keepLast(object, nameConflict(object, holder), context);
     if (context.quota !== undefined && overQuota.has(object))
       return keepLast(object, quotaExceeded(context.quota, 'policies per paymaster'), context);
+    if (full.has(object))
+      return keepLast(object, finding('Accepted', 'TooMany', tooManyItems(object.spec.policyType)), context);
     const problem = problemOf(object, { webhookUrls: context.webhookRules });
     if (problem !== undefined) return keepLast(object, finding('Accepted', 'Invalid', problem), context);
     return compilePolicy(object, context);
@@ -89,6 +95,23 @@ function tooManyOf(policies: readonly PaymasterPolicy[], context: Context): Read
       const most = policyKindOf(type)?.most.count ?? Number.POSITIVE_INFINITY;
       if (ofType.length <= most) return [];
       return rank(ofType, (policy) => lastServed(policy, context) !== undefined).slice(most);
+    }),
+  );
+}
+
+/** Active policies that hold more than those before them leave room for. */
+function tooFull(ranked: readonly PaymasterPolicy[]): ReadonlySet<PaymasterPolicy> {
+  const held = new Map<string, number>();
+  return new Set(
+    ranked.filter(({ spec }) => {
+      const kind = policyKindOf(spec.policyType);
+      const data = kind && dataOf(spec, kind);
+      if (kind?.most.items === undefined || data === undefined || spec.active === false) return false;
+      const before = held.get(spec.policyType) ?? 0;
+      const after = before + kind.most.items.of(data);
+      if (after > kind.most.items.count) return true;
+      held.set(spec.policyType, after);
+      return false;
     }),
   );
 }

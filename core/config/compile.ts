@@ -1,6 +1,7 @@
 import { given } from '../units/given.js';
 import { atOnce, type InParts } from '../units/in-parts.js';
 import { judgesIn, writeParts } from '../policy/derived.js';
+import type { AddressList } from '../policy/senders/address-list.js';
 import { finding, type Finding } from '../meta/conditions.js';
 import type { Organisation } from '../resources/organisation.js';
 import type { PaymasterStatus } from '../resources/paymaster.js';
@@ -25,6 +26,8 @@ import { widerCaps } from './wider-caps.js';
 export type CompiledPaymaster = {
   /** What is served from now on. Also set when nothing may be signed: then `notReady` says why. */
   readonly config: PaymasterConfig;
+  /** Lists of addresses that `config` names, to be stored before it; one that was compiled earlier is stored already. */
+  readonly lists: readonly AddressList[];
   readonly accepted: Finding;
   readonly resolved: Finding;
   /** True once `config` is stored. */
@@ -76,8 +79,10 @@ export function* compileInParts(sources: PaymasterSources): InParts<CompiledPaym
     (refusal === undefined
       ? finding('Programmed', 'Programmed')
       : finding('Programmed', 'NotAccepted', refusal.message));
+  const lists = policies.flatMap(({ list, served }) => (served === undefined ? [] : (list ?? [])));
   return {
     config,
+    lists,
     accepted,
     resolved,
     programmed,

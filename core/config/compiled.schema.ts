@@ -60,8 +60,23 @@ const chainConfigDefinition: KindDefinition = {
   selectableFields: [],
 };
 
+const addressListDefinition: KindDefinition = {
+  kind: 'AddressList',
+  plural: 'addresslists',
+  singular: 'addresslist',
+  shortNames: ['pmlist'],
+  categories,
+  scope: 'Namespaced',
+  description:
+    'Addresses that a PaymasterConfig or ChainConfig names by the hash of the list, which is the name of this object. Written by the operator in its own namespace; an edited one counts as absent. Deleted an hour after nothing names it.',
+  spec: object<CompiledChainSpec>('The list.', { required: { hash, config } }),
+  printerColumns: columns,
+  selectableFields: [],
+};
+
 /** Kinds that the operator writes for the servers. */
 export const compiledDefinitions = {
   PaymasterConfig: paymasterConfigDefinition,
   ChainConfig: chainConfigDefinition,
+  AddressList: addressListDefinition,
 } as const satisfies Record<string, KindDefinition>;

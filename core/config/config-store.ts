@@ -1,4 +1,5 @@
 import type { ChainConfig } from './chain-config.js';
+import type { AddressList } from '../policy/senders/address-list.js';
 import type { EpochMs } from '../units/time.js';
 import type { PaymasterConfig } from './paymaster-config.js';
 
@@ -7,6 +8,8 @@ import type { PaymasterConfig } from './paymaster-config.js';
  *
  * Guarantees (every implementation passes one conformance suite):
  * - A put is whole and atomic. It writes only when the content hash differs from the stored one.
+ * - A watch delivers lists of addresses before chains, and chains before paymasters. A list that is put before a config may come
+ *   after it all the same: until then it is not known.
  * - `watch` first delivers every stored config as `put` and every tombstone as `delete`, then resolves `synced`, then
  *   delivers each change, in order per object.
  * - Stored configs survive a restart of the store.
@@ -33,6 +36,12 @@ export type ConfigStore = {
   listChains(): Promise<readonly StoredConfig<ChainConfig>[]>;
   putChain(config: ChainConfig): Promise<PutResult>;
   deleteChain(chainId: number): Promise<void>;
+  /** Stores a list, before a config that names it. */
+  putList(list: AddressList): Promise<void>;
+  /** Undefined also for a list that somebody has changed since. */
+  getList(hash: string): Promise<AddressList | undefined>;
+  /** Deletes the lists that are not among `named` and have been neither put nor named since that time; perhaps at the next call only. */
+  purgeLists(named: ReadonlySet<string>, before: EpochMs): Promise<void>;
   /** Forgets tombstones of objects that were deleted before that time. */
   purge(before: EpochMs): Promise<void>;
   /** One uncached look-up by the SHA-256 of an apiKey, for keys that the watch has not delivered yet. */
@@ -54,7 +63,9 @@ export type ConfigEvent =
   | { readonly type: 'put-paymaster'; readonly config: PaymasterConfig }
   | { readonly type: 'delete-paymaster'; readonly paymasterId: string; readonly deletion?: Deletion }
   | { readonly type: 'put-chain'; readonly config: ChainConfig }
-  | { readonly type: 'delete-chain'; readonly chainId: number; readonly deletion?: Deletion };
+  | { readonly type: 'delete-chain'; readonly chainId: number; readonly deletion?: Deletion }
+  | { readonly type: 'put-list'; readonly list: AddressList }
+  | { readonly type: 'delete-list'; readonly hash: string };
 
 /** What a tombstone says; absent when something other than this product removed the object. */
 export type Deletion = { readonly chainId: number; readonly configGeneration: number };

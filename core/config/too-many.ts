@@ -1,4 +1,5 @@
 import type { ObjectMeta } from '../meta/meta.js';
+import type { PolicyKind } from '../policy/kind.js';
 import { policyKinds, type PolicyType } from '../policy/kinds.js';
 import { maxContracts } from './paymaster-config.js';
 import { compareAge } from './ranking.js';
@@ -7,6 +8,12 @@ import { compareAge } from './ranking.js';
 export function tooManyPolicies(type: PolicyType): string {
   const { count, name } = policyKinds[type].most;
   return `A paymaster has at most ${count} active ${name}, and the oldest count: delete or pause one.`;
+}
+
+/** The message for a policy that holds more than others leave room for. */
+export function tooManyItems(type: PolicyType): string {
+  const { items }: PolicyKind['most'] = policyKinds[type].most;
+  return `A paymaster has at most ${items?.count} ${items?.name}: this one does not fit, so what was served for it before stays.`;
 }
 
 export const tooManyContracts = `A paymaster has at most ${maxContracts} contracts, and the oldest count: delete one.`;

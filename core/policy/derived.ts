@@ -89,6 +89,11 @@ export function readParts(
   return undefined;
 }
 
+/** Hashes of the lists of addresses that a config names. */
+export function listsIn(parts: PolicyParts): readonly string[] {
+  return rows.flatMap(([, { config }]) => config.lists?.(parts) ?? []);
+}
+
 /** The parts of a config that serves no policy. */
 export const noPolicies: PolicyParts = writeParts([]);
 

@@ -12,6 +12,7 @@ import type { UserOperation } from '../entry-point/user-operation.js';
 import type { DecodedCalls } from '../userop/call-data.js';
 import type { AppliesTo } from './modes.js';
 import type { AllowList } from './rules/allow-list/compile.js';
+import type { AddressList } from './senders/address-list.js';
 import type { CycleStatus } from './spending-limit/spec.js';
 import type { WebhookUrlRules } from './webhook/webhook-url.js';
 
@@ -38,7 +39,12 @@ export type PolicyKind<
    * How many policies of a paymaster count, paused ones included, because every request pays for each. `name` is in
    * the plural.
    */
-  readonly most: { readonly count: number; readonly name: string };
+  readonly most: {
+    readonly count: number;
+    readonly name: string;
+    /** A bound on what all of them hold together; one that does not fit keeps what is served for it. */
+    readonly items?: { readonly count: number; readonly name: string; of(spec: Spec): number };
+  };
   /** Columns that `kubectl get` shows besides those of all policies. */
   readonly columns?: readonly PrinterColumn[];
   /** What is wrong with a spec, as a sentence. Schemas refuse most mistakes earlier, but not in every store. */
@@ -78,6 +84,8 @@ export type KnownPolicy<Config> = {
 
 export type CompiledOfKind<Config> = {
   readonly config: Config;
+  /** The list of addresses that `config` names. */
+  readonly list?: AddressList;
   /** The cycle to record in the status. */
   readonly cycle?: CycleStatus;
   /** The generation of the signing key in force. */
@@ -91,6 +99,8 @@ export type ConfigPart<Config, Part, Served> = {
   read(part: Part, policy: PolicyIdentity & { readonly wasProgrammed: boolean }): Config | undefined;
   /** The form for requests. Throws RangeError or SyntaxError on data that no operator writes. */
   serve(part: Part): Served;
+  /** Hashes of the lists of addresses that it names; absent: none. */
+  lists?(part: Part): readonly string[];
 };
 
 /** Policies whose use the usage store counts, and judges in the step that reserves. */
@@ -139,6 +149,8 @@ export type PolicyFacts = {
   readonly calls: DecodedCalls;
   readonly allowList: AllowList;
   readonly now: EpochMs;
+  /** The list of addresses with this hash; undefined where this replica does not have it. */
+  listOf(hash: string): ReadonlySet<AddressKey> | undefined;
 };
 
 /** `policyData` of the dashboard, in requests and in answers. */

@@ -1,4 +1,5 @@
 import type { PolicyKind } from './kind.js';
+import { senders } from './senders/kind.js';
 import { spendingLimit } from './spending-limit/kind.js';
 import { walletDeployment } from './wallet-deployment/kind.js';
 import { webhook } from './webhook/kind.js';
@@ -10,6 +11,7 @@ export const policyKinds = {
   WEBHOOK: webhook,
   WALLET_DEPLOYMENT: walletDeployment,
   WINDOW: window,
+  SENDERS: senders,
 } as const satisfies Record<string, PolicyKind>;
 
 export type PolicyType = keyof typeof policyKinds;

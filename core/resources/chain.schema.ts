@@ -1,4 +1,5 @@
 import { boolean, choice, integer, integerOr, keyedList, list, object, text } from '../schema/structural.js';
+import { maxAddresses } from '../policy/senders/kind.js';
 import { dataFeeKindNames, type DataFeeSpec } from '../chain/data-fee/spec.js';
 import type { ChainSpec, ChainStatus } from './chain.js';
 import { foundStatus, userKind } from './user-kind.js';
@@ -104,6 +105,11 @@ const spec = object<ChainSpec>(
           'Address of a delegate, e.g. 0xe6Cae83BdE06E4c305530e199D7217f42808555B (Simple7702Account).',
         ),
         { maxItems: 256 },
+      ),
+      deniedSenders: list(
+        `Accounts for which nothing is signed on this chain, in no mode, whatever tenants say. At most ${maxAddresses}.`,
+        address('Address of an account, e.g. 0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985.'),
+        { maxItems: maxAddresses },
       ),
       accountFactories: list(
         'Factories that the initCode of an operation may name; code that is paid for before any call is looked at. Absent means any, an empty list none. A Paymaster can only tighten it. What a factory does within maxDeploymentGas is not bounded by this.',

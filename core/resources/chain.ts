@@ -78,6 +78,8 @@ export type ChainSpec = {
   readonly confirmations?: Confirmations;
   /** Delegates that EIP-7702 operations may name (EntryPoint 0.8 and later). */
   readonly delegates?: readonly string[];
+  /** Accounts for which nothing is signed, in no mode. */
+  readonly deniedSenders?: readonly string[];
   /** Factories that an initCode may name; where it is absent, every factory. */
   readonly accountFactories?: readonly string[];
   readonly gas?: GasCaps;

@@ -40,7 +40,7 @@ import { runAll, type StatusWriter } from './status.js';
 
 export type ChainReconcilerDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly cache: Cache;
-  readonly configs: Pick<ConfigStore, 'getChain' | 'putChain' | 'deleteChain'>;
+  readonly configs: Pick<ConfigStore, 'getChain' | 'putChain' | 'deleteChain' | 'putList'>;
   readonly statuses: StatusWriter;
   readonly facts: ChainFacts;
   readonly prices: PriceFacts;
@@ -124,8 +124,9 @@ export function inOrder(chains: readonly Chain[]): readonly Chain[] {
   return rank(chains, (chain) => isConditionTrue(chain, 'Programmed'));
 }
 
-async function store({ configs }: ChainReconcilerDeps, { config }: CompiledChain): Promise<Finding> {
+async function store({ configs }: ChainReconcilerDeps, { config, lists }: CompiledChain): Promise<Finding> {
   try {
+    for (const list of lists) await configs.putList(list);
     await configs.putChain(config);
     return finding('Programmed', 'Programmed');
   } catch (error) {

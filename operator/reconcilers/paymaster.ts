@@ -38,7 +38,10 @@ import { runAll, type StatusWriter } from './status.js';
 
 export type PaymasterReconcilerDeps = {
   readonly cache: Cache;
-  readonly configs: Pick<ConfigStore, 'getLatest' | 'getPaymaster' | 'putPaymaster' | 'deletePaymaster'>;
+  readonly configs: Pick<
+    ConfigStore,
+    'getLatest' | 'getPaymaster' | 'putPaymaster' | 'deletePaymaster' | 'putList'
+  >;
   readonly statuses: StatusWriter;
   readonly facts: ChainFacts;
   readonly view: Pick<PlatformView, 'profile' | 'blocker' | 'unpriced'>;
@@ -183,6 +186,7 @@ async function store(
   read: ReadConfig,
 ): Promise<CompiledPaymaster> {
   try {
+    for (const list of compiled.lists) await configs.putList(list);
     await configs.putPaymaster(compiled.config, read);
     return compiled;
   } catch (error) {

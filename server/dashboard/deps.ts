@@ -23,7 +23,7 @@ import type { Writes } from './writes.js';
 
 export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly resources: Pick<ResourceStore, 'get' | 'list' | 'page' | 'apply' | 'delete'>;
-  readonly configs: Pick<ConfigStore, 'findByKey' | 'getLatest' | 'getPaymaster' | 'getChain'>;
+  readonly configs: Pick<ConfigStore, 'findByKey' | 'getLatest' | 'getPaymaster' | 'getChain' | 'getList'>;
   /** What the stores last said. Default: it begins empty, and only calls fill it. */
   readonly lastSeen?: LastSeen;
   readonly fundingMessages: FundingMessages;

@@ -16,7 +16,7 @@ import { defaultExpirySeconds, type SponsorRequest } from './request.js';
 export type RequestFacts = Readonly<ReturnType<typeof gatherFacts>>;
 
 export type FactDeps = {
-  readonly view: Pick<ConfigView, 'chain' | 'isStale'>;
+  readonly view: Pick<ConfigView, 'chain' | 'isStale' | 'addressList'>;
   readonly heads: Heads;
   readonly dataFees: DataFees;
   readonly clock: Clock;
@@ -69,6 +69,8 @@ export function gatherFacts(
   const lastSecond = Math.max(1, Math.floor(policiesEndAt(paymaster, mode) / 1000));
   return {
     paymaster,
+    /** A list of addresses by its hash; undefined where this replica does not have it. */
+    listOf: view.addressList,
     chain,
     profile,
     signer,

@@ -13,6 +13,7 @@ const stepsOfKinds = (mode: Mode): readonly string[] => decisionsIn(mode).map(({
 export const stepNames = {
   SPONSORED: [
     'suspended',
+    'sender',
     'accountSignature',
     'funding',
     'policies',
@@ -28,6 +29,7 @@ export const stepNames = {
   ],
   ERC20: [
     'suspended',
+    'sender',
     'accountSignature',
     'policies',
     ...stepsOfKinds('ERC20'),
@@ -55,6 +57,9 @@ const stepOf = {
   POLICY_INVALID: 'policies',
   POLICY_REFUSED: 'policies',
   WINDOW_CLOSED: 'window',
+  SENDER_NOT_ALLOWED: 'senders',
+  SENDER_DENIED: 'sender',
+  SENDERS_UNKNOWN: 'senders',
   OPEN_SPONSORSHIP_DENIED: 'calls',
   CALLDATA_UNDECODABLE: 'calls',
   ACCOUNT_UNKNOWN: 'calls',

@@ -1,5 +1,6 @@
 import { decideAccountSignature } from '../../core/policy/rules/account-signature.js';
 import { decideCalls } from '../../core/policy/rules/allow-list/decide.js';
+import { decideDeniedSender } from '../../core/policy/rules/denied-sender.js';
 import { decideDelegate } from '../../core/policy/rules/delegate.js';
 import { decideFees } from '../../core/policy/rules/price-guard/decide.js';
 import { decideAuthorization } from '../../core/policy/rules/authorization.js';
@@ -20,6 +21,12 @@ import { step, type Step } from './step.js';
 const suspended = step<RequestFacts>('suspended', ({ paymaster, chain }) =>
   decideSuspended(paymaster, chain),
 );
+const sender = step<RequestFacts>(
+  'sender',
+  ({ chain, request, listOf }) =>
+    decideDeniedSender(chain.chainId, listOf(chain.config.deniedSenders ?? ''), request.op.sender),
+  { applies: ({ chain }) => chain.config.deniedSenders !== undefined },
+);
 /** Where the account must have signed, a request for data at once is refused before anything else is looked at. */
 const accountSignature = step<RequestFacts>(
   'accountSignature',
@@ -39,6 +46,7 @@ const standing: readonly Step<RequestFacts>[] = [
 /** Rules of mode ERC20, where the user pays: of the policies only those that say so. */
 export const rulesOfTokens: readonly Step<RequestFacts>[] = [
   suspended,
+  sender,
   accountSignature,
   step('policies', ({ paymaster }) => decideValidPolicies(paymaster.invalidInTokens), {
     applies: ({ paymaster }) => paymaster.invalidInTokens.length > 0,
@@ -49,6 +57,7 @@ export const rulesOfTokens: readonly Step<RequestFacts>[] = [
 
 export const rulesOfSponsored: readonly Step<SponsorCase>[] = [
   suspended,
+  sender,
   accountSignature,
   step('funding', ({ funding, paymaster, profile }) =>
     decideFunding(funding, { version: profile.version, organisation: paymaster.namespace }),
@@ -70,7 +79,14 @@ function policySteps<C extends RequestFacts>(
       (on) => {
         const { paymaster, request, now } = on;
         const { allowList } = paymaster;
-        return kind.decide(paymaster, { mode, op: request.op, calls: callsOf(on), allowList, now });
+        return kind.decide(paymaster, {
+          mode,
+          op: request.op,
+          calls: callsOf(on),
+          allowList,
+          now,
+          listOf: on.listOf,
+        });
       },
       { applies: ({ paymaster }) => kind.applies?.(paymaster, mode) !== false },
     ),

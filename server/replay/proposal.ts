@@ -7,6 +7,8 @@ import type { Quotas } from '../../core/config/platform.js';
 import type { Tenant } from '../../core/config/tenant.js';
 import { invalidInput, type Problem } from '../../core/errors.js';
 import { formatKey } from '../../core/meta/meta.js';
+import { listsIn } from '../../core/policy/derived.js';
+import type { AddressList } from '../../core/policy/senders/address-list.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
@@ -23,7 +25,7 @@ import type { ReplayConfig } from './replayer.js';
 
 export type ProposalDeps = {
   readonly resources: Pick<ResourceStore, 'get' | 'list' | 'page'>;
-  readonly configs: Pick<ConfigStore, 'getLatest' | 'getPaymaster' | 'getChain'>;
+  readonly configs: Pick<ConfigStore, 'getLatest' | 'getPaymaster' | 'getChain' | 'getList'>;
   readonly webhookUrls: WebhookUrlRules;
   readonly quotas: Quotas;
 };
@@ -71,20 +73,38 @@ export async function proposedConfig(
   const common = { organisation, tenant, now, from, quotas, webhookUrls, chains: [...chains.values()] };
   const about = new Set(named.map(({ paymaster }) => paymaster));
   const paymasters: PaymasterConfig[] = [];
+  const lists = new Map<string, AddressList>();
   const problems: Problem[] = [];
   for (const { name } of all) {
     const paymasterId = paymasterIdOf(tenant, name);
     const served = (await deps.configs.getPaymaster(paymasterId))?.config;
     if (about.has(name)) {
       const previous = (await deps.configs.getLatest(paymasterId))?.config;
-      const { config, refused } = await reading.compile(name, { ...common, served, previous });
+      const { config, lists: made, refused } = await reading.compile(name, { ...common, served, previous });
       problems.push(...refused);
+      for (const list of made) lists.set(list.hash, list);
       paymasters.push(config);
     } else if (served !== undefined) paymasters.push(served);
   }
   problems.push(...orphans(named, new Set(all.map(({ name }) => name))));
   if (problems.length > 0) throw invalidInput(problems);
-  return { paymasters, chains: common.chains };
+  await addStored(lists, deps, [
+    ...paymasters.flatMap(listsIn),
+    ...common.chains.flatMap(({ deniedSenders }) => deniedSenders ?? []),
+  ]);
+  return { paymasters, chains: common.chains, lists: [...lists.values()] };
+}
+
+/** Reads the lists of addresses that are named and not compiled just now. One that is missing refuses, as for requests. */
+async function addStored(
+  lists: Map<string, AddressList>,
+  { configs }: ProposalDeps,
+  hashes: readonly string[],
+): Promise<void> {
+  for (const hash of hashes) {
+    const list = lists.has(hash) ? undefined : await configs.getList(hash);
+    if (list !== undefined) lists.set(hash, list);
+  }
 }
 
 /** One contract at a time: a thousand of them with long ABIs would be read and copied in one piece. */

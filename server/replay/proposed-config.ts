@@ -1,4 +1,4 @@
-import { compilePaymaster } from '../../core/config/compile.js';
+import { compilePaymaster, type CompiledPaymaster } from '../../core/config/compile.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import type { Quotas } from '../../core/config/platform.js';
@@ -29,7 +29,9 @@ export type CompileContext = {
 };
 
 /** `refused`: the proposed objects that would not be accepted. */
-export type CompiledProposal = { readonly config: PaymasterConfig; readonly refused: readonly Problem[] };
+export type CompiledProposal = Pick<CompiledPaymaster, 'config' | 'lists'> & {
+  readonly refused: readonly Problem[];
+};
 
 /** Nobody asks a replay by a key, so no key is given to its thread. */
 const noKeys = { current: new Uint8Array(32) };
@@ -75,7 +77,7 @@ export function compileProposed(
       ? [problemOf(object, accepted)]
       : [],
   );
-  return { config: withStandingCycles(compiled.config, context), refused };
+  return { config: withStandingCycles(compiled.config, context), lists: compiled.lists, refused };
 }
 
 function problemOf(object: AnyResource, { reason, message }: Finding): Problem {

@@ -6,6 +6,7 @@ import type { DecidedInputs, RecordedOutcome, RecordedVerdict } from '../decisio
 import { priced } from '../../core/pricing/price-source.js';
 import { pass, refuse, type Verdict } from '../../core/refusal.js';
 import type { WebhookOutcome } from '../../core/policy/webhook/webhook-caller.js';
+import type { AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import type { ServedChain } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
@@ -28,6 +29,8 @@ export type Current = {
   readonly inputs: DecidedInputs;
   readonly paymaster: ServedPaymaster;
   readonly chain: ServedChain;
+  /** Addresses by the hash of their list. */
+  readonly lists: ReadonlyMap<string, ReadonlySet<AddressKey>>;
 };
 
 type Ports = Omit<SponsoredDeps & TokenModeDeps & TwoPhaseDeps, 'usage' | 'records'>;
@@ -42,6 +45,7 @@ export function recordedPorts(current: () => Current, onWebhooks: (count: number
   return {
     view: {
       chain: () => current().chain,
+      addressList: (hash) => current().lists.get(hash),
       isStale: () => false,
       isCurrent: () => true,
       refresh: async () => current().paymaster,

@@ -4,6 +4,7 @@ import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import type { DecisionInputs } from '../../core/ledger/record.js';
 import { silentLogger } from '../../core/log.js';
 import type { RecoverAddress, Signer } from '../../core/paymaster/signer.js';
+import type { AddressList } from '../../core/policy/senders/address-list.js';
 import type { Refusal } from '../../core/refusal.js';
 import { sharesOf } from '../../core/policy/derived.js';
 import { parseAddress, zeroAddress } from '../../core/units/address.js';
@@ -26,6 +27,8 @@ import { Tally } from './tally.js';
 export type ReplayConfig = {
   readonly paymasters: readonly PaymasterConfig[];
   readonly chains: readonly ChainConfig[];
+  /** The lists of addresses that they name; absent: none. */
+  readonly lists?: readonly AddressList[];
 };
 
 type OfChain = { readonly usage: ReplayedUsage; readonly deciders: Deciders };
@@ -38,13 +41,15 @@ export class Replayer {
   readonly #tally = new Tally();
   readonly #paymasters: ReadonlyMap<string, ServedPaymaster>;
   readonly #chains: ReadonlyMap<number, ServedChain>;
+  readonly #lists: Current['lists'];
   readonly #ofChains = new Map<number, OfChain>();
   /** Newly refused operations that have not ended, so that what they cost can be told. */
   readonly #unspent = new Set<string>();
   #current: Current | undefined;
 
-  constructor({ paymasters, chains }: ReplayConfig, recover: RecoverAddress) {
+  constructor({ paymasters, chains, lists = [] }: ReplayConfig, recover: RecoverAddress) {
     const sharing = createSharing();
+    this.#lists = new Map(lists.map(({ hash, addresses }) => [hash, new Set(addresses)]));
     const signers = { get: () => noSigner, recover };
     this.#paymasters = new Map(
       paymasters.map((config) => [config.paymasterId, servePaymaster(config, sharing)]),
@@ -93,7 +98,7 @@ export class Replayer {
     if (paymaster === undefined) return this.#leaveOut(record, inputs, 'PAYMASTER_GONE');
     const chain = this.#chains.get(paymaster.chainId);
     if (chain === undefined) return this.#leaveOut(record, inputs, 'CHAIN_GONE');
-    this.#current = { inputs, paymaster, chain };
+    this.#current = { inputs, paymaster, chain, lists: this.#lists };
     const { generations, verdict } = inputs;
     const isOther =
       generations.paymaster !== paymaster.configGeneration ||

@@ -63,6 +63,7 @@ function dummyMethod(served: ServedChain, signing: SigningBatch, clock: Clock): 
   const view = {
     chain: () => chain,
     isStale: () => false,
+    addressList: () => undefined,
     refresh: () => Promise.resolve(undefined),
     isCurrent: () => true,
   };

@@ -5,6 +5,8 @@ import { isAhead } from '../../core/config/fences.js';
 import type { ConfigEvent, ConfigStore, Deletion } from '../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { DomainError } from '../../core/errors.js';
+import { isWhole } from '../../core/policy/senders/address-list.js';
+import type { AddressKey } from '../../core/units/address.js';
 import type { Signers } from '../../core/paymaster/signer.js';
 import { chainFence, type AccountId } from '../../core/usage/usage-store.js';
 import type { Instruments } from '../ops/instruments.js';
@@ -57,6 +59,8 @@ export function createConfigView(deps: ConfigViewDeps) {
   const byKey = new Map<string, ServedPaymaster>();
   const byId = new Map<string, ServedPaymaster>();
   const chains = new Map<number, ServedChain>();
+  /** Addresses by the hash of their list: held once, however many paymasters name it. */
+  const lists = new Map<string, ReadonlySet<AddressKey>>();
   /** Records that were replaced or removed. */
   const replaced = new WeakSet<ServedPaymaster>();
   const sharing = createSharing();
@@ -64,6 +68,7 @@ export function createConfigView(deps: ConfigViewDeps) {
   const counts = {
     paymasters: instruments.configs.with({ kind: 'paymaster' }),
     chains: instruments.configs.with({ kind: 'chain' }),
+    lists: instruments.configs.with({ kind: 'address-list' }),
     open: instruments.openPaymasters.with({}),
   };
   let open = 0;
@@ -163,9 +168,16 @@ export function createConfigView(deps: ConfigViewDeps) {
         seeDeletion(chainFence, event.deletion ?? deletionOf(chains.get(event.chainId)?.config));
         chains.delete(event.chainId);
         break;
+      case 'put-list':
+        if (isWhole(event.list)) lists.set(event.list.hash, new Set(event.list.addresses));
+        break;
+      case 'delete-list':
+        lists.delete(event.hash);
+        break;
     }
     counts.paymasters.set(byId.size);
     counts.chains.set(chains.size);
+    counts.lists.set(lists.size);
     counts.open.set(open);
   }
 
@@ -217,6 +229,8 @@ export function createConfigView(deps: ConfigViewDeps) {
     },
     chain: (chainId: number): ServedChain | undefined => chains.get(chainId),
     chains: (): Iterable<ServedChain> => chains.values(),
+    /** A list of addresses by its hash; undefined while it is not known. */
+    addressList: (hash: string): ReadonlySet<AddressKey> | undefined => lists.get(hash),
     /** Whether anything is there to sign for. */
     hasPaymasters: (): boolean => byId.size > 0,
     /** Namespace of a served paymaster. */

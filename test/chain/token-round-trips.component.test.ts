@@ -158,6 +158,7 @@ function payerOver(url: string, profile: DevProfile): (op: UserOperation) => Pro
     view: {
       chain: () => chain,
       isStale: () => false,
+      addressList: () => undefined,
       refresh: () => Promise.resolve(paymaster),
       isCurrent: () => true,
     },

@@ -119,7 +119,7 @@ describe('the release of the definitions', () => {
     metadata: { name: 'shop', namespace: 'team-a' },
     spec: { name: 'shop', chainId: 1, type: 'HYBRID', version: '1.1.0', defaultContractAction: 'Deny' },
   };
-  const names = ['chainconfigs', 'chains', 'feetokens', 'organisations', 'paymasterconfigs']
+  const names = ['addresslists', 'chainconfigs', 'chains', 'feetokens', 'organisations', 'paymasterconfigs']
     .concat(['paymasterpolicies', 'paymasters', 'smartcontracts'])
     .map((plural) => `${plural}.paymasters.dev`);
   const established = (): string =>

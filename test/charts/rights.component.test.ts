@@ -64,7 +64,7 @@ type Question = readonly [verb: string, resource: string, namespace?: string, na
 
 const users = ['chains', 'feetokens', 'organisations', 'paymasters', 'smartcontracts', 'paymasterpolicies'];
 const tenants = ['paymasters', 'smartcontracts', 'paymasterpolicies'];
-const compiled = ['paymasterconfigs', 'chainconfigs'];
+const compiled = ['paymasterconfigs', 'chainconfigs', 'addresslists'];
 const changes = ['create', 'update', 'patch', 'delete'];
 const product = (
   verbs: readonly string[],
@@ -153,7 +153,7 @@ const accounts: readonly Account[] = [
       ...product(['get', 'list', 'create', 'patch'], tenants, tenant),
       ['delete', 'smartcontracts', tenant],
       ...product(['get', 'list'], ['paymasterconfigs'], system),
-      ['get', 'chainconfigs', system],
+      ...product(['get'], ['chainconfigs', 'addresslists'], system),
       ['get', 'configmaps', system, 'paymaster-master-keys'],
     ],
     mayNot: [
@@ -180,7 +180,8 @@ const accounts: readonly Account[] = [
     name: 'the rpc role',
     user: rpc,
     may: [
-      ...product(['get', 'list', 'watch'], compiled, system),
+      ...product(['list', 'watch'], compiled, system),
+      ...product(['get'], ['paymasterconfigs', 'chainconfigs'], system),
       ...['paymaster-usage-epochs', 'paymaster-token-losses', 'paymaster-serving'].flatMap((name) =>
         ['get', 'update'].map((verb): Question => [verb, 'configmaps', system, name]),
       ),

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ConfigEvent, ConfigStore } from '../../core/config/config-store.js';
 import { maxContracts, type PaymasterConfig } from '../../core/config/paymaster-config.js';
+import { addressListOf } from '../../core/policy/senders/address-list.js';
 import { isDomainError } from '../../core/errors.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { aChainConfig, addressOf, aPaymasterConfig, sha256 } from '../build/configs.js';
@@ -314,6 +315,57 @@ export function configStoreConformance(
       expect([await store.listPaymasters(), await store.listChains()]).toEqual(before);
       expect(await store.putPaymaster(config(1))).toMatchObject({ changed: false, configGeneration });
     });
+
+    describe('a list of addresses', () => {
+      const some = addressListOf([addressOf(2), addressOf(1)]).list;
+      const others = addressListOf([addressOf(3)]).list;
+      const empty = addressListOf([]).list;
+
+      test('is there under its hash, also after a reopening', async () => {
+        expect(await store.getList(some.hash)).toBeUndefined();
+        for (const list of [some, empty, some]) await store.putList(list);
+        store = await harness.reopen();
+        for (const list of [some, empty]) expect(await store.getList(list.hash)).toEqual(list);
+        expect(await store.getList(others.hash)).toBeUndefined();
+      });
+
+      test('may be as large as a policy and a Chain can make it', async () => {
+        const large = addressListOf(Array.from({ length: 5_000 }, (_, n) => addressOf(n + 2 ** 40))).list;
+        await store.putList(large);
+        expect(await store.getList(large.hash)).toEqual(large);
+      });
+
+      test('that is put before a watch comes before the configs, a later one as an event, once', async () => {
+        await store.putList(some);
+        await store.putChain(aChainConfig());
+        await store.putPaymaster(config(1));
+        const told: string[] = [];
+        const watch = store.watch((event) => told.push(tell(event)));
+        await watch.synced;
+        expect(told[0]).toBe(`put-list ${some.hash}`);
+        await store.putList(others);
+        await store.putList(others);
+        await store.putList(some);
+        await until('the list arrived', () => told.includes(`put-list ${others.hash}`));
+        expect(told.filter((each) => each.startsWith('put-list'))).toHaveLength(2);
+        watch.stop();
+      });
+
+      test('goes when nothing has named it for long, and others stay', async () => {
+        const told: string[] = [];
+        const watch = store.watch((event) => told.push(tell(event)));
+        await watch.synced;
+        for (const list of [some, others]) await store.putList(list);
+        const future = (Date.now() + 10 ** 12) as EpochMs;
+        await store.purgeLists(new Set(), 0 as EpochMs);
+        for (const list of [some, others]) expect(await store.getList(list.hash)).toEqual(list);
+        for (const _ of [1, 2]) await store.purgeLists(new Set([others.hash]), future);
+        expect(await store.getList(some.hash)).toBeUndefined();
+        expect(await store.getList(others.hash)).toEqual(others);
+        await until('the watch heard of it', () => told.includes(`delete-list ${some.hash}`));
+        watch.stop();
+      });
+    });
   });
 }
 
@@ -327,5 +379,9 @@ function tell(event: ConfigEvent): string {
       return `${event.type} ${event.paymasterId}`;
     case 'delete-chain':
       return `${event.type} ${event.chainId}`;
+    case 'put-list':
+      return `${event.type} ${event.list.hash}`;
+    case 'delete-list':
+      return `${event.type} ${event.hash}`;
   }
 }

@@ -222,6 +222,12 @@ describe('requests to the API server', () => {
       await call('PATCH', `/paymaster-policy/deactivate/${policyId}`, apiKey);
       await call('PATCH', `/paymaster-policy/activate/${policyId}`, apiKey);
       // Under what a replay decides.
+      patch('chain', 'dev', { spec: { deniedSenders: [`0x${'de'.repeat(20)}`] } });
+      await until(
+        'its list is served',
+        () => kubectl('get', 'chainconfigs', '-n', systemNamespace, '-o', 'json').includes('deniedSenders'),
+        patienceMs,
+      );
       const to = Date.now();
       const replay = await fetch(new URL('/manage/v1/replays', connection.dashboardUrl), {
         method: 'POST',
@@ -230,6 +236,7 @@ describe('requests to the API server', () => {
       });
       expect({ status: replay.status, text: await replay.text() }).toMatchObject({ status: 202 });
       await seen('dashboard', 'get', 'paymasters.dev/chainconfigs');
+      await seen('dashboard', 'get', 'paymasters.dev/addresslists');
     },
     longestMs,
   );
@@ -405,8 +412,32 @@ describe('requests to the API server', () => {
         'paymasterpolicies',
       ])
         await seen('operator', 'list', `paymasters.dev/${kind}`);
-      for (const kind of ['paymasterconfigs', 'chainconfigs'])
+      for (const kind of ['paymasterconfigs', 'chainconfigs', 'addresslists'])
         await seen('rpc', 'list', `paymasters.dev/${kind}`);
+    },
+    longestMs,
+  );
+
+  test(
+    'by the operator: lists of addresses that nothing names',
+    async () => {
+      const as = `--as=system:serviceaccount:${systemNamespace}:paymaster-operator`;
+      const plant = (digit: string, annotations: object) => {
+        const hash = digit.repeat(64);
+        const metadata = { name: hash, namespace: systemNamespace, annotations };
+        const list = {
+          apiVersion: 'paymasters.dev/v1alpha1',
+          kind: 'AddressList',
+          metadata,
+          spec: { hash, config: '{}' },
+        };
+        installation.cluster.plane.kubectl(['create', as, '-f', '-'], { input: JSON.stringify(list) });
+      };
+      plant('a', {});
+      plant('b', { 'paymasters.dev/unnamed-since': '1' });
+      // One that leads anew sweeps at once.
+      for (const operator of installation.operators) operator.signal('SIGKILL');
+      for (const verb of ['update', 'delete']) await seen('operator', verb, 'paymasters.dev/addresslists');
     },
     longestMs,
   );

@@ -35,7 +35,12 @@ afterAll(async () => {
 
 /** Without controllers a namespace is never fully deleted, so the tests empty the same namespaces. */
 async function emptyNamespaces(): Promise<void> {
-  const collections = [...kinds.map((kind) => kindNames[kind].plural), 'paymasterconfigs', 'chainconfigs'];
+  const collections = [
+    ...kinds.map((kind) => kindNames[kind].plural),
+    'paymasterconfigs',
+    'chainconfigs',
+    'addresslists',
+  ];
   const clusterScoped = new Set<string>(
     kinds.filter((kind) => kindNames[kind].scope === 'Cluster').map((kind) => kindNames[kind].plural),
   );

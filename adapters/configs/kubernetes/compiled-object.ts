@@ -1,5 +1,6 @@
 import type { ChainConfig } from '../../../core/config/chain-config.js';
 import type { CompiledPaymasterSpec } from '../../../core/config/compiled.schema.js';
+import type { AddressList } from '../../../core/policy/senders/address-list.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { group, version } from '../../../core/meta/meta.js';
 import type { KubeObject } from '../../kube/objects.js';
@@ -9,7 +10,11 @@ export type CompiledObject = KubeObject & {
   readonly spec: Omit<CompiledPaymasterSpec, 'keyHashes'> & Partial<CompiledPaymasterSpec>;
 };
 
-const plurals = { PaymasterConfig: 'paymasterconfigs', ChainConfig: 'chainconfigs' } as const;
+const plurals = {
+  PaymasterConfig: 'paymasterconfigs',
+  ChainConfig: 'chainconfigs',
+  AddressList: 'addresslists',
+} as const;
 export type CompiledKind = keyof typeof plurals;
 
 export const chainPrefix = 'chain-';
@@ -29,7 +34,7 @@ export type Revision = {
 };
 
 /** Throws on a text that is not JSON. The caller checks everything else. */
-export function parse<C extends Compiled>(object: CompiledObject): C {
+export function parse<C extends Compiled | AddressList>(object: CompiledObject): C {
   return JSON.parse(object.spec.config) as C;
 }
 

@@ -1,6 +1,7 @@
 import type { Ambient } from '../../../core/ambient.js';
 import type { ChainConfig } from '../../../core/config/chain-config.js';
 import type { ConfigEvent, ConfigWatch, Deletion } from '../../../core/config/config-store.js';
+import type { AddressList } from '../../../core/policy/senders/address-list.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import type { Logger } from '../../../core/log.js';
 import type { KubeObject } from '../../kube/objects.js';
@@ -27,7 +28,7 @@ export type ConfigWatchDeps = Ambient & {
  * What a watch keeps of an object: its revision. The handler gets the config itself once; then the watch drops it. A
  * replica holds one of these per paymaster, so data that nobody reads is not kept.
  */
-type Slim = KubeObject & { config: Compiled | undefined };
+type Slim = KubeObject & { config: Compiled | AddressList | undefined };
 
 /** Watches of compiled objects. `stop` ends all of them. */
 export function createConfigWatches(deps: ConfigWatchDeps): {
@@ -66,6 +67,10 @@ export function createConfigWatches(deps: ConfigWatchDeps): {
   }
 
   function watch(handler: (event: ConfigEvent) => void): ConfigWatch {
+    const lists = follow('AddressList', (type, { metadata, config }) => {
+      if (type === 'delete') handler({ type: 'delete-list', hash: metadata.name });
+      else if (config) handler({ type: 'put-list', list: config as AddressList });
+    });
     const chains = follow('ChainConfig', (type, { metadata, config }) => {
       const chainId = Number(metadata.name.slice(chainPrefix.length));
       const deletion = deletionIn(config);
@@ -80,17 +85,12 @@ export function createConfigWatches(deps: ConfigWatchDeps): {
       else if (deletion) handler({ type: 'delete-paymaster', paymasterId, deletion });
       else if (config) handler({ type: 'put-paymaster', config: config as PaymasterConfig });
     });
-    // Chains first: a paymaster needs the ChainConfig of its chain.
-    chains.start();
-    const synced = chains.synced.then(() => {
-      paymasters.start();
-      return paymasters.synced;
-    });
+    const all = [lists, chains, paymasters] as const;
     return {
-      synced,
-      confirmedAt: () => Math.min(chains.lastHeardAt(), paymasters.lastHeardAt()),
+      synced: startInTurn(all),
+      confirmedAt: () => Math.min(...all.map((reflector) => reflector.lastHeardAt())),
       stop() {
-        unfollow(chains, paymasters).catch((error: unknown) =>
+        unfollow(...all).catch((error: unknown) =>
           log.debug('a watch did not stop cleanly', { error: String(error) }),
         );
       },
@@ -100,8 +100,16 @@ export function createConfigWatches(deps: ConfigWatchDeps): {
   return { watch, stop: () => unfollow(...following) };
 }
 
-function deletionIn(config: Compiled | undefined): Deletion | undefined {
-  if (config?.deletedAt === undefined) return undefined;
+/** What others need comes first: a paymaster needs the ChainConfig of its chain, and both need their lists of addresses. */
+async function startInTurn(reflectors: readonly Reflector<Slim>[]): Promise<void> {
+  for (const reflector of reflectors) {
+    reflector.start();
+    await reflector.synced;
+  }
+}
+
+function deletionIn(config: Slim['config']): Deletion | undefined {
+  if (config === undefined || !('deletedAt' in config) || config.deletedAt === undefined) return undefined;
   return { chainId: config.chainId, configGeneration: config.configGeneration };
 }
 
@@ -111,9 +119,9 @@ function deletionIn(config: Compiled | undefined): Deletion | undefined {
 function slimOf(object: KubeObject, namespace: string, log: Logger): Slim {
   const { name, uid, resourceVersion } = object.metadata;
   const metadata = { name, namespace, uid, resourceVersion, generation: 0, creationTimestamp: '' };
-  let config: Compiled | undefined;
+  let config: Slim['config'];
   try {
-    config = parse<Compiled>(object as CompiledObject);
+    config = parse<Compiled | AddressList>(object as CompiledObject);
   } catch (error) {
     // Somebody edited it by hand: the config that was served before stays.
     log.error('a compiled object does not parse and is left out', { name, error: String(error) });

@@ -18,6 +18,7 @@ import {
   type CompiledObject,
   type Revision,
 } from './compiled-object.js';
+import { createKubeLists } from './lists.js';
 import { checkContracts, checkSize } from '../bounds.js';
 import { createConfigWatches, type ConfigWatchDeps } from './config-watch.js';
 
@@ -224,6 +225,7 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
     putChain: (config) => put('ChainConfig', chainName(config.chainId), config, []),
     deleteChain: (chainId) => bury('ChainConfig', chainName(chainId)),
     purge,
+    ...createKubeLists(deps),
     async findByKey(sha256) {
       const found = await list<PaymasterConfig>('PaymasterConfig', keyLabel(sha256));
       return found.find(({ config }) => config.keys.some((key) => key.sha256 === sha256))?.config;

@@ -47,6 +47,7 @@ export async function readSnapshot(text: string): Promise<SnapshotState> {
  * generation stays known.
  */
 export function isForgotten(event: ConfigEvent): boolean {
+  if (event.type === 'delete-list') return true;
   const isDeletion = event.type === 'delete-chain' || event.type === 'delete-paymaster';
   return isDeletion && event.deletion === undefined;
 }
@@ -62,6 +63,10 @@ export function idOf(event: ConfigEvent): string {
       return `paymaster ${event.config.paymasterId}`;
     case 'delete-paymaster':
       return `paymaster ${event.paymasterId}`;
+    case 'put-list':
+      return `list ${event.list.hash}`;
+    case 'delete-list':
+      return `list ${event.hash}`;
   }
 }
 
@@ -72,8 +77,11 @@ export function deletionOf(event: ConfigEvent): ConfigEvent {
       return { type: 'delete-chain', chainId: event.config.chainId };
     case 'put-paymaster':
       return { type: 'delete-paymaster', paymasterId: event.config.paymasterId };
+    case 'put-list':
+      return { type: 'delete-list', hash: event.list.hash };
     case 'delete-chain':
     case 'delete-paymaster':
+    case 'delete-list':
       return event;
   }
 }

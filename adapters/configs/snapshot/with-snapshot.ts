@@ -67,10 +67,8 @@ function watchWithSnapshot(deps: SnapshotDeps, handler: (event: ConfigEvent) => 
     if (isFresh || isStopped || state === undefined || initial === undefined) return;
     served = state.configs;
     servedAt = state.confirmedAt;
-    // Chains first: a paymaster needs the ChainConfig of its chain.
-    const events = [...state.configs].toSorted(
-      ([a], [b]) => Number(b.startsWith('chain ')) - Number(a.startsWith('chain ')),
-    );
+    // What others need comes first.
+    const events = [...state.configs].toSorted(([, a], [, b]) => place(a) - place(b));
     for (const [id, event] of events) if (!initial.has(id)) handler(event);
     deps.log.warn('the config store does not answer, serving the snapshot on disk', {
       configs: state.configs.size,
@@ -90,6 +88,11 @@ function watchWithSnapshot(deps: SnapshotDeps, handler: (event: ConfigEvent) => 
       writer.stop();
     },
   };
+}
+
+function place({ type }: ConfigEvent): number {
+  if (type === 'put-list' || type === 'delete-list') return 0;
+  return type === 'put-chain' || type === 'delete-chain' ? 1 : 2;
 }
 
 /** One write at a time, in order. After a failure nothing is appended until the state has been written whole again. */

@@ -3,8 +3,8 @@ import type { Database } from '../../sqlite/database.js';
 import { migrate } from '../../sqlite/migrate.js';
 import { integerOf, type Row, textOf } from '../../sqlite/row.js';
 
-/** What a config describes; `id` is a paymasterId, or a chain id as text. */
-export type Subject = 'paymaster' | 'chain';
+/** What a row describes; `id` is a paymasterId, a chain id as text, or the hash of a list, whose generation is the time of its last put. */
+export type Subject = 'list' | 'paymaster' | 'chain';
 
 export type ConfigRow = {
   readonly id: string;
@@ -50,6 +50,8 @@ export function createConfigRows(database: Database) {
        deleted_at = excluded.deleted_at`,
   );
   const forget = sql.prepare('DELETE FROM configs WHERE deleted_at < ?');
+  const forgetList = sql.prepare("DELETE FROM configs WHERE subject = 'list' AND id = ? AND generation < ?");
+  const listIds = sql.prepare("SELECT id FROM configs WHERE subject = 'list' AND generation < ?");
   const forgetKeys = sql.prepare('DELETE FROM config_keys WHERE id = ?');
   const addKey = sql.prepare('INSERT OR IGNORE INTO config_keys VALUES (?, ?)');
   const byKey = sql.prepare(
@@ -80,6 +82,10 @@ export function createConfigRows(database: Database) {
     },
     /** Deletes the tombstones from before that time. */
     purge: (before: EpochMs): void => void forget.run(before),
+    /** The hashes of the lists that were put last before that time. */
+    listsBefore: (before: EpochMs): readonly string[] => listIds.all(before).map((row) => textOf(row, 'id')),
+    /** False when it has been put since. */
+    deleteList: (hash: string, before: EpochMs): boolean => forgetList.run(hash, before).changes > 0,
     findByKey: (sha256: string): ConfigRow | undefined => parseRow(byKey.get(sha256)),
   };
 }

@@ -9,6 +9,7 @@ import type {
 } from '../../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { buryChain, buryPaymaster } from '../../../core/config/tombstone.js';
+import { isWhole, type AddressList } from '../../../core/policy/senders/address-list.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
 import { callSafely } from '../../sqlite/call-safely.js';
 import { createDelivery } from '../../sqlite/delivery.js';
@@ -116,6 +117,30 @@ export function createSqliteConfigStore(deps: { readonly db: Database; readonly 
     deletePaymaster: async (paymasterId) => remove('paymaster', paymasterId, buryPaymaster),
     deleteChain: async (chainId) => remove('chain', String(chainId), buryChain),
 
+    putList: async (list) => {
+      const { hash } = list;
+      const text = JSON.stringify(list);
+      checkSize(`the list of addresses ${hash}`, text);
+      const row = { id: hash, hash, generation: clock.now(), content: text };
+      const isNew = db.transaction(() => {
+        const stored = rows.get('list', hash);
+        rows.put('list', row, []);
+        return stored?.content !== text;
+      });
+      if (isNew) publish('list', hash, { type: 'put-list', list });
+    },
+    getList: async (hash) => {
+      const row = db.run(() => rows.get('list', hash));
+      const list = row && listIn(row);
+      return list && isWhole(list) ? list : undefined;
+    },
+    purgeLists: async (named, before) => {
+      for (const hash of db.run(() => rows.listsBefore(before))) {
+        if (named.has(hash) || !db.transaction(() => rows.deleteList(hash, before))) continue;
+        publish('list', hash, { type: 'delete-list', hash });
+      }
+    },
+
     purge: async (before) => db.transaction(() => rows.purge(before)),
 
     findByKey: async (sha256) => {
@@ -127,10 +152,10 @@ export function createSqliteConfigStore(deps: { readonly db: Database; readonly 
   };
 
   function watch(handler: (event: ConfigEvent) => void): ConfigWatch {
-    // Chains first: a paymaster needs the ChainConfig of its chain. A slice ends at an id: changes at or before it are
+    // What others need comes first. A slice ends at an id: changes at or before it are
     // delivered at once; the slice that reads the rest delivers the changes behind it.
-    const progress: Record<Subject, string> = { chain: '', paymaster: '' };
-    const isComplete: Record<Subject, boolean> = { chain: false, paymaster: false };
+    const progress: Record<Subject, string> = { list: '', chain: '', paymaster: '' };
+    const isComplete: Record<Subject, boolean> = { list: false, chain: false, paymaster: false };
     const watcher: Watcher = {
       isPast: (subject, id) => isComplete[subject] || id <= progress[subject],
       deliver: (event) => {
@@ -157,6 +182,7 @@ export function createSqliteConfigStore(deps: { readonly db: Database; readonly 
     async function readAll(): Promise<void> {
       // Not before the caller has received its watch: a handler may want to stop it.
       await Promise.resolve();
+      await read('list');
       await read('chain');
       await read('paymaster');
     }
@@ -182,6 +208,7 @@ type Watcher = {
 const sliceSize = 500;
 
 function putEvent(subject: Subject, row: ConfigRow): ConfigEvent {
+  if (subject === 'list') return { type: 'put-list', list: listIn(row) };
   return subject === 'paymaster'
     ? { type: 'put-paymaster', config: parse<PaymasterConfig>(row) }
     : { type: 'put-chain', config: parse<ChainConfig>(row) };
@@ -193,6 +220,10 @@ function deleteEvent(subject: Subject, row: ConfigRow): ConfigEvent {
   return subject === 'paymaster'
     ? { type: 'delete-paymaster', paymasterId: row.id, deletion }
     : { type: 'delete-chain', chainId, deletion };
+}
+
+function listIn({ content }: ConfigRow): AddressList {
+  return JSON.parse(content) as AddressList;
 }
 
 /** The stored text is what a put of the same subject was given, so it needs no second check. */

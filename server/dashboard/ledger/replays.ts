@@ -182,13 +182,14 @@ function readBody(body: unknown): Body {
 }
 
 /** Throws NOT_FOUND for an id of another organisation, or of no paymaster. */
-function onlyOf({ paymasters, chains }: ReplayConfig, ids: readonly string[] | undefined): ReplayConfig {
-  if (ids === undefined) return { paymasters, chains };
+function onlyOf(config: ReplayConfig, ids: readonly string[] | undefined): ReplayConfig {
+  if (ids === undefined) return config;
+  const { paymasters } = config;
   const byId = new Map(paymasters.map((config) => [config.paymasterId, config]));
   const chosen = [...new Set(ids)].map((id) => {
-    const config = byId.get(id);
-    if (config !== undefined) return config;
+    const found = byId.get(id);
+    if (found !== undefined) return found;
     throw new DomainError('NOT_FOUND', `The organisation has no served paymaster with the id ${quote(id)}`);
   });
-  return { paymasters: chosen, chains };
+  return { ...config, paymasters: chosen };
 }

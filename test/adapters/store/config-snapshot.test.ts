@@ -224,6 +224,12 @@ function servedBy(events: readonly ConfigEvent[]): readonly string[] {
         break;
       case 'delete-paymaster':
         served.delete(event.paymasterId);
+        break;
+      case 'put-list':
+        served.add(`list ${event.list.hash}`);
+        break;
+      case 'delete-list':
+        served.delete(`list ${event.hash}`);
     }
   return [...served].toSorted((a, b) =>
     a.startsWith('chain') ? -1 : b.startsWith('chain') ? 1 : a < b ? -1 : 1,

@@ -153,6 +153,12 @@ export const ruleCases: readonly RuleCase[] = [
     fails: { now: aPolicy({ policyType: 'WINDOW' }) },
   },
   {
+    field: 'spec.senders',
+    message: 'set when policyType is SENDERS, and left out otherwise',
+    passes: { now: aPolicy({ policyType: 'SENDERS', senders: { action: 'Allow', addresses: [] } }) },
+    fails: { now: aPolicy({ policyType: 'SENDERS' }) },
+  },
+  {
     field: 'spec.window',
     message: 'given from, until, or both',
     passes: { now: aPolicy({ policyType: 'WINDOW', window: { until } }) },

@@ -33,6 +33,12 @@ export function tellWhenServed(stores: {
       case 'delete-paymaster':
         told.delete(`paymaster ${event.paymasterId}`);
         break;
+      case 'put-list':
+        told.set(`list ${event.list.hash}`, 0);
+        break;
+      case 'delete-list':
+        told.delete(`list ${event.hash}`);
+        break;
     }
   }
 
@@ -45,6 +51,10 @@ export function tellWhenServed(stores: {
   return {
     configs: {
       ...written,
+      async putList(list) {
+        await written.putList(list);
+        await until('the list is served', () => watches === 0 || told.has(`list ${list.hash}`), waitMs);
+      },
       async putPaymaster(config) {
         const result = await written.putPaymaster(config);
         await isTold(`paymaster ${config.paymasterId}`, result.configGeneration);

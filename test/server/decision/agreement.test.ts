@@ -168,6 +168,7 @@ function decisionOf(at: Situation) {
     view: {
       chain: () => chain,
       isStale: () => false,
+      addressList: () => undefined,
       refresh: () => Promise.resolve(at.isStale ? undefined : paymaster),
       isCurrent: () => true,
     },

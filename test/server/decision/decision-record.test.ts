@@ -265,7 +265,7 @@ function aCase(
   };
   const on = gatherCase(
     {
-      view: { chain: () => chain, isStale: () => false },
+      view: { chain: () => chain, isStale: () => false, addressList: () => undefined },
       heads: { get: () => head },
       dataFees: { get: () => undefined },
       clock,

@@ -83,6 +83,7 @@ test('a proposal for a paymaster with a hundred ABIs of 190 kB is compiled off t
     getLatest: async () => stored,
     getPaymaster: async () => stored,
     getChain: async () => ({ config: aChainConfig(), hash: '' }),
+    getList: async () => undefined,
   };
   const { apiVersion, kind, metadata, spec } = aPolicy();
   const proposal = {

@@ -60,6 +60,7 @@ async function servedWith(resources: string | readonly unknown[]): Promise<reado
         getLatest: async () => stored,
         getPaymaster: async () => stored,
         getChain: async () => ({ config: aChainConfig(), hash: '' }),
+        getList: async () => undefined,
       },
       webhookUrls: {},
       quotas: {},

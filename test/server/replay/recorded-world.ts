@@ -144,6 +144,7 @@ export async function recordRounds(
     view: {
       chain: () => chain,
       isStale: () => false,
+      addressList: () => undefined,
       isCurrent: () => true,
       refresh: async (id: string) => served.find(({ paymasterId }) => paymasterId === id),
     },

@@ -1,7 +1,9 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { DecisionInputs } from '../../../core/ledger/record.js';
-import type { EpochSeconds } from '../../../core/units/time.js';
+import { addressListOf } from '../../../core/policy/senders/address-list.js';
+import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
+import type { EpochMs, EpochSeconds } from '../../../core/units/time.js';
 import type { DecidedInputs } from '../../../server/decision/inputs.js';
 import { formatInputs, parseInputs } from '../../../server/decision/inputs-text.js';
 import { Replayer } from '../../../server/replay/replayer.js';
@@ -88,6 +90,26 @@ const oneByOne = (
     endings,
     passes: 1_500,
   }));
+
+test('proposed sender lists and windows refuse what they would have refused', async () => {
+  const recorded = await recordRounds(withoutLimits, [...oneByOne(3), ...oneByOne(2, { sender: 2 })]);
+  const first = (parseInputs(recorded.records[0]!.body) as DecidedInputs).request.op.sender;
+  const { list } = addressListOf([first]);
+  const identity = { policyId: 'p', name: 'P' };
+  const reasonsUnder = async (change: Partial<PaymasterConfig>, lists = [list]) => {
+    const paymasters = recorded.paymasters.map((config) => ({ ...config, ...change }));
+    return (await replay({ ...recorded, paymasters, lists })).newlyRefused.byReason;
+  };
+  const senders = (action: 'Allow' | 'Deny') => ({
+    senders: [{ ...identity, action, list: list.hash, count: 1 }],
+  });
+  expect(await reasonsUnder(senders('Deny'))).toEqual([{ reason: 'SENDER_NOT_ALLOWED', count: 3 }]);
+  expect(await reasonsUnder(senders('Allow'))).toEqual([{ reason: 'SENDER_NOT_ALLOWED', count: 2 }]);
+  expect(await reasonsUnder(senders('Deny'), [])).toEqual([{ reason: 'SENDERS_UNKNOWN', count: 5 }]);
+  // The third round began 3 seconds after the first.
+  const windows = [{ ...identity, until: (someNow + 3_000) as EpochMs }];
+  expect(await reasonsUnder({ windows })).toEqual([{ reason: 'WINDOW_CLOSED', count: 3 }]);
+});
 
 test('what was promised before the range counts: what was mined as spent, the rest as live', async () => {
   const { records, ...config } = await recordRounds(withoutLimits, oneByOne(4));

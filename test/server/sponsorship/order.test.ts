@@ -303,6 +303,7 @@ function aSponsor(
     view: {
       chain: () => chain,
       isStale: () => false,
+      addressList: () => undefined,
       refresh: () => Promise.resolve(undefined),
       isCurrent: () => true,
       ...view,

@@ -1,0 +1,121 @@
+import { quote } from '../../errors.js';
+import { address } from '../../meta/schema-parts.js';
+import { pass, refuse, type Refusal } from '../../refusal.js';
+import { choice, list, object } from '../../schema/structural.js';
+import { checksumExpectation } from '../../units/address.js';
+import { given } from '../../units/given.js';
+import type { PolicyFacts, PolicyIdentity, PolicyKind } from '../kind.js';
+import { appliesIn, appliesToSchema, type AppliesTo } from '../modes.js';
+import { addressListOf } from './address-list.js';
+
+type Action = 'Allow' | 'Deny';
+type SendersSpec = AppliesTo & { readonly action: Action; readonly addresses: readonly string[] };
+type SendersConfig = PolicyIdentity &
+  AppliesTo & {
+    readonly action: Action;
+    /** Hash of the AddressList. */
+    readonly list: string;
+    readonly count: number;
+  };
+type Senders = { readonly senders?: readonly SendersConfig[] };
+
+/** Of one policy, and of a Chain. */
+export const maxAddresses = 5_000;
+const maxOfPaymaster = 10_000;
+
+const schema = object<SendersSpec>(
+  'Which accounts are served, for policyType SENDERS. Of several active ones each has to let the account pass.',
+  {
+    required: {
+      action: choice(
+        'Allow: only these accounts; an empty list refuses everybody. Deny: all accounts but these.',
+        ['Allow', 'Deny'],
+      ),
+      addresses: list(
+        `Accounts: the sender of the operation. At most ${maxAddresses}, and ${maxOfPaymaster} in all policies of a paymaster; more need a WEBHOOK.`,
+        address('Address of an account, e.g. 0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985.'),
+        { maxItems: maxAddresses },
+      ),
+    },
+    optional: { appliesTo: appliesToSchema },
+  },
+);
+
+/** Names the accounts that are served, or that are not. */
+export const senders = {
+  member: 'senders',
+  schema,
+  most: {
+    count: 10,
+    name: 'sender lists',
+    items: {
+      count: maxOfPaymaster,
+      name: 'addresses in its sender lists',
+      of: (spec) => spec.addresses.length,
+    },
+  },
+  modesOf: ({ appliesTo = ['SPONSORED'] }) => appliesTo,
+  problem({ addresses }) {
+    const { wrongAt } = addressListOf(addresses);
+    if (wrongAt < 0) return undefined;
+    return `spec.senders.addresses[${wrongAt}] must be ${checksumExpectation}, got ${quote(addresses[wrongAt])}.`;
+  },
+  compile({ spec: { action, addresses, appliesTo }, policyId, name }) {
+    const made = addressListOf(addresses).list;
+    const count = made.addresses.length;
+    return {
+      config: { policyId, name, action, list: made.hash, count, ...given({ appliesTo }) },
+      list: made,
+    };
+  },
+  config: {
+    write: (policies): Senders => (policies.length === 0 ? {} : { senders: policies }),
+    read: ({ senders: policies = [] }, { policyId }) => policies.find((each) => each.policyId === policyId),
+    serve: ({ senders: policies }): Senders => (policies === undefined ? {} : { senders: policies }),
+    lists: ({ senders: policies = [] }) => policies.map((each) => each.list),
+  },
+  decision: {
+    step: 'senders',
+    modes: ['SPONSORED', 'ERC20'],
+    applies: ({ senders: policies }, mode) => policies?.some((each) => appliesIn(each, mode)) === true,
+    decide({ senders: policies = [] }, facts) {
+      for (const each of policies) {
+        const refusal = appliesIn(each, facts.mode) ? refusalOf(each, facts) : undefined;
+        if (refusal !== undefined) return { ...refusal, policyId: each.policyId };
+      }
+      return pass;
+    },
+    glance: ({ senders: policies = [] }) =>
+      policies.map(({ policyId, name, action, count, appliesTo }) => ({
+        policyId,
+        name,
+        ...given({ appliesTo }),
+        says: action === 'Allow' ? `serves ${accounts(count)} alone` : `refuses ${accounts(count)}`,
+      })),
+  },
+  record: {
+    render: ({ spec: { addresses, ...spec } }) => ({ ...spec, count: addresses.length }),
+    answer: {
+      required: {
+        action: { enum: ['Allow', 'Deny'] },
+        count: { type: 'integer', description: 'Number of addresses.' },
+      },
+      optional: { appliesTo: { type: 'array', items: { enum: ['SPONSORED', 'ERC20'] } } },
+    },
+  },
+} as const satisfies PolicyKind<SendersSpec, SendersConfig, Senders, Senders, never>;
+
+function refusalOf(
+  { name, action, list: hash }: SendersConfig,
+  { op, listOf }: PolicyFacts,
+): Refusal | undefined {
+  const listed = listOf(hash)?.has(op.sender);
+  if (listed === undefined) return refuse('SENDERS_UNKNOWN', `policy "${name}": its list is not here yet`);
+  if (listed === (action === 'Allow')) return undefined;
+  const why = listed ? `is on the list of policy "${name}"` : `is not on the list of policy "${name}"`;
+  return refuse('SENDER_NOT_ALLOWED', `${op.sender} ${why}`);
+}
+
+function accounts(count: number): string {
+  return count === 1 ? '1 account' : `${count} accounts`;
+}
