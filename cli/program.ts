@@ -6,6 +6,7 @@ import { SettingsError } from '../core/settings.js';
 import { printableLines } from '../core/terminal-text.js';
 import { findRoot } from '../standalone/root.js';
 import { addChain } from './commands/chain.js';
+import { addContract } from './commands/contract.js';
 import { addStatus } from './commands/status.js';
 import { addStore } from './commands/store.js';
 import { addSuspend } from './commands/suspend.js';
@@ -41,7 +42,16 @@ export function createProgram(terminal: Terminal): Command {
     .helpCommand(false)
     .showHelpAfterError('(--help lists arguments and options)')
     .addHelpText('after', exitCodes);
-  for (const add of [addValidate, addStatus, addChain, addToken, addSuspend, addStore, addCompletion])
+  for (const add of [
+    addValidate,
+    addStatus,
+    addChain,
+    addContract,
+    addToken,
+    addSuspend,
+    addStore,
+    addCompletion,
+  ])
     add(program, terminal);
   return program;
 }

@@ -88,8 +88,9 @@ Packages that ship with it, each with its licence in its folder under node_modul
 
 ${[...new Set(lines)].sort(byCharacters).join('\n')}
 
-EVM code of others, which nodes run in simulations. It is not linked with the code of this project. The package named
-with it has the complete source, and the text of the licence is ${bytes}/GPL-3.0.txt.
+EVM code of others, which nodes run in simulations, or which \`paymaster contract deploy\` puts on a chain. It is not linked with
+the code of this project. The package named with it has the complete source, or names its repository; the texts of the licences
+are ${bytes}/GPL-3.0.txt and ${bytes}/MIT.txt.
 
 ${files.map(({ name, source, license }) => `${name} (${license}): ${source}`).join('\n')}
 `;

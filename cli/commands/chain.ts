@@ -1,10 +1,6 @@
 import type { Command } from 'commander';
-import { formatManifestProblem } from '../../adapters/manifests/manifest-problem.js';
-import { DomainError } from '../../core/errors.js';
-import type { ChainSpec } from '../../core/resources/chain.js';
-import { validateResource } from '../../core/resources/validate.js';
 import { doctor } from '../../operator/doctor/doctor.js';
-import { readFiles } from '../../operator/validate/read-files.js';
+import { readChain } from '../chain-argument.js';
 import { withChain, withRpc, type RpcOptions } from '../rpc.js';
 import { addNoun, Refused, say, type Terminal } from '../terminal.js';
 
@@ -25,16 +21,4 @@ export function addChain(program: Command, terminal: Terminal): void {
       terminal.out(yaml);
       if (found.some(({ level }) => level !== 'note')) throw new Refused();
     });
-}
-
-/** The only Chain of the file; its schema has been checked. */
-function readChain(file: string): ChainSpec {
-  const { objects, problems } = readFiles([file]);
-  const [chain, ...others] = objects.filter(({ kind }) => kind === 'Chain');
-  if (chain === undefined || others.length > 0)
-    throw new DomainError('INVALID_INPUT', `${file} must hold one Chain`);
-  const wrong = validateResource('Chain', { metadata: chain.key, spec: chain.spec }).map(chain.locate);
-  const [first] = [...problems, ...wrong];
-  if (first !== undefined) throw new DomainError('INVALID_INPUT', formatManifestProblem(first));
-  return chain.spec as unknown as ChainSpec;
 }

@@ -6,6 +6,7 @@ import { isAddressText, parseAddressKey } from '../../core/units/address.js';
 import { toMs } from '../../core/units/time.js';
 import { contractFence } from '../../core/usage/counter-names.js';
 import { chainFence, type UsageStore } from '../../core/usage/usage-store.js';
+import { parseChainId } from '../chain-argument.js';
 import { readPostgres } from '../postgres.js';
 import { addNoun, show, withFormat, type Format, type Result, type Terminal } from '../terminal.js';
 
@@ -66,13 +67,6 @@ async function inStore(
     clearTimeout(deadline);
     await store.stop();
   }
-}
-
-export function parseChainId(text: string): number {
-  const chainId = /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(chainId))
-    throw invalidInput({ field: 'chainId', expected: 'the id of a chain', value: quote(text) });
-  return chainId;
 }
 
 function parseId(text: string): string {

@@ -2,6 +2,7 @@ import type { Address, AddressKey } from '../units/address.js';
 import type { Hex } from '../units/hex.js';
 import type { EntryPointVersion } from '../entry-point/version.js';
 import type { FinalUserOperation, PaymasterGas } from '../entry-point/user-operation.js';
+import type { ContractRules } from './contract.js';
 import type { OpenZeppelinOptions } from './openzeppelin/options.js';
 import type { SigningItem } from './signer.js';
 
@@ -269,6 +270,7 @@ export type Layout = {
    * Topic and decoders of the event in which the contract names the sponsor that it charged, and how much, if it has such an event.
    */
   readonly chargeEvent?: ChargeEvent;
+  readonly contract: ContractRules;
 };
 
 export type ChargeEvent = {

@@ -34,7 +34,10 @@ export const probeOperation: FinalUserOperation = {
   signature: '0x',
 };
 
-export function probeTerms(chainId: number, profile: ProfileConfig): SponsorshipTerms {
+export function probeTerms(
+  chainId: number,
+  profile: Pick<ProfileConfig, 'sponsorship' | 'options'>,
+): SponsorshipTerms {
   return {
     chainId,
     paymaster: profile.sponsorship,

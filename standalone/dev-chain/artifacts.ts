@@ -37,18 +37,12 @@ export function readOwnArtifact(contract: string): Artifact {
   return parseArtifact(readFileSync(path, 'utf8'), path);
 }
 
-/**
- * Init code of Pimlico's SingletonPaymaster without constructor arguments. The npm package exports it only inside
- * functions that import a whole viem client, so the literal is read from the file.
- */
-export function readSingletonInitCode(version: '06' | '07' | '08'): Hex {
-  const file = join(packageFolder('@pimlico/mock-paymaster'), '_esm', 'constants.js');
-  const source = readFileSync(file, 'utf8');
-  const start = source.indexOf(`getSingletonPaymaster${version}InitCode = `);
-  const literal = start < 0 ? null : /"(0x[0-9a-f]{1000,})"/.exec(source.slice(start));
-  if (literal === null || !isHexBytes(literal[1]))
-    throw new DomainError('UNAVAILABLE', `${file} has no init code of SingletonPaymaster ${version}`);
-  return literal[1];
+/** Init code of a contract in `contracts/artifacts`, without constructor arguments, e.g. 'third-party/SingletonPaymaster07'. */
+export function readInitCode(name: string): Hex {
+  const path = join(packageRoot(import.meta.dirname), 'contracts', 'artifacts', `${name}.json`);
+  const { bytecode } = JSON.parse(readFileSync(path, 'utf8')) as { readonly bytecode: unknown };
+  if (!isHexBytes(bytecode)) throw new TypeError(`${path} must hold bytecode`);
+  return bytecode;
 }
 
 /** Runtime code of Multicall3, as viem builds it for calls without a deployed contract; the literal is not exported. */

@@ -7,7 +7,17 @@ import { repositoryRoot } from '../support/repository-root.js';
 test('help lists every noun, and is a result', async () => {
   const { out, error, status } = await paymaster(['--help']);
   expect({ error, status }).toEqual({ error: '', status: 0 });
-  for (const noun of ['validate', 'status', 'chain', 'token', 'suspend', 'unsuspend', 'store', 'completion'])
+  for (const noun of [
+    'validate',
+    'status',
+    'chain',
+    'contract',
+    'token',
+    'suspend',
+    'unsuspend',
+    'store',
+    'completion',
+  ])
     expect(out).toMatch(new RegExp(`^  ${noun} `, 'm'));
   expect(out).toContain('2 wrong usage, 3 unreachable');
 });

@@ -27,11 +27,15 @@ export const openZeppelin09: Layout = {
 
 function contractOn(
   version: EntryPointVersion,
-): Pick<Layout, 'entryPointVersion' | 'title' | 'sponsorship' | 'token'> {
+): Pick<Layout, 'entryPointVersion' | 'title' | 'sponsorship' | 'token' | 'contract'> {
   return {
     entryPointVersion: version,
     title: `OpenZeppelin PaymasterSigner for EntryPoint ${version}`,
     sponsorship: sponsorshipCodec(version),
     token: undefined,
+    contract: {
+      source: `a contract of yours on PaymasterSigner and SignerECDSA of @openzeppelin/contracts 5.7: its entryPoint() must answer ERC4337Utils.ENTRYPOINT_V${version.replace('0.', '0')}, and it must expose _deposit, _withdraw, _addStake and _setSigner to its owner, who must not be the signer`,
+      withdrawals: () => [],
+    },
   };
 }

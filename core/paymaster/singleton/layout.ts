@@ -2,6 +2,7 @@ import { entryPoint06 } from '../../entry-point/v06.js';
 import { entryPoint07 } from '../../entry-point/v07.js';
 import { entryPoint08 } from '../../entry-point/v08.js';
 import type { EntryPointVersion } from '../../entry-point/version.js';
+import { administeredBy, withdrawTo, type ContractRules } from '../contract.js';
 import type { Layout, LayoutId } from '../layout.js';
 import type { PaymasterGas } from '../../entry-point/user-operation.js';
 import { noPaymasterGas } from '../../entry-point/gas.js';
@@ -42,15 +43,16 @@ const token07: TokenFigures = {
 };
 const token08: TokenFigures = { ...token07, chargesFine: false };
 
-export const singleton06 = contractOn('singleton-0.6', entryPoint06.version, noPaymasterGas, token06);
-export const singleton07 = contractOn('singleton-0.7', entryPoint07.version, gas07, token07);
-export const singleton08 = contractOn('singleton-0.8', entryPoint08.version, gas07, token08);
+export const singleton06 = contractOn('singleton-0.6', entryPoint06.version, noPaymasterGas, token06, '06');
+export const singleton07 = contractOn('singleton-0.7', entryPoint07.version, gas07, token07, '07');
+export const singleton08 = contractOn('singleton-0.8', entryPoint08.version, gas07, token08, '08');
 
 function contractOn(
   id: LayoutId,
   version: EntryPointVersion,
   gas: PaymasterGas,
   figures: TokenFigures,
+  build: string,
 ): Layout {
   return {
     id,
@@ -59,5 +61,25 @@ function contractOn(
     sponsorship: sponsorshipCodec(version, gas),
     readsTail: () => false,
     token: tokenCodec(version, figures),
+    contract: contractRules(`third-party/SingletonPaymaster${build}`),
+  };
+}
+
+/** Several signers; roles instead of an owner. A manager may change signers and the stake, and takes nothing out. */
+function contractRules(file: string): ContractRules {
+  return {
+    artifact: {
+      file,
+      isAudited: true,
+      owner: 'argument',
+      creation: ({ entryPoint, owner, signer }) => ({
+        fragment: 'constructor(address entryPoint, address owner, address manager, address[] signers)',
+        values: [entryPoint, owner, owner, [signer]],
+      }),
+    },
+    ownerCall: administeredBy,
+    authorise: (signer) => ({ fragment: 'function addSigner(address signer)', values: [signer] }),
+    stake: { isNeeded: true },
+    withdrawals: (to, amount) => [withdrawTo(to, amount)],
   };
 }

@@ -1,4 +1,5 @@
 import { entryPoint07 } from '../../entry-point/v07.js';
+import { ownedBy, withdrawTo } from '../contract.js';
 import type { Layout } from '../layout.js';
 import { sponsorship } from './sponsorship.js';
 
@@ -10,4 +11,19 @@ export const verifying07: Layout = {
   sponsorship,
   readsTail: () => false,
   token: undefined,
+  contract: {
+    artifact: {
+      file: 'third-party/VerifyingPaymaster07',
+      isAudited: true,
+      owner: 'sender',
+      creation: ({ entryPoint, signer }) => ({
+        fragment: 'constructor(address entryPoint, address verifyingSigner)',
+        values: [entryPoint, signer],
+      }),
+    },
+    ownerCall: ownedBy,
+    // Its signer is part of its code: another signer is another contract.
+    stake: { isNeeded: false },
+    withdrawals: (to, amount) => [withdrawTo(to, amount)],
+  },
 };

@@ -1,4 +1,5 @@
 import { entryPoint09 } from '../../entry-point/v09.js';
+import { ownedBy, setSigner, withdrawTo } from '../contract.js';
 import type { Layout } from '../layout.js';
 import { decodesTail } from '../tail.js';
 import { sponsorshipCodec } from '../verifying-0.7/sponsorship.js';
@@ -17,4 +18,19 @@ export const verifying09: Layout = {
   sponsorship: { ...sponsorship, decode: decodesTail(sponsorship.decode) },
   readsTail: () => true,
   token: undefined,
+  contract: {
+    artifact: {
+      file: 'VerifyingPaymaster09',
+      isAudited: false,
+      owner: 'argument',
+      creation: ({ entryPoint, owner, signer }) => ({
+        fragment: 'constructor(address entryPoint, address owner, address signer)',
+        values: [entryPoint, owner, signer],
+      }),
+    },
+    ownerCall: ownedBy,
+    authorise: setSigner,
+    stake: { isNeeded: true },
+    withdrawals: (to, amount) => [withdrawTo(to, amount)],
+  },
 };

@@ -1,0 +1,24 @@
+import { formatManifestProblem } from '../adapters/manifests/manifest-problem.js';
+import { DomainError, invalidInput, quote } from '../core/errors.js';
+import type { ChainSpec } from '../core/resources/chain.js';
+import { validateResource } from '../core/resources/validate.js';
+import { readFiles } from '../operator/validate/read-files.js';
+
+/** The only Chain of the file; its schema has been checked. */
+export function readChain(file: string): ChainSpec {
+  const { objects, problems } = readFiles([file]);
+  const [chain, ...others] = objects.filter(({ kind }) => kind === 'Chain');
+  if (chain === undefined || others.length > 0)
+    throw new DomainError('INVALID_INPUT', `${file} must hold one Chain`);
+  const wrong = validateResource('Chain', { metadata: chain.key, spec: chain.spec }).map(chain.locate);
+  const [first] = [...problems, ...wrong];
+  if (first !== undefined) throw new DomainError('INVALID_INPUT', formatManifestProblem(first));
+  return chain.spec as unknown as ChainSpec;
+}
+
+export function parseChainId(text: string): number {
+  const chainId = /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(chainId))
+    throw invalidInput({ field: 'chainId', expected: 'the id of a chain', value: quote(text) });
+  return chainId;
+}

@@ -1,0 +1,117 @@
+import { writeFileSync } from 'node:fs';
+import { Wallet } from 'ethers/wallet';
+import { notAKey, parseKey, readKeyFile } from '../../adapters/signer/file/key-file.js';
+import { DomainError, invalidInput, messageOf } from '../../core/errors.js';
+import { parseAddress } from '../../core/units/address.js';
+import { systemClock } from '../../core/units/time.js';
+import { withChain } from '../rpc.js';
+import { Refused, say, show, type Terminal } from '../terminal.js';
+import { costsOf, firstPossible } from './cost.js';
+import { readFacts, type Facts, type Wanted } from './facts.js';
+import { findingsOf } from './findings.js';
+import { renderPlan, renderSent } from './render.js';
+import { safeFile } from './safe-file.js';
+import { sendMissing } from './send.js';
+import type { Step, Verb } from './steps.js';
+import type { Acting, Options } from './verbs.js';
+import { amountOf, parseTarget } from './wanted.js';
+
+/** The longest that somebody watches one transaction. */
+const patienceMs = 300_000;
+
+/** Shows what a verb would send, writes it for a Safe, or sends it. */
+export async function act(
+  terminal: Terminal,
+  { verb, steps: stepsOf }: Acting,
+  options: Options,
+): Promise<void> {
+  const { send = false, safe, output } = options;
+  if (send && safe !== undefined) throw invalidInput({ field: '--safe', expected: 'left out with --send' });
+  const wallet = await readKey(options);
+  if (send && wallet === undefined)
+    throw invalidInput({ field: '--key-file', expected: 'given with --send' });
+  const target = parseTarget(options, wallet && parseAddress(wallet.address));
+  const { wanted, confirmations } = target;
+  const maxGasPrice = amountOf('--max-gas-price', options.maxGasPrice, 9);
+  await withChain(terminal, options, wanted.chainId, async (chain) => {
+    const look = async () => {
+      const facts = await readFacts(chain, wanted);
+      requireSound(wanted, facts, verb);
+      const steps = stepsOf(target, options, facts);
+      if (send) for (const step of steps) requireRight(step, wanted, facts);
+      return {
+        facts,
+        steps: verb === 'withdraw' ? await firstPossible(chain, steps, wanted.from, facts) : steps,
+      };
+    };
+    const { facts, steps } = await look();
+    if (steps.length === 0) say(terminal, 'nothing to send: it is there already');
+    if (send && wallet !== undefined) {
+      const deps = {
+        terminal,
+        chain,
+        chainId: wanted.chainId,
+        maxGasPrice,
+        confirmations,
+        patienceMs,
+        // A contract that belongs to its maker is given away after it was made.
+        atMost: verb === 'deploy' ? 2 : 1,
+        look,
+      };
+      const sent = await sendMissing({ ...deps, wallet });
+      return show(terminal, output, renderSent(await readFacts(chain, wanted), sent));
+    }
+    if (safe !== undefined && steps.length > 0) writeSafeFile(terminal, safe, wanted, steps);
+    const costs = await costsOf(chain, steps, wanted.from, facts);
+    show(terminal, output, renderPlan({ wanted, facts, findings: [], steps, costs }));
+  });
+}
+
+async function readKey({ keyFile }: Options): Promise<Wallet | undefined> {
+  if (keyFile === undefined) return undefined;
+  const text = await readKeyFile(keyFile, 'owner').catch((cause: unknown) => {
+    if (cause instanceof DomainError) throw cause;
+    throw new DomainError('INVALID_INPUT', `${keyFile} cannot be read: ${messageOf(cause)}`, { cause });
+  });
+  const key = parseKey(text, keyFile);
+  try {
+    return new Wallet(`0x${Buffer.from(key).toString('hex')}`);
+  } catch {
+    // Zero, or not below the order of the curve; the message of others might quote it.
+    throw notAKey(keyFile);
+  }
+}
+
+/** Only `deploy` is for a contract that is not there, or not yet its owner's; taking out is allowed whatever is wrong with it. */
+function requireSound(wanted: Wanted, facts: Facts, verb: Verb): void {
+  const { contract, address } = facts;
+  const [finding] = findingsOf(wanted, facts);
+  const isForgiven = contract?.isOfLayout === true && ['deploy', 'unstake', 'withdraw'].includes(verb);
+  if (finding !== undefined && !isForgiven) throw new Refused(finding);
+  if (verb === 'deploy' || contract !== undefined) return;
+  throw new Refused(
+    address === undefined
+      ? 'there is no contract yet that the sender made: deploy it, or name it by --address'
+      : `there is no contract at ${address}: what is sent there may be lost`,
+  );
+}
+
+function requireRight({ by, says }: Step, { from, sponsor, owner }: Wanted, { contract }: Facts): void {
+  const isRight =
+    by === 'anybody' || (by === 'sponsor' ? from === sponsor : contract?.isOwnedBySender !== false);
+  if (isRight) return;
+  const who = by === 'sponsor' ? `the sponsor ${sponsor}` : `the owner ${owner}`;
+  throw new Refused(`${says} has to be sent by ${who}, not by ${from}: --safe writes it for a Safe`);
+}
+
+function writeSafeFile(terminal: Terminal, file: string, wanted: Wanted, steps: readonly Step[]): void {
+  if (steps.some(({ creates }) => creates === true))
+    throw new Refused(
+      'a Safe cannot make this contract: send it with a key; it belongs to the owner afterwards',
+    );
+  const safe = steps.some(({ by }) => by === 'sponsor') ? (wanted.sponsor ?? wanted.owner) : wanted.owner;
+  const name = `paymaster contract ${steps[0]?.verb ?? ''}`;
+  const batch = safeFile(steps, { chainId: wanted.chainId, safe, name, now: systemClock.now() });
+  writeFileSync(file, `${JSON.stringify(batch, undefined, 2)}\n`);
+  say(terminal, `${file}: open it in the Transaction Builder of the Safe ${safe}`);
+}

@@ -1,0 +1,173 @@
+import { keccak256 } from 'ethers/crypto';
+import type { Layout } from '../../core/paymaster/layout.js';
+import { hexSize } from '../../core/units/hex.js';
+import { formatDecimal } from '../../core/units/wei.js';
+import { renderYaml } from '../../adapters/manifests/render-yaml.js';
+import type { Result } from '../terminal.js';
+import type { Priced } from './cost.js';
+import { entryPointOf, type Facts, type Wanted } from './facts.js';
+import type { Sent } from './records.js';
+import type { Step } from './steps.js';
+
+export type Plan = {
+  readonly wanted: Wanted;
+  readonly facts: Facts;
+  readonly findings: readonly string[];
+  readonly steps: readonly Step[];
+  /** One for each step. */
+  readonly costs: readonly Priced[];
+};
+
+const coin = (value: bigint) => formatDecimal(value, 18);
+
+export function renderPlan({ wanted, facts, findings, steps, costs }: Plan): Result {
+  const rows = steps.map((step, at) => ({ step, priced: costs[at] ?? { says: 'not priced' } }));
+  const advice = facts.contract === undefined ? sourceOf(wanted.layout) : [];
+  const text = [
+    headline(wanted, facts),
+    ...findings.map((finding) => `wrong      ${finding}`),
+    ...advice,
+    ...rows.map(({ step, priced }) => textOf(step, priced)),
+    ...(steps.length > 1
+      ? [`in all     ${coin(total(rows))} at most, a roll-up's fee for data not included`]
+      : []),
+    ...(steps.length === 0 && findings.length === 0 && facts.contract !== undefined
+      ? ['nothing is missing']
+      : []),
+  ].join('\n');
+  const data = {
+    ...identity(wanted, facts),
+    findings,
+    advice,
+    steps: rows.map(({ step, priced }) => ({ ...dataOfStep(step), ...dataOfPrice(priced) })),
+  };
+  return { text, data };
+}
+
+export function renderStatus({ wanted, facts, findings, steps }: Omit<Plan, 'costs'>): Result {
+  const { contract } = facts;
+  const missing = [
+    ...(contract === undefined ? ['deploy'] : []),
+    ...new Set(steps.map(({ verb }) => verb)),
+  ].filter((verb, at, all) => all.indexOf(verb) === at);
+  const lines =
+    contract === undefined
+      ? sourceOf(wanted.layout)
+      : [
+          `owner      ${wanted.owner} ${said(contract.isOwned)}${contract.ownerHasCode ? ' (a contract)' : ''}`,
+          `signer     ${wanted.signer} ${contract.isSignerAccepted ? 'accepted' : 'not accepted'}`,
+          `deposit    ${coin(contract.deposit)} in the EntryPoint`,
+          ...(contract.balance === undefined
+            ? []
+            : [`balance    ${coin(contract.balance)} of ${wanted.sponsor}`]),
+          `stake      ${coin(contract.stake)} for ${contract.unstakeDelaySeconds} s${contract.isStaked ? '' : ', not locked'}`,
+        ];
+  const text = [
+    headline(wanted, facts),
+    ...lines,
+    ...findings.map((finding) => `wrong      ${finding}`),
+    ...missing.map((verb) => `missing    paymaster contract ${verb}`),
+    ...(contract === undefined ? [] : ['', renderYaml(profileOf(wanted, facts)).trimEnd()]),
+  ].join('\n');
+  const figures = contract && {
+    ...contract,
+    deposit: String(contract.deposit),
+    stake: String(contract.stake),
+    balance: contract.balance === undefined ? undefined : String(contract.balance),
+  };
+  return {
+    text,
+    data: {
+      ...identity(wanted, facts),
+      contract: figures ?? null,
+      findings,
+      missing,
+      ...profileOf(wanted, facts),
+    },
+  };
+}
+
+export function renderSent(facts: Facts, sent: readonly Sent[]): Result {
+  const text = [
+    `contract   ${facts.address ?? 'not there'}`,
+    ...sent.map(({ says, hash }) => `mined      ${hash}\n           ${says}`),
+  ].join('\n');
+  return {
+    text,
+    data: { address: facts.address ?? null, sent: sent.map(({ hash, says }) => ({ hash, call: says })) },
+  };
+}
+
+function headline({ chainId, layout }: Wanted, { address, contract }: Facts): string {
+  const where = address ?? 'where its maker will have put it';
+  return `contract   ${where}, ${contract === undefined ? 'not there' : 'there'} (${layout.id}, chain ${chainId})`;
+}
+
+const sourceOf = ({ contract: { source, artifact } }: Layout): readonly string[] =>
+  source === undefined
+    ? []
+    : [
+        `source     ${source}${artifact === undefined ? '' : `; or ${artifact.file} of this project, not audited (deploy --unaudited)`}`,
+      ];
+
+const said = (is: boolean | undefined) => (is === undefined ? '(no view says so)' : is ? 'yes' : 'no');
+
+function textOf(step: Step, priced: Priced): string {
+  const to = step.to ?? (step.creates === true ? 'a new contract' : 'the contract');
+  const size = hexSize(step.data);
+  const data = size > 200 ? `${size} bytes, keccak256 ${keccak256(step.data)}` : step.data;
+  const cost =
+    'says' in priced
+      ? `would fail now: ${priced.says}`
+      : `${coin(priced.cost.gas * priced.cost.maxFeePerGas)} at most (${priced.cost.isTried ? '' : 'about '}${priced.cost.gas} gas)`;
+  return `${step.verb.padEnd(10)} ${step.says}
+           to ${to}, value ${coin(step.value)}, by ${step.by}
+           data ${data}
+           costs ${cost}`;
+}
+
+function dataOfStep({ verb, by, to, value, data, says }: Step) {
+  return { verb, by, to: to ?? null, value: String(value), data, call: says };
+}
+
+function dataOfPrice(priced: Priced) {
+  if ('says' in priced) return { fails: priced.says };
+  const { gas, isTried, maxFeePerGas } = priced.cost;
+  return { gas: String(gas), isTried, maxFeePerGas: String(maxFeePerGas) };
+}
+
+const total = (rows: readonly { readonly step: Step; readonly priced: Priced }[]) =>
+  rows.reduce(
+    (sum, { step, priced }) =>
+      sum + step.value + ('cost' in priced ? priced.cost.gas * priced.cost.maxFeePerGas : 0n),
+    0n,
+  );
+
+function identity({ chainId, layout, owner, signer }: Wanted, { address, contract }: Facts) {
+  return {
+    chainId,
+    layout: layout.id,
+    address: address ?? null,
+    isThere: contract !== undefined,
+    owner,
+    signer,
+  };
+}
+
+/** What a Chain says of it. */
+function profileOf(wanted: Wanted, { address }: Facts) {
+  if (address === undefined) return {};
+  const { layout } = wanted;
+  const token = layout.token === undefined ? {} : { token: address };
+  return {
+    profiles: [
+      {
+        version: layout.id,
+        layout: layout.id,
+        entryPoint: entryPointOf(wanted),
+        addresses: { sponsorship: address, ...token },
+        signer: { file: 'signer' },
+      },
+    ],
+  };
+}

@@ -1,0 +1,163 @@
+import { keccak256 } from 'ethers/crypto';
+import type { Wallet } from 'ethers/wallet';
+import { pause } from '../../adapters/pause.js';
+import type { Chain, Confirmations } from '../../core/chain/chain.js';
+import { DomainError } from '../../core/errors.js';
+import { parseAddress, type Address } from '../../core/units/address.js';
+import { isHexBytes, type Hex } from '../../core/units/hex.js';
+import { formatDecimal } from '../../core/units/wei.js';
+import { Refused, say, type Terminal } from '../terminal.js';
+import { costOf } from './cost.js';
+import type { Facts } from './facts.js';
+import { openRecords, type Records, type Sent } from './records.js';
+import type { Step } from './steps.js';
+
+export type Sending = {
+  readonly terminal: Terminal;
+  readonly chain: Chain;
+  readonly chainId: number;
+  readonly wallet: Wallet;
+  /** In wei. Refused above it: a node may say anything. */
+  readonly maxGasPrice: bigint;
+  /** When a transaction stays where it is. */
+  readonly confirmations: Confirmations;
+  /** How long one transaction may take to be mined. */
+  readonly patienceMs: number;
+  /** How many transactions the command has at most. */
+  readonly atMost: number;
+  /** What is there now, and what is to be done about it. The first step is sent, and then it is asked again. */
+  readonly look: () => Promise<{ readonly facts: Facts; readonly steps: readonly Step[] }>;
+};
+
+const pollMs = 250;
+
+/**
+ * Sends what is missing, one transaction after the other. Nothing is sent twice: what is missing and the nonce are read from one
+ * block, so that of two transactions which were made for the same state only one can be mined; and one that was sent before and
+ * is neither mined nor replaced is sent again as it is, before anything else.
+ */
+export async function sendMissing(sending: Sending): Promise<readonly Sent[]> {
+  const from = parseAddress(sending.wallet.address);
+  const records = openRecords(sending.terminal, sending.chainId, from);
+  try {
+    await settleEarlier(sending, records, from);
+    const sent: Sent[] = [];
+    while (sent.length < sending.atMost) {
+      const { facts, steps } = await sending.look();
+      const [step] = steps;
+      if (step === undefined) return sent;
+      sent.push(await sendOne(sending, records, step, facts));
+    }
+    return sent;
+  } finally {
+    records.close();
+  }
+}
+
+/** Forgets what is final, and waits for what is not mined. */
+async function settleEarlier(sending: Sending, records: Records, from: Address): Promise<void> {
+  const { chain, terminal } = sending;
+  const kept: Sent[] = [];
+  for (const earlier of records.all()) {
+    const block = await minedIn(chain, earlier.hash);
+    const isFinal = block !== undefined && block <= (await finalBlock(sending));
+    if (isFinal) continue;
+    // Another transaction took its nonce: it can never be mined.
+    if (block === undefined && earlier.nonce < (await nonceAt(chain, from, 'latest'))) continue;
+    kept.push(earlier);
+    if (block !== undefined) continue;
+    say(terminal, `${earlier.says} was sent before and is not mined: sending the same transaction again`);
+    await submit(chain, earlier.raw);
+    await untilMined(sending, earlier);
+  }
+  records.write(kept);
+}
+
+async function sendOne(sending: Sending, records: Records, step: Step, facts: Facts): Promise<Sent> {
+  const { chain, chainId, terminal, wallet, maxGasPrice } = sending;
+  const from = parseAddress(wallet.address);
+  if (step.creates !== true && step.to === undefined)
+    throw new Refused(`there is no contract yet for ${step.says}`);
+  if ((await nonceAt(chain, from, 'pending')) !== facts.nonce)
+    throw new Refused(`${from} has a transaction that is not mined yet: wait for it, and run this again`);
+  const tried = await costOf(chain, step, from, facts);
+  if ('says' in tried) throw new Refused(`${step.says} would fail: ${tried.says}`);
+  const { gas, maxFeePerGas, tip } = tried.cost;
+  if (maxFeePerGas > maxGasPrice)
+    throw new Refused(
+      `gas costs up to ${formatDecimal(maxFeePerGas, 9)} gwei now, more than --max-gas-price ${formatDecimal(maxGasPrice, 9)}`,
+    );
+  const needed = step.value + gas * maxFeePerGas;
+  if (facts.funds < needed)
+    throw new Refused(
+      `${from} has ${formatDecimal(facts.funds, 18)} and needs up to ${formatDecimal(needed, 18)}`,
+    );
+  const raw = await wallet.signTransaction({
+    type: 2,
+    chainId,
+    nonce: facts.nonce,
+    ...(step.to === undefined ? {} : { to: step.to }),
+    data: step.data,
+    value: step.value,
+    gasLimit: gas,
+    maxFeePerGas,
+    maxPriorityFeePerGas: tip,
+  });
+  if (!isHexBytes(raw)) throw new TypeError('ethers signed a transaction that is not hex');
+  const sent: Sent = { hash: keccak256(raw) as Hex, raw, nonce: facts.nonce, says: step.says };
+  // Before it leaves: what was sent and not written might be sent as another transaction.
+  records.write([...records.all(), sent]);
+  say(terminal, `sending ${step.says}\n  ${sent.hash}`);
+  await submit(chain, raw);
+  await untilMined(sending, sent);
+  return sent;
+}
+
+/** A node that has the transaction already says so by an error; whether it has, `untilMined` shows. */
+async function submit(chain: Chain, raw: Hex): Promise<void> {
+  try {
+    await chain.request('eth_sendRawTransaction', [raw]);
+  } catch (error) {
+    if ((await chain.transaction(keccak256(raw) as Hex)) === undefined) throw error;
+  }
+}
+
+async function untilMined({ chain, patienceMs }: Sending, { hash, says }: Sent): Promise<void> {
+  const deadline = performance.now() + patienceMs;
+  for (;;) {
+    const receipt = await receiptOf(chain, hash);
+    if (receipt?.status === '0x1') return;
+    if (receipt !== undefined) throw new Refused(`${says} was mined and reverted: ${hash}`);
+    if (performance.now() > deadline)
+      throw new DomainError(
+        'UNAVAILABLE',
+        `${hash} is not mined yet: run the same command again later; it sends this transaction again, and no other`,
+      );
+    await pause(pollMs);
+  }
+}
+
+async function minedIn(chain: Chain, hash: Hex): Promise<number | undefined> {
+  const receipt = await receiptOf(chain, hash);
+  return receipt === undefined ? undefined : Number(receipt.blockNumber);
+}
+
+type Receipt = { readonly status: unknown; readonly blockNumber: unknown };
+
+async function receiptOf(chain: Chain, hash: Hex): Promise<Receipt | undefined> {
+  const receipt = await chain.request('eth_getTransactionReceipt', [hash]);
+  if (typeof receipt !== 'object' || receipt === null) return undefined;
+  return { status: undefined, blockNumber: undefined, ...receipt };
+}
+
+async function finalBlock({ chain, confirmations }: Sending): Promise<number> {
+  const isNamed = typeof confirmations === 'string';
+  const block = await chain.block(isNamed ? confirmations : 'latest');
+  return (block?.number ?? 0) - (isNamed ? 0 : confirmations);
+}
+
+async function nonceAt(chain: Chain, address: Address, tag: 'latest' | 'pending'): Promise<number> {
+  const answer = await chain.request('eth_getTransactionCount', [address, tag]);
+  if (typeof answer !== 'string') throw new DomainError('UNAVAILABLE', 'the node does not say the nonce');
+  return Number(answer);
+}

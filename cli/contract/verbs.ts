@@ -1,0 +1,143 @@
+import type { Command } from 'commander';
+import { invalidInput } from '../../core/errors.js';
+import { given } from '../../core/units/given.js';
+import { Refused, type Format } from '../terminal.js';
+import type { Facts } from './facts.js';
+import {
+  authoriseSteps,
+  deploySteps,
+  depositSteps,
+  stakeSteps,
+  unstakeSteps,
+  withdrawSteps,
+  type Levels,
+  type Step,
+  type Verb,
+} from './steps.js';
+import { addressOf, amountOf, secondsOf, type ContractOptions, type Target } from './wanted.js';
+
+export type Options = ContractOptions & {
+  readonly output: Format;
+  readonly deposit?: string;
+  readonly stake?: string;
+  readonly upTo: string;
+  readonly unstakeDelay: string;
+  readonly to: string;
+  readonly leave: string;
+  readonly unaudited?: true;
+  readonly send?: true;
+  readonly keyFile?: string;
+  readonly safe?: string;
+  readonly maxGasPrice: string;
+};
+
+export type Acting = {
+  readonly verb: Verb;
+  readonly description: string;
+  readonly withOptions: (command: Command) => Command;
+  readonly steps: (target: Target, options: Options, facts: Facts) => readonly Step[];
+};
+
+const stakeText = 'what is to be staked, in the coin of the chain; default: 0.1 where the coin is ether';
+const receiver = (command: Command) => command.requiredOption('--to <address>', 'who gets it');
+
+export const withUnaudited = (command: Command) =>
+  command.option('--unaudited', 'allow contracts of this project, which nobody has audited');
+
+const withDelay = (command: Command) =>
+  command.option('--unstake-delay <seconds>', 'how long the stake stays locked; it can only grow', '86400');
+
+export const withLevels = (command: Command) =>
+  withDelay(
+    command
+      .option('--deposit <amount>', 'what is to be deposited, in the coin of the chain')
+      .option('--stake <amount>', stakeText),
+  );
+
+/** The commands that change something. Amounts are levels, so that a command that is repeated does nothing. */
+export const actingVerbs: readonly Acting[] = [
+  {
+    verb: 'deploy',
+    description: 'Deploy the contract for its owner',
+    withOptions: withUnaudited,
+    steps: (target, options, facts) => {
+      requireDeployable(target, options, facts);
+      return deploySteps(target.wanted, facts);
+    },
+  },
+  {
+    verb: 'authorise',
+    description: 'Let the contract accept the signer',
+    withOptions: (command) => command,
+    steps: ({ wanted }, _, facts) => authoriseSteps(wanted, facts),
+  },
+  {
+    verb: 'deposit',
+    description: 'Pay in what is missing from an amount, by the call of the layout',
+    withOptions: (command) =>
+      command.requiredOption('--up-to <amount>', 'what is to be there, in the coin of the chain'),
+    steps: ({ wanted }, { upTo }, facts) =>
+      depositSteps(wanted, { deposit: amountOf('--up-to', upTo) }, facts),
+  },
+  {
+    verb: 'stake',
+    description: 'Stake and lock what is missing from an amount',
+    withOptions: (command) => withDelay(command.option('--up-to <amount>', stakeText)),
+    steps: (target, options, facts) =>
+      stakeSteps(target.wanted, stakeLevels(target, options, '--up-to'), facts),
+  },
+  {
+    verb: 'unstake',
+    description: 'Unlock the stake; after its delay, take it out',
+    withOptions: receiver,
+    steps: ({ wanted }, { to }, facts) => unstakeSteps(wanted, addressOf('--to', to), facts),
+  },
+  {
+    verb: 'withdraw',
+    description: 'Take out what is above an amount',
+    withOptions: (command) =>
+      receiver(command).requiredOption('--leave <amount>', 'what is to stay, in the coin of the chain'),
+    steps: ({ wanted }, { to, leave }, facts) =>
+      withdrawSteps(wanted, addressOf('--to', to), amountOf('--leave', leave), facts),
+  },
+];
+
+/** What is wanted of a contract in all. */
+export function levelsOf(target: Target, options: Options): Levels {
+  const isStaked = target.wanted.layout.contract.stake?.isNeeded === true;
+  return {
+    ...given({ deposit: options.deposit === undefined ? undefined : amountOf('--deposit', options.deposit) }),
+    ...(isStaked || options.stake !== undefined
+      ? stakeLevels(target, { ...options, ...given({ upTo: options.stake }) }, '--stake')
+      : { unstakeDelaySeconds: 0 }),
+  };
+}
+
+function stakeLevels(
+  { usualStake }: Target,
+  { upTo, unstakeDelay }: Partial<Pick<Options, 'upTo'>> & Pick<Options, 'unstakeDelay'>,
+  field: string,
+): Levels {
+  const stake = upTo === undefined ? usualStake : amountOf(field, upTo);
+  if (stake === undefined)
+    throw invalidInput({
+      field,
+      expected:
+        'what bundlers ask for on this chain, or --chain a manifest (examples/chains) whose coin is ether',
+    });
+  return { stake, unstakeDelaySeconds: secondsOf('--unstake-delay', unstakeDelay) };
+}
+
+/** Its keys are public, and so is the money. */
+const devChainId = 31337;
+
+function requireDeployable({ wanted }: Target, { unaudited }: Options, { contract }: Facts): void {
+  if (contract !== undefined) return;
+  const { artifact, source } = wanted.layout.contract;
+  if (artifact === undefined) throw new Refused(`deploy it yourself: ${source}`);
+  if (artifact.isAudited || unaudited === true || wanted.chainId === devChainId) return;
+  const other = source === undefined ? '' : `. Or deploy ${source}`;
+  throw new Refused(
+    `${artifact.file} is a contract of this project, and not audited: --unaudited deploys it all the same${other}`,
+  );
+}

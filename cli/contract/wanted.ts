@@ -1,0 +1,115 @@
+import { Option, type Command } from 'commander';
+import type { Confirmations } from '../../core/chain/chain.js';
+import { invalidInput, quote } from '../../core/errors.js';
+import { layoutIds, type LayoutId } from '../../core/paymaster/layout.js';
+import { layouts } from '../../core/paymaster/layouts.js';
+import {
+  checksumExpectation,
+  hasWrongChecksum,
+  isAddressText,
+  parseAddress,
+  zeroAddress,
+  type Address,
+} from '../../core/units/address.js';
+import { given } from '../../core/units/given.js';
+import { parseDecimal } from '../../core/units/wei.js';
+import { parseChainId, readChain } from '../chain-argument.js';
+import { withRpc, type RpcOptions } from '../rpc.js';
+import { deterministicDeployer } from '../../standalone/dev-chain/transactor.js';
+import type { Wanted } from './facts.js';
+
+export type ContractOptions = RpcOptions & {
+  readonly layout: LayoutId;
+  readonly chain: string;
+  readonly owner: string;
+  readonly signer: string;
+  readonly address?: string;
+  readonly sponsor?: string;
+  readonly tokenAccount?: string;
+  readonly from?: string;
+};
+
+/** Options that say which contract is meant. */
+export function withContract(command: Command): Command {
+  return withRpc(command)
+    .addOption(
+      new Option('--layout <layout>', 'how the contract reads paymasterAndData')
+        .choices(layoutIds)
+        .makeOptionMandatory(),
+    )
+    .requiredOption('--chain <chain>', 'id of the chain, or a manifest with one Chain')
+    .requiredOption('--owner <address>', 'who administers the contract, e.g. a Safe')
+    .requiredOption('--signer <address>', 'whose signatures it accepts; never the owner')
+    .option('--address <address>', 'the contract; default: where "deploy" puts it')
+    .option('--sponsor <address>', 'whose balance, in contracts that keep one per sponsor')
+    .option('--token-account <address>', 'whose balance there pays in token mode; default: the owner')
+    .option('--from <address>', 'who would send; default: the owner, or whose key is in --key-file');
+}
+
+export type Target = {
+  readonly wanted: Wanted;
+  readonly confirmations: Confirmations;
+  /** What bundlers ask for where the coin is ether; undefined where nobody can know. */
+  readonly usualStake: bigint | undefined;
+};
+
+/** What bundlers ask for where the coin is ether (examples/chains). */
+const stakeInEther = 10n ** 17n;
+/** For a chain that is named by its id alone: more than any of examples/chains asks for. */
+const manyConfirmations = 64;
+
+/** `sender` is whose key sends, where one does. Throws INVALID_INPUT, also for a contract that nobody should have. */
+export function parseTarget(options: ContractOptions, sender?: Address): Target {
+  const isId = /^[0-9]+$/.test(options.chain);
+  const spec = isId ? undefined : readChain(options.chain);
+  const owner = addressOf('--owner', options.owner);
+  const signer = addressOf('--signer', options.signer);
+  // Whoever has the signer's key would have everything; it is a hot key.
+  if (owner === signer)
+    throw invalidInput({ field: '--signer', expected: 'another account than the owner', value: signer });
+  if (owner === deterministicDeployer || owner === zeroAddress)
+    throw invalidInput({ field: '--owner', expected: 'an account that can send transactions', value: owner });
+  const optional = (field: string, text?: string) =>
+    text === undefined ? undefined : addressOf(field, text);
+  return {
+    wanted: {
+      chainId: spec?.chainId ?? parseChainId(options.chain),
+      layout: layouts[options.layout],
+      owner,
+      signer,
+      from: sender ?? optional('--from', options.from) ?? owner,
+      tokenAccount: optional('--token-account', options.tokenAccount) ?? owner,
+      ...given({
+        address: optional('--address', options.address),
+        sponsor: optional('--sponsor', options.sponsor),
+      }),
+    },
+    confirmations: spec?.confirmations ?? manyConfirmations,
+    usualStake: spec?.nativeCurrency.symbol === 'ETH' ? stakeInEther : undefined,
+  };
+}
+
+export function addressOf(field: string, text: string): Address {
+  if (!isAddressText(text)) throw invalidInput({ field, expected: 'an address', value: quote(text) });
+  if (hasWrongChecksum(text))
+    throw invalidInput({ field, expected: checksumExpectation, value: quote(text) });
+  return parseAddress(text);
+}
+
+/** An amount of the coin in wei, e.g. of "0.05"; of gwei with 9 decimals. */
+export function amountOf(field: string, text: string, decimals = 18): bigint {
+  try {
+    return parseDecimal(text, decimals);
+  } catch {
+    throw invalidInput({ field, expected: 'a decimal amount, e.g. 0.05', value: quote(text) });
+  }
+}
+
+const maxDelaySeconds = 2 ** 32 - 1;
+
+export function secondsOf(field: string, text: string): number {
+  const seconds = /^[1-9][0-9]{0,9}$/.test(text) ? Number(text) : 0;
+  if (seconds < 1 || seconds > maxDelaySeconds)
+    throw invalidInput({ field, expected: `seconds from 1 to ${maxDelaySeconds}`, value: quote(text) });
+  return seconds;
+}

@@ -1,0 +1,91 @@
+import { describe, expect, test } from '@jest/globals';
+import { Interface } from 'ethers';
+import { entryPoint07 } from '../../core/entry-point/v07.js';
+import { parseAddress } from '../../core/units/address.js';
+import { parseEther } from '../../core/units/wei.js';
+import { buildAccount, encodeWith } from '../chain/support/account.js';
+import { handleOp } from '../chain/support/handle-ops.js';
+import { buildUserOp, sponsorUserOp } from '../chain/support/user-op.js';
+import { useStarted } from '../support/use-started.js';
+import { emptyChainId, newWallet, startEmptyChain } from './empty-chain.js';
+
+const counter = new Interface(['function increment()', 'function counts(address) view returns (uint256)']);
+
+describe.each([
+  { name: 'with the deterministic deployer', hasDeployer: true },
+  { name: 'without the deterministic deployer', hasDeployer: false },
+])('an empty chain $name', ({ hasDeployer }) => {
+  const chain = useStarted(() => startEmptyChain({ hasDeployer }), 300_000);
+
+  test('a stranger with one key gets from a plan to a mined sponsored operation', async () => {
+    const owner = newWallet().address;
+    const which = [
+      '--layout',
+      'singleton-0.7',
+      '--chain',
+      String(emptyChainId),
+      '--signer',
+      chain.sponsorSigner.address,
+    ];
+    // The owner of the walk is the stranger; later it may be anybody.
+    const mine = [...which, '--owner', chain.stranger.address];
+    const sending = ['--send', '--key-file', chain.keyFile];
+
+    const planned = await chain.run(['plan', ...mine, '--deposit', '0.5', '--stake', '0.1']);
+    expect(planned).toMatchObject({ status: 0, error: '' });
+    expect(planned.out).toContain(
+      'SingletonPaymaster07(entryPoint: 0x0000000071727De22E5E9d8BAf0edAc6f37da032',
+    );
+    expect(planned.out).toContain('value 0.5, by anybody');
+    expect(planned.out).toContain('addStake(unstakeDelaySec: 86400)');
+    expect(await chain.nonce()).toBe(0);
+
+    for (const [verb, ...amount] of [
+      ['deploy'],
+      ['deposit', '--up-to', '0.5'],
+      ['stake', '--up-to', '0.1'],
+    ] as const) {
+      const before = await chain.nonce();
+      const shown = await chain.run([verb, ...mine, ...amount]);
+      expect(shown).toMatchObject({ status: 0 });
+      expect(await chain.nonce()).toBe(before);
+      const done = await chain.run([verb, ...mine, ...amount, ...sending]);
+      expect(done).toMatchObject({ status: 0 });
+      expect(await chain.nonce()).toBe(before + 1);
+      const again = await chain.run([verb, ...mine, ...amount, ...sending]);
+      expect(again).toMatchObject({ status: 0, error: 'nothing to send: it is there already\n' });
+      expect(await chain.nonce()).toBe(before + 1);
+    }
+
+    const from = ['--from', chain.stranger.address];
+    const found = await chain.run(['status', ...mine, ...from, '-o', 'json']);
+    expect(found).toMatchObject({ status: 0, error: '' });
+    const { address, contract, profiles } = JSON.parse(found.out);
+    expect(contract).toMatchObject({
+      isOwned: true,
+      isSignerAccepted: true,
+      deposit: String(parseEther('0.5')),
+      stake: String(parseEther('0.1')),
+      unstakeDelaySeconds: 86_400,
+    });
+    expect(profiles[0].addresses.sponsorship).toBe(address);
+
+    const account = await buildAccount(chain, '0.7');
+    const { address: to } = chain.deployments.sponsoredContract;
+    const op = await buildUserOp(account, [{ to, data: encodeWith(counter, 'increment', []) }]);
+    const profile = {
+      version: 'singleton-0.7',
+      layout: 'singleton-0.7',
+      entryPoint: entryPoint07.address,
+      entryPointVersion: '0.7',
+      sponsorship: parseAddress(address),
+      options: {},
+    } as const;
+    const { event } = await handleOp(chain, '0.7', await sponsorUserOp(chain, profile, account, op));
+    expect(event).toMatchObject({ success: true, paymaster: address.toLowerCase() });
+    // Of another owner it is another contract, and nothing of it is there.
+    const other = await chain.run(['status', ...which, '--owner', owner, ...from]);
+    expect(other).toMatchObject({ status: 1 });
+    expect(other.out).toContain('missing    paymaster contract deploy');
+  }, 120_000);
+});
