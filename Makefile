@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install build run run-kube status validate test test-fast test-clients bench check format lint generate verify contracts clean image dev-chain-image kind-up kind-down e2e e2e-disturb e2e-first-steps soak auth-token usage-suspend usage-resume usage-list usage-live store-copy lines chain-doctor
+.PHONY: help install build run run-kube status validate test test-fast test-clients bench check format lint generate verify contracts clean image release-dry-run dev-chain-image kind-up kind-down e2e e2e-disturb e2e-first-steps soak auth-token usage-suspend usage-resume usage-list usage-live store-copy lines chain-doctor
 
 BIN := node_modules/.bin
 NODE := $(BIN)/node
@@ -102,6 +102,9 @@ usage-live: build ## Show how many signed operations of each contract of chain C
 
 store-copy: build ## Move the embedded store of the data directory FROM to the PostgreSQL of PAYMASTER_DATABASE_URL
 	@$(PAYMASTER) store copy "$(FROM)"
+
+release-dry-run: build ## Make every file of a release in OUT (default release/), without publishing any (TAG: must fit the version)
+	@$(NODE) hack/release/make.mjs $(or $(OUT),release) $(TAG)
 
 image: ## Build the container image $(IMAGE) with Docker
 	@docker build --tag $(IMAGE) .

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Brings the real components that tests run against: PostgreSQL, kube-apiserver and etcd, helm, promtool, Lua. What is there already
+# Brings the real components that tests run against: PostgreSQL, kube-apiserver and etcd, helm, promtool, Lua, actionlint. What is there already
 # costs nothing; what cannot be had is said here, and the tests that need it fail with the same words.
 set -u
 cd "$(dirname "$0")/.."
@@ -20,6 +20,6 @@ need() {
 # Debian and Ubuntu keep its programs outside of PATH.
 need postgresql "$(command -v initdb || ls /usr/lib/postgresql/*/bin/initdb 2>/dev/null || true)" postgresql@16
 
-for part in envtest helm promtool lua; do
+for part in envtest helm promtool lua actionlint; do
   sh "hack/$part/build.sh" >/dev/null || echo "warning: the tests that need hack/$part will fail (see above)" >&2
 done
