@@ -7,6 +7,7 @@ import { printableLines } from '../core/terminal-text.js';
 import { findRoot } from '../standalone/root.js';
 import { addChain } from './commands/chain.js';
 import { addContract } from './commands/contract.js';
+import { addSigner } from './commands/signer.js';
 import { addStatus } from './commands/status.js';
 import { addStore } from './commands/store.js';
 import { addSuspend } from './commands/suspend.js';
@@ -48,6 +49,7 @@ export function createProgram(terminal: Terminal): Command {
     addChain,
     addContract,
     addToken,
+    addSigner,
     addSuspend,
     addStore,
     addCompletion,

@@ -1,3 +1,4 @@
+import { providerVariables } from '../adapters/signer/providers/table.js';
 import { given } from '../core/units/given.js';
 import { readKubeAccess } from '../adapters/kube/access.js';
 import { logLevels } from '../adapters/log/pino-logger.js';
@@ -36,6 +37,8 @@ export function parseOperatorConfig(env: Readonly<Record<string, string | undefi
     /** How long every pod gets to load a Secret that has changed. */
     keySettleSeconds: settings.integer('PAYMASTER_KEY_SETTLE_SECONDS', { min: 1, max: 3_600 }, 120),
     signerDirectory: settings.text('PAYMASTER_SIGNER_DIR', 'the directory of the signing keys'),
+    /** Variables of clouds that hold keys. */
+    signerEnvironment: providerVariables(env),
     chainUrlDirectory: settings.text('PAYMASTER_CHAIN_URL_DIR', 'the directory of files with chain URLs'),
     ...given({
       /** The Secrets of the system namespace that are mounted in the directories, for messages. */

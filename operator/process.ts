@@ -45,6 +45,7 @@ async function startParts(config: OperatorConfig, log: Logger, onStop: Stops['ad
   await readMountedKeys(config.keyDirectory);
   const signers = await loadSigners({
     directory: config.signerDirectory,
+    environment: config.signerEnvironment,
     ...given({ place: config.signerSecret && `Secret ${namespace}/${config.signerSecret}` }),
     access: 'group',
     log,

@@ -1,3 +1,4 @@
+import { providerVariables } from '../adapters/signer/providers/table.js';
 import { given } from '../core/units/given.js';
 import { readKubeAccess } from '../adapters/kube/access.js';
 import { logLevels } from '../adapters/log/pino-logger.js';
@@ -46,6 +47,8 @@ export function parseServerConfig(env: Readonly<Record<string, string | undefine
       /** Where the served configs are kept, so that a restarted replica can serve while the API server is away; absent: nowhere. */
       snapshotDirectory: settings.optional('PAYMASTER_SNAPSHOT_DIR'),
     }),
+    /** Variables of clouds that hold keys. */
+    signerEnvironment: providerVariables(env),
     maxStalenessMs:
       settings.integer('PAYMASTER_MAX_STALENESS_SECONDS', { min: 60, max: 604_800 }, 21_600) * 1000,
     trustedProxies: settings.integer('PAYMASTER_TRUSTED_PROXIES', { min: 0, max: 10 }, 0),

@@ -1,3 +1,4 @@
+import { providerVariables } from '../adapters/signer/providers/table.js';
 import { resolve } from 'node:path';
 import { given } from '../core/units/given.js';
 import { readPlatformDefaults } from '../core/config/platform-settings.js';
@@ -57,12 +58,15 @@ export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string) {
     manifestDirectory: resolve(
       settings.optional('PAYMASTER_MANIFESTS') ?? resolve(root, 'examples/quickstart'),
     ),
-    /** `PAYMASTER_SIGNER_KEY_<FILE>`: signing keys by the file name that a profile gives; a file of that name wins. */
-    signerKeys: Object.fromEntries(
-      Object.entries(env).flatMap(([name, value]) =>
-        name.startsWith('PAYMASTER_SIGNER_KEY_') && value !== undefined ? [[name, value]] : [],
+    /** Variables of clouds, and `PAYMASTER_SIGNER_KEY_<FILE>`: signers by the file name that a profile gives; a file of that name wins. */
+    signerEnvironment: {
+      ...providerVariables(env),
+      ...Object.fromEntries(
+        Object.entries(env).flatMap(([name, value]) =>
+          name.startsWith('PAYMASTER_SIGNER_KEY_') && value !== undefined ? [[name, value]] : [],
+        ),
       ),
-    ),
+    },
     /** Dashboard token to use instead of a generated one; chain to use instead of starting anvil. */
     ...given({ authToken, chainRpcUrl }),
     chainPort: portOf('CHAIN_PORT', 8545),

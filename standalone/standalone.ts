@@ -123,7 +123,7 @@ async function startParts(
   onStop(() => chains.stop());
   const signers = await loadSigners({
     directory: directory.signerDirectory,
-    environment: config.signerKeys,
+    environment: config.signerEnvironment,
     log,
   });
   onStop(() => signers.stop());

@@ -1,10 +1,9 @@
-import type { Problem } from '../../core/errors.js';
-import type { Logger } from '../../core/log.js';
 import type { Signer } from '../../core/paymaster/signer.js';
 import { compileSchema } from '../../core/schema/validate.js';
 import type { SchemaOf, StructuralSchema } from '../../core/schema/structural.js';
-import { invalidInput } from '../../core/errors.js';
+import { invalidInput, type Problem } from '../../core/errors.js';
 import type { Curve } from './curve.js';
+import type { KeyFileAccess } from './file/key-file.js';
 
 /** A signer of a file, with a lifetime. */
 export type OpenSigner = Signer & {
@@ -28,7 +27,7 @@ export type RemoteLimits = {
 export type OpenDeps = {
   readonly curve: Curve;
   readonly environment: Environment;
-  readonly log: Logger;
+  readonly access: KeyFileAccess;
   readonly limits?: RemoteLimits;
   /** File or variable of the signer, for messages. */
   readonly origin: string;

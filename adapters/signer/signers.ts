@@ -104,8 +104,8 @@ export async function loadSigners(options: SignersOptions): Promise<LoadedSigner
       // A problem is told again at each reload.
       if (before !== undefined && before.text === text && before.problem === undefined) return before;
       const described = readSignerText(text, origin);
-      const { environment = {}, limits } = options;
-      const deps = { curve, environment, log, origin, ...given({ limits }) };
+      const { environment = {}, access = 'owner', limits } = options;
+      const deps = { curve, environment, access, origin, ...given({ limits }) };
       return { text, signer: signerKinds[described.kind].open(described, deps) };
     } catch (error) {
       const problem = messageOf(error);

@@ -13,6 +13,7 @@ test('help lists every noun, and is a result', async () => {
     'chain',
     'contract',
     'token',
+    'signer',
     'suspend',
     'unsuspend',
     'store',

@@ -15,7 +15,7 @@ import { repositoryRoot } from '../../support/repository-root.js';
 
 /** Except objects of Kubernetes itself and values of the chart, which `make e2e-first-steps` applies. */
 const files = globSync('examples/**/*.yaml', { cwd: repositoryRoot })
-  .filter((file) => !file.startsWith('examples/kubernetes/'))
+  .filter((file) => !/^examples\/(kubernetes|signers)\//.test(file))
   .sort();
 
 test('there are examples of every kind', () => {

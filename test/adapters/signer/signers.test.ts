@@ -1,5 +1,5 @@
-import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { readFileSync } from 'node:fs';
+import { chmod, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { globSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -269,6 +269,24 @@ describe('loading keys', () => {
     expect(lines.join('\n')).toContain(computeAddress(key));
     expect(lines.join('\n')).not.toContain('5d5d');
   });
+});
+
+test('every file of examples/signers is one, and there is one of each kind that has fields', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'signers-'));
+  const files = globSync('*.yaml', { cwd: join(repositoryRoot, 'examples/signers') });
+  for (const name of files) {
+    await cp(join(repositoryRoot, 'examples/signers', name), join(directory, name));
+    await chmod(join(directory, name), 0o600);
+  }
+  const limits = { deadlineMs: 50, calls: 100 };
+  const environment = { AWS_SHARED_CREDENTIALS_FILE: '/none', GCE_METADATA_HOST: '127.0.0.1:9' };
+  const signers = await loadSigners({ directory, environment, limits, log: silentLogger });
+  expect(files.map((name) => signers.problem?.(name))).toEqual(files.map(() => undefined));
+  expect(signers.list().every(({ signer }) => signer.trouble?.() !== undefined)).toBe(true);
+  const kinds = files.map((name) => name.replace(/(-.*)?\.yaml$/, ''));
+  expect(new Set(['file', ...kinds])).toEqual(new Set(Object.keys(signerKinds)));
+  signers.stop();
+  await rm(directory, { recursive: true });
 });
 
 test('docs/keys.md names every kind of signers', () => {
