@@ -45,6 +45,7 @@ COPY --from=build /src/dist/cli dist/cli
 COPY --chmod=755 hack/image/paymaster /usr/local/bin/
 COPY --from=build /src/contracts/artifacts contracts/artifacts
 COPY --from=build /src/examples/quickstart examples/quickstart
+COPY --from=build /src/examples/first examples/first
 USER 1000:1000
 EXPOSE 8080
 STOPSIGNAL SIGTERM

@@ -5,7 +5,7 @@ import { validateResource } from '../core/resources/validate.js';
 import { readFiles } from '../operator/validate/read-files.js';
 
 /** The only Chain of the file; its schema has been checked. */
-export function readChain(file: string): ChainSpec {
+export function readChain(file: string): { readonly name: string; readonly spec: ChainSpec } {
   const { objects, problems } = readFiles([file]);
   const [chain, ...others] = objects.filter(({ kind }) => kind === 'Chain');
   if (chain === undefined || others.length > 0)
@@ -13,7 +13,7 @@ export function readChain(file: string): ChainSpec {
   const wrong = validateResource('Chain', { metadata: chain.key, spec: chain.spec }).map(chain.locate);
   const [first] = [...problems, ...wrong];
   if (first !== undefined) throw new DomainError('INVALID_INPUT', formatManifestProblem(first));
-  return chain.spec as unknown as ChainSpec;
+  return { name: chain.key.name, spec: chain.spec as unknown as ChainSpec };
 }
 
 export function parseChainId(text: string): number {

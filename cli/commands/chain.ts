@@ -10,7 +10,7 @@ export function addChain(program: Command, terminal: Terminal): void {
     .description('Compare the Chain of a manifest with its node, and print the YAML to change')
     .argument('<file>', 'a manifest with one Chain')
     .action(async (file: string, options: RpcOptions) => {
-      const spec = readChain(file);
+      const { spec } = readChain(file);
       const { found, yaml } = await withChain(terminal, options, spec.chainId, async (chain) => {
         // A node that does not answer is no finding.
         await chain.chainId();

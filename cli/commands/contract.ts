@@ -36,7 +36,7 @@ export function addContract(program: Command, terminal: Terminal): void {
 }
 
 async function plan(terminal: Terminal, options: Options): Promise<void> {
-  const target = parseTarget(options);
+  const target = await parseTarget(options);
   const { wanted } = target;
   const levels = levelsOf(target, options);
   await withChain(terminal, options, wanted.chainId, async (chain) => {
@@ -50,7 +50,7 @@ async function plan(terminal: Terminal, options: Options): Promise<void> {
 }
 
 async function status(terminal: Terminal, options: Options): Promise<void> {
-  const target = parseTarget(options);
+  const target = await parseTarget(options);
   const { wanted, usualStake } = target;
   // Without an amount, any stake and any deposit will do.
   const levels = { deposit: 1n, ...levelsOf({ ...target, usualStake: usualStake ?? 1n }, options) };

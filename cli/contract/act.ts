@@ -1,7 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { Wallet } from 'ethers/wallet';
-import { notAKey, parseKey, readKeyFile } from '../../adapters/signer/file/key-file.js';
-import { DomainError, invalidInput, messageOf } from '../../core/errors.js';
+import { invalidInput } from '../../core/errors.js';
 import { parseAddress } from '../../core/units/address.js';
 import { systemClock } from '../../core/units/time.js';
 import { withChain } from '../rpc.js';
@@ -9,12 +7,14 @@ import { Refused, say, show, type Terminal } from '../terminal.js';
 import { costsOf, firstPossible } from './cost.js';
 import { readFacts, type Facts, type Wanted } from './facts.js';
 import { findingsOf } from './findings.js';
+import { writeManifests } from './manifests.js';
 import { renderPlan, renderSent } from './render.js';
 import { safeFile } from './safe-file.js';
 import { sendMissing } from './send.js';
 import type { Step, Verb } from './steps.js';
 import type { Acting, Options } from './verbs.js';
-import { amountOf, parseTarget } from './wanted.js';
+import { readWallet } from './wallet.js';
+import { amountOf, parseTarget, type Target } from './wanted.js';
 
 /** The longest that somebody watches one transaction. */
 const patienceMs = 300_000;
@@ -27,11 +27,16 @@ export async function act(
 ): Promise<void> {
   const { send = false, safe, output } = options;
   if (send && safe !== undefined) throw invalidInput({ field: '--safe', expected: 'left out with --send' });
-  const wallet = await readKey(options);
+  const wallet = options.keyFile === undefined ? undefined : await readWallet(options.keyFile);
   if (send && wallet === undefined)
     throw invalidInput({ field: '--key-file', expected: 'given with --send' });
-  const target = parseTarget(options, wallet && parseAddress(wallet.address));
+  const target = await parseTarget(options, wallet && parseAddress(wallet.address));
   const { wanted, confirmations } = target;
+  if (options.manifests !== undefined && target.manifest === undefined)
+    throw invalidInput({
+      field: '--chain',
+      expected: 'a manifest with one Chain (examples/chains), with --manifests',
+    });
   const maxGasPrice = amountOf('--max-gas-price', options.maxGasPrice, 9);
   await withChain(terminal, options, wanted.chainId, async (chain) => {
     const look = async () => {
@@ -59,7 +64,9 @@ export async function act(
         look,
       };
       const sent = await sendMissing({ ...deps, wallet });
-      return show(terminal, output, renderSent(await readFacts(chain, wanted), sent));
+      const after = await readFacts(chain, wanted);
+      keepManifests(terminal, target, options, after);
+      return show(terminal, output, renderSent(after, sent));
     }
     if (safe !== undefined && steps.length > 0) writeSafeFile(terminal, safe, wanted, steps);
     const costs = await costsOf(chain, steps, wanted.from, facts);
@@ -67,19 +74,14 @@ export async function act(
   });
 }
 
-async function readKey({ keyFile }: Options): Promise<Wallet | undefined> {
-  if (keyFile === undefined) return undefined;
-  const text = await readKeyFile(keyFile, 'owner').catch((cause: unknown) => {
-    if (cause instanceof DomainError) throw cause;
-    throw new DomainError('INVALID_INPUT', `${keyFile} cannot be read: ${messageOf(cause)}`, { cause });
-  });
-  const key = parseKey(text, keyFile);
-  try {
-    return new Wallet(`0x${Buffer.from(key).toString('hex')}`);
-  } catch {
-    // Zero, or not below the order of the curve; the message of others might quote it.
-    throw notAKey(keyFile);
-  }
+function keepManifests(
+  terminal: Terminal,
+  target: Target,
+  { manifests }: Options,
+  { address, contract }: Facts,
+): void {
+  if (manifests === undefined || address === undefined || contract === undefined) return;
+  writeManifests(terminal, manifests, target, address);
 }
 
 /** Only `deploy` is for a contract that is not there, or not yet its owner's; taking out is allowed whatever is wrong with it. */

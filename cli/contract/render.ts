@@ -5,7 +5,8 @@ import { formatDecimal } from '../../core/units/wei.js';
 import { renderYaml } from '../../adapters/manifests/render-yaml.js';
 import type { Result } from '../terminal.js';
 import type { Priced } from './cost.js';
-import { entryPointOf, type Facts, type Wanted } from './facts.js';
+import type { Facts, Wanted } from './facts.js';
+import { profileAt } from './manifests.js';
 import type { Sent } from './records.js';
 import type { Step } from './steps.js';
 
@@ -156,18 +157,5 @@ function identity({ chainId, layout, owner, signer }: Wanted, { address, contrac
 
 /** What a Chain says of it. */
 function profileOf(wanted: Wanted, { address }: Facts) {
-  if (address === undefined) return {};
-  const { layout } = wanted;
-  const token = layout.token === undefined ? {} : { token: address };
-  return {
-    profiles: [
-      {
-        version: layout.id,
-        layout: layout.id,
-        entryPoint: entryPointOf(wanted),
-        addresses: { sponsorship: address, ...token },
-        signer: { file: 'signer' },
-      },
-    ],
-  };
+  return address === undefined ? {} : { profiles: [profileAt(wanted, address, 'signer')] };
 }

@@ -29,6 +29,7 @@ export type Options = ContractOptions & {
   readonly keyFile?: string;
   readonly safe?: string;
   readonly maxGasPrice: string;
+  readonly manifests?: string;
 };
 
 export type Acting = {
@@ -59,7 +60,11 @@ export const actingVerbs: readonly Acting[] = [
   {
     verb: 'deploy',
     description: 'Deploy the contract for its owner',
-    withOptions: withUnaudited,
+    withOptions: (command) =>
+      withUnaudited(command).option(
+        '--manifests <folder>',
+        'write a Chain with the contract, and a first Paymaster, once it is there',
+      ),
     steps: (target, options, facts) => {
       requireDeployable(target, options, facts);
       return deploySteps(target.wanted, facts);

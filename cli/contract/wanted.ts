@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import type { Confirmations } from '../../core/chain/chain.js';
 import { invalidInput, quote } from '../../core/errors.js';
@@ -17,6 +18,7 @@ import { parseChainId, readChain } from '../chain-argument.js';
 import { withRpc, type RpcOptions } from '../rpc.js';
 import { deterministicDeployer } from '../../standalone/dev-chain/transactor.js';
 import type { Wanted } from './facts.js';
+import { readWallet } from './wallet.js';
 
 export type ContractOptions = RpcOptions & {
   readonly layout: LayoutId;
@@ -39,7 +41,10 @@ export function withContract(command: Command): Command {
     )
     .requiredOption('--chain <chain>', 'id of the chain, or a manifest with one Chain')
     .requiredOption('--owner <address>', 'who administers the contract, e.g. a Safe')
-    .requiredOption('--signer <address>', 'whose signatures it accepts; never the owner')
+    .requiredOption(
+      '--signer <address>',
+      'whose signatures it accepts, or the file of its key; never the owner',
+    )
     .option('--address <address>', 'the contract; default: where "deploy" puts it')
     .option('--sponsor <address>', 'whose balance, in contracts that keep one per sponsor')
     .option('--token-account <address>', 'whose balance there pays in token mode; default: the owner')
@@ -48,6 +53,8 @@ export function withContract(command: Command): Command {
 
 export type Target = {
   readonly wanted: Wanted;
+  /** Undefined for a chain that is named by its id. */
+  readonly manifest: ReturnType<typeof readChain> | undefined;
   readonly confirmations: Confirmations;
   /** What bundlers ask for where the coin is ether; undefined where nobody can know. */
   readonly usualStake: bigint | undefined;
@@ -59,11 +66,12 @@ const stakeInEther = 10n ** 17n;
 const manyConfirmations = 64;
 
 /** `sender` is whose key sends, where one does. Throws INVALID_INPUT, also for a contract that nobody should have. */
-export function parseTarget(options: ContractOptions, sender?: Address): Target {
+export async function parseTarget(options: ContractOptions, sender?: Address): Promise<Target> {
   const isId = /^[0-9]+$/.test(options.chain);
-  const spec = isId ? undefined : readChain(options.chain);
+  const manifest = isId ? undefined : readChain(options.chain);
+  const spec = manifest?.spec;
   const owner = addressOf('--owner', options.owner);
-  const signer = addressOf('--signer', options.signer);
+  const signer = await signerOf(options.signer);
   // Whoever has the signer's key would have everything; it is a hot key.
   if (owner === signer)
     throw invalidInput({ field: '--signer', expected: 'another account than the owner', value: signer });
@@ -84,9 +92,16 @@ export function parseTarget(options: ContractOptions, sender?: Address): Target 
         sponsor: optional('--sponsor', options.sponsor),
       }),
     },
+    manifest,
     confirmations: spec?.confirmations ?? manyConfirmations,
     usualStake: spec?.nativeCurrency.symbol === 'ETH' ? stakeInEther : undefined,
   };
+}
+
+/** The address of a key, so that nobody has to compute it. */
+async function signerOf(text: string): Promise<Address> {
+  if (!existsSync(text)) return addressOf('--signer', text);
+  return parseAddress((await readWallet(text)).address);
 }
 
 export function addressOf(field: string, text: string): Address {

@@ -15,20 +15,19 @@ const entryPointAbis = { 0.6: entryPoint06Abi, 0.7: entryPoint07Abi, 0.8: entryP
 /** A well-known key of every dev chain: hands out tokens, and does what a bundler does where there is none. */
 const funderKey = '0x8b3a350cf5c34c9194ca85829a2df0ec3153be0318b5e2d3348e872092edffba';
 
-/** A smart account of a new owner, which does not exist yet, and a way to get its operations mined. */
-export async function openWallet({
-  chainRpcUrl,
-  bundlerUrl,
-  entryPoint: address,
-  entryPointVersion: version,
-}) {
+/**
+ * A smart account of a new owner, which does not exist yet, and a way to get its operations mined: by a bundler, or else by a
+ * transaction of `submitterKey`.
+ */
+export async function openWallet(
+  { chainId = foundry.id, chainRpcUrl, bundlerUrl, entryPoint: address, entryPointVersion: version },
+  submitterKey = funderKey,
+) {
   const transport = http(chainRpcUrl);
-  const client = createPublicClient({ chain: foundry, transport, pollingInterval: 100 });
-  const funder = createWalletClient({
-    chain: foundry,
-    transport,
-    account: privateKeyToAccount(funderKey),
-  });
+  // Nothing but its id is read of a chain here.
+  const chain = { ...foundry, id: chainId };
+  const client = createPublicClient({ chain, transport, pollingInterval: 100 });
+  const funder = createWalletClient({ chain, transport, account: privateKeyToAccount(submitterKey) });
   const account = await toSimpleSmartAccount({
     client,
     owner: privateKeyToAccount(generatePrivateKey()),

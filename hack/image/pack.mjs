@@ -55,6 +55,7 @@ function fillOperator(rootfs) {
     'dist/cli',
     'contracts/artifacts',
     'examples/quickstart',
+    'examples/first',
     'package.json',
     'LICENSE',
     'NOTICE',

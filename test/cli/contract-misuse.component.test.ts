@@ -210,6 +210,11 @@ test('a key that others may read, a price above the bound and too little money s
     error: expect.stringContaining('readable by its owner only'),
   });
   expect(await refused([...args, '--send'])).toMatchObject({ status: 2 });
+  // Before anything is sent, not after.
+  expect(await refused([...args, ...sending(), '--manifests', dirname(chain.keyFile)])).toMatchObject({
+    status: 2,
+    error: expect.stringContaining('--chain must be a manifest with one Chain'),
+  });
   expect(await refused([...args, ...sending(), '--max-gas-price', '0.000000001'])).toMatchObject({
     status: 1,
     error: expect.stringContaining('more than --max-gas-price 0.000000001'),

@@ -2,10 +2,18 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { repositoryRoot } from './repository-root.js';
 
-const surroundings = ['a clone', 'make run', 'kubernetes', 'itself'] as const;
+const surroundings = [
+  'a clone',
+  'make run',
+  'kubernetes',
+  'itself',
+  'a public chain',
+  'a public chain, in another terminal',
+  'a public chain, beside it',
+] as const;
 /**
  * Where a block of commands works: in a clone alone, beside `make run`, or against a Kubernetes API. `itself`: it starts what
- * other blocks run beside.
+ * other blocks run beside. The blocks for a public chain are pasted on a chain of their own (test/cli/contract-document).
  */
 export type Surroundings = (typeof surroundings)[number];
 
