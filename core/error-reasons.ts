@@ -45,6 +45,11 @@ export const errorReasons = {
   NEWER_VERSION: { text: 'A newer release has written the data.' },
   NOT_A_DATABASE: { text: 'The file is not a database.' },
   OLDER_FORM: { text: 'A development version before this one has written the data.' },
+  PRICE_STALE: {
+    text: 'A limit in dollars counts the operation, and the coin has no price that may be used.',
+    remedy:
+      'Try again in a minute; the condition PriceUsable of the Chain says what is wrong with its price.',
+  },
   RATE_LIMIT: { text: 'The key or client has used up its rate.' },
   REPLAYS_BUSY: { text: 'Too many replays run.' },
   SIGNER_MISSING: { text: 'The signing key is not mounted here.' },

@@ -67,6 +67,8 @@ const priceSource =
 const remedies: Readonly<Record<string, string>> = {
   'Accepted/Invalid': 'Correct the field that the message names.',
   'Accepted/BadChecksum': 'Copy the address again from its source.',
+  'Accepted/NoNativePrice':
+    'Ask the platform for `nativePrice` of the Chain, or use another `thresholdType`.',
   'Accepted/NameConflict': 'Delete one of the two objects, or give one another name or address.',
   'Accepted/NoOrganisation': 'Ask the platform for an Organisation that names this namespace.',
   'Accepted/FundingNotProven': 'Sign the funding message with the wallet, or leave `spec.funding` out.',

@@ -17,7 +17,7 @@ import { gwei } from '../../core/units/wei.js';
  *     [validUntil,
  *      promises: [[digest, mode, contract, funding | null, token | null, prefund in wei as text, validUntil, hashes | null, 1 when it is repeated], …],
  *      folded:   [[mode, contract, prefund in wei as text, validUntil], …],
- *      limits:   [[counter, unit, until, cost], …],
+ *      limits:   [[counter, unit, until, cost, rate as text where the unit has one], …],
  *      holds:    [[counter, unit, cost], …],
  *      accounts: [[contract, funding | null, need], …],
  *      commit:   null or [commitment, until, 1 when it is signed, else 0, without it: null or [validUntil, limits, holds, accounts]],
@@ -39,7 +39,7 @@ type TermsJson = readonly [
     1?,
   ])[],
   readonly (readonly [Mode, string, string, number])[],
-  readonly (readonly [string, Unit, number, number])[],
+  readonly (readonly [string, Unit, number, number, string?])[],
   readonly (readonly [string, Unit, number])[],
   readonly (readonly [string, string | null, number])[],
   readonly [string, number, 0 | 1, SignedJson | null] | null,
@@ -87,7 +87,9 @@ function formatAmounts({
 }: Pick<Reservation, 'validUntil' | 'limits' | 'holds' | 'accounts'>): SignedJson {
   return [
     validUntil,
-    limits.map((one) => [one.counter, one.unit, one.until, one.cost]),
+    limits.map(({ counter, unit, until, cost, rate }) =>
+      rate === undefined ? [counter, unit, until, cost] : [counter, unit, until, cost, rate.toString()],
+    ),
     holds.map((one) => [one.counter, one.unit, one.cost]),
     accounts.map((one) => [one.contract, one.fundingAddress ?? null, one.need]),
   ];
@@ -136,7 +138,13 @@ function parseCommit([commitment, until, isSigned, signed]: NonNullable<TermsJso
 function parseAmounts([validUntil, limits, holds, accounts]: SignedJson): NonNullable<Commit['signed']> {
   return {
     validUntil: validUntil as EpochSeconds,
-    limits: limits.map(([counter, unit, until, cost]) => ({ counter, unit, until: until as EpochMs, cost })),
+    limits: limits.map(([counter, unit, until, cost, rate]) => ({
+      counter,
+      unit,
+      until: until as EpochMs,
+      cost,
+      ...(rate === undefined ? {} : { rate: BigInt(rate) }),
+    })),
     holds: holds.map(([counter, unit, cost]) => ({ counter, unit, cost })),
     accounts: accounts.map(([contract, funding, need]) => ({
       contract: contract as AddressKey,

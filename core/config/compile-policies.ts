@@ -8,6 +8,7 @@ import type { AddressList } from '../policy/senders/address-list.js';
 import type { CycleStatus } from '../policy/spending-limit/spec.js';
 import type { PaymasterPolicy } from '../resources/paymaster-policy.js';
 import type { EpochMs } from '../units/time.js';
+import type { ChainConfig } from './chain-config.js';
 import { policyIdOf } from './ids.js';
 import { knownCycles, knownKeys, lastingCycle, type RememberedCycle } from './memory.js';
 import type { PaymasterConfig } from './paymaster-config.js';
@@ -43,6 +44,8 @@ type Context = {
   readonly previous: PaymasterConfig | undefined;
   readonly quota: Quota | undefined;
   readonly webhookRules: WebhookUrlRules;
+  /** Undefined: the Paymaster names none that is served, and is not ready. */
+  readonly chain: Pick<ChainConfig, 'nativePrice'> | undefined;
   readonly now: EpochMs;
   readonly tenant: Tenant;
 };
@@ -72,6 +75,9 @@ export function* compilePolicies(
       return keepLast(object, finding('Accepted', 'TooMany', tooManyItems(object.spec.policyType)), context);
     const problem = problemOf(object, { webhookUrls: context.webhookRules });
     if (problem !== undefined) return keepLast(object, finding('Accepted', 'Invalid', problem), context);
+    const lacking = lackOf(object, context.chain);
+    if (lacking !== undefined)
+      return keepLast(object, finding('Accepted', 'NoNativePrice', lacking), context);
     return compilePolicy(object, context);
   };
   const compiled: CompiledPolicy[] = [];
@@ -200,6 +206,12 @@ function problemOf({ spec }: PaymasterPolicy, rules: PolicyRules): string | unde
   const data = dataOf(spec, kind);
   if (data === undefined) return `spec.${kind.member} must be present for policyType ${spec.policyType}.`;
   return kind.problem?.(data, rules);
+}
+
+function lackOf({ spec }: PaymasterPolicy, chain: Context['chain']): string | undefined {
+  const kind = policyKindOf(spec.policyType);
+  const data = kind && dataOf(spec, kind);
+  return chain && data && kind.lacks?.(data, chain);
 }
 
 function nameConflict(object: PaymasterPolicy, holder: PaymasterPolicy): Finding {

@@ -63,6 +63,7 @@ export function* compileInParts(sources: PaymasterSources): InParts<CompiledPaym
     previous,
     quota: quotaOf(organisation, sources.platform, 'policiesPerPaymaster'),
     webhookRules: sources.webhookRules,
+    chain,
     now: sources.now,
     tenant: tenantOfSources(sources),
   });

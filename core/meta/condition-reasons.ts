@@ -24,6 +24,7 @@ export const conditionReasons = {
       'There is no proof that the funding wallet agreed; nothing is signed until there is one.',
     ),
     ChainNotAllowed: no('The Organisation may not use this chain.'),
+    NoNativePrice: no('A limit in dollars needs `nativePrice` of the Chain.'),
     QuotaExceeded: no('A quota of the Organisation is used up by older objects.'),
     TooMany: no(
       'Only so many contracts, and active policies of a type, of a paymaster count: those in force, then the oldest. The message says how many.',

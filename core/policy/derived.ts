@@ -107,6 +107,14 @@ export function serveParts(parts: PolicyParts): ServedPolicies {
   return served as ServedPolicies;
 }
 
+/** The type under which a policy is listed. */
+export function listedType(spec: PolicyMembers & { readonly policyType: PolicyType }): string {
+  const kind = policyKindOf(spec.policyType);
+  const data = kind && dataOf(spec, kind);
+  const beyond = kind?.record.beyond;
+  return data !== undefined && beyond?.covers(data) === true ? beyond.type : spec.policyType;
+}
+
 /** Kinds of the service document: endpoint 9 creates them. */
 export const documentedTypes: readonly PolicyType[] = rows.flatMap(([type, { record }]) =>
   record.body === undefined ? [] : [type],

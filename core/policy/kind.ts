@@ -47,6 +47,8 @@ export type PolicyKind<
   };
   /** Columns that `kubectl get` shows besides those of all policies. */
   readonly columns?: readonly PrinterColumn[];
+  /** What the chain lacks that a valid spec needs, as a sentence: NoNativePrice. */
+  lacks?(spec: Spec, chain: { readonly nativePrice?: object }): string | undefined;
   /** What is wrong with a spec, as a sentence. Schemas refuse most mistakes earlier, but not in every store. */
   problem?(spec: Spec, rules: PolicyRules): string | undefined;
   compile(policy: PolicyToCompile<Spec>, known: KnownPolicy<Config>): CompiledOfKind<Config>;
@@ -165,6 +167,8 @@ export type PolicyRecord<Spec, Body> = {
   render(policy: PolicyToRender<Spec>): Readonly<Record<string, unknown>>;
   /** Members of the answer that `render` builds. */
   readonly answer: Members;
+  /** Policies of a kind of the service document that have what it cannot say. They are listed under another type. */
+  readonly beyond?: { readonly type: string; covers(spec: Spec): boolean; readonly answer: Members };
   /** Members that appear only in the answer to creating the policy. */
   readonly once?: {
     readonly answer: Readonly<Record<string, JsonSchema>>;

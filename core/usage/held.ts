@@ -1,15 +1,28 @@
 import type { EpochMs, EpochSeconds } from '../units/time.js';
 import type { Account } from './accounts.js';
 import type { Counter } from './counters.js';
+import type { Taken } from './unit.js';
 import type { Commit } from './usage-store.js';
 
 /** How much a reservation holds of a counter or needs from an account. */
 export type Held<T> = { readonly of: T; amount: number };
 
+/** `rate`: see {@link Taken}; of several promises the highest, so that none is counted too low. */
+export type HeldLimit = Held<Counter> & { rate?: bigint };
+
+/** What is held with a rate of its own, or without one. */
+export function limitHeld(of: Counter, { cost, rate }: Taken): HeldLimit {
+  return rate === undefined ? { of, amount: cost } : { of, amount: cost, rate };
+}
+
+export function raiseRate(held: HeldLimit, rate: bigint | undefined): void {
+  if (rate !== undefined && rate > (held.rate ?? -1n)) held.rate = rate;
+}
+
 /** What a reservation holds for its promises alone, without its commit. The entry itself holds it in its counters. */
 export type SignedPart = {
   readonly validUntil: EpochSeconds;
-  limits: Held<Counter>[];
+  limits: HeldLimit[];
   readonly holds: Held<Counter>[];
   readonly accounts: Held<Account>[];
 };

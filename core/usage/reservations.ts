@@ -1,7 +1,7 @@
 import type { EpochSeconds } from '../units/time.js';
 import { gwei } from '../units/wei.js';
 import type { Account } from './accounts.js';
-import type { EntryCommit, Held, SignedPart } from './held.js';
+import { limitHeld, type EntryCommit, type Held, type HeldLimit, type SignedPart } from './held.js';
 import type { Counter } from './counters.js';
 import type {
   AccountId,
@@ -21,7 +21,7 @@ export type Entry = {
   folded: readonly FoldedPromises[];
   /** The latest `validUntil` of all promises, or the end of the commit. */
   validUntil: EpochSeconds;
-  readonly limits: Held<Counter>[];
+  readonly limits: HeldLimit[];
   readonly holds: Held<Counter>[];
   readonly accounts: Held<Account>[];
   commit: EntryCommit | undefined;
@@ -55,7 +55,7 @@ type Lookup = {
 export function partFrom({ validUntil, limits, holds, accounts }: Amounts, turn: Lookup): SignedPart {
   return {
     validUntil,
-    limits: limits.map((one) => ({ of: turn.counters.of(one), amount: one.cost })),
+    limits: limits.map((one) => limitHeld(turn.counters.of(one), one)),
     holds: holds.map((one) => ({ of: turn.counters.of(one), amount: one.cost })),
     accounts: accounts.map((one) => ({ of: turn.accounts.of(one), amount: one.need })),
   };
@@ -104,12 +104,11 @@ function amountsOf({
 }: Pick<Entry, 'validUntil' | 'limits' | 'holds' | 'accounts'>): Amounts {
   return {
     validUntil,
-    limits: held.limits.map(({ of: { counter, unit, until }, amount }) => ({
-      counter,
-      unit,
-      until,
-      cost: amount,
-    })),
+    limits: held.limits.map(({ of: { counter, unit, until }, amount, rate }) =>
+      rate === undefined
+        ? { counter, unit, until, cost: amount }
+        : { counter, unit, until, cost: amount, rate },
+    ),
     holds: held.holds.map(({ of: { counter, unit }, amount }) => ({ counter, unit, cost: amount })),
     accounts: held.accounts.map(({ of: { contract, fundingAddress }, amount }) => ({
       contract,

@@ -69,8 +69,10 @@ export function settle(chain: SettledLedger, step: FollowerStep): readonly Ended
 /** Ends a reservation. Each limit keeps at most what was reserved; undefined: the limits keep nothing. */
 function spend(chain: SettledLedger, entry: Entry, actualCost: number | undefined): Reservation {
   if (actualCost !== undefined)
-    for (const { of: counter, amount } of entry.limits)
-      chain.charge(counter, unitOf(counter.unit).spent({ cost: amount }, actualCost), counter.until);
+    for (const { of: counter, amount: cost, rate } of entry.limits) {
+      const taken = rate === undefined ? { cost } : { cost, rate };
+      chain.charge(counter, unitOf(counter.unit).spent(taken, actualCost), counter.until);
+    }
   return end(chain, entry);
 }
 

@@ -1,19 +1,24 @@
 import { toSeconds, type EpochMs, type EpochSeconds } from '../units/time.js';
 import type { Found } from './decide.js';
-import { heldOf, type Held, type SignedPart } from './held.js';
+import { heldOf, limitHeld, raiseRate, type Held, type HeldLimit, type SignedPart } from './held.js';
 import type { Entry } from './reservations.js';
 import type { ReserveRequest } from './usage-store.js';
 
 /** All that an entry without a commit holds. */
 export function signedPart({ validUntil, limits, holds, accounts }: Entry): SignedPart {
-  return { validUntil, limits: copied(limits), holds: copied(holds), accounts: copied(accounts) };
+  return {
+    validUntil,
+    limits: limits.map((one) => ({ ...one })),
+    holds: copied(holds),
+    accounts: copied(accounts),
+  };
 }
 
 /** What the promise of a request holds; `found` has its counters and accounts. */
 export function partOf({ promise, limits, holds, accounts }: ReserveRequest, found: Found): SignedPart {
   return {
     validUntil: promise.validUntil,
-    limits: limits.map(({ cost }, i) => ({ of: found.limits[i]!, amount: cost })),
+    limits: limits.map((limit, i) => limitHeld(found.limits[i]!, limit)),
     holds: holds.map(({ cost }, i) => ({ of: found.holds[i]!, amount: cost })),
     accounts: accounts.map(({ need }, i) => ({ of: found.accounts[i]!, amount: need })),
   };
@@ -24,7 +29,7 @@ export function raised(former: SignedPart | undefined, more: SignedPart): Signed
   if (former === undefined) return more;
   return {
     validUntil: Math.max(former.validUntil, more.validUntil) as EpochSeconds,
-    limits: union(former.limits, more.limits),
+    limits: unionOfLimits(former.limits, more.limits),
     holds: union(former.holds, more.holds),
     accounts: union(former.accounts, more.accounts),
   };
@@ -61,6 +66,13 @@ function union<T>(former: readonly Held<T>[], more: readonly Held<T>[]): Held<T>
     if (known === undefined) all.push({ of, amount });
     else known.amount = Math.max(known.amount, amount);
   }
+  return all;
+}
+
+function unionOfLimits(former: readonly HeldLimit[], more: readonly HeldLimit[]): HeldLimit[] {
+  const all: HeldLimit[] = union(former, more);
+  for (const each of all)
+    for (const list of [former, more]) raiseRate(each, list.find(({ of }) => of === each.of)?.rate);
   return all;
 }
 

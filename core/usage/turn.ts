@@ -4,7 +4,7 @@ import { closeReplaced, commitUntil } from './commits.js';
 import { Counters, type Counter } from './counters.js';
 import { decide, decideFences, decideShares, explained, type Found } from './decide.js';
 import { Fences } from './fences.js';
-import { heldOf, type Held } from './held.js';
+import { heldOf, raiseRate, type Held, type HeldLimit } from './held.js';
 import { orderOf } from './order.js';
 import { isOnly, joined, withPromise } from './promises.js';
 import {
@@ -15,6 +15,7 @@ import {
   reservationOf,
   type Entry,
 } from './reservations.js';
+import type { Taken } from './unit.js';
 import type { ChainRow, RowChanges, RowSource, StepChange } from './rows.js';
 import { settle } from './settle.js';
 import { itemsOf, itemsPerPart, partOf, type StepProgress } from './step-parts.js';
@@ -287,7 +288,7 @@ export class Turn {
     for (const limit of reservation.limits) {
       const counter = this.counters.of(limit);
       this.counters.extend(counter, limit.until);
-      this.#hold(entry.limits, counter, limit.cost);
+      this.#holdLimit(entry.limits, counter, limit);
     }
     for (const hold of reservation.holds) this.#hold(entry.holds, this.counters.of(hold), hold.cost);
     for (const share of reservation.accounts) this.#need(entry, this.accounts.of(share), share.need);
@@ -358,7 +359,7 @@ export class Turn {
         if (phase !== undefined) former.commit.isSigned = true;
       }
     }
-    for (let i = 0; i < limits.length; i++) this.#hold(former.limits, found.limits[i]!, limits[i]!.cost);
+    for (let i = 0; i < limits.length; i++) this.#holdLimit(former.limits, found.limits[i]!, limits[i]!);
     for (let i = 0; i < holds.length; i++) this.#hold(former.holds, found.holds[i]!, holds[i]!.cost);
     for (let i = 0; i < accounts.length; i++) this.#need(former, found.accounts[i]!, accounts[i]!.need);
     const last = lastMoment(request, former);
@@ -439,6 +440,11 @@ export class Turn {
       this.counters.raise(counter, cost - known.amount);
       known.amount = cost;
     }
+  }
+
+  #holdLimit(held: HeldLimit[], counter: Counter, taken: Taken): void {
+    this.#hold(held, counter, taken.cost);
+    raiseRate(heldOf<Counter>(held, counter)!, taken.rate);
   }
 
   #need({ accounts }: Entry, account: Account, need: number): void {

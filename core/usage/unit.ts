@@ -2,10 +2,15 @@
 export type OperationCost = {
   /** The most that it can cost. */
   readonly wei: bigint;
+  /** US dollars per 10^18 wei with 18 implied decimals; undefined: no price may be used now. */
+  readonly usdPerNative: bigint | undefined;
 };
 
-/** What a reservation holds of a limit. */
-export type Taken = { readonly cost: number };
+/** Of what is looked at, and takes nothing. */
+export const noCost: OperationCost = { wei: 0n, usdPerNative: 0n };
+
+/** What a reservation holds of a limit. `rate`: the price by which a mined operation is counted, where the unit needs one. */
+export type Taken = { readonly cost: number; readonly rate?: bigint };
 
 /**
  * A unit in which limits count. Counters hold integers below 2^53 of `decimals` implied decimals. Costs are rounded up
@@ -25,7 +30,8 @@ export type UnitRow = {
   readonly tooLong?: string;
   /** The counted integer as metrics call it. */
   readonly measure: string;
-  take(cost: OperationCost): Taken;
+  /** Undefined: it cannot be counted now, because the cost lacks a price. */
+  take(cost: OperationCost): Taken | undefined;
   /** What a mined operation has spent of what it took: never more. `actualCost` in gwei; Infinity: as much as it took. */
   spent(taken: Taken, actualCost: number): number;
   /** The counted integer in JSON, with the words that describe it. */

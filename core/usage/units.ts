@@ -1,4 +1,6 @@
 import { formatDecimal, gweiFloor, parseDecimal } from '../units/wei.js';
+import { microDollars } from '../pricing/dollars.js';
+import { noCost } from './unit.js';
 import type { Taken, UnitRow } from './unit.js';
 
 const gweiDecimals = 9;
@@ -32,6 +34,28 @@ export const units = {
       render: (amount) => (BigInt(amount) * weiPerGwei).toString(),
     },
   },
+  USD: {
+    decimals: 6,
+    noun: 'dollars',
+    bounds:
+      'the same in US dollars, at the price that the coin has when an operation is signed, and 1 % more',
+    digits: { whole: 9, fraction: 6 },
+    threshold: 'an amount of US dollars',
+    tooLong: 'at most 9 digits before and 6 after the point when thresholdType is USD',
+    measure: 'micro_dollars',
+    take: ({ wei, usdPerNative }) =>
+      usdPerNative === undefined
+        ? undefined
+        : { cost: countable(microDollars(wei, usdPerNative)), rate: usdPerNative },
+    spent: ({ cost, rate }, actualCost) =>
+      rate === undefined || actualCost === Infinity
+        ? cost
+        : Math.min(countable(microDollars(BigInt(actualCost) * weiPerGwei, rate)), cost),
+    wire: {
+      description: 'dollars as decimal text',
+      render: (amount) => formatDecimal(BigInt(amount), 6),
+    },
+  },
 } as const satisfies Record<string, UnitRow>;
 
 const one: Taken = Object.freeze({ cost: 1 });
@@ -43,6 +67,11 @@ export function unitOf(unit: Unit): UnitRow {
   return units[unit];
 }
 
+/** Whether limits of the unit can count only while the coin has a price. */
+export function needsPrice(unit: Unit): boolean {
+  return unitOf(unit).take({ ...noCost, usdPerNative: undefined }) === undefined;
+}
+
 /** Whole units are counted one by one; an ordinary operation needs more than a hundredth of any other limit that people set. */
 export function isFull(unit: Unit, used: number, threshold: number): boolean {
   return unitOf(unit).decimals === 0 ? used >= threshold : used * 100 >= threshold * 99;
@@ -50,11 +79,17 @@ export function isFull(unit: Unit, used: number, threshold: number): boolean {
 
 /** Rounds down: the remaining part of an operation or of a gwei cannot pay for anything. Throws RangeError. */
 export function parseThreshold(unit: Unit, text: string): number {
-  const amount = parseDecimal(text, longestFraction) / 10n ** BigInt(longestFraction - unitOf(unit).decimals);
-  return amount > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(amount);
+  return countable(
+    parseDecimal(text, longestFraction) / 10n ** BigInt(longestFraction - unitOf(unit).decimals),
+  );
 }
 
 const longestFraction = 18;
+
+/** Saturates: no threshold is higher than what can be counted. */
+function countable(amount: bigint): number {
+  return amount > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(amount);
+}
 
 /** An amount for people, e.g. "3 operations" or "0.05 ether". */
 export function formatAmount(unit: Unit, amount: number): string {

@@ -2,6 +2,7 @@ import type { AddressKey } from '../units/address.js';
 import type { EpochMs, EpochSeconds } from '../units/time.js';
 import type { Gwei } from '../units/wei.js';
 import type { Hex } from '../units/hex.js';
+import type { Taken } from './unit.js';
 import type { Unit } from './units.js';
 import type { Window } from './window.js';
 
@@ -208,15 +209,14 @@ export type FoldedPromises = Pick<SignedPromise, 'mode' | 'contract' | 'prefundW
 export type Bar = CounterId & { readonly window: Window; readonly most: number };
 
 /** A limit: what a mined operation has spent of it stays spent until the window ends. */
-export type LimitShare = CounterId & {
-  readonly window: Window;
-  /** As the unit counts, rounded down. */
-  readonly threshold: number;
-  /** The most that the operation takes of it, rounded up. */
-  readonly cost: number;
-  /** False: the limit counts and is judged, but never refuses; see `over` of the result. */
-  readonly enforce: boolean;
-};
+export type LimitShare = CounterId &
+  Taken & {
+    readonly window: Window;
+    /** As the unit counts, rounded down. */
+    readonly threshold: number;
+    /** False: the limit counts and is judged, but never refuses; see `over` of the result. */
+    readonly enforce: boolean;
+  };
 
 /** A bound on what is promised at the same time. All of it is free again when the reservation ends, mined or not. */
 export type HoldShare = CounterId & {
@@ -300,7 +300,7 @@ export type Reservation = {
   readonly folded: readonly FoldedPromises[];
   /** The latest `validUntil` of all its promises. */
   readonly validUntil: EpochSeconds;
-  readonly limits: readonly (CounterId & { readonly until: EpochMs; readonly cost: number })[];
+  readonly limits: readonly (CounterId & Taken & { readonly until: EpochMs })[];
   readonly holds: readonly (CounterId & { readonly cost: number })[];
   readonly accounts: readonly AccountShare[];
   /** The last commit of the operation, until `dropCommits`; absent: none. */

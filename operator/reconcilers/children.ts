@@ -98,6 +98,7 @@ export async function writeOrphans(deps: Deps, key: string): Promise<void> {
     compilePolicies(deps.cache.policiesOf(key), {
       ...alone,
       webhookRules: deps.webhookRules,
+      chain: undefined,
       now: deps.clock.now(),
       tenant: tenantOf(namespace, organisationOf(deps.cache, namespace)?.spec.tenantGeneration),
     }),

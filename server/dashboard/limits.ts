@@ -1,8 +1,7 @@
 import { DomainError, invalidInput, quote } from '../../core/errors.js';
-import { documentedTypes } from '../../core/policy/derived.js';
-import type { PolicyType } from '../../core/policy/kinds.js';
+import { documentedTypes, listedType } from '../../core/policy/derived.js';
 import { keyOf } from '../../core/meta/meta.js';
-import type { PaymasterPolicy } from '../../core/resources/paymaster-policy.js';
+import type { PaymasterPolicy, PaymasterPolicySpec } from '../../core/resources/paymaster-policy.js';
 import type { SpendingLimitSpec } from '../../core/policy/spending-limit/spec.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { decimalText } from '../../core/units/decimal-text.js';
@@ -61,8 +60,15 @@ function isGiven(input: UpdateLimit, field: string): boolean {
 }
 
 function requireLimit(policy: PaymasterPolicy): PaymasterPolicy {
-  if (policy.spec.spendingLimit === undefined) throw notALimit(policy.spec.policyType);
+  limitOf(policy.spec);
   return policy;
+}
+
+/** Throws for a policy that is not a limit, and for a limit that the service document cannot express. */
+function limitOf(spec: PaymasterPolicySpec): SpendingLimitSpec {
+  const type = listedType(spec);
+  if (spec.spendingLimit === undefined || type !== spec.policyType) throw notALimit(type);
+  return spec.spendingLimit;
 }
 
 function plan(
@@ -71,8 +77,7 @@ function plan(
   input: UpdateLimit,
   now: EpochMs,
 ): Spec<'PaymasterPolicy'> {
-  const limit = spec.spendingLimit;
-  if (!limit) throw notALimit(spec.policyType);
+  const limit = limitOf(spec);
   const change = changedFields(limit, input);
   return {
     ...owned,
@@ -123,9 +128,9 @@ async function missingPolicy(tools: Tools, call: PaymasterCall): Promise<DomainE
 }
 
 /** Of the kinds that the service document does not know, the message says what to use instead. */
-function notALimit(type?: PolicyType): DomainError {
+function notALimit(type?: string): DomainError {
   const instead =
-    type === undefined || documentedTypes.includes(type)
+    type === undefined || documentedTypes.some((documented) => documented === type)
       ? ''
       : `: change a policy of type ${type} by its manifest or the management API, /manage/v1`;
   return new DomainError('POLICY_KIND_MISMATCH', `The policy is not a spending limit${instead}`);

@@ -10,9 +10,10 @@ const contracts = record({ address, whitelistedMethods: names, methods: names })
 /** A policy of any kind, or a contract as the list of policies shows it. */
 export const listedPolicySchema: JsonSchema = {
   oneOf: [
-    ...policyTypes.map((type) => {
-      const { answer }: PolicyRecord<object, object> = policyKinds[type].record;
-      return policy(type, record(answer.required, answer.optional));
+    ...policyTypes.flatMap((type) => {
+      const { answer, beyond }: PolicyRecord<object, object> = policyKinds[type].record;
+      const listed = [{ type, answer }, ...(beyond === undefined ? [] : [beyond])];
+      return listed.map((one) => policy(one.type, record(one.answer.required, one.answer.optional)));
     }),
     policy('SMART_CONTRACT', contracts),
   ],

@@ -1,7 +1,7 @@
 import type { PaymasterCall } from './call.js';
 import type { Tenant } from '../../core/config/tenant.js';
 import { contractIdOf, organisationIdOf, paymasterIdOf, policyIdOf } from '../../core/config/ids.js';
-import { dataOf, policyKindOf } from '../../core/policy/derived.js';
+import { dataOf, listedType, policyKindOf } from '../../core/policy/derived.js';
 import { createdByAnnotation, type ObjectMeta } from '../../core/meta/meta.js';
 import type { PaymasterPolicy } from '../../core/resources/paymaster-policy.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
@@ -25,7 +25,7 @@ export function renderPolicy(tenant: Tenant, policy: PaymasterPolicy, paymaster:
   return {
     _id: policyIdOf(tenant, policy.metadata.name),
     name: policy.spec.name,
-    policyType: policy.spec.policyType,
+    policyType: listedType(policy.spec),
     ...commonFields(tenant, policy, paymaster),
     policyData: policyData(policy),
   };

@@ -2,6 +2,7 @@ import { clockSkew } from '../../core/chain/clock-skew.js';
 import type { Heads } from '../../core/chain/heads.js';
 import type { DataFees } from '../../core/chain/data-fee/data-fees.js';
 import { reasonOf, type ErrorReason, type OtherReason } from '../../core/error-reasons.js';
+import type { Prices } from '../../core/pricing/price-source.js';
 import { DomainError } from '../../core/errors.js';
 import { policiesEndAt } from '../../core/policy/derived.js';
 import { toSeconds, type Clock } from '../../core/units/time.js';
@@ -19,6 +20,7 @@ export type FactDeps = {
   readonly view: Pick<ConfigView, 'chain' | 'isStale' | 'addressList'>;
   readonly heads: Heads;
   readonly dataFees: DataFees;
+  readonly prices: Pick<Prices, 'peek'>;
   readonly clock: Clock;
 };
 
@@ -31,7 +33,7 @@ export const maxHeadAgeMs = 15 * 60_000;
  * `longestExpirySeconds` is the mode's bound on the window, in addition to the bounds of chain, paymaster and policies.
  */
 export function gatherFacts(
-  { view, heads, dataFees, clock }: FactDeps,
+  { view, heads, dataFees, prices, clock }: FactDeps,
   paymaster: ServedPaymaster,
   request: SponsorRequest,
   mode: Mode,
@@ -78,6 +80,8 @@ export function gatherFacts(
     head,
     /** The last reading of the chain's data fee, however old; undefined if there is none. */
     dataReading: dataFees.get(paymaster.chainId),
+    /** US dollars per 10^18 wei with 18 implied decimals, by the chain's own source; undefined: no price may be used. */
+    usdPerNative: dollarsOf(prices, chain),
     now,
     /** Nothing that is signed is valid later, in unix seconds; Infinity: there is no such time. */
     lastSecond,
@@ -104,6 +108,11 @@ function expiryOf({ expirySeconds: asked }: SponsorRequest, longest: number) {
     /** The expiry that the caller asked for, in seconds, when it is longer than `expirySeconds`. */
     expiryAsked: asked !== undefined && asked > longest ? asked : undefined,
   };
+}
+
+function dollarsOf(prices: Pick<Prices, 'peek'>, { dollar }: ServedChain): bigint | undefined {
+  const answer = dollar && prices.peek(dollar);
+  return answer?.ok === true ? answer.price.usdPerNative : undefined;
 }
 
 /** The profile that a paymaster is served by. Throws PAYMASTER_NOT_READY when the chain does not offer it here. */

@@ -46,6 +46,7 @@ export function inputsOf<C extends Case>(
     now: on.now,
     head: on.head,
     dataReading: on.dataReading,
+    usdPerNative: on.usdPerNative,
     estimate: on.estimate,
     webhooks,
     payment,

@@ -45,7 +45,7 @@ function plain(part: object): string {
  */
 function formatDecided(inputs: DecidedInputs): string {
   const { mode, verdict, generations, entryPoint, now, head, usage, ...rest } = inputs;
-  const { dataReading, estimate, webhooks, payment, validation } = rest;
+  const { dataReading, usdPerNative, estimate, webhooks, payment, validation } = rest;
   return (
     `{"form":${inputsForm},"kind":"decided","mode":"${mode}","verdict":${verdict.pass ? '{"pass":true}' : plain(verdict)}` +
     `,"request":${formatRequest(inputs.request)}` +
@@ -54,6 +54,7 @@ function formatDecided(inputs: DecidedInputs): string {
     `,"head":{"number":${head.number},"timestamp":${head.timestamp},"baseFeePerGas":"${head.baseFeePerGas}"` +
     `,"priorityFeePerGas":"${head.priorityFeePerGas}","observedAt":${head.observedAt}}` +
     member('dataReading', dataReading) +
+    text('usdPerNative', usdPerNative) +
     member('estimate', estimate) +
     member('webhooks', webhooks) +
     member('payment', payment) +
@@ -108,6 +109,7 @@ const bigMembers = new Set([
   'baseFeePerGas',
   'priorityFeePerGas',
   'price',
+  'usdPerNative',
   'rate',
   'takeable',
   'prefundWei',

@@ -33,6 +33,8 @@ export type DecidedInputs = {
   readonly now: EpochMs;
   readonly head: Head;
   readonly dataReading?: DataFeeReading | undefined;
+  /** Absent: the coin had no price in dollars. */
+  readonly usdPerNative?: bigint | undefined;
   /** Limits by simulation; absent: nothing was simulated. */
   readonly estimate?: Estimate | undefined;
   /** By policy. */

@@ -19,7 +19,7 @@ export type Stake = Pick<SignedPromise, 'mode' | 'contract'> & {
 
 /** `digest` is absent for a peek before the operation is final: the promise takes the same amounts, and nothing is signed. */
 export function promiseOf(
-  { paymaster, chain, profile, ...expiry }: RequestFacts,
+  { paymaster, chain, profile, usdPerNative, ...expiry }: RequestFacts,
   op: FinalUserOperation,
   { mode, contract, payer, token, need, unsecured }: Stake,
   now: EpochMs,
@@ -31,6 +31,7 @@ export function promiseOf(
     profile,
     op,
     need,
+    usdPerNative,
     unsecured,
     promise: {
       digest,

@@ -32,6 +32,8 @@ export type Promised = {
   readonly op: FinalUserOperation;
   readonly promise: SignedPromise;
   readonly need: DepositNeed;
+  /** US dollars per 10^18 wei with 18 implied decimals; undefined: no price may be used. */
+  readonly usdPerNative: bigint | undefined;
   /** Mode ERC20: what the platform loses if the account pays nothing after its call, in wei; 0 when nothing can be lost. */
   readonly unsecured: bigint;
 };
@@ -65,7 +67,7 @@ export function planReservation(
   capacity: number,
   record?: Decision,
 ): (now: EpochMs) => PlannedReservation {
-  const { paymaster, chain, profile, op, promise, need } = promised;
+  const { paymaster, chain, profile, op, promise, need, usdPerNative } = promised;
   const { contract } = promise;
   const { mode } = promise;
   const cost = countable(need.entryPoint);
@@ -81,7 +83,7 @@ export function planReservation(
   };
   return (now) => {
     const fences = fencesOf(paymaster, chain, contract, now);
-    const taking = { sender: op.sender, cost: { wei: need.entryPoint }, now };
+    const taking = { sender: op.sender, cost: { wei: need.entryPoint, usdPerNative }, now };
     const limits = sharesOf(paymaster, mode, taking);
     if (mode === 'SPONSORED') return { ...fixed, fences, bars: [], limits, holds: standing };
     const budget = profile.token?.lossBudget ?? gwei(0);
@@ -145,7 +147,8 @@ function takesTheSame(a: Promised, b: Promised): boolean {
     a.promise.fundingAddress === b.promise.fundingAddress &&
     a.need.entryPoint === b.need.entryPoint &&
     a.need.funding === b.need.funding &&
-    a.unsecured === b.unsecured
+    a.unsecured === b.unsecured &&
+    a.usdPerNative === b.usdPerNative
   );
 }
 

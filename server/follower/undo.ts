@@ -58,10 +58,10 @@ export function negated(charges: readonly Charge[]): readonly Charge[] {
 /** Undefined cost: nothing was spent. */
 function undoOf({ limits }: Reservation, actualCost: Gwei | number | undefined): readonly Charge[] {
   if (actualCost === undefined) return [];
-  return limits.map(({ counter, unit, until, cost }) => ({
+  return limits.map(({ counter, unit, until, ...taken }) => ({
     counter,
     unit,
     until,
-    amount: -unitOf(unit).spent({ cost }, actualCost),
+    amount: -unitOf(unit).spent(taken, actualCost),
   }));
 }

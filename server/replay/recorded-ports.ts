@@ -3,7 +3,8 @@ import type { SponsoredDeps } from '../decision/sponsored.js';
 import type { TokenModeDeps } from '../decision/in-tokens.js';
 import type { TwoPhaseDeps } from '../decision/two-phase.js';
 import type { DecidedInputs, RecordedOutcome, RecordedVerdict } from '../decision/inputs.js';
-import { priced } from '../../core/pricing/price-source.js';
+import { isDollar } from '../../core/pricing/native-price.js';
+import { priced, type PriceAnswer } from '../../core/pricing/price-source.js';
 import { pass, refuse, type Verdict } from '../../core/refusal.js';
 import type { WebhookOutcome } from '../../core/policy/webhook/webhook-caller.js';
 import type { AddressKey } from '../../core/units/address.js';
@@ -63,7 +64,9 @@ export function recordedPorts(current: () => Current, onWebhooks: (count: number
       },
     },
     prices: {
-      peek: () => {
+      peek: (token) => {
+        const { usdPerNative } = inputs();
+        if (isDollar(token)) return usdPerNative === undefined ? undefined : recordedDollars(usdPerNative);
         const { rate } = inputs().payment?.price ?? missing('price');
         return priced({ rate, observedAt: inputs().now, source: 'recorded' });
       },
@@ -83,6 +86,10 @@ export function recordedPorts(current: () => Current, onWebhooks: (count: number
     accounts: { validate: async () => verdictOf(inputs().validation ?? missing('validation')) },
     signing: { sign: async () => noSignature },
   };
+}
+
+function recordedDollars(usdPerNative: bigint): PriceAnswer {
+  return priced({ rate: usdPerNative, usdPerNative, observedAt: 0 as EpochMs, source: 'recorded' });
 }
 
 const noSignature: Signing = { outcome: 'signed', signature: new Uint8Array(65).fill(27) };

@@ -11,6 +11,7 @@ import {
 } from '../../core/usage/usage-store.js';
 import type { RefusalReason } from '../../core/refusal.js';
 import { MemoryRows } from '../../core/usage/memory-rows.js';
+import { given } from '../../core/units/given.js';
 import { unitOf } from '../../core/usage/units.js';
 import { graceMs } from '../../core/usage/turn.js';
 import { operationOf } from '../../core/usage/reservations.js';
@@ -83,10 +84,11 @@ export class ReplayedUsage implements Pick<UsageStore, 'now' | 'reserve' | 'peek
 
   /** What was reserved before the replay and has not ended. */
   addLive(key: ReservationKey, limits: readonly LimitShare[], validUntil: Reservation['validUntil']): void {
-    const held = limits.map(({ counter, unit, cost, window }) => ({
+    const held = limits.map(({ counter, unit, cost, rate, window }) => ({
       counter,
       unit,
       cost,
+      ...given({ rate }),
       until: window.until,
     }));
     const reservation = { key, promises: [], folded: [], validUntil, limits: held, holds: [], accounts: [] };
@@ -159,11 +161,11 @@ export class ReplayedUsage implements Pick<UsageStore, 'now' | 'reserve' | 'peek
     if (known === undefined) return;
     this.#ended.delete(idOf(key));
     const { reservation, spent } = known;
-    const charges = reservation.limits.map(({ counter, unit, until, cost }) => ({
-      counter,
-      unit,
-      until,
-      amount: -spentOf({ unit, cost }, spent),
+    const charges = reservation.limits.map((limit) => ({
+      counter: limit.counter,
+      unit: limit.unit,
+      until: limit.until,
+      amount: -spentOf(limit, spent),
     }));
     this.#advance({ restored: [reservation], charges: spent < 0 ? [] : charges });
   }
@@ -197,8 +199,8 @@ export class ReplayedUsage implements Pick<UsageStore, 'now' | 'reserve' | 'peek
   }
 }
 
-function spentOf({ unit, cost }: Pick<LimitShare, 'unit' | 'cost'>, actualCost: number): number {
-  return unitOf(unit).spent({ cost }, actualCost);
+function spentOf(limit: Pick<LimitShare, 'unit' | 'cost' | 'rate'>, actualCost: number): number {
+  return unitOf(limit.unit).spent(limit, actualCost);
 }
 
 function idOf(key: ReservationKey): string {

@@ -46,6 +46,9 @@ export class Replayer {
   /** Newly refused operations that have not ended, so that what they cost can be told. */
   readonly #unspent = new Set<string>();
   #current: Current | undefined;
+  readonly #past: PastPromise[] = [];
+  /** The last recorded price, by chain. */
+  readonly #usdPerNative = new Map<number, bigint>();
 
   constructor({ paymasters, chains, lists = [] }: ReplayConfig, recover: RecoverAddress) {
     const sharing = createSharing();
@@ -59,13 +62,24 @@ export class Replayer {
     );
   }
 
-  /** Counts what was promised before the range: what was mined by then as spent, the rest as live. */
-  addPast({ key, at, maxCostWei, validUntil, spentWei }: PastPromise): void {
+  /**
+   * Counts what was promised before the range: what was mined by then as spent, the rest as live. Its price in dollars was not
+   * recorded: it counts at the first price of the range.
+   */
+  addPast(past: PastPromise): void {
+    this.#past.push(past);
+  }
+
+  #countPast(): void {
+    for (const past of this.#past.splice(0)) this.#count(past);
+  }
+
+  #count({ key, at, maxCostWei, validUntil, spentWei }: PastPromise): void {
     const paymaster = this.#paymasters.get(key.paymasterId);
     if (paymaster === undefined) return;
     const limits = sharesOf(paymaster, 'SPONSORED', {
       sender: key.sender,
-      cost: { wei: maxCostWei },
+      cost: { wei: maxCostWei, usdPerNative: this.#usdPerNative.get(key.chainId) ?? 0n },
       now: at,
     });
     const { usage } = this.#of(key.chainId);
@@ -76,6 +90,9 @@ export class Replayer {
   async take(records: readonly DecisionInputs[]): Promise<void> {
     for (const record of records) {
       const inputs = parseInputs(record.body);
+      if (inputs?.kind === 'decided' && inputs.usdPerNative !== undefined)
+        this.#usdPerNative.set(record.chainId, inputs.usdPerNative);
+      this.#countPast();
       if (countsInUsage(inputs)) this.#tally.recorded += 1;
       if (inputs === undefined) this.#tally.leftOut('UNKNOWN_FORM');
       else if (inputs.kind === 'ending') this.#end(record, inputs);
@@ -171,7 +188,7 @@ export class Replayer {
     const { usage, verdict } = inputs;
     if (!verdict.pass || usage?.outcome !== 'reserved' || inputs.mode === 'ERC20') return;
     const operation = inputs.kind === 'decided' ? inputs.request.op : inputs;
-    this.addPast({
+    this.#count({
       key: keyOf(record, inputs.entryPoint, operation),
       at: usage.plannedAt,
       maxCostWei: usage.prefundWei,

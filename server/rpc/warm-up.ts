@@ -77,6 +77,7 @@ function dummyMethod(served: ServedChain, signing: SigningBatch, clock: Clock): 
     }),
   };
   const dataFees = { get: () => undefined };
+  const prices = { peek: () => undefined };
   const usage = {
     reserve: () => Promise.resolve({ outcome: 'reserved' } as const),
     peek: () => notAsked(),
@@ -87,7 +88,7 @@ function dummyMethod(served: ServedChain, signing: SigningBatch, clock: Clock): 
   const webhooks = { call: () => notAsked() };
   const sponsor = createSponsor(
     { view, usage, signing, clock },
-    sponsoredMode({ view, heads, dataFees, usage, estimator, webhooks, clock }),
+    sponsoredMode({ view, heads, dataFees, prices, usage, estimator, webhooks, clock }),
   );
   return pm_sponsorUserOperation({ view, sponsor, payInTokens: () => notAsked() });
 }

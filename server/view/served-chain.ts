@@ -14,6 +14,7 @@ import { layouts } from '../../core/paymaster/layouts.js';
 import { compilePriceGuard, type PriceGuard } from '../../core/policy/rules/price-guard/compile.js';
 import { parseLossBudget } from '../../core/policy/token-loss.js';
 import type { AccountId } from '../../core/usage/usage-store.js';
+import { dollarOf } from '../../core/pricing/native-price.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import type { GasCaps } from '../../core/policy/rules/price-guard/gas-caps.js';
 import type { RateLimits } from '../../core/resources/paymaster.js';
@@ -28,6 +29,8 @@ export type ServedChain = {
   readonly suspended: boolean;
   readonly gas: GasCaps;
   readonly dataFee: DataFeeSpec;
+  /** The coin's price in US dollars, as a token's; undefined: the chain names no source. */
+  readonly dollar: FeeTokenSpec | undefined;
   /** The caps in force for paymasters without caps of their own. */
   readonly guard: PriceGuard;
   /** Guards by the paymasters' own caps: compiled at the first use, and dropped with this object. */
@@ -88,6 +91,7 @@ export function serveChain(config: ChainConfig, signers: Signers, log: Logger): 
     suspended: config.suspended,
     gas: config.gas,
     dataFee: dataFeeOf(config, log),
+    dollar: config.nativePrice && dollarOf(config.chainId, config.nativePrice),
     guard: compilePriceGuard({}, config.gas),
     guards: new WeakMap(),
     names: new WeakMap(),

@@ -2,6 +2,7 @@ import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { compileLimits, limitShares } from '../../core/policy/spending-limit/shares.js';
 import { parseAddressKey, zeroAddress } from '../../core/units/address.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
+import { noCost } from '../../core/usage/unit.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 
 /** The current use of a limit, as its unit counts. `used` includes promises that are not settled. */
@@ -17,7 +18,7 @@ export async function readLimitUse(
   clock: Clock,
 ): Promise<readonly (LimitUse | undefined)[]> {
   const compiled = compileLimits(config.limits);
-  const nobody = { sender: parseAddressKey(zeroAddress), cost: { wei: 0n }, now: clock.now() };
+  const nobody = { sender: parseAddressKey(zeroAddress), cost: noCost, now: clock.now() };
   const shares = limitShares(compiled, nobody);
   const counters = await usage.counters(config.chainId, shares);
   return compiled.map(({ perSender, threshold }, index) => {

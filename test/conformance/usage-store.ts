@@ -10,6 +10,7 @@ import { lifetimeConformance } from './usage/lifetime.js';
 import { lossConformance } from './usage/loss-of-data.js';
 import { orderConformance } from './usage/order.js';
 import { promisesConformance } from './usage/promises.js';
+import { ratesConformance } from './usage/rates.js';
 import { recordsConformance } from './usage/records.js';
 import { reservingConformance } from './usage/reserving.js';
 import { settlingConformance } from './usage/settling.js';
@@ -30,6 +31,7 @@ export function usageStoreConformance(implementation: string, create: () => Prom
     takingBackConformance(suite);
     fencesConformance(suite);
     settlingConformance(suite);
+    ratesConformance(suite);
     takenStepsConformance(suite);
     recordsConformance(suite);
     orderConformance(suite);

@@ -228,6 +228,7 @@ describe('update', () => {
     { body: { threshold: -1 }, problem: 'threshold must be' },
     { body: { threshold: 1.5 }, problem: 'threshold must be a whole number of user operations' },
     { body: { thresholdType: 'GAS' }, problem: 'thresholdType must be "COUNT" or "NATIVE_ASSET"' },
+    { body: { thresholdType: 'USD' }, problem: 'thresholdType must be "COUNT" or "NATIVE_ASSET"' },
     { body: { name: '' }, problem: 'name must be' },
     { body: { type: 'SMART_ACCOUNT' }, problem: 'type must be left as it is' },
     { body: { treshold: 5 }, problem: 'treshold must be left out' },

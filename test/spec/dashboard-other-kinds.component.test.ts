@@ -4,8 +4,8 @@ import type { PaymasterPolicySpec } from '../../core/resources/paymaster-policy.
 import { acmeToken, createPaymaster, recordOf, recordsOf } from '../build/dashboard.js';
 import { useDashboard } from '../support/use-dashboard.js';
 
-// The service document has three kinds of policies. Its endpoints list, pause and delete the others, and neither create nor change
-// them.
+// The service document has three kinds of policies. Its endpoints list, pause and delete the others, and limits that it cannot
+// express, and neither create nor change them.
 
 const host = useDashboard();
 let key: string;
@@ -16,7 +16,16 @@ beforeAll(async () => {
   paymaster = found?.metadata.name ?? '';
 });
 
+const aDay = { scope: 'PAYMASTER', cycleDuration: { value: 1, unit: 'day' } };
+
+/** `listedAs`: the type under which it is listed, where that is another one. */
 const kinds: readonly (Pick<PaymasterPolicySpec, 'policyType'> & Record<string, unknown>)[] = [
+  {
+    policyType: 'PAYMASTER_SA_LIMIT',
+    listedAs: 'SPENDING_LIMIT',
+    member: 'spendingLimit',
+    data: { ...aDay, thresholdType: 'USD', threshold: '12.345678' },
+  },
   { policyType: 'WINDOW', member: 'window', data: { until: '2027-01-01T00:00:00Z', appliesTo: ['ERC20'] } },
   {
     policyType: 'SENDERS',
@@ -27,52 +36,61 @@ const kinds: readonly (Pick<PaymasterPolicySpec, 'policyType'> & Record<string, 
   },
 ];
 
-describe.each(kinds)('a policy of type $policyType', ({ policyType, member, data, shown = data }) => {
-  const name = `a-${policyType.toLowerCase()}`;
-  const policyId = policyIdOf('acme', name);
-  beforeAll(() =>
-    host.resources.apply({
-      manager: 'git',
-      kind: 'PaymasterPolicy',
-      key: { namespace: 'acme', name },
-      spec: { paymasterRef: { name: paymaster }, name: policyType, policyType, [String(member)]: data },
-    }),
-  );
-  const call = (method: string, path: string, body?: object) =>
-    host.call(method, `/paymaster-policy${path}`, { token: acmeToken, key, body });
-  const listed = async () =>
-    recordsOf((await call('GET', '')).body.data).find(({ _id }) => _id === policyId) ?? {};
+describe.each(kinds)(
+  'a policy of type $policyType',
+  ({ policyType: type, listedAs, member, data, shown = data }) => {
+    const policyType = typeof listedAs === 'string' ? listedAs : type;
+    const name = `a-${String(member).toLowerCase()}`;
+    const policyId = policyIdOf('acme', name);
+    beforeAll(() =>
+      host.resources.apply({
+        manager: 'git',
+        kind: 'PaymasterPolicy',
+        key: { namespace: 'acme', name },
+        spec: {
+          paymasterRef: { name: paymaster },
+          name: policyType,
+          policyType: type,
+          [String(member)]: data,
+        },
+      }),
+    );
+    const call = (method: string, path: string, body?: object) =>
+      host.call(method, `/paymaster-policy${path}`, { token: acmeToken, key, body });
+    const listed = async () =>
+      recordsOf((await call('GET', '')).body.data).find(({ _id }) => _id === policyId) ?? {};
 
-  test('is not created', async () => {
-    const { status, body } = await call('POST', '', { name: 'Other', policyType, policyData: data });
-    expect(status).toBe(400);
-    expect(body.message).toContain('policyType must be');
-  });
+    test('is not created', async () => {
+      const { status, body } = await call('POST', '', { name: 'Other', policyType, policyData: data });
+      expect(status).toBe(400);
+      expect(body.message).toContain('policyType must be');
+    });
 
-  test('is listed', async () => {
-    const { policyData, ...record } = await listed();
-    expect(record).toMatchObject({ _id: policyId, name: policyType, policyType, active: true });
-    expect(recordOf(policyData)).toEqual(shown);
-  });
+    test('is listed', async () => {
+      const { policyData, ...record } = await listed();
+      expect(record).toMatchObject({ _id: policyId, name: policyType, policyType, active: true });
+      expect(recordOf(policyData)).toEqual(shown);
+    });
 
-  test('is not changed as a limit: the message names the management API', async () => {
-    const before = await listed();
-    for (const body of [{ threshold: 5 }, {}]) {
-      const answer = await call('PATCH', `/limit/${policyId}`, body);
-      expect(answer.status).toBe(400);
-      expect(answer.body.message).toContain('/manage/v1');
-      expect(answer.body.message).toContain(policyType);
-    }
-    expect(await listed()).toEqual(before);
-  });
+    test('is not changed as a limit: the message names the management API', async () => {
+      const before = await listed();
+      for (const body of [{ threshold: 5 }, {}]) {
+        const answer = await call('PATCH', `/limit/${policyId}`, body);
+        expect(answer.status).toBe(400);
+        expect(answer.body.message).toContain('/manage/v1');
+        expect(answer.body.message).toContain(policyType);
+      }
+      expect(await listed()).toEqual(before);
+    });
 
-  test('is paused and resumed', async () => {
-    for (const [action, active] of [
-      ['deactivate', false],
-      ['activate', true],
-    ] as const) {
-      expect((await call('PATCH', `/${action}/${policyId}`)).status).toBe(200);
-      expect(await listed()).toMatchObject({ active });
-    }
-  });
-});
+    test('is paused and resumed', async () => {
+      for (const [action, active] of [
+        ['deactivate', false],
+        ['activate', true],
+      ] as const) {
+        expect((await call('PATCH', `/${action}/${policyId}`)).status).toBe(200);
+        expect(await listed()).toMatchObject({ active });
+      }
+    });
+  },
+);

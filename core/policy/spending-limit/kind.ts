@@ -1,6 +1,6 @@
 import { quote } from '../../errors.js';
 import { cycleUnits, maxCycleValue, parseInstant, type EpochMs } from '../../units/time.js';
-import { unitNames, units } from '../../usage/units.js';
+import { needsPrice, unitNames, units } from '../../usage/units.js';
 import { column } from '../../meta/schema-parts.js';
 import type { PolicyIdentity, PolicyKind } from '../kind.js';
 import { decideCycle } from './cycle.js';
@@ -17,6 +17,10 @@ export const spendingLimit = {
   most: { count: 20, name: 'spending limits' },
   columns: [column('Threshold', 'string', '.spec.spendingLimit.threshold', 'Limit per cycle.', 1)],
   problem,
+  lacks: ({ thresholdType }, { nativePrice }) =>
+    nativePrice === undefined && needsPrice(thresholdType)
+      ? `spec.spendingLimit.thresholdType ${thresholdType} needs spec.nativePrice of the Chain, which only the platform sets.`
+      : undefined,
   compile({ spec, cycle: recorded, policyId, name }, { served, now, lastingCycle }) {
     const cycle = decideCycle(spec, recorded, served, now, lastingCycle);
     return { config: configOf({ policyId, name }, cycle, now), cycle };

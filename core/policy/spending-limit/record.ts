@@ -4,7 +4,7 @@ import { record as jsonRecord } from '../../schema/json-schema.js';
 import { fieldOf, isObject } from '../../schema/json-value.js';
 import { choice, object, type SchemaOf } from '../../schema/structural.js';
 import { decimalText } from '../../units/decimal-text.js';
-import type { Unit } from '../../usage/units.js';
+import { unitNames, type Unit } from '../../usage/units.js';
 import { cycleUnits, maxCycleValue, type CycleUnit } from '../../units/time.js';
 import type { PolicyRecord, PolicyToRender } from '../kind.js';
 import type { LimitScope, SpendingLimitSpec } from './spec.js';
@@ -49,6 +49,11 @@ const scope = choice<LimitScope>('PAYMASTER: all users together. SMART_ACCOUNT: 
 /** Fields of a limit in requests that create or update it. */
 export const limitFields = { type: scope, cycleDuration, threshold, thresholdType };
 
+const cycleRecord = jsonRecord({
+  value: { type: 'integer', minimum: 1 },
+  unit: { enum: ['hour', 'day'] },
+});
+
 export const limitRecord: PolicyRecord<SpendingLimitSpec, LimitBody> = {
   body: object('Data of a spending limit.', { required: limitFields }),
   normalise: withCycle,
@@ -62,6 +67,7 @@ export const limitRecord: PolicyRecord<SpendingLimitSpec, LimitBody> = {
   }),
   render: (policy) => {
     const { spec } = policy;
+    if (!isDocumented(spec)) return { ...spec };
     return {
       type: spec.scope,
       cycleDuration: spec.cycleDuration,
@@ -71,13 +77,18 @@ export const limitRecord: PolicyRecord<SpendingLimitSpec, LimitBody> = {
       durationInMs: spec.cycleDuration.value * cycleUnits[spec.cycleDuration.unit],
     };
   },
+  beyond: {
+    type: 'SPENDING_LIMIT',
+    covers: (spec) => !isDocumented(spec),
+    answer: {
+      required: { scope: { enum: ['PAYMASTER', 'SMART_ACCOUNT'] }, thresholdType: { enum: unitNames } },
+      optional: { threshold: { type: 'string' }, cycleDuration: cycleRecord, startTime: { type: 'string' } },
+    },
+  },
   answer: {
     required: {
       type: { enum: ['PAYMASTER', 'SMART_ACCOUNT'] },
-      cycleDuration: jsonRecord({
-        value: { type: 'integer', minimum: 1 },
-        unit: { enum: ['hour', 'day'] },
-      }),
+      cycleDuration: cycleRecord,
       threshold: { type: 'number', minimum: 0 },
       thresholdType: { enum: documentUnits },
       startTimeInEpoch: { type: 'integer', description: 'Epoch milliseconds.' },
@@ -106,6 +117,11 @@ export function withCycle(data: unknown): unknown {
   } catch {
     return data;
   }
+}
+
+/** Whether the service document can express the limit. */
+function isDocumented({ thresholdType: unit }: SpendingLimitSpec): boolean {
+  return isDocumentUnit(unit);
 }
 
 function isDocumentUnit(type: unknown): type is DocumentUnit {

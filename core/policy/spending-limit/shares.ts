@@ -1,5 +1,6 @@
 import type { LimitConfig } from './spec.js';
 import { limitCounter } from '../../usage/counter-names.js';
+import { priceStale } from './texts.js';
 import { parseThreshold, unitOf, type Unit } from '../../usage/units.js';
 import { windowAt, type Cycle } from '../../usage/window.js';
 import type { PolicyIdentity, PolicyShare, ShareRequest } from '../kind.js';
@@ -28,13 +29,18 @@ export function compileLimits(limits: readonly LimitConfig[]): readonly Compiled
   }));
 }
 
-/** What an operation takes from each limit, in the order of `limits`, in the window of `now`. Runs once per sponsorship. */
+/**
+ * What an operation takes from each limit, in the order of `limits`, in the window of `now`. Runs once per sponsorship. Throws
+ * UNAVAILABLE (PRICE_STALE) when a limit cannot count, because there is no price.
+ */
 export function limitShares(
   limits: readonly CompiledLimit[],
   { sender, cost, now }: ShareRequest,
 ): readonly PolicyShare[] {
   return limits.map((limit) => {
     const window = windowAt(limit, now);
+    const taken = unitOf(limit.unit).take(cost);
+    if (taken === undefined) throw priceStale(limit.name);
     return {
       counter: limit.perSender
         ? limitCounter(limit, window.index, sender)
@@ -42,7 +48,7 @@ export function limitShares(
       unit: limit.unit,
       window,
       threshold: limit.threshold,
-      ...unitOf(limit.unit).take(cost),
+      ...taken,
       enforce: true,
       policy: limit,
     };

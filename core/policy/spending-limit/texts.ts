@@ -2,6 +2,7 @@ import type { EpochMs } from '../../units/time.js';
 import type { AddressKey } from '../../units/address.js';
 import { formatAmount } from '../../usage/units.js';
 import type { LimitShare } from '../../usage/usage-store.js';
+import { DomainError } from '../../errors.js';
 import { refuse, type Refusal } from '../../refusal.js';
 
 /**
@@ -19,6 +20,14 @@ export function limitReached(
   const amounts = `${formatAmount(unit, used)} of ${formatAmount(unit, threshold)} used${user}, needs ${formatAmount(unit, cost)}`;
   const detail = `"${name}": ${amounts}; resets at ${timeText(share.window.until)}`;
   return refuse('LIMIT_REACHED', detail, cost > threshold ? 'ABOVE_THRESHOLD' : undefined);
+}
+
+/** The limit is not guessed at: an operation costs an unknown amount of dollars, so nothing is signed until there is a price. */
+export function priceStale(name: string): DomainError {
+  return new DomainError('UNAVAILABLE', `"${name}" is a limit in dollars, and the coin has no price now`, {
+    reason: 'PRICE_STALE',
+    retryAfterSeconds: 10,
+  });
 }
 
 /** USAGE_LOST for people: the counters of this cycle are lost, so the limit cannot be judged. */

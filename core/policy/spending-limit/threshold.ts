@@ -54,7 +54,7 @@ export function expectedOf(unit: Unit): string {
 type Digits = UnitRow['digits'];
 
 function patternOf({ whole, fraction }: Digits): string {
-  const decimals = fraction === 0 ? '' : `(\\.[0-9]{1,${fraction}})?`;
+  const decimals = fraction === 0 ? '' : `([.][0-9]{1,${fraction}})?`;
   return `^(0|[1-9][0-9]{0,${whole - 1}})${decimals}$`;
 }
 

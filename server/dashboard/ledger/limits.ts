@@ -2,6 +2,7 @@ import { compileLimits, limitShares } from '../../../core/policy/spending-limit/
 import { arrayOf, record, type JsonSchema } from '../../../core/schema/json-schema.js';
 import { toAddressKey, zeroAddress, type AddressKey } from '../../../core/units/address.js';
 import { formatInstant } from '../../../core/units/time.js';
+import { noCost } from '../../../core/usage/unit.js';
 import { figureOf, unitNames, unitOf } from '../../../core/usage/units.js';
 import type { Tools } from '../deps.js';
 import { tableOf } from '../call.js';
@@ -95,7 +96,7 @@ async function readLimits(
   const compiled = compileLimits(limits);
   const shares = limitShares(compiled, {
     sender: sender ?? toAddressKey(zeroAddress),
-    cost: { wei: 0n },
+    cost: noCost,
     now: usage.now(),
   });
   const counters = await usage.counters(chainId, shares);

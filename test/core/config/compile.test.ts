@@ -20,6 +20,7 @@ import {
   aSmartContract,
   anOrganisation,
 } from '../../build/resources.js';
+import { aChainConfig } from '../../build/configs.js';
 import { someNow, someSources } from '../../build/sources.js';
 
 const compile = (overrides: Partial<PaymasterSources> = {}): CompiledPaymaster =>
@@ -547,6 +548,36 @@ describe('policies', () => {
     const compiled = compile({ policies: [policy] });
     expect(compiled.policies[0]?.accepted).toMatchObject({ status: 'False', reason: 'Invalid' });
     expect(compiled.config).toMatchObject({ limits: [], invalidPolicies: ['Daily'] });
+  });
+
+  describe('with a limit in dollars', () => {
+    const dollars = aPolicy({ spendingLimit: { ...aLimit, thresholdType: 'USD', threshold: '12.5' } });
+    const price = { static: { rate: '1', usdPerNative: '1' } };
+
+    test('count where the chain knows the price of its coin', () => {
+      const compiled = compile({ policies: [dollars], chain: aChainConfig({ nativePrice: price }) });
+      expect(compiled.policies[0]?.accepted).toMatchObject({ status: 'True' });
+      expect(compiled.config).toMatchObject({ limits: [{ thresholdType: 'USD' }], invalidPolicies: [] });
+    });
+
+    test('refuse every request where it does not', () => {
+      const compiled = compile({ policies: [dollars] });
+      expect(compiled.policies[0]?.accepted).toMatchObject({ status: 'False', reason: 'NoNativePrice' });
+      expect(compiled.config).toMatchObject({ limits: [], invalidPolicies: ['Daily'] });
+    });
+
+    test('go on counting when the price is taken away, so that each operation is refused until it is back', () => {
+      const before = compile({ policies: [dollars], chain: aChainConfig({ nativePrice: price }) });
+      const compiled = compile({ policies: [dollars], previous: before.config });
+      expect(compiled.policies[0]?.accepted).toMatchObject({ reason: 'NoNativePrice' });
+      expect(compiled.config.limits).toEqual(before.config.limits);
+    });
+
+    test.each(['1.0000001', '1234567890'])('take no threshold of %s', (threshold) => {
+      const spendingLimit = { ...aLimit, thresholdType: 'USD', threshold } as const;
+      const compiled = compile({ policies: [aPolicy({ spendingLimit })] });
+      expect(compiled.policies[0]?.accepted).toMatchObject({ reason: 'Invalid' });
+    });
   });
 
   test.each(['ftp://x', 'not a url', 'https://user:pw@host/'])(

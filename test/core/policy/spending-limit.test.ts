@@ -18,7 +18,7 @@ function aLimitConfig(change: Partial<LimitConfig> = {}): LimitConfig {
   };
 }
 
-const taking = (wei: bigint, now: EpochMs) => ({ sender, cost: { wei }, now });
+const taking = (wei: bigint, now: EpochMs) => ({ sender, cost: { wei, usdPerNative: undefined }, now });
 const inSecondHour = (startMs + hourMs) as EpochMs;
 const counterOf = (subject: string): string => `policy-1/${startMs}/1/${subject}`;
 

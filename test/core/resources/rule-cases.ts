@@ -165,6 +165,12 @@ export const ruleCases: readonly RuleCase[] = [
     fails: { now: aPolicy({ policyType: 'WINDOW', window: { appliesTo: ['ERC20'] } }) },
   },
   {
+    field: 'spec.spendingLimit.threshold',
+    message: 'at most 9 digits before and 6 after the point when thresholdType is USD',
+    passes: { now: limit({ threshold: '999999999.999999', thresholdType: 'USD' }) },
+    fails: { now: limit({ threshold: '0.0000001', thresholdType: 'USD' }) },
+  },
+  {
     field: 'spec.spendingLimit.cycleDuration.value',
     message: 'at most one year: 365 days or 8760 hours',
     passes: { now: limit({ cycleDuration: { value: 366, unit: 'hour' } }) },

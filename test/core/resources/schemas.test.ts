@@ -259,7 +259,7 @@ describe('a problem names field, expectation and value', () => {
       spec: { ...limit({ cycleDuration: { value: 400, unit: 'day' }, thresholdType: 'ETH' }), name: 7 },
       want: [
         'spec.name must be a name of 1 to 128 characters, not blank and without control characters, got 7',
-        'spec.spendingLimit.thresholdType must be "COUNT" or "NATIVE_ASSET", got "ETH"',
+        'spec.spendingLimit.thresholdType must be "COUNT", "NATIVE_ASSET" or "USD", got "ETH"',
         'spec.spendingLimit.cycleDuration.value must be at most one year: 365 days or 8760 hours',
       ],
     },

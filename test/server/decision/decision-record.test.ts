@@ -268,6 +268,7 @@ function aCase(
       view: { chain: () => chain, isStale: () => false, addressList: () => undefined },
       heads: { get: () => head },
       dataFees: { get: () => undefined },
+      prices: { peek: () => undefined },
       clock,
     },
     paymaster,

@@ -76,6 +76,7 @@ function promisedIn({ version = '1.1.0', profile, paymaster, mode = 'SPONSORED',
       signature: '0x',
     },
     need: { entryPoint: oneCoin, funding: payer === undefined ? undefined : 2n * oneCoin },
+    usdPerNative: undefined,
     unsecured: rest.unsecured ?? (isSponsored ? 0n : oneCoin),
     promise: {
       digest: nothingSigned,

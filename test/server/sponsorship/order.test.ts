@@ -310,6 +310,7 @@ function aSponsor(
     },
     heads: { get: () => head },
     dataFees: { get: () => undefined },
+    prices: { peek: () => undefined },
     usage: { ...usage, now: () => someNow, capacity: () => Number.POSITIVE_INFINITY },
     estimator: { estimate: () => Promise.reject(new Error('not asked')) },
     webhooks: { call: () => Promise.reject(new Error('not asked')) },
