@@ -83,7 +83,7 @@ function stageCli() {
       recursive: true,
     });
   const { repository } = json('clients/viem/package.json');
-  const { license, type, engines, dependencies } = manifest;
+  const { license, type, dependencies } = manifest;
   const own = {
     name: '@paymaster-operator/cli',
     version,
@@ -95,7 +95,8 @@ function stageCli() {
     repository: { type: repository.type, url: repository.url, directory: 'cli' },
     bin: { paymaster: 'dist/cli/main.js', 'kubectl-paymaster': 'dist/cli/main.js' },
     files: ['dist', 'contracts', 'NOTICE'],
-    engines,
+    // The first with node:sqlite.
+    engines: { node: '>=22.13' },
     dependencies,
   };
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(own, null, 2)}\n`);

@@ -238,8 +238,10 @@ function factsOf(
   profile: ProfileConfig,
   accepted: Finding,
 ): readonly Finding[] {
-  const facts = deps.facts.profile(chain.spec.chainId, profile);
-  const found = profileFindings(facts, profile, deps.signers);
+  const { chainId } = chain.spec;
+  const facts = deps.facts.profile(chainId, profile);
+  const place = { chainId, profile };
+  const found = profileFindings(facts, place, deps.signers);
   const findings = [accepted, ...recallOf(chain, profile.version, found)];
   // Payments after the call are served too, up to the loss budget.
   const tokens = profile.token === undefined ? [] : [finding('TokenSecured', facts.tokens)];
@@ -248,7 +250,10 @@ function factsOf(
     unusable === undefined
       ? finding('Serving', 'Serving')
       : finding('Serving', 'ContractUnusable', unusable.message);
-  const besides = recallOf(chain, profile.version, [...tokens, ...holdingFindings(facts, profile)]);
+  const besides = recallOf(chain, profile.version, [
+    ...tokens,
+    ...holdingFindings(facts, place, deps.signers),
+  ]);
   return [...findings, serving, ...besides, summarise(findings)];
 }
 

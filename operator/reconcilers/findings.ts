@@ -69,10 +69,20 @@ export function troubledKeys(signers: KnownSigners, files: readonly string[]): s
 /** Conditions of a profile of a chain. Those about the contract come first, because the signer's depends on them. */
 export function profileFindings(
   facts: ProfileFacts,
-  profile: ProfileConfig,
+  of: ProfilePlace,
   signers: KnownSigners,
 ): readonly Finding[] {
-  return [...contractFindings(facts, profile), signerFinding(facts, profile, signers)];
+  return [...contractFindings(facts, of.profile), signerFinding(facts, of, signers)];
+}
+
+/** A profile, and the chain that it is on. */
+export type ProfilePlace = { readonly chainId: number; readonly profile: ProfileConfig };
+
+/** What to type. Only the owner of a contract knows who that is. */
+function commandOf(verb: string, { chainId, profile }: ProfilePlace, signers: KnownSigners): string {
+  const { layout, sponsorship } = profile;
+  const signer = filesOf(profile).flatMap((file) => signers.get(file)?.address ?? [])[0] ?? 'SIGNER';
+  return `paymaster contract ${verb} --chain ${chainId} --layout ${layout} --address ${sponsorship} --signer ${signer} --owner OWNER`;
 }
 
 export function contractFindings(facts: ProfileFacts, profile: ProfileConfig): readonly Finding[] {
@@ -113,22 +123,25 @@ function codeUnchanged({ codeHash }: ProfileFacts, profile: ProfileConfig): read
 /** What the EntryPoint holds for the contract. Signing does not depend on it: an operation without a deposit is not mined. */
 export function holdingFindings(
   { deposit, stake }: ProfileFacts,
-  { sponsorship, token = sponsorship, entryPoint }: ProfileConfig,
+  of: ProfilePlace,
+  signers: KnownSigners,
 ): readonly Finding[] {
+  const { sponsorship, token = sponsorship, entryPoint } = of.profile;
   const contracts = token === sponsorship ? sponsorship : `${sponsorship} or ${token}`;
-  const empty = `EntryPoint ${entryPoint} holds no deposit of contract ${contracts}: top it up by paymaster contract deposit, which knows the call that this contract takes.`;
+  const empty = `EntryPoint ${entryPoint} holds no deposit of contract ${contracts}: top it up: ${commandOf('deposit', of, signers)} --up-to AMOUNT`;
   const why: Partial<Record<ProfileFacts['stake'], string>> = {
     Unstaked: 'has no stake',
     Unlocked: 'has unlocked its stake, which no longer counts,',
   };
-  const unstaked = `Contract ${contracts} ${why[stake]} in EntryPoint ${entryPoint}: bundlers refuse its operations, or take few. Stake it by paymaster contract stake.`;
+  const unstaked = `Contract ${contracts} ${why[stake]} in EntryPoint ${entryPoint}: bundlers refuse its operations, or take few. Stake it: ${commandOf('stake', of, signers)} --up-to AMOUNT`;
   return [
     finding('Deposited', deposit, deposit === 'Empty' ? empty : undefined),
     finding('Staked', stake, why[stake] === undefined ? undefined : unstaked),
   ];
 }
 
-export function signerFinding(facts: ProfileFacts, profile: ProfileConfig, signers: KnownSigners): Finding {
+export function signerFinding(facts: ProfileFacts, of: ProfilePlace, signers: KnownSigners): Finding {
+  const { profile } = of;
   const files = filesOf(profile);
   const mounted = files.flatMap((file) => {
     const signer = signers.get(file);
@@ -138,7 +151,7 @@ export function signerFinding(facts: ProfileFacts, profile: ProfileConfig, signe
   if (mounted.length === 0) return finding('SignerAuthorized', 'SignerNotFound', missingKeys(signers, files));
   // The key has been mounted since the chain was asked.
   if (facts.signer === 'SignerNotFound') return finding('SignerAuthorized', 'Unknown');
-  const message = `Contract ${profile.sponsorship} does not accept signer ${mounted.join(' or ')}: authorise it there as the owner of the contract (paymaster contract authorise), or mount the right key.`;
+  const message = `Contract ${profile.sponsorship} does not accept signer ${mounted.join(' or ')}. Mount the right key, or authorise this one as the owner of the contract: ${commandOf('authorise', of, signers)}`;
   return finding('SignerAuthorized', facts.signer, facts.signer === 'NotAuthorized' ? message : undefined);
 }
 

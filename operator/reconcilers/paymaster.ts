@@ -270,7 +270,7 @@ function paymasterFindings(
   const facts = deps.view.profile(chainId, profile);
   const known = (found: Finding): Finding =>
     recall(found, paymaster.status?.conditions, paymaster.metadata.generation);
-  const signer = known(signerFinding(facts, profile, deps.signers));
+  const signer = known(signerFinding(facts, { chainId, profile }, deps.signers));
   const question = fundingQuestion(deps, compiled);
   const funded =
     question === undefined

@@ -6,6 +6,7 @@ import type { ConditionType } from '../../core/meta/condition-reasons.js';
 import { findCondition } from '../../core/meta/conditions.js';
 import type { Chain } from '../../core/chain/chain.js';
 import type { Chains } from '../../core/chain/chains.js';
+import { runCommand } from '../../cli/program.js';
 import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
 import { aChain, aPaymaster } from '../build/resources.js';
 import { sendAs } from '../attacks/support/wallet.js';
@@ -128,22 +129,47 @@ function becomes(type: ConditionType, want: string): Promise<void> {
 const message = async (type: ConditionType) => findCondition(await conditionsOfProfile(), type)?.message;
 const asOwner = (method: string, values: readonly unknown[]) =>
   sendAs(dev, owner, { to: contract, data: encodeWith(singleton, method, values) });
+
+/** Types what the condition says, as the owner, who signs what it shows. */
+async function obey(type: ConditionType, call: string): Promise<void> {
+  const [command = ''] = /paymaster contract .*$/.exec((await message(type)) ?? '') ?? [];
+  const typed = command.replace('OWNER', owner).replace('AMOUNT', '0.5').split(' ').slice(1);
+  let shown = '';
+  const exit = await runCommand([...typed, '--output=json'], {
+    env: { PAYMASTER_RPC_URL: dev.url },
+    out: (text) => void (shown += text),
+    error: (text) => void (shown += text),
+  });
+  expect([exit, shown]).toEqual([0, expect.stringContaining(call)]);
+  const { steps } = JSON.parse(shown) as { steps: { to: Hex; data: Hex; value: string }[] };
+  for (const { to, data, value } of steps)
+    await dev.chain.request('eth_sendTransaction', [
+      { from: owner, to, data, value: `0x${BigInt(value).toString(16)}` },
+    ]);
+}
+
 const stopped = async () => (await world.configs.getChain(dev.chainId))?.config.profiles[0]?.unusable?.reason;
 
 describe('the operator notices on the chain that', () => {
   test('the signer was removed, and stops signing', async () => {
     await asOwner('removeSigner', [dev.sponsorSigner.address]);
     await becomes('SignerAuthorized', 'False/NotAuthorized');
-    expect(await message('SignerAuthorized')).toContain('paymaster contract authorise');
+    expect(await message('SignerAuthorized')).toContain(
+      'as the owner of the contract: paymaster contract authorise',
+    );
     await becomes('Serving', 'False/ContractUnusable');
     expect(await stopped()).toBe('SIGNER_NOT_AUTHORIZED');
+    await obey('SignerAuthorized', 'addSigner');
+    await becomes('SignerAuthorized', 'True/Authorized');
   });
 
   test('the stake was unlocked, which stops nothing', async () => {
     await asOwner('unlockStake', []);
     await becomes('Staked', 'False/Unlocked');
-    expect(await message('Staked')).toContain('Stake it by paymaster contract stake.');
+    expect(await message('Staked')).toContain('Stake it: paymaster contract stake');
     expect(await stopped()).toBeUndefined();
+    await obey('Staked', 'addStake');
+    await becomes('Staked', 'True/Staked');
   });
 
   test('the deposit was withdrawn, and the paymaster says so', async () => {
@@ -153,10 +179,12 @@ describe('the operator notices on the chain that', () => {
     });
     await asOwner('withdrawTo', [owner, BigInt(info.slice(0, 66))]);
     await becomes('Deposited', 'False/Empty');
-    expect(await message('Deposited')).toContain('top it up by paymaster contract deposit');
+    expect(await message('Deposited')).toContain('top it up: paymaster contract deposit');
     const shop = async (type: ConditionType) => conditionOf(await world.get('Paymaster', 'shop'), type);
     await noticed('the paymaster shows it', async () => (await shop('Funded')) === 'False/Empty');
     expect(await shop('Serving')).toBe('False/DepositEmpty');
+    await obey('Deposited', 'depositTo');
+    await becomes('Deposited', 'True/Deposited');
   });
 
   test('the code was replaced by one that answers as before, and stops signing', async () => {
