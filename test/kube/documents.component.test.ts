@@ -52,6 +52,7 @@ const expected: Readonly<Record<string, readonly RegExp[]>> = {
     /pmpol|paymasterpolicy.*true/,
   ],
   'docs/key-rotation.md': [],
+  'docs/production.md': [/dev +(?:True[ ,]*){4}/, /chain\.paymasters\.dev\/dev condition met/],
   'charts/README.md': [],
 };
 
