@@ -19,6 +19,8 @@ export function findingsOf({ layout, owner, signer }: Wanted, facts: Facts): rea
   if (contract.isOwnedBySigner === true)
     found.push(`the signer administers the contract: whoever has the hot key ${signer} has everything`);
   if (!contract.isSignerAccepted && layout.contract.authorise === undefined)
-    found.push(`${address} does not accept ${signer}, and its signer cannot be changed: deploy another one`);
+    found.push(
+      `${address} does not accept ${signer}, and no call of its layout changes that: deploy another one`,
+    );
   return found;
 }

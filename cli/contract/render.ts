@@ -104,12 +104,15 @@ function headline({ chainId, layout }: Wanted, { address, contract }: Facts): st
   return `contract   ${where}, ${contract === undefined ? 'not there' : 'there'} (${layout.id}, chain ${chainId})`;
 }
 
-const sourceOf = ({ contract: { source, artifact } }: Layout): readonly string[] =>
-  source === undefined
-    ? []
-    : [
-        `source     ${source}${artifact === undefined ? '' : `; or ${artifact.file} of this project, not audited (deploy --unaudited)`}`,
-      ];
+function sourceOf({ contract: { source, artifact } }: Layout): readonly string[] {
+  const isOurs = artifact?.isAudited === false;
+  return [
+    ...(source === undefined ? [] : [`source     ${source}`]),
+    ...(isOurs
+      ? [`unaudited  ${artifact.file} is of this project, and nobody has audited it: deploy --unaudited`]
+      : []),
+  ];
+}
 
 const said = (is: boolean | undefined) => (is === undefined ? '(no view says so)' : is ? 'yes' : 'no');
 

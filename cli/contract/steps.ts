@@ -5,14 +5,7 @@ import type { Hex } from '../../core/units/hex.js';
 import { formatDecimal } from '../../core/units/wei.js';
 import { deterministicDeployer, zeroSalt } from '../../standalone/dev-chain/transactor.js';
 import { Refused } from '../terminal.js';
-import {
-  entryPointOf,
-  initCode,
-  isDeterministic,
-  type ContractFacts,
-  type Facts,
-  type Wanted,
-} from './facts.js';
+import { entryPointOf, initCode, isDeterministic, type Facts, type Wanted } from './facts.js';
 
 export type Verb = 'deploy' | 'authorise' | 'deposit' | 'stake' | 'unstake' | 'withdraw';
 
@@ -42,6 +35,8 @@ export type Levels = {
 
 /** Every step that is missing, in the order in which they go. A missing contract is assumed to be made where it would be. */
 export function missingSteps(wanted: Wanted, levels: Levels, facts: Facts): readonly Step[] {
+  // Nothing can be said of a contract that somebody else has to write first.
+  if (facts.contract === undefined && wanted.layout.contract.artifact === undefined) return [];
   return [
     ...deploySteps(wanted, facts),
     ...authoriseSteps(wanted, facts),
@@ -54,7 +49,7 @@ export function deploySteps(wanted: Wanted, facts: Facts): readonly Step[] {
   const { artifact } = wanted.layout.contract;
   const code = initCode(wanted);
   if (artifact === undefined || code === undefined) return [];
-  if (facts.contract !== undefined) return ownershipSteps(wanted, facts, facts.contract);
+  if (facts.contract !== undefined) return ownershipSteps(wanted, facts);
   const creation = artifact.creation({ ...wanted, entryPoint: entryPointOf(wanted) });
   const isProxied = isDeterministic(wanted, facts);
   return [
@@ -66,23 +61,17 @@ export function deploySteps(wanted: Wanted, facts: Facts): readonly Step[] {
       data: isProxied ? `0x${zeroSalt.slice(2)}${code.slice(2)}` : code,
       says: describeCall(creation, artifact.file.replace('third-party/', '')),
     },
+    ...ownershipSteps(wanted, facts),
   ];
 }
 
 /** A contract that belongs to its maker is given to the owner. */
-function ownershipSteps(
-  { layout, owner }: Wanted,
-  { address }: Facts,
-  { isOwned, isOwnedBySender }: ContractFacts,
-): readonly Step[] {
-  if (layout.contract.ownerCall !== ownedBy || layout.contract.artifact?.owner !== 'sender') return [];
-  if (isOwned === true || isOwnedBySender !== true) return [];
-  return [
-    stepOf('deploy', 'owner', address, {
-      fragment: 'function transferOwnership(address newOwner)',
-      values: [owner],
-    }),
-  ];
+function ownershipSteps({ layout, owner, from }: Wanted, { address, contract }: Facts): readonly Step[] {
+  if (layout.contract.artifact?.owner !== 'sender') return [];
+  const isGiven = contract === undefined ? owner === from : contract.isOwned === true;
+  if (isGiven || contract?.isOwnedBySender === false) return [];
+  const call = { fragment: 'function transferOwnership(address newOwner)', values: [owner] };
+  return [stepOf('deploy', 'owner', address, call)];
 }
 
 export function authoriseSteps({ layout, signer }: Wanted, { address, contract }: Facts): readonly Step[] {

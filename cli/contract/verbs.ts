@@ -88,24 +88,39 @@ export const actingVerbs: readonly Acting[] = [
     verb: 'stake',
     description: 'Stake and lock what is missing from an amount',
     withOptions: (command) => withDelay(command.option('--up-to <amount>', stakeText)),
-    steps: (target, options, facts) =>
-      stakeSteps(target.wanted, stakeLevels(target, options, '--up-to'), facts),
+    steps: (target, options, facts) => {
+      requireCall(target, target.wanted.layout.contract.stake !== undefined);
+      return stakeSteps(target.wanted, stakeLevels(target, options, '--up-to'), facts);
+    },
   },
   {
     verb: 'unstake',
     description: 'Unlock the stake; after its delay, take it out',
     withOptions: receiver,
-    steps: ({ wanted }, { to }, facts) => unstakeSteps(wanted, addressOf('--to', to), facts),
+    steps: (target, { to }, facts) => {
+      requireCall(target, target.wanted.layout.contract.stake !== undefined);
+      return unstakeSteps(target.wanted, addressOf('--to', to), facts);
+    },
   },
   {
     verb: 'withdraw',
     description: 'Take out what is above an amount',
     withOptions: (command) =>
       receiver(command).requiredOption('--leave <amount>', 'what is to stay, in the coin of the chain'),
-    steps: ({ wanted }, { to, leave }, facts) =>
-      withdrawSteps(wanted, addressOf('--to', to), amountOf('--leave', leave), facts),
+    steps: (target, { to, leave }, facts) => {
+      const { wanted } = target;
+      requireCall(target, wanted.layout.contract.withdrawals(wanted.owner, 0n, wanted.owner).length > 0);
+      return withdrawSteps(wanted, addressOf('--to', to), amountOf('--leave', leave), facts);
+    },
   },
 ];
+
+function requireCall({ wanted }: Target, isThere: boolean): void {
+  if (isThere) return;
+  throw new Refused(
+    `contracts of ${wanted.layout.id} have no call in common that does this: use the one that yours exposes`,
+  );
+}
 
 /** What is wanted of a contract in all. */
 export function levelsOf(target: Target, options: Options): Levels {

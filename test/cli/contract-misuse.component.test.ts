@@ -138,6 +138,8 @@ test('verifying-0.7 never goes through the deployer contract, which would own it
     status: 1,
     error: expect.stringContaining('a Safe cannot make this contract'),
   });
+  const planned = await chain.run(['plan', ...args, '--from', chain.stranger.address]);
+  expect(planned.out).toContain(`transferOwnership(newOwner: ${owner})`);
   const before = await chain.nonce();
   const address = await deployed(args);
   expect(address).toBe(getCreateAddress({ from: chain.stranger.address, nonce: before }));

@@ -1,9 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { Interface } from 'ethers';
 import { entryPoint07 } from '../../core/entry-point/v07.js';
+import { layoutIds } from '../../core/paymaster/layout.js';
+import { layouts } from '../../core/paymaster/layouts.js';
 import { parseAddress } from '../../core/units/address.js';
 import { parseEther } from '../../core/units/wei.js';
 import { buildAccount, encodeWith } from '../chain/support/account.js';
+import { deployOpenZeppelin } from '../chain/support/open-zeppelin.js';
 import { handleOp } from '../chain/support/handle-ops.js';
 import { buildUserOp, sponsorUserOp } from '../chain/support/user-op.js';
 import { useStarted } from '../support/use-started.js';
@@ -88,4 +91,62 @@ describe.each([
     expect(other).toMatchObject({ status: 1 });
     expect(other.out).toContain('missing    paymaster contract deploy');
   }, 120_000);
+});
+
+describe('contracts that somebody else has deployed', () => {
+  const chain = useStarted(() => startEmptyChain({ hasDeployer: true }), 300_000);
+
+  test('a plan says of each layout what is missing, or what to write first', async () => {
+    for (const id of layoutIds) {
+      const which = [
+        '--layout',
+        id,
+        '--chain',
+        String(emptyChainId),
+        '--signer',
+        chain.sponsorSigner.address,
+      ];
+      const levels = ['--deposit', '1', '--stake', '1', '--sponsor', chain.stranger.address];
+      const { out, status } = await chain.run([
+        'plan',
+        ...which,
+        ...['--owner', chain.stranger.address, ...levels, '-o', 'json'],
+      ]);
+      expect(status).toBe(0);
+      const { artifact, source, stake } = layouts[id].contract;
+      const { steps, advice } = JSON.parse(out);
+      expect(steps.map(({ verb }: { verb: string }) => verb)).toEqual(
+        artifact === undefined ? [] : ['deploy', 'deposit', ...(stake === undefined ? [] : ['stake'])],
+      );
+      expect(advice.join()).toContain(source ?? '');
+      expect(advice.join().includes('nobody has audited')).toBe(artifact?.isAudited === false);
+    }
+  });
+
+  test('a contract on OpenZeppelin’s base is paid into, and its sponsored operation is mined', async () => {
+    const profile = (await deployOpenZeppelin(chain, ['openzeppelin-0.8'])).get('openzeppelin-0.8');
+    if (profile === undefined) throw new Error('it was not deployed');
+    const args = [
+      ...['--layout', 'openzeppelin-0.8', '--chain', String(emptyChainId), '--address', profile.sponsorship],
+      ...['--owner', chain.stranger.address, '--signer', chain.sponsorSigner.address],
+    ];
+    const sending = ['--send', '--key-file', chain.keyFile];
+    expect(await chain.run(['deposit', ...args, '--up-to', '11', ...sending])).toMatchObject({ status: 0 });
+    const { out, status } = await chain.run(['status', ...args, '-o', 'json']);
+    expect({ status, deposit: JSON.parse(out).contract.deposit }).toEqual({
+      status: 0,
+      deposit: String(parseEther('11')),
+    });
+    for (const verb of ['withdraw', 'unstake'] as const) {
+      const more = verb === 'withdraw' ? ['--leave', '0'] : [];
+      const refused = await chain.run([verb, ...args, '--to', chain.stranger.address, ...more, ...sending]);
+      expect(refused).toMatchObject({ status: 1, error: expect.stringContaining('no call in common') });
+    }
+    const account = await buildAccount(chain, '0.8');
+    const op = await buildUserOp(account, [
+      { to: chain.deployments.sponsoredContract.address, data: encodeWith(counter, 'increment', []) },
+    ]);
+    const { event } = await handleOp(chain, '0.8', await sponsorUserOp(chain, profile, account, op));
+    expect(event).toMatchObject({ success: true, paymaster: profile.sponsorship.toLowerCase() });
+  });
 });
