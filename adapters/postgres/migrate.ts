@@ -41,8 +41,20 @@ export async function migrate(
 export function changeTables(postgres: Postgres, work: (session: Session) => Promise<void>): Promise<void> {
   return postgres.transaction({ mode: 'write', timeoutMs }, async (session) => {
     await session.query('SELECT pg_advisory_xact_lock($1)', [lockKey]);
+    await actAsOwner(session);
     await work(session);
   });
+}
+
+/**
+ * Until the transaction ends, this login acts as the owner of the database, if it is a member of that role: so everything that is made
+ * belongs to one role, and the role that a login has otherwise, in turns, need not make anything.
+ */
+export async function actAsOwner(session: Session): Promise<void> {
+  await session.query(
+    `SELECT set_config('role', pg_get_userbyid(datdba), true) FROM pg_database
+     WHERE datname = current_database() AND pg_has_role(session_user, datdba, 'MEMBER')`,
+  );
 }
 
 async function versionOf(session: Session, schema: string): Promise<number> {

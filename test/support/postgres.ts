@@ -1,11 +1,12 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { freePort } from './cluster/free-port.js';
 import { createDataDirectory, ownerOfServer, postgresPrograms } from './cluster/postgres.js';
+import { repositoryRoot } from './repository-root.js';
 import { succeeds, until } from './until.js';
 
 /** A new PostgreSQL server on a free loopback port, with its files in a new directory. Its user `postgres` may do all. */
@@ -18,7 +19,7 @@ export type PostgresServer = {
   readonly certificateFile: string;
   /** Of a new, empty database. */
   createDatabase(): Promise<string>;
-  /** Statements on a connection of their own, as the user `postgres`. */
+  /** Statements on a connection of their own; `postgres` may do all. */
   query(url: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /**
    * Lets connections that are made from now on write no file beyond this size, as on a disk that is full; undefined: as large as
@@ -269,16 +270,33 @@ export async function query(
   client.on('error', () => {});
   await client.connect();
   try {
+    // The user that may do all acts as itself, not as the writer of the database.
+    await client.query(`SELECT set_config('role', 'none', false) WHERE session_user = 'postgres'`);
     return (await client.query<Record<string, unknown>>(text)).rows;
   } finally {
     await client.end();
   }
 }
 
-/** A new, empty database on the server of this one. */
+/**
+ * A new, empty database on the server of this one, with the owner and the writer of docs/database.md. A connection that a store makes acts
+ * as the writer, so that every test finds what needs more than its rights.
+ */
 export async function createDatabase(url: string, name: string): Promise<string> {
-  await query(url, `CREATE DATABASE "${name}"`);
+  const [owner, writer] = [`"${name}_owner"`, `"${name}_writer"`];
+  await query(url, `CREATE ROLE ${owner}`);
+  await query(url, `CREATE ROLE ${writer}`);
+  await query(url, `CREATE DATABASE "${name}" OWNER ${owner}`);
+  await query(url, `ALTER ROLE CURRENT_USER IN DATABASE "${name}" SET role = ${writer}`);
   const created = new URL(url);
   created.pathname = `/${name}`;
+  const page = readFileSync(join(repositoryRoot, 'docs/database.md'), 'utf8');
+  const rights = [
+    ...page.matchAll(/^ALTER DEFAULT PRIVILEGES FOR ROLE paymaster GRANT .* TO paymaster_writer;$/gm),
+  ];
+  if (rights.length === 0) throw new Error('docs/database.md has no rights of the writer');
+  const named = (text: string) =>
+    text.replace('ROLE paymaster ', `ROLE ${owner} `).replace('paymaster_writer', writer);
+  await query(created.href, rights.map(([text]) => named(text)).join('\n'));
   return created.href;
 }

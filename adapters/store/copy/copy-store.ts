@@ -3,6 +3,7 @@ import { DomainError, messageOf } from '../../../core/errors.js';
 import type { RowChanges } from '../../../core/usage/rows.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type { ClientOptions } from '../../postgres/client.js';
+import { actAsOwner } from '../../postgres/migrate.js';
 import { createPostgres, type Session } from '../../postgres/transactions.js';
 import type { Database } from '../../sqlite/database.js';
 import type { ChainRows } from '../sqlite/chain-rows.js';
@@ -52,6 +53,7 @@ export async function copyStore({
     await finishSums(path);
     await makePartsFor(postgres, db);
     await postgres.transaction({ mode: 'write', timeoutMs }, async (session) => {
+      await actAsOwner(session);
       await assertEmpty(session);
       await copyUsage(db, session, now);
       onProgress('limits, deposits and reservations are copied');
