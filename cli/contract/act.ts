@@ -50,6 +50,11 @@ export async function act(
       };
     };
     const { facts, steps } = await look();
+    if (facts.contract?.isShipped === false && verb !== 'deploy')
+      say(
+        terminal,
+        `${facts.address} runs other code than we ship for this layout and these arguments: do you know whose it is?`,
+      );
     if (steps.length === 0) say(terminal, 'nothing to send: it is there already');
     if (send && wallet !== undefined) {
       const deps = {

@@ -47,6 +47,8 @@ export type Facts = {
 export type ContractFacts = {
   /** Whether it belongs to the EntryPoint, hashes as the layout does, and keeps balances as the layout does. */
   readonly isOfLayout: boolean;
+  /** Whether it runs the code that we ship for these arguments; undefined where we ship none. Any contract may answer like another. */
+  readonly isShipped: boolean | undefined;
   /** Undefined where contracts of the layout have no view that says so. */
   readonly isOwned: boolean | undefined;
   readonly isOwnedBySender: boolean | undefined;
@@ -140,7 +142,7 @@ async function findCreated(
   { block, nonce }: Pick<Facts, 'block' | 'nonce'>,
 ): Promise<Address | undefined> {
   const { from, owner, layout } = wanted;
-  const runtime = await chain.request('eth_call', [{ from, data: code }, hexQuantity(block)]);
+  const runtime = await runtimeOf(chain, from, code, block);
   const owners = layout.contract.artifact?.owner === 'sender' ? [owner, from] : [owner];
   for (let made = nonce - 1; made >= Math.max(0, nonce - transactionsLookedAt); made -= 1) {
     const address = parseAddress(getCreateAddress({ from, nonce: made }));
@@ -149,6 +151,11 @@ async function findCreated(
       if ((await owns(chain, wanted, address, account, block)) === true) return address;
   }
   return undefined;
+}
+
+/** The code of the contract that init code makes. */
+function runtimeOf(chain: Chain, from: Address, code: Hex, block: number): Promise<unknown> {
+  return chain.request('eth_call', [{ from, data: code }, hexQuantity(block)]);
 }
 
 /** Undefined where contracts of the layout have no view that says so. */
@@ -195,11 +202,13 @@ async function readContract(
     ]);
   const keepsBalances = wordPattern.test(balanceOf);
   const held = wordsOf(info);
+  const shipped = initCode(wanted);
   return {
     isOfLayout:
       entryPoint === `0x${addressWord(entryPointOf(wanted))}` &&
       keepsBalances === (layout.sponsorship.fundingBalanceCall !== undefined) &&
       (await hashesAlike(wanted, to, asked)),
+    isShipped: shipped && (await chain.code(to, block)) === (await runtimeOf(chain, from, shipped, block)),
     isOwned,
     isOwnedBySender,
     isOwnedBySigner,

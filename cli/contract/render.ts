@@ -55,6 +55,9 @@ export function renderStatus({ wanted, facts, findings, steps }: Omit<Plan, 'cos
     contract === undefined
       ? sourceOf(wanted.layout)
       : [
+          ...(contract.isShipped === undefined
+            ? []
+            : [`code       ${codeOf(wanted.layout, contract.isShipped)}`]),
           `owner      ${wanted.owner} ${said(contract.isOwned)}${contract.ownerHasCode ? ' (a contract)' : ''}`,
           `signer     ${wanted.signer} ${contract.isSignerAccepted ? 'accepted' : 'not accepted'}`,
           `deposit    ${coin(contract.deposit)} in the EntryPoint`,
@@ -113,6 +116,11 @@ function sourceOf({ contract: { source, artifact } }: Layout): readonly string[]
       : []),
   ];
 }
+
+const codeOf = ({ contract: { artifact } }: Layout, isShipped: boolean) =>
+  isShipped
+    ? `that of ${artifact?.file}`
+    : `not that of ${artifact?.file} with these arguments: do you know whose it is?`;
 
 const said = (is: boolean | undefined) => (is === undefined ? '(no view says so)' : is ? 'yes' : 'no');
 

@@ -1,5 +1,5 @@
 import { invalidInput } from '../../core/errors.js';
-import { dataOf, describeCall, ownedBy, type ContractCall } from '../../core/paymaster/contract.js';
+import { dataOf, describeCall, type ContractCall } from '../../core/paymaster/contract.js';
 import type { Address } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import { formatDecimal } from '../../core/units/wei.js';

@@ -127,6 +127,18 @@ test('no money goes where no contract is, or to one of somebody else', async () 
   ).toMatchObject({ status: 1, error: expect.stringContaining('does not belong to') });
 });
 
+test('a contract that only answers like the one of the layout is named as such before it is paid', async () => {
+  const args = which('verifying-0.9');
+  const address = await deployed(args);
+  const at = [...args, '--address', address];
+  expect((await chain.run(['status', ...at])).out).toContain('code       that of VerifyingPaymaster09');
+  // It does the same, and a byte more that nobody has read.
+  await chain.chain.request('anvil_setCode', [address, `${await chain.chain.code(address)}00`]);
+  expect((await chain.run(['status', ...at])).out).toContain('code       not that of VerifyingPaymaster09');
+  const { error } = await refused(['deposit', ...at, '--up-to', '1']);
+  expect(error).toContain(`${address} runs other code than we ship`);
+});
+
 test('verifying-0.7 never goes through the deployer contract, which would own it for ever, and is given to its owner', async () => {
   const owner = newWallet().address;
   const args = which('verifying-0.7', { owner });

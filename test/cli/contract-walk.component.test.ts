@@ -65,6 +65,7 @@ describe.each([
     expect(found).toMatchObject({ status: 0, error: '' });
     const { address, contract, profiles } = JSON.parse(found.out);
     expect(contract).toMatchObject({
+      isShipped: true,
       isOwned: true,
       isSignerAccepted: true,
       deposit: String(parseEther('0.5')),
@@ -110,7 +111,11 @@ describe('contracts that somebody else has deployed', () => {
       const { out, status } = await chain.run([
         'plan',
         ...which,
-        ...['--owner', chain.stranger.address, ...levels, '-o', 'json'],
+        '--owner',
+        chain.stranger.address,
+        ...levels,
+        '-o',
+        'json',
       ]);
       expect(status).toBe(0);
       const { artifact, source, stake } = layouts[id].contract;
@@ -126,10 +131,15 @@ describe('contracts that somebody else has deployed', () => {
   test('a contract on OpenZeppelin’s base is paid into, and its sponsored operation is mined', async () => {
     const profile = (await deployOpenZeppelin(chain, ['openzeppelin-0.8'])).get('openzeppelin-0.8');
     if (profile === undefined) throw new Error('it was not deployed');
-    const args = [
-      ...['--layout', 'openzeppelin-0.8', '--chain', String(emptyChainId), '--address', profile.sponsorship],
-      ...['--owner', chain.stranger.address, '--signer', chain.sponsorSigner.address],
+    const where = [
+      '--layout',
+      'openzeppelin-0.8',
+      '--chain',
+      String(emptyChainId),
+      '--address',
+      profile.sponsorship,
     ];
+    const args = [...where, '--owner', chain.stranger.address, '--signer', chain.sponsorSigner.address];
     const sending = ['--send', '--key-file', chain.keyFile];
     expect(await chain.run(['deposit', ...args, '--up-to', '11', ...sending])).toMatchObject({ status: 0 });
     const { out, status } = await chain.run(['status', ...args, '-o', 'json']);
