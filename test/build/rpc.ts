@@ -10,6 +10,7 @@ import type { ConfigStore } from '../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { DomainError } from '../../core/errors.js';
 import type { Ledger } from '../../core/ledger/ledger.js';
+import type { Signers } from '../../core/paymaster/signer.js';
 import { silentLogger, type Logger } from '../../core/log.js';
 import { tokenAccountCall } from '../../core/paymaster/abi.js';
 import type { SponsorshipTerms } from '../../core/paymaster/layout.js';
@@ -127,7 +128,15 @@ export type RpcHostOptions = {
   readonly opsPort?: number;
   /** Default: `world.webhook`. The caller stops it. */
   readonly webhooks?: Pick<WebhookCaller, 'call'>;
+  /** Default: keys in this process. */
+  readonly signers?: () => Promise<Signers>;
 };
+
+const keysInThisProcess = (): Promise<Signers> =>
+  loadSigners({
+    environment: { PAYMASTER_SIGNER_KEY_DEV_KEY: signerKey, PAYMASTER_SIGNER_KEY_NEXT_KEY: nextSignerKey },
+    log: silentLogger,
+  });
 
 export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
   let now = someNow;
@@ -176,13 +185,7 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
       ground: () => Promise.resolve({ block: 0, receivers: [] }),
       holdings: () => Promise.resolve({ balance: world.takeable, allowance: world.takeable }),
     },
-    signers: await loadSigners({
-      environment: {
-        PAYMASTER_SIGNER_KEY_DEV_KEY: signerKey,
-        PAYMASTER_SIGNER_KEY_NEXT_KEY: nextSignerKey,
-      },
-      log: silentLogger,
-    }),
+    signers: await (options.signers ?? keysInThisProcess)(),
     webhooks: {
       call: (request) => options.webhooks?.call(request) ?? world.webhook(request),
       stop: () => Promise.resolve(),

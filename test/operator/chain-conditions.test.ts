@@ -270,4 +270,38 @@ describe('answers of the chain become conditions', () => {
       'The signer directory has no usable key "gone": add it (0x and 64 hex digits, or a signer of another kind).',
     );
   });
+
+  test.each([
+    {
+      name: 'whose file is wrong',
+      problem: 'dev: kind must be one of file, kms, got "hsm"',
+      trouble: undefined,
+      want: 'dev: kind must be one of file, kms, got "hsm".',
+    },
+    {
+      name: 'that cannot sign',
+      problem: undefined,
+      trouble: 'AWS KMS answers AccessDeniedException to Sign',
+      want: 'The operator cannot sign with "dev": AWS KMS answers AccessDeniedException to Sign.',
+    },
+  ])(
+    'a signer $name is named, and paymasters are served all the same',
+    async ({ problem, trouble, want }) => {
+      const signer = {
+        address: signerAddress,
+        implementation: 'test',
+        sign: () => [],
+        trouble: () => trouble,
+      };
+      world = await startWorld({ deps: { signers: { get: () => signer, problem: () => problem } } });
+      await world.apply(aChain(), aPaymaster());
+      await world.until('it is seen', async () =>
+        conditionOf(await world.get('Chain', 'dev'), 'ResolvedRefs').endsWith('SignerUnusable'),
+      );
+      const chain = await world.get('Chain', 'dev');
+      const message = chain?.status?.conditions?.find(({ type }) => type === 'ResolvedRefs')?.message;
+      expect(message).toBe(want);
+      await world.until('it is served', async () => (await world.configs.getChain(31_337)) !== undefined);
+    },
+  );
 });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { loadSigners, type LoadedSigners } from '../../../adapters/signer/signers.js';
+import type { Environment } from '../../../adapters/signer/kind.js';
 import type { ProfileConfig } from '../../../core/config/chain-config.js';
 import { defaultMaxExpirySeconds } from '../../../core/config/expiry.js';
 import { silentLogger } from '../../../core/log.js';
@@ -36,7 +37,8 @@ export type Rotation = Pick<ReplicatedPlatform, 'devChain' | 'configs' | 'databa
   urls(version: string): Promise<readonly string[]>;
   /** Edits the profiles of these versions. */
   editProfiles(versions: readonly string[], edit: (profile: ProfileSpec) => ProfileSpec): void;
-  mount(file: string, privateKey: string, processes: readonly Mounting[]): Promise<void>;
+  /** `text`: a private key, or what says where the key is. */
+  mount(file: string, text: string, processes: readonly Mounting[]): Promise<void>;
   unmount(file: string): Promise<void>;
   /** Resolves when the served profile of a version is as expected. */
   serves(version: string, what: string, isAsWanted: (profile: ProfileConfig) => boolean): Promise<void>;
@@ -45,7 +47,11 @@ export type Rotation = Pick<ReplicatedPlatform, 'devChain' | 'configs' | 'databa
 const patienceMs = 120_000;
 const namespace = 'quickstart';
 
-export async function startRotation(versions: readonly string[]): Promise<Rotation> {
+/** `environment`: of every process, for clouds that hold keys. */
+export async function startRotation(
+  versions: readonly string[],
+  environment: Environment = {},
+): Promise<Rotation> {
   const scratch = mkdtempSync(join(tmpdir(), 'paymaster-rotation-'));
   const manifests = join(scratch, 'manifests');
   mkdirSync(manifests);
@@ -58,7 +64,8 @@ export async function startRotation(versions: readonly string[]): Promise<Rotati
     const directory = join(scratch, `signers-${process}`);
     mkdirSync(directory);
     writeFileSync(join(directory, firstKeyFile), sponsorSignerKey, { mode: 0o600 });
-    mounted.set(process, { directory, signers: await loadSigners({ directory, log: silentLogger }) });
+    const signers = await loadSigners({ directory, environment, log: silentLogger });
+    mounted.set(process, { directory, signers });
   }
   const mountOf = (process: Mounting) => {
     const found = mounted.get(process);
@@ -90,10 +97,10 @@ export async function startRotation(versions: readonly string[]): Promise<Rotati
       );
       writeFileSync(file, stringify({ ...chain, spec: { ...chain.spec, profiles } }));
     },
-    async mount(file, privateKey, processes) {
+    async mount(file, text, processes) {
       for (const process of processes) {
         const { directory, signers } = mountOf(process);
-        writeFileSync(join(directory, file), privateKey, { mode: 0o600 });
+        writeFileSync(join(directory, file), text, { mode: 0o600 });
         await signers.reload();
       }
     },
@@ -115,6 +122,7 @@ export async function startRotation(versions: readonly string[]): Promise<Rotati
       ),
     async stop() {
       await platform.stop();
+      for (const { signers } of mounted.values()) signers.stop();
       rmSync(scratch, { recursive: true, force: true });
     },
   };
