@@ -1,71 +1,92 @@
-import { providerVariables } from '../adapters/signer/providers/table.js';
-import { given } from '../core/units/given.js';
-import { readKubeAccess } from '../adapters/kube/access.js';
-import { logLevels } from '../adapters/log/pino-logger.js';
-import { readWebhookRules } from '../core/policy/webhook/private-hosts.js';
-import { readPlatformDefaults } from '../core/config/platform-settings.js';
-import { Settings } from '../core/settings.js';
+import { kubeSettings, readKubeAccess } from '../adapters/kube/access.js';
+import {
+  chainUrlDirectory,
+  keyDirectory,
+  priceHeadersDirectory,
+  processSettings,
+  signerDirectory,
+} from '../adapters/process/process-settings.js';
+import { providerSettings } from '../adapters/signer/providers/table.js';
+import { platformSettings, readPlatformDefaults } from '../core/config/platform-settings.js';
+import { readWebhookRules, webhookSettings } from '../core/policy/webhook/private-hosts.js';
+import { httpUrl, integer, optional, Settings, text, type Setting } from '../core/settings.js';
 
 /** Settings of the operator process, from environment variables. */
 export type OperatorConfig = ReturnType<typeof parseOperatorConfig>;
 
+const ownSettings = {
+  leaseName: text('PAYMASTER_LEASE_NAME', 'The Lease of the leader.', 'paymaster-operator'),
+  /** Origin and path before `/api/v1`. */
+  publicRpcUrl: httpUrl(
+    'PAYMASTER_PUBLIC_RPC_URL',
+    'Where wallets reach the JSON-RPC server, as written into connection Secrets.',
+  ),
+  /** Absent: no grants. */
+  tenantAccess: grant(
+    'PAYMASTER_TENANT_GRANT',
+    "The dashboard's access in the namespace of each Organisation.",
+  ),
+  secretAccess: grant('PAYMASTER_SECRETS_GRANT', "The operator's access there, to write connection Secrets."),
+};
+
+/** The Secrets of the system namespace that are mounted in the directories are for messages. */
+const fileSettings = {
+  /** With `master.key`, `webhook-master.key`, `master-previous.key` and `webhook-master-previous.key`. */
+  keyDirectory,
+  keySecret: optional('PAYMASTER_KEY_SECRET', 'The Secret that is mounted there, for messages.'),
+  /** How long every pod gets to load a Secret that has changed. */
+  keySettleSeconds: integer(
+    'PAYMASTER_KEY_SETTLE_SECONDS',
+    'How long every pod gets to load master keys that have changed.',
+    { min: 1, max: 3_600 },
+    120,
+  ),
+  signerDirectory,
+  signerSecret: optional('PAYMASTER_SIGNER_SECRET', 'The Secret that is mounted there, for messages.'),
+  chainUrlDirectory,
+  chainUrlSecret: optional('PAYMASTER_CHAIN_URL_SECRET', 'The Secret that is mounted there, for messages.'),
+  priceHeadersDirectory,
+};
+
+export const operatorSettings = {
+  Process: processSettings,
+  'Kubernetes API': kubeSettings,
+  Operator: ownSettings,
+  Files: fileSettings,
+  'Clouds that hold keys': providerSettings,
+  Platform: platformSettings,
+  Webhooks: webhookSettings,
+};
+
 /** Parses the settings once; throws SettingsError with every mistake. */
 export function parseOperatorConfig(env: Readonly<Record<string, string | undefined>>) {
   const settings = new Settings(env);
-  const tenantAccess = readGrant(
-    settings,
-    'PAYMASTER_TENANT_CLUSTER_ROLE',
-    'PAYMASTER_DASHBOARD_SERVICE_ACCOUNT',
-  );
-  const secretAccess = readGrant(
-    settings,
-    'PAYMASTER_SECRETS_CLUSTER_ROLE',
-    'PAYMASTER_OPERATOR_SERVICE_ACCOUNT',
-  );
+  const { podName = `operator-${process.pid}`, ...listening } = settings.read(processSettings);
   return settings.finish({
-    /** Where health and metrics are served. */
-    host: settings.text('HOST', 'the address to listen on', '0.0.0.0'),
-    port: settings.integer('PORT', { min: 0, max: 65_535 }, 8080),
-    logLevel: settings.oneOf('LOG_LEVEL', logLevels, 'info'),
+    ...listening,
+    podName,
     kube: readKubeAccess(settings),
-    /** System namespace: compiled objects and the lease. */
-    namespace: settings.text('POD_NAMESPACE', 'the system namespace', 'paymaster-system'),
-    podName: settings.text('POD_NAME', 'the name of this process', `operator-${process.pid}`),
-    leaseName: settings.text('PAYMASTER_LEASE_NAME', 'the Lease of the leader', 'paymaster-operator'),
-    /** Directory of `master.key`, `webhook-master.key`, `master-previous.key` and `webhook-master-previous.key`. */
-    keyDirectory: settings.text('PAYMASTER_KEY_DIR', 'the directory of the master keys'),
-    /** How long every pod gets to load a Secret that has changed. */
-    keySettleSeconds: settings.integer('PAYMASTER_KEY_SETTLE_SECONDS', { min: 1, max: 3_600 }, 120),
-    signerDirectory: settings.text('PAYMASTER_SIGNER_DIR', 'the directory of the signing keys'),
-    /** Variables of clouds that hold keys. */
-    signerEnvironment: providerVariables(env),
-    chainUrlDirectory: settings.text('PAYMASTER_CHAIN_URL_DIR', 'the directory of files with chain URLs'),
-    ...given({
-      /** The Secrets of the system namespace that are mounted in the directories, for messages. */
-      keySecret: settings.optional('PAYMASTER_KEY_SECRET'),
-      signerSecret: settings.optional('PAYMASTER_SIGNER_SECRET'),
-      chainUrlSecret: settings.optional('PAYMASTER_CHAIN_URL_SECRET'),
-      /** Header files of HTTP price sources; absent: a source that needs one has no price. */
-      priceHeadersDirectory: settings.optional('PAYMASTER_PRICE_HEADERS_DIR'),
-      /** The dashboard's access in each organisation's namespace; absent: no grants. */
-      tenantAccess,
-      /** The operator's own access there, to write connection Secrets; absent: no grants. */
-      secretAccess,
-    }),
-    /** Origin and path before `/api/v1`, as written into connection Secrets. */
-    publicRpcUrl: settings.httpUrl('PAYMASTER_PUBLIC_RPC_URL', 'where wallets reach the JSON-RPC server'),
+    ...settings.read(ownSettings),
+    ...settings.read(fileSettings),
     platform: readPlatformDefaults(settings),
+    signerEnvironment: settings.read(providerSettings),
     webhookRules: readWebhookRules(settings),
   });
 }
 
 type Grant = { readonly clusterRole: string; readonly serviceAccount: string };
 
-/** A role and the account that gets it. A role without an account is a mistake. */
-function readGrant(settings: Settings, role: string, account: string): Grant | undefined {
-  const clusterRole = settings.optional(role);
-  const serviceAccount = settings.optional(account);
-  if (clusterRole === undefined) return undefined;
-  if (serviceAccount === undefined) settings.mistake(account, `set together with ${role}`);
-  return { clusterRole, serviceAccount: serviceAccount ?? '' };
+function grant(name: string, what: string): Setting<Grant | undefined> {
+  return {
+    name,
+    text: what,
+    values: 'CLUSTER_ROLE/SERVICE_ACCOUNT',
+    read(value, settings) {
+      if (value === undefined) return undefined;
+      const [clusterRole = '', serviceAccount = '', ...more] = value.split('/');
+      if (clusterRole === '' || serviceAccount === '' || more.length > 0)
+        settings.mistake(name, 'CLUSTER_ROLE/SERVICE_ACCOUNT', value);
+      return { clusterRole, serviceAccount };
+    },
+  };
 }

@@ -1,68 +1,107 @@
-import { providerVariables } from '../adapters/signer/providers/table.js';
-import { given } from '../core/units/given.js';
-import { readKubeAccess } from '../adapters/kube/access.js';
-import { logLevels } from '../adapters/log/pino-logger.js';
-import { readWebhookRules } from '../core/policy/webhook/private-hosts.js';
-import { readPlatformDefaults } from '../core/config/platform-settings.js';
-import { Settings } from '../core/settings.js';
-import { readCallLimits } from './dashboard/call-limits.js';
-import { readLedgerSettings } from './ledger-settings.js';
+import { kubeSettings, readKubeAccess } from '../adapters/kube/access.js';
+import {
+  chainUrlDirectory,
+  keyDirectory,
+  portBounds,
+  priceHeadersDirectory,
+  processSettings,
+  signerDirectory,
+} from '../adapters/process/process-settings.js';
+import { providerSettings } from '../adapters/signer/providers/table.js';
+import { platformSettings, readPlatformDefaults } from '../core/config/platform-settings.js';
+import { readWebhookRules, webhookSettings } from '../core/policy/webhook/private-hosts.js';
+import { integer, optional, Settings, type Setting } from '../core/settings.js';
+import { callLimitSettings, readCallLimits } from './dashboard/call-limits.js';
+import { ledgerSettings, readLedgerSettings } from './ledger-settings.js';
 import { roles, type Role } from './roles.js';
-import { readUsageSettings } from './usage-settings.js';
+import { readUsageSettings, usageSettings } from './usage-settings.js';
 
 /** Settings of a server process, from environment variables. */
 export type ServerConfig = ReturnType<typeof parseServerConfig>;
 
+const ownSettings = {
+  roles: roleList('PAYMASTER_ROLES'),
+  opsPort: integer(
+    'PAYMASTER_OPS_PORT',
+    'Serves health and metrics, and nothing else; absent: PORT does.',
+    portBounds,
+  ),
+  trustedProxies: integer(
+    'PAYMASTER_TRUSTED_PROXIES',
+    'Proxies in front, whose X-Forwarded-For is believed.',
+    { min: 0, max: 10 },
+    0,
+  ),
+  maxStalenessSeconds: integer(
+    'PAYMASTER_MAX_STALENESS_SECONDS',
+    'For how long configurations are used that the API server does not confirm.',
+    { min: 60, max: 604_800 },
+    21_600,
+  ),
+};
+
+const fileSettings = {
+  /** With `webhook-master.key` and, for the dashboard, `master.key`. */
+  keyDirectory,
+  priceHeadersDirectory,
+  /** So that a restarted replica can serve while the API server is away. */
+  snapshotDirectory: optional(
+    'PAYMASTER_SNAPSHOT_DIR',
+    'Where the served configurations are kept; absent: nowhere.',
+  ),
+};
+
+/** Of the rpc role, which needs them. */
+const signingSettings = { signerDirectory, chainUrlDirectory };
+
+export const serverSettings = {
+  Process: processSettings,
+  'Kubernetes API': kubeSettings,
+  Server: ownSettings,
+  Files: fileSettings,
+  'Files of the rpc role': signingSettings,
+  Database: usageSettings,
+  Ledger: ledgerSettings,
+  Dashboard: callLimitSettings,
+  'Clouds that hold keys': providerSettings,
+  Platform: platformSettings,
+  Webhooks: webhookSettings,
+};
+
 /** Parses the environment once; throws a SettingsError that lists every mistake. */
 export function parseServerConfig(env: Readonly<Record<string, string | undefined>>) {
   const settings = new Settings(env);
-  const chosen = readRoles(settings);
-  const isRpc = chosen.includes('rpc');
-  const directory = (name: string, what: string): string | undefined =>
-    isRpc ? settings.text(name, what) : settings.optional(name);
-  const port = (name: string, usual: number): number =>
-    settings.integer(name, { min: 0, max: 65_535 }, usual);
-  const hasOpsPort = settings.optional('PAYMASTER_OPS_PORT') !== undefined;
+  const { podName = `server-${process.pid}`, ...listening } = settings.read(processSettings);
+  const { maxStalenessSeconds, ...own } = settings.read(ownSettings);
   return settings.finish({
-    host: settings.text('HOST', 'the address to listen on', '0.0.0.0'),
-    port: port('PORT', 8080),
-    /** Health and metrics, and nothing else; absent: on `port`. */
-    ...(hasOpsPort ? { opsPort: port('PAYMASTER_OPS_PORT', 0) } : {}),
-    logLevel: settings.oneOf('LOG_LEVEL', logLevels, 'info'),
-    roles: chosen,
+    ...listening,
+    podName,
+    ...own,
+    maxStalenessMs: maxStalenessSeconds * 1000,
     kube: readKubeAccess(settings),
-    /** System namespace: compiled objects. */
-    namespace: settings.text('POD_NAMESPACE', 'the system namespace', 'paymaster-system'),
-    podName: settings.text('POD_NAME', 'the name of this process', `server-${process.pid}`),
     usage: readUsageSettings(settings),
     ledger: readLedgerSettings(settings),
-    /** Directory of `webhook-master.key` and, for the dashboard, `master.key`. */
-    keyDirectory: settings.text('PAYMASTER_KEY_DIR', 'the directory of the master keys'),
-    ...given({
-      /** Needed by the rpc role. */
-      signerDirectory: directory('PAYMASTER_SIGNER_DIR', 'the directory of the signing keys'),
-      chainUrlDirectory: directory('PAYMASTER_CHAIN_URL_DIR', 'the directory of files with chain URLs'),
-      /** Header files of HTTP price sources; absent: such a source has no price. */
-      priceHeadersDirectory: settings.optional('PAYMASTER_PRICE_HEADERS_DIR'),
-      /** Where the served configs are kept, so that a restarted replica can serve while the API server is away; absent: nowhere. */
-      snapshotDirectory: settings.optional('PAYMASTER_SNAPSHOT_DIR'),
-    }),
-    /** Variables of clouds that hold keys. */
-    signerEnvironment: providerVariables(env),
-    maxStalenessMs:
-      settings.integer('PAYMASTER_MAX_STALENESS_SECONDS', { min: 60, max: 604_800 }, 21_600) * 1000,
-    trustedProxies: settings.integer('PAYMASTER_TRUSTED_PROXIES', { min: 0, max: 10 }, 0),
+    ...settings.read(fileSettings),
+    ...(own.roles.includes('rpc') ? settings.read(signingSettings) : {}),
     /** The operator's quotas: the dashboard refuses what the operator would not accept. */
     quotas: readPlatformDefaults(settings).quotas,
+    signerEnvironment: settings.read(providerSettings),
     webhookRules: readWebhookRules(settings),
     callLimits: readCallLimits(settings),
   });
 }
 
-function readRoles(settings: Settings): readonly Role[] {
-  const names = settings.text('PAYMASTER_ROLES', '', roles.join(',')).split(',');
-  const chosen = roles.filter((role) => names.includes(role));
-  if (chosen.length !== names.length)
-    settings.mistake('PAYMASTER_ROLES', `a list of ${roles.join(', ')}`, names.join(','));
-  return chosen;
+function roleList(name: string): Setting<readonly Role[]> {
+  const every = roles.join(',');
+  return {
+    name,
+    text: 'What the process does.',
+    values: every,
+    read(value = every, settings) {
+      const names = value.split(',');
+      const chosen = roles.filter((role) => names.includes(role));
+      if (chosen.length !== names.length) settings.mistake(name, `a list of ${roles.join(', ')}`, value);
+      return chosen;
+    },
+  };
 }

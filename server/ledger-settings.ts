@@ -1,34 +1,67 @@
-import { defaultRetention, usualLedgerBytes, type Retention } from '../core/ledger/ledger.js';
-import type { Settings } from '../core/settings.js';
+import { defaultRetention, usualLedgerBytes } from '../core/ledger/ledger.js';
+import { either, integer, type Settings } from '../core/settings.js';
 import { usualRefusalsPerSecond } from './ledger/refusal-records.js';
 
 /** What a process records, and how long it is kept. The ledger is in the database of the usage store. */
 export type LedgerSettings = Readonly<ReturnType<typeof readLedgerSettings>>;
 
-const prefix = 'PAYMASTER_LEDGER';
+const days = { min: 1, max: 3_660 };
+
+const kept = {
+  isOn: either(
+    'PAYMASTER_LEDGER',
+    'Whether a ledger keeps what was decided, mined and paid.',
+    ['on', 'off'],
+    true,
+  ),
+  inputs: either(
+    'PAYMASTER_LEDGER_INPUTS',
+    'Whether it also keeps what decisions were based on, for replays.',
+    ['on', 'off'],
+    true,
+  ),
+  refusalsPerSecond: integer(
+    'PAYMASTER_LEDGER_REFUSALS_PER_SECOND',
+    'Refusals of a paymaster and reason that are recorded; the others are counted.',
+    { min: 1, max: 1_000 },
+    usualRefusalsPerSecond,
+  ),
+  maxBytes: integer(
+    'PAYMASTER_LEDGER_MAX_BYTES',
+    'Bytes of its rows, beyond which the oldest are removed.',
+    { min: 10_000_000, max: 1e15 - 1 },
+    usualLedgerBytes,
+  ),
+};
+
+const retention = {
+  decisions: integer(
+    'PAYMASTER_LEDGER_RETENTION_DAYS',
+    'Days for which decisions, settlements and usage are kept.',
+    days,
+    defaultRetention.decisions,
+  ),
+  inputs: integer(
+    'PAYMASTER_LEDGER_INPUTS_RETENTION_DAYS',
+    'Days for which inputs are kept.',
+    days,
+    defaultRetention.inputs,
+  ),
+  funds: integer(
+    'PAYMASTER_LEDGER_FUNDS_RETENTION_DAYS',
+    'Days for which the balances of minutes are kept.',
+    days,
+    defaultRetention.funds,
+  ),
+};
+
+export const ledgerSettings = {
+  ...kept,
+  decisionDays: retention.decisions,
+  inputDays: retention.inputs,
+  fundDays: retention.funds,
+};
 
 export function readLedgerSettings(settings: Settings) {
-  return {
-    isOn: settings.oneOf(prefix, ['on', 'off'], 'on') === 'on',
-    /** Whether also what each decision was based on, for replays. */
-    inputs: settings.oneOf(`${prefix}_INPUTS`, ['on', 'off'], 'on') === 'on',
-    /** Refusals that are recorded of a paymaster and reason; the others are counted. */
-    refusalsPerSecond: settings.integer(
-      `${prefix}_REFUSALS_PER_SECOND`,
-      { min: 1, max: 1_000 },
-      usualRefusalsPerSecond,
-    ),
-    retention: readRetention(settings),
-    maxBytes: settings.integer(`${prefix}_MAX_BYTES`, { min: 10_000_000, max: 1e15 - 1 }, usualLedgerBytes),
-  };
-}
-
-function readRetention(settings: Settings): Retention {
-  const days = (name: string, usual: number): number =>
-    settings.integer(`${prefix}_${name}_DAYS`, { min: 1, max: 3_660 }, usual);
-  return {
-    decisions: days('RETENTION', defaultRetention.decisions),
-    inputs: days('INPUTS_RETENTION', defaultRetention.inputs),
-    funds: days('FUNDS_RETENTION', defaultRetention.funds),
-  };
+  return { ...settings.read(kept), retention: settings.read(retention) };
 }

@@ -1,21 +1,23 @@
-import type { Settings } from '../../core/settings.js';
+import { optional, text, type Settings } from '../../core/settings.js';
 import type { KubeAccess } from './credentials.js';
 import { serviceAccountDirectory } from './service-account.js';
 
-/**
- * Reads `KUBECONFIG` (one file; `PAYMASTER_KUBE_CONTEXT` selects another context than the current one). Without it, the
- * service account of the pod.
- */
+/** Without `KUBECONFIG`, the service account of the pod. */
+export const kubeSettings = {
+  file: optional('KUBECONFIG', 'The file that names the cluster, outside of a pod.'),
+  context: optional('PAYMASTER_KUBE_CONTEXT', 'Of KUBECONFIG, instead of its current context.'),
+  host: optional('KUBERNETES_SERVICE_HOST', 'The host of the API server, in a pod.'),
+  port: text('KUBERNETES_SERVICE_PORT', 'The port of the API server, in a pod.', '443'),
+  directory: text(
+    'PAYMASTER_SERVICE_ACCOUNT_DIR',
+    'The directory of token and certificate, in a pod.',
+    serviceAccountDirectory,
+  ),
+};
+
 export function readKubeAccess(settings: Settings): KubeAccess {
-  const file = settings.optional('KUBECONFIG');
-  if (file !== undefined) {
-    const context = settings.optional('PAYMASTER_KUBE_CONTEXT');
-    return { from: 'kubeconfig', file, ...(context === undefined ? {} : { context }) };
-  }
-  const host = settings.optional('KUBERNETES_SERVICE_HOST');
-  if (host === undefined)
-    settings.mistake('KUBECONFIG', 'set outside of a pod: the file that names the cluster');
-  const port = settings.text('KUBERNETES_SERVICE_PORT', 'the port of the API server', '443');
-  const directory = settings.text('PAYMASTER_SERVICE_ACCOUNT_DIR', '', serviceAccountDirectory);
-  return { from: 'service-account', files: { directory, host: host ?? '', port } };
+  const { file, context, host = '', port, directory } = settings.read(kubeSettings);
+  if (file !== undefined) return { from: 'kubeconfig', file, ...(context === undefined ? {} : { context }) };
+  if (host === '') settings.mistake('KUBECONFIG', 'set outside of a pod: the file that names the cluster');
+  return { from: 'service-account', files: { directory, host, port } };
 }

@@ -1,5 +1,5 @@
 import type { Logger } from '../../core/log.js';
-import { SettingsError } from '../../core/settings.js';
+import { SettingsError, settingsHelp, type SettingRows } from '../../core/settings.js';
 import { printableLines } from '../../core/terminal-text.js';
 import { createLogger, type LogLevel } from '../log/pino-logger.js';
 import { aborted, createStopSignal } from './stop-signal.js';
@@ -16,6 +16,8 @@ export type ProcessOptions<C extends { readonly logLevel: LogLevel }> = {
   /** In every log line. */
   readonly name: string;
   readonly parse: () => C;
+  /** What `--help` prints, by title. */
+  readonly settings: Readonly<Record<string, SettingRows>>;
   /** Must resolve soon after `signal` is aborted, also while a store cannot be reached. */
   readonly start: (config: C, log: Logger, signal: AbortSignal) => Promise<Running>;
 };
@@ -25,11 +27,15 @@ const longestStopMs = 25_000;
 
 /**
  * The life of one process: settings → start → until SIGTERM, SIGINT or a failure → drain. Resolves with the exit code:
- * 0 after a signal, 1 otherwise. A second Ctrl-C, half a second later or more, ends the process at once.
+ * 0 after a signal or `--help`, 1 otherwise. A second Ctrl-C, half a second later or more, ends the process at once.
  */
 export async function runProcess<C extends { readonly logLevel: LogLevel }>(
   options: ProcessOptions<C>,
 ): Promise<number> {
+  if (process.argv.includes('--help')) {
+    process.stdout.write(settingsHelp(options.name, options.settings));
+    return 0;
+  }
   const config = parse(options);
   if (config === undefined) return 1;
   const log = createLogger({ level: config.logLevel, base: { process: options.name } });

@@ -1,16 +1,39 @@
-import type { Settings } from '../settings.js';
-import type { PlatformDefaults, Quotas } from './platform.js';
+import { integer, oneOf, type Settings } from '../settings.js';
+import type { PlatformDefaults } from './platform.js';
 
-/** Reads the platform's defaults. A variable that is not set means no quota, or Allow. */
-export function readPlatformDefaults(settings: Settings): PlatformDefaults {
-  const quota = <K extends keyof Quotas>(key: K, name: string, max: number): Partial<Quotas> =>
-    settings.optional(name) === undefined ? {} : { [key]: settings.integer(name, { min: 0, max }, 0) };
-  return {
-    quotas: {
-      ...quota('paymasters', 'PAYMASTER_QUOTA_PAYMASTERS', 1_000_000),
-      ...quota('contractsPerPaymaster', 'PAYMASTER_QUOTA_CONTRACTS_PER_PAYMASTER', 1000),
-      ...quota('policiesPerPaymaster', 'PAYMASTER_QUOTA_POLICIES_PER_PAYMASTER', 1000),
+const quotas = {
+  paymasters: integer(
+    'PAYMASTER_QUOTA_PAYMASTERS',
+    'Paymasters that an Organisation may have. Absent: no bound.',
+    {
+      min: 0,
+      max: 1_000_000,
     },
-    defaultContractAction: settings.oneOf('PAYMASTER_DEFAULT_CONTRACT_ACTION', ['Allow', 'Deny'], 'Allow'),
-  };
+  ),
+  contractsPerPaymaster: integer(
+    'PAYMASTER_QUOTA_CONTRACTS_PER_PAYMASTER',
+    'Contracts of a Paymaster. Absent: no bound.',
+    { min: 0, max: 1000 },
+  ),
+  policiesPerPaymaster: integer(
+    'PAYMASTER_QUOTA_POLICIES_PER_PAYMASTER',
+    'Policies of a Paymaster. Absent: no bound.',
+    { min: 0, max: 1000 },
+  ),
+};
+
+const contracts = {
+  defaultContractAction: oneOf(
+    'PAYMASTER_DEFAULT_CONTRACT_ACTION',
+    'What becomes of calls of contracts where a Paymaster does not say.',
+    ['Allow', 'Deny'],
+    'Allow',
+  ),
+};
+
+export const platformSettings = { ...quotas, ...contracts };
+
+/** Reads the platform's defaults. */
+export function readPlatformDefaults(settings: Settings): PlatformDefaults {
+  return { quotas: settings.read(quotas), ...settings.read(contracts) };
 }

@@ -1,18 +1,32 @@
 import type { RequestHandler } from 'express';
 import { hashCredential } from '../../core/config/api-key.js';
 import { DomainError } from '../../core/errors.js';
-import type { Settings } from '../../core/settings.js';
+import { integer, type Settings } from '../../core/settings.js';
 import { clientAddress } from '../http/client-address.js';
 import { createRateLimiter } from '../http/rate-limit.js';
 import type { DashboardDeps } from './deps.js';
 
 export type CallLimits = Required<Pick<DashboardDeps, 'rateLimit' | 'addressRateLimit'>>;
 
-/** The limits of an installation: a token may make twice as many calls at once as in a second. */
+const bounds = { min: 1, max: 100_000 };
+
+export const callLimitSettings = {
+  ofToken: integer(
+    'PAYMASTER_DASHBOARD_CALLS_PER_SECOND',
+    'Calls of the dashboard with one authToken in a second; twice as many at once.',
+    bounds,
+    20,
+  ),
+  ofAddress: integer(
+    'PAYMASTER_DASHBOARD_CALLS_PER_SECOND_OF_ADDRESS',
+    'Such calls of one client address, with or without a token.',
+    bounds,
+    100,
+  ),
+};
+
 export function readCallLimits(settings: Settings): CallLimits {
-  const bounds = { min: 1, max: 100_000 };
-  const ofToken = settings.integer('PAYMASTER_DASHBOARD_CALLS_PER_SECOND', bounds, 20);
-  const ofAddress = settings.integer('PAYMASTER_DASHBOARD_CALLS_PER_SECOND_OF_ADDRESS', bounds, 100);
+  const { ofToken, ofAddress } = settings.read(callLimitSettings);
   return {
     rateLimit: { requests: 2 * ofToken, perSeconds: 2 },
     addressRateLimit: { requests: ofAddress, perSeconds: 1 },

@@ -1,6 +1,6 @@
 import { aborted, createStopSignal } from '../../adapters/process/stop-signal.js';
 import { silentLogger } from '../../core/log.js';
-import { Settings } from '../../core/settings.js';
+import { integer, Settings, text } from '../../core/settings.js';
 import { createConsole } from '../console.js';
 import { startAnvil } from './anvil.js';
 import { deployDevChain } from './deployments.js';
@@ -50,8 +50,10 @@ async function main(): Promise<number> {
 /** HOST and PORT; throws an error that says what is wrong with them. */
 function readAddress(): { readonly host: string; readonly port: number } {
   const settings = new Settings(process.env);
-  return settings.finish({
-    host: settings.text('HOST', 'the address to listen on', '127.0.0.1'),
-    port: settings.integer('PORT', { min: 1, max: 65_535 }, 8545),
-  });
+  return settings.finish(
+    settings.read({
+      host: text('HOST', 'The address to listen on.', '127.0.0.1'),
+      port: integer('PORT', 'The port to listen on.', { min: 1, max: 65_535 }, 8545),
+    }),
+  );
 }

@@ -1,7 +1,9 @@
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
-import { SettingsError } from '../../core/settings.js';
-import { parseOperatorConfig } from '../../operator/config.js';
-import { parseServerConfig } from '../../server/config.js';
+import { SettingsError, settingsHelp, type SettingRows } from '../../core/settings.js';
+import { operatorSettings, parseOperatorConfig } from '../../operator/config.js';
+import { parseServerConfig, serverSettings } from '../../server/config.js';
 
 const inPod = {
   KUBERNETES_SERVICE_HOST: '10.0.0.1',
@@ -60,7 +62,7 @@ describe('the operator', () => {
       PORT: 'eighty',
       LOG_LEVEL: 'loud',
       PAYMASTER_PUBLIC_RPC_URL: 'ftp://user:secret@host',
-      PAYMASTER_TENANT_CLUSTER_ROLE: 'tenant',
+      PAYMASTER_TENANT_GRANT: 'tenant',
       PAYMASTER_WEBHOOK_ALLOW_HTTP: 'yes',
     };
     const mistakes = mistakesOf(() => parseOperatorConfig(wrong));
@@ -68,16 +70,59 @@ describe('the operator', () => {
       'KUBECONFIG',
       'LOG_LEVEL',
       'PAYMASTER_CHAIN_URL_DIR',
-      'PAYMASTER_DASHBOARD_SERVICE_ACCOUNT',
       'PAYMASTER_KEY_DIR',
       'PAYMASTER_PUBLIC_RPC_URL',
       'PAYMASTER_SIGNER_DIR',
+      'PAYMASTER_TENANT_GRANT',
       'PAYMASTER_WEBHOOK_ALLOW_HTTP',
       'PORT',
     ]);
     expect(mistakes.join()).toContain('PORT must be a whole number from 0 to 65535, got "eighty"');
     expect(mistakes.join()).not.toContain('secret');
   });
+
+  test.each(['role/account', undefined])('grants by a role and an account: %s', (grant) => {
+    const { tenantAccess } = parseOperatorConfig({ ...operator, PAYMASTER_TENANT_GRANT: grant });
+    expect(tenantAccess).toEqual(grant && { clusterRole: 'role', serviceAccount: 'account' });
+  });
+
+  test.each(['role', 'role/', '/account', 'role/account/more'])('refuses the grant %s', (grant) => {
+    const wrong = { ...operator, PAYMASTER_SECRETS_GRANT: grant };
+    expect(mistakesOf(() => parseOperatorConfig(wrong))).toEqual([
+      `PAYMASTER_SECRETS_GRANT must be CLUSTER_ROLE/SERVICE_ACCOUNT, got "${grant}"`,
+    ]);
+  });
+});
+
+/** Hands out settings that are right, and notes which are read. */
+function noting(values: Readonly<Record<string, string>>, read: Set<string>) {
+  return new Proxy(values, {
+    get: (target, name: string) => {
+      read.add(name);
+      return target[name];
+    },
+  });
+}
+
+test.each<{ name: string; tables: Record<string, SettingRows>; parse: (env: typeof server) => unknown }>([
+  { name: 'operator', tables: operatorSettings, parse: parseOperatorConfig },
+  { name: 'server', tables: serverSettings, parse: parseServerConfig },
+])('--help of the $name has every setting that it reads, once, and no other', ({ name, tables, parse }) => {
+  const read = new Set<string>();
+  parse(noting({ ...server, ...operator }, read) as typeof server);
+  const printed = settingsHelp(name, tables)
+    .match(/^ {2}[A-Z][A-Z_]+/gm)!
+    .map((line) => line.trim());
+  expect(printed.toSorted()).toEqual([...read].toSorted());
+});
+
+test.each([
+  { process: 'operator', tables: operatorSettings },
+  { process: 'server', tables: serverSettings },
+])('the $process prints it without any setting, and ends', ({ process: name, tables }) => {
+  const entryPoint = fileURLToPath(new URL(`../../${name}/main.js`, import.meta.url));
+  const printed = execFileSync(process.execPath, [entryPoint, '--help'], { env: {}, encoding: 'utf8' });
+  expect(printed).toBe(settingsHelp(name, tables));
 });
 
 describe('a server', () => {
@@ -148,17 +193,6 @@ describe('a server', () => {
     const { PAYMASTER_DATABASE_KEY_FILE: _none, ...withoutKey } = files;
     expect(mistakesOf(() => parseServerConfig({ ...server, ...withoutKey }))).toEqual([
       'PAYMASTER_DATABASE_CERT_FILE and PAYMASTER_DATABASE_KEY_FILE must be given together',
-    ]);
-  });
-
-  test('names settings that were removed, and what replaces them', () => {
-    const former = {
-      PAYMASTER_USAGE_STORE_URL: 'redis://redis:6379',
-      PAYMASTER_USAGE_STORE_REPLICA_ACKS: '1',
-    };
-    expect(mistakesOf(() => parseServerConfig({ ...server, ...former }))).toEqual([
-      'PAYMASTER_USAGE_STORE_REPLICA_ACKS was removed: set synchronous_standby_names in PostgreSQL',
-      'PAYMASTER_USAGE_STORE_URL was removed: set PAYMASTER_DATABASE_URL',
     ]);
   });
 

@@ -1,4 +1,4 @@
-import type { Environment } from '../kind.js';
+import { optional } from '../../../core/settings.js';
 import { aws } from './aws/provider.js';
 import { file } from './file/provider.js';
 import { gcp } from './gcp/provider.js';
@@ -16,8 +16,9 @@ export function providerOf(name: ProviderName): KeyProvider {
 export const providerNames = Object.keys(keyProviders) as readonly ProviderName[];
 export const signingProviderNames = providerNames.filter((name) => providerOf(name).signing !== undefined);
 
-/** The part of an environment that providers read. */
-export function providerVariables(environment: Environment): Environment {
-  const names = Object.values(keyProviders).flatMap(({ variables }: KeyProvider) => variables);
-  return Object.fromEntries(names.map((name) => [name, environment[name]]));
-}
+/** The variables that providers read. */
+export const providerSettings = Object.fromEntries(
+  Object.entries<KeyProvider>(keyProviders).flatMap(([provider, { variables }]) =>
+    variables.map((name) => [name, optional(name, `Of keys that ${provider} holds.`)]),
+  ),
+);

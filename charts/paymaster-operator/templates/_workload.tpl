@@ -214,11 +214,9 @@ spec:
 - { name: PAYMASTER_CHAIN_URL_SECRET, value: {{ .root.Values.chainUrls.secretName }} }
 - { name: PAYMASTER_LEASE_NAME, value: {{ include "paymaster.fullname" .root }}-operator }
 - { name: PAYMASTER_PUBLIC_RPC_URL, value: {{ include "paymaster.publicRpcUrl" .root | quote }} }
-- { name: PAYMASTER_TENANT_CLUSTER_ROLE, value: {{ include "paymaster.clusterName" (dict "root" .root "name" "tenant") }} }
-- { name: PAYMASTER_DASHBOARD_SERVICE_ACCOUNT, value: {{ include "paymaster.fullname" .root }}-dashboard }
+- { name: PAYMASTER_TENANT_GRANT, value: {{ include "paymaster.clusterName" (dict "root" .root "name" "tenant") }}/{{ include "paymaster.fullname" .root }}-dashboard }
 {{- if .root.Values.operator.connectionSecrets.organisations }}
-- { name: PAYMASTER_SECRETS_CLUSTER_ROLE, value: {{ include "paymaster.clusterName" (dict "root" .root "name" "connection-secrets") }} }
-- { name: PAYMASTER_OPERATOR_SERVICE_ACCOUNT, value: {{ include "paymaster.fullname" .root }}-operator }
+- { name: PAYMASTER_SECRETS_GRANT, value: {{ include "paymaster.clusterName" (dict "root" .root "name" "connection-secrets") }}/{{ include "paymaster.fullname" .root }}-operator }
 {{- end }}
 {{- end -}}
 

@@ -1,26 +1,43 @@
-import type { Settings } from '../../settings.js';
+import { either, type Setting, type Settings } from '../../settings.js';
 import { createNetworks, familyOf, parseNetwork, type IpNetwork } from './ip-address.js';
 import { isLoopbackName, type PrivateHost, type WebhookUrlRules } from './webhook-url.js';
 
-/**
- * Reads `PAYMASTER_WEBHOOK_ALLOW_…` and `PAYMASTER_WEBHOOK_PRIVATE_HOSTS`, in every process that judges or calls
- * webhooks.
- */
+/** Of every process that judges or calls webhooks. */
+export const webhookSettings = {
+  allowHttp: either(
+    'PAYMASTER_WEBHOOK_ALLOW_HTTP',
+    'Whether webhooks may use http.',
+    ['true', 'false'],
+    false,
+  ),
+  allowLoopback: either(
+    'PAYMASTER_WEBHOOK_ALLOW_LOOPBACK',
+    'Whether webhooks may call this machine.',
+    ['true', 'false'],
+    false,
+  ),
+  privateHosts: privateHosts('PAYMASTER_WEBHOOK_PRIVATE_HOSTS'),
+};
+
 export function readWebhookRules(settings: Settings): WebhookUrlRules {
-  const name = 'PAYMASTER_WEBHOOK_PRIVATE_HOSTS';
-  const text = settings.optional(name);
-  const rules = {
-    allowHttp: settings.flag('PAYMASTER_WEBHOOK_ALLOW_HTTP'),
-    allowLoopback: settings.flag('PAYMASTER_WEBHOOK_ALLOW_LOOPBACK'),
+  return settings.read(webhookSettings);
+}
+
+function privateHosts(name: string): Setting<readonly PrivateHost[] | undefined> {
+  return {
+    name,
+    text: 'Private hosts that webhooks may call, and the networks that these may resolve to.',
+    values: 'URL=CIDR,CIDR, separated by spaces',
+    read(text, settings) {
+      try {
+        return text === undefined ? undefined : parsePrivateHosts(text);
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error;
+        settings.mistake(name, error.message);
+        return undefined;
+      }
+    },
   };
-  if (text === undefined) return rules;
-  try {
-    return { ...rules, privateHosts: parsePrivateHosts(text) };
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    settings.mistake(name, error.message);
-    return rules;
-  }
 }
 
 /**
