@@ -1,5 +1,7 @@
 import type { CycleStatus, LimitConfig } from '../policy/spending-limit/spec.js';
-import { formatInstant, parseInstant, plusMs, type EpochMs } from '../units/time.js';
+import { given } from '../units/given.js';
+import { formatInstant, parseInstant, type EpochMs } from '../units/time.js';
+import { limitWindowAt, type LimitCycle } from '../usage/limit-window.js';
 
 /**
  * What stays with a name within one tenant when its objects are deleted and made again: a Paymaster or a limit that
@@ -104,11 +106,9 @@ function rememberedKeys(present: readonly WebhookKey[], had: readonly WebhookKey
 }
 
 function ending(cycle: RememberedCycle, now: EpochMs): RememberedCycle & { readonly until: EpochMs } {
-  const { startTime, durationMs, until } = cycle;
+  const { until } = cycle;
   if (until !== undefined) return { ...cycle, until };
-  const start = parseInstant(startTime) ?? now;
-  const turned = Math.max(0, Math.floor((now - start) / durationMs));
-  return { ...cycle, until: plusMs(start, (turned + 1) * durationMs) };
+  return { ...cycle, until: limitWindowAt(runningOf(cycle, now), now).until };
 }
 
 function endingLast(
@@ -120,6 +120,10 @@ function endingLast(
 }
 
 function cycleOf(limit: LimitConfig): RememberedCycle {
-  const { policyId, startMs, durationMs, scope, threshold, thresholdType } = limit;
-  return { policyId, startTime: formatInstant(startMs), durationMs, scope, threshold, thresholdType };
+  const { name: _, startMs, ...terms } = limit;
+  return { ...terms, startTime: formatInstant(startMs) };
+}
+
+function runningOf({ startTime, durationMs, calendar }: CycleStatus, now: EpochMs): LimitCycle {
+  return { startMs: parseInstant(startTime) ?? now, ...given({ durationMs, calendar }) };
 }

@@ -1,16 +1,12 @@
 import type { AddressKey } from '../units/address.js';
-import type { EpochMs } from '../units/time.js';
+import type { LimitWindow } from './limit-window.js';
 import type { AccountId } from './usage-store.js';
 
 // The names of all counters in this product. Names are stored, so changing one changes the data format.
 
 /** A spending limit in one window of its cycle; `subject` is the sender, or '' where all users share it. */
-export function limitCounter(
-  limit: { readonly policyId: string; readonly startMs: EpochMs },
-  windowIndex: number,
-  subject: AddressKey | '',
-): string {
-  return `${limit.policyId}/${limit.startMs}/${windowIndex}/${subject}`;
+export function limitCounter(policyId: string, window: LimitWindow, subject: AddressKey | ''): string {
+  return `${policyId}/${window.name}/${subject}`;
 }
 
 /** Whether {@link limitCounter} made this name for a counter of all users. */

@@ -2,7 +2,7 @@ import { DomainError, invalidInput, quote } from '../../core/errors.js';
 import { documentedTypes, listedType } from '../../core/policy/derived.js';
 import { keyOf } from '../../core/meta/meta.js';
 import type { PaymasterPolicy, PaymasterPolicySpec } from '../../core/resources/paymaster-policy.js';
-import type { SpendingLimitSpec } from '../../core/policy/spending-limit/spec.js';
+import { isDocumented, type DocumentedLimit } from '../../core/policy/spending-limit/record.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { decimalText } from '../../core/units/decimal-text.js';
 import type { Tools } from './deps.js';
@@ -65,9 +65,9 @@ function requireLimit(policy: PaymasterPolicy): PaymasterPolicy {
 }
 
 /** Throws for a policy that is not a limit, and for a limit that the service document cannot express. */
-function limitOf(spec: PaymasterPolicySpec): SpendingLimitSpec {
+function limitOf(spec: PaymasterPolicySpec): DocumentedLimit {
   const type = listedType(spec);
-  if (spec.spendingLimit === undefined || type !== spec.policyType) throw notALimit(type);
+  if (spec.spendingLimit === undefined || !isDocumented(spec.spendingLimit)) throw notALimit(type);
   return spec.spendingLimit;
 }
 
@@ -95,7 +95,7 @@ function plan(
 
 /** Only the fields that differ: writing a field again would take it over from the manifest that declares it. */
 function changedFields(
-  limit: SpendingLimitSpec,
+  limit: DocumentedLimit,
   { type, cycleDuration, threshold, thresholdType }: UpdateLimit,
 ): NonNullable<Spec<'PaymasterPolicy'>['spendingLimit']> {
   if (type !== undefined && type !== limit.scope)

@@ -1,4 +1,5 @@
 import { traceCalls } from '../../core/policy/rules/allow-list/decide.js';
+import { never } from '../../core/usage/window.js';
 import { formatAmount } from '../../core/usage/units.js';
 import type { Trace } from './run.js';
 import { showGas, showOutcome, showPaymaster, showRules, showUsage } from './show.js';
@@ -49,7 +50,7 @@ function showLimits({ usage, op }: SponsorCase): readonly object[] {
       used: formatAmount(unit, used),
       left: formatAmount(unit, Math.max(0, threshold - used)),
       ...(op === undefined ? {} : { needed: formatAmount(unit, cost) }),
-      resetsAt: new Date(window.until).toISOString(),
+      ...(window.until === never ? {} : { resetsAt: new Date(window.until).toISOString() }),
     };
   });
 }

@@ -1,7 +1,7 @@
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import type { Ledger } from '../../core/ledger/ledger.js';
 import type { DecisionView } from '../../core/ledger/query.js';
-import { windowAt } from '../../core/usage/window.js';
+import { limitWindowAt } from '../../core/usage/limit-window.js';
 import type { ReservationKey } from '../../core/usage/usage-store.js';
 import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
 
@@ -34,7 +34,7 @@ export async function* pastOf(
 ): AsyncGenerator<Past> {
   let counted = 0;
   for (const { paymasterId, limits } of paymasters) {
-    const since = Math.min(from, ...limits.map((limit) => windowAt(limit, from).from)) as EpochMs;
+    const since = Math.min(from, ...limits.map((limit) => limitWindowAt(limit, from).from)) as EpochMs;
     if (since === from) continue;
     const query = { organisation, paymasterId, verdict: 'sponsored', from: since, to: from } as const;
     for (let before: string | undefined, isLast = false; !isLast;) {

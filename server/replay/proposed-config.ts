@@ -98,7 +98,10 @@ function withStandingCycles(
   const limits = config.limits.map((limit) => {
     if (limit.startMs !== now) return limit;
     const former = served?.limits.find(({ policyId }) => policyId === limit.policyId);
-    return { ...limit, startMs: former?.durationMs === limit.durationMs ? former.startMs : from };
+    return {
+      ...limit,
+      startMs: former !== undefined && former.durationMs === limit.durationMs ? former.startMs : from,
+    };
   });
   return { ...config, limits };
 }

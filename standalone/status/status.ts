@@ -2,6 +2,7 @@ import type { ConfigStore } from '../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { isDomainError } from '../../core/errors.js';
 import { glanceAt, serveParts } from '../../core/policy/derived.js';
+import { never } from '../../core/usage/window.js';
 import { formatAmount, unitOf } from '../../core/usage/units.js';
 import { tenantOfOrganisation } from '../../core/config/tenant.js';
 import type { Ledger } from '../../core/ledger/ledger.js';
@@ -162,7 +163,7 @@ async function limitsOf({ usage, clock }: StatusDeps, config: PaymasterConfig, m
       ...(use && {
         used: formatAmount(unit, use.used),
         percent: use.threshold === 0 ? 100 : Math.floor((100 * use.used) / use.threshold),
-        resetsAt: formatInstant(use.resetsAt),
+        ...(use.resetsAt === never ? {} : { resetsAt: formatInstant(use.resetsAt) }),
       }),
     };
   });

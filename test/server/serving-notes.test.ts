@@ -3,6 +3,7 @@ import { silentLogger } from '../../core/log.js';
 import type { ServingEntries } from '../../core/policy/serving-reports.js';
 import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
 import type { WebhookOutcome, WebhookRequest } from '../../core/policy/webhook/webhook-caller.js';
+import { anHour } from '../conformance/usage-requests.js';
 import { limitCounter } from '../../core/usage/counter-names.js';
 import type { LimitShare, ReserveRequest, ReserveResult } from '../../core/usage/usage-store.js';
 import type { AddressKey } from '../../core/units/address.js';
@@ -34,7 +35,7 @@ const sender = `0x${'ab'.repeat(20)}` as AddressKey;
 function aShare(change: Partial<LimitShare> & { readonly of?: AddressKey | '' } = {}): LimitShare {
   const { of = '', ...rest } = change;
   return {
-    counter: limitCounter({ policyId: 'daily', startMs: 0 as EpochMs }, 3, of),
+    counter: limitCounter('daily', { ...anHour(3), name: '0/3' }, of),
     unit: 'COUNT',
     window: { from: 0 as EpochMs, until: (start + 3_600_000) as EpochMs },
     threshold: 10,
@@ -57,7 +58,7 @@ async function refusedBy(share: LimitShare, used: number): Promise<void> {
 
 test('a chain that is not followed is reported, also while many limits are full', async () => {
   for (let i = 0; i < 1_000; i++) {
-    const counter = limitCounter({ policyId: `limit-${i}`, startMs: 0 as EpochMs }, 3, '');
+    const counter = limitCounter(`limit-${i}`, { ...anHour(3), name: '0/3' }, '');
     const usage = notes.ofUsage({
       reserve: async (): Promise<ReserveResult> => ({ outcome: 'limit', index: 0, used: 10 }),
       peek: async () => ({ result: { outcome: 'reserved' }, limits: [], holds: [], accounts: [] }),

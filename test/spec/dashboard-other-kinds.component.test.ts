@@ -26,6 +26,12 @@ const kinds: readonly (Pick<PaymasterPolicySpec, 'policyType'> & Record<string, 
     member: 'spendingLimit',
     data: { ...aDay, thresholdType: 'USD', threshold: '12.345678' },
   },
+  ...[{ never: {} }, { calendar: { every: 'month', timeZone: 'Europe/Berlin' } }].map((cycle) => ({
+    policyType: 'PAYMASTER_SA_LIMIT' as const,
+    listedAs: 'SPENDING_LIMIT',
+    member: 'spendingLimit',
+    data: { scope: 'PAYMASTER', thresholdType: 'COUNT', threshold: '12', ...cycle },
+  })),
   { policyType: 'WINDOW', member: 'window', data: { until: '2027-01-01T00:00:00Z', appliesTo: ['ERC20'] } },
   {
     policyType: 'SENDERS',
@@ -40,7 +46,7 @@ describe.each(kinds)(
   'a policy of type $policyType',
   ({ policyType: type, listedAs, member, data, shown = data }) => {
     const policyType = typeof listedAs === 'string' ? listedAs : type;
-    const name = `a-${String(member).toLowerCase()}`;
+    const name = `kind-${kinds.findIndex((kind) => kind['data'] === data)}`;
     const policyId = policyIdOf('acme', name);
     beforeAll(() =>
       host.resources.apply({
@@ -49,7 +55,7 @@ describe.each(kinds)(
         key: { namespace: 'acme', name },
         spec: {
           paymasterRef: { name: paymaster },
-          name: policyType,
+          name: `${policyType} ${name}`,
           policyType: type,
           [String(member)]: data,
         },
@@ -68,7 +74,12 @@ describe.each(kinds)(
 
     test('is listed', async () => {
       const { policyData, ...record } = await listed();
-      expect(record).toMatchObject({ _id: policyId, name: policyType, policyType, active: true });
+      expect(record).toMatchObject({
+        _id: policyId,
+        name: `${policyType} ${name}`,
+        policyType,
+        active: true,
+      });
       expect(recordOf(policyData)).toEqual(shown);
     });
 

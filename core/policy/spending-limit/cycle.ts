@@ -1,22 +1,38 @@
 import type { CycleStatus, SpendingLimitSpec, LimitConfig } from './spec.js';
-import { cycleUnits, formatInstant, parseInstant, type EpochMs } from '../../units/time.js';
+import { given } from '../../units/given.js';
+import { cycleUnits, formatInstant, parseInstant, plusMs, type EpochMs } from '../../units/time.js';
+
+/** Clocks differ: a time that is further ahead than this has no effect yet. */
+const toleratedAheadMs = 60_000;
 
 /**
- * The cycle in force for a limit as it is now.
- *
+ * The cycle in force for a limit as it is now. `served` is the limit as it is served. If a change was served before its status could be
+ * written (a crash, or a cache that lags behind our own write), it must not start the cycle a second time. `lasting` is the cycle
+ * that the name had when its object was deleted.
+ */
+export function decideCycle(
+  spec: SpendingLimitSpec,
+  recorded: CycleStatus | undefined,
+  served: LimitConfig | undefined,
+  now: EpochMs,
+  lasting?: CycleStatus,
+): CycleStatus {
+  return spec.cycleDuration === undefined
+    ? decideStanding(spec, latest([recorded, lasting, cycleOf(served)]), now)
+    : decideDuration({ ...spec, cycleDuration: spec.cycleDuration }, recorded, served, now, lasting);
+}
+
+/**
  * ```
  * made again within its window      → goes on
  * startTime new or changed          → starts at startTime
  * else a field of the limit changed → starts now, the first time that this is seen
  * else                              → goes on
  * ```
- * `served` is the limit as it is served. If a change was served before its status could be written (a crash, or a
- * cache that lags behind our own write), it must not start the cycle a second time. `lasting` is the cycle that the
- * name had when its object was deleted. A limit with the same fields is the same limit, whatever startTime it is made
- * again with.
+ * A limit with the same fields is the same limit, whatever startTime it is made again with.
  */
-export function decideCycle(
-  spec: SpendingLimitSpec,
+function decideDuration(
+  spec: SpendingLimitSpec & Required<Pick<SpendingLimitSpec, 'cycleDuration'>>,
   recorded: CycleStatus | undefined,
   served: LimitConfig | undefined,
   now: EpochMs,
@@ -41,8 +57,49 @@ export function decideCycle(
   return { startTime: formatInstant(now), ...wanted };
 }
 
+/**
+ * A calendar or an endless limit: its count goes on whatever is changed, and starts anew by a later `restartedAt`, or by a new
+ * `assumeUsed`. An earlier time than before, or none, brings no former count back.
+ */
+function decideStanding(spec: SpendingLimitSpec, known: CycleStatus | undefined, now: EpochMs): CycleStatus {
+  const begun = parseInstant(known?.startTime ?? '');
+  const restarted = restartOf(spec, now);
+  const isAnew = restarted !== undefined && restarted > (begun ?? -Infinity);
+  const assumes = spec.assumeUsed !== undefined && spec.assumeUsed !== known?.specAssumeUsed;
+  const kept = isAnew ? restarted : (begun ?? now);
+  // Later than before, so that the counter is another one.
+  const startMs = assumes ? (Math.max(now, kept, (begun ?? 0) + 1) as EpochMs) : kept;
+  const assumeUsed = assumes ? spec.assumeUsed : isAnew ? undefined : known?.assumeUsed;
+  const wanted: CycleStatus = {
+    startTime: formatInstant(startMs),
+    scope: spec.scope,
+    threshold: spec.threshold,
+    thresholdType: spec.thresholdType,
+    ...given({ calendar: spec.calendar, assumeUsed, specAssumeUsed: spec.assumeUsed }),
+  };
+  return known !== undefined && isEqual(known, wanted) ? known : wanted;
+}
+
+function restartOf({ restartedAt }: SpendingLimitSpec, now: EpochMs): EpochMs | undefined {
+  const at = parseInstant(restartedAt ?? '');
+  return at === undefined || at > plusMs(now, toleratedAheadMs) ? undefined : at;
+}
+
+function cycleOf(served: LimitConfig | undefined): CycleStatus | undefined {
+  if (served === undefined) return undefined;
+  const { policyId: _, name: __, startMs, ...terms } = served;
+  return { ...terms, startTime: formatInstant(startMs) };
+}
+
+/** Of the calendar or endless cycles that are known, the one that began last: a start that was served is never taken back. */
+function latest(known: readonly (CycleStatus | undefined)[]): CycleStatus | undefined {
+  return known
+    .filter((each) => each !== undefined && each.durationMs === undefined)
+    .reduce((a, b) => (b !== undefined && (a === undefined || b.startTime > a.startTime) ? b : a), undefined);
+}
+
 /** Length of a cycle in milliseconds. */
-function durationOf({ cycleDuration }: Pick<SpendingLimitSpec, 'cycleDuration'>): number {
+function durationOf({ cycleDuration }: Required<Pick<SpendingLimitSpec, 'cycleDuration'>>): number {
   return cycleDuration.value * cycleUnits[cycleDuration.unit];
 }
 
@@ -54,6 +111,18 @@ function isSameLimit(a: LimitFields, b: LimitFields): boolean {
     a.scope === b.scope &&
     a.threshold === b.threshold &&
     a.thresholdType === b.thresholdType
+  );
+}
+
+function isEqual(a: CycleStatus, b: CycleStatus): boolean {
+  return (
+    isSameLimit(a, b) &&
+    isRecordedAs(a, b) &&
+    a.startTime === b.startTime &&
+    a.assumeUsed === b.assumeUsed &&
+    a.specAssumeUsed === b.specAssumeUsed &&
+    a.calendar?.every === b.calendar?.every &&
+    a.calendar?.timeZone === b.calendar?.timeZone
   );
 }
 

@@ -1,5 +1,7 @@
 import { quote } from '../../errors.js';
 import { cycleUnits, maxCycleValue, parseInstant, type EpochMs } from '../../units/time.js';
+import { calendarUnits, isTimeZone } from '../../usage/calendar.js';
+import { given } from '../../units/given.js';
 import { needsPrice, unitNames, units } from '../../usage/units.js';
 import { column } from '../../meta/schema-parts.js';
 import type { PolicyIdentity, PolicyKind } from '../kind.js';
@@ -53,21 +55,36 @@ function configOf({ policyId, name }: PolicyIdentity, cycle: CycleStatus, now: E
     threshold: cycle.threshold,
     // Only a status written by someone else could lack a valid time; then the recorded cycle starts now.
     startMs: parseInstant(cycle.startTime) ?? now,
-    durationMs: cycle.durationMs,
+    ...given({
+      durationMs: cycle.durationMs,
+      calendar: cycle.calendar,
+      assumeUsed: cycle.assumeUsed,
+      specAssumeUsed: cycle.specAssumeUsed,
+    }),
   };
 }
 
 function problem(limit: SpendingLimitSpec): string | undefined {
-  const { value, unit } = limit.cycleDuration;
+  const { cycleDuration, calendar, never, assumeUsed, thresholdType, threshold } = limit;
+  if ([cycleDuration, calendar, never].filter((each) => each !== undefined).length !== 1)
+    return 'spec.spendingLimit must have exactly one of cycleDuration, calendar and never.';
+  const { value, unit } = cycleDuration ?? { value: 1, unit: 'day' };
   if (!Object.hasOwn(cycleUnits, unit))
     return `spec.spendingLimit.cycleDuration.unit must be "hour" or "day", got ${quote(unit)}.`;
   if (!Number.isInteger(value) || value < 1 || value > maxCycleValue[unit])
     return `spec.spendingLimit.cycleDuration.value must be a whole number from 1 to ${maxCycleValue[unit]}, got ${quote(value)}.`;
+  if (calendar !== undefined && !calendarUnits.includes(calendar.every))
+    return `spec.spendingLimit.calendar.every must be one of ${calendarUnits.join(', ')}, got ${quote(calendar.every)}.`;
+  if (calendar !== undefined && !isTimeZone(calendar.timeZone))
+    return `spec.spendingLimit.calendar.timeZone must be the name of a time zone such as Europe/Berlin, got ${quote(calendar.timeZone)}.`;
+  if (limit.restartedAt !== undefined && parseInstant(limit.restartedAt) === undefined)
+    return `spec.spendingLimit.restartedAt must be an RFC 3339 time, got ${quote(limit.restartedAt)}.`;
   if (limit.startTime !== undefined && parseInstant(limit.startTime) === undefined)
     return `spec.spendingLimit.startTime must be an RFC 3339 time, got ${quote(limit.startTime)}.`;
-  const { thresholdType, threshold } = limit;
   if (!Object.hasOwn(units, thresholdType))
     return `spec.spendingLimit.thresholdType must be one of ${unitNames.join(', ')}, got ${quote(thresholdType)}.`;
+  if (assumeUsed !== undefined && !isThreshold(assumeUsed, thresholdType))
+    return `spec.spendingLimit.assumeUsed must be ${expectedOf(thresholdType)}, got ${quote(assumeUsed)}.`;
   return isThreshold(threshold, thresholdType)
     ? undefined
     : `spec.spendingLimit.threshold must be ${expectedOf(thresholdType)}, got ${quote(threshold)}.`;

@@ -4,11 +4,14 @@ import { record as jsonRecord } from '../../schema/json-schema.js';
 import { fieldOf, isObject } from '../../schema/json-value.js';
 import { choice, object, type SchemaOf } from '../../schema/structural.js';
 import { decimalText } from '../../units/decimal-text.js';
+import { calendarUnits } from '../../usage/calendar.js';
 import { unitNames, type Unit } from '../../usage/units.js';
 import { cycleUnits, maxCycleValue, type CycleUnit } from '../../units/time.js';
 import type { PolicyRecord, PolicyToRender } from '../kind.js';
 import type { LimitScope, SpendingLimitSpec } from './spec.js';
 import { thresholdProblem } from './threshold.js';
+
+export type DocumentedLimit = SpendingLimitSpec & Required<Pick<SpendingLimitSpec, 'cycleDuration'>>;
 
 /** The units of the service document; its endpoints make limits of no other. */
 const documentUnits = ['COUNT', 'NATIVE_ASSET'] as const satisfies readonly Unit[];
@@ -82,7 +85,15 @@ export const limitRecord: PolicyRecord<SpendingLimitSpec, LimitBody> = {
     covers: (spec) => !isDocumented(spec),
     answer: {
       required: { scope: { enum: ['PAYMASTER', 'SMART_ACCOUNT'] }, thresholdType: { enum: unitNames } },
-      optional: { threshold: { type: 'string' }, cycleDuration: cycleRecord, startTime: { type: 'string' } },
+      optional: {
+        threshold: { type: 'string' },
+        cycleDuration: cycleRecord,
+        calendar: jsonRecord({ every: { enum: calendarUnits }, timeZone: { type: 'string' } }),
+        never: jsonRecord({}),
+        startTime: { type: 'string' },
+        restartedAt: { type: 'string' },
+        assumeUsed: { type: 'string' },
+      },
     },
   },
   answer: {
@@ -120,8 +131,8 @@ export function withCycle(data: unknown): unknown {
 }
 
 /** Whether the service document can express the limit. */
-function isDocumented({ thresholdType: unit }: SpendingLimitSpec): boolean {
-  return isDocumentUnit(unit);
+export function isDocumented(spec: SpendingLimitSpec): spec is DocumentedLimit {
+  return isDocumentUnit(spec.thresholdType) && spec.cycleDuration !== undefined;
 }
 
 function isDocumentUnit(type: unknown): type is DocumentUnit {

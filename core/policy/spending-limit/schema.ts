@@ -1,6 +1,7 @@
 import { cycleUnit, instant } from '../../meta/schema-parts.js';
 import { choice, immutable, integer, object, text } from '../../schema/structural.js';
 import { maxCycleValue } from '../../units/time.js';
+import { calendarUnits, type Calendar } from '../../usage/calendar.js';
 import { unitNames, unitOf } from '../../usage/units.js';
 import type { CycleStatus, SpendingLimitSpec } from './spec.js';
 import { anyThreshold, thresholdRules } from './threshold.js';
@@ -22,7 +23,14 @@ export const spendingLimitSchema = object<SpendingLimitSpec>(
         scopes,
         immutable('delete this PaymasterPolicy and create another'),
       ),
-      cycleDuration: object<SpendingLimitSpec['cycleDuration']>(
+      threshold,
+      thresholdType: choice(
+        `What is limited. ${unitNames.map((unit) => `${unit}: ${unitOf(unit).bounds}`).join('; ')}.`,
+        unitNames,
+      ),
+    },
+    optional: {
+      cycleDuration: object<NonNullable<SpendingLimitSpec['cycleDuration']>>(
         'Length of a cycle, e.g. {value: 1, unit: day}; the count begins anew with each.',
         {
           required: {
@@ -36,19 +44,53 @@ export const spendingLimitSchema = object<SpendingLimitSpec>(
           fieldPath: '.value',
         },
       ),
-      threshold,
-      thresholdType: choice(
-        `What is limited. ${unitNames.map((unit) => `${unit}: ${unitOf(unit).bounds}`).join('; ')}.`,
-        unitNames,
+      calendar: object<Calendar>(
+        'Windows of a calendar, e.g. {every: month, timeZone: Europe/Berlin}. The count begins anew with each, and goes on when the limit is edited.',
+        {
+          required: {
+            every: choice('day, week (from Monday) or month.', calendarUnits),
+            timeZone: text('IANA name of the time zone whose midnight counts, e.g. Europe/Berlin.', {
+              minLength: 1,
+              maxLength: 64,
+              pattern: '^[A-Za-z][A-Za-z0-9_+/-]*$',
+              expected: 'the name of a time zone such as Europe/Berlin',
+            }),
+          },
+        },
       ),
-    },
-    optional: {
+      never: object<object>('The count never begins anew by itself: {}.', { optional: {} }),
+      restartedAt: instant(
+        'Of a calendar or endless limit: a later time than before starts the count anew, e.g. after the usage store has lost its data.',
+      ),
+      assumeUsed: text(
+        'Of an endless limit: a new value starts the count anew with so much of the threshold used, in its unit, e.g. after the usage store has lost its data.',
+        anyThreshold,
+      ),
       startTime: instant(
         'When the first cycle begins, e.g. "2026-12-01T00:00:00Z". A new or changed value starts a new cycle then; absent means when the operator first sees the limit.',
       ),
     },
   },
   ...thresholdRules,
+  {
+    rule: '[has(self.cycleDuration), has(self.calendar), has(self.never)].filter(one, one).size() == 1',
+    message: 'must be given by exactly one of cycleDuration, calendar and never',
+  },
+  {
+    rule: 'has(self.cycleDuration) || !has(self.startTime)',
+    message: 'must be left out without cycleDuration; use restartedAt',
+    fieldPath: '.startTime',
+  },
+  {
+    rule: '!has(self.cycleDuration) || !has(self.restartedAt)',
+    message: 'must be left out with cycleDuration; use startTime',
+    fieldPath: '.restartedAt',
+  },
+  {
+    rule: 'has(self.never) || !has(self.assumeUsed)',
+    message: 'must be left out without never',
+    fieldPath: '.assumeUsed',
+  },
 );
 
 export const cycleStatus = object<CycleStatus>(
@@ -56,14 +98,26 @@ export const cycleStatus = object<CycleStatus>(
   {
     required: {
       startTime: instant('When the first window began.'),
-      durationMs: integer('Length of a window in milliseconds.', {
-        minimum: 1,
-        maximum: Number.MAX_SAFE_INTEGER,
-      }),
       scope: choice('Scope at that time.', scopes),
       threshold: text('Threshold at that time.', { maxLength: anyThreshold.maxLength }),
       thresholdType: choice('Kind of threshold at that time.', unitNames),
     },
-    optional: { specStartTime: instant('spec.spendingLimit.startTime at that time.') },
+    optional: {
+      durationMs: integer('Length of a window in milliseconds.', {
+        minimum: 1,
+        maximum: Number.MAX_SAFE_INTEGER,
+      }),
+      calendar: object<Calendar>('The calendar at that time.', {
+        required: {
+          every: choice('Length of a window.', calendarUnits),
+          timeZone: text('Its time zone.', { maxLength: 64 }),
+        },
+      }),
+      assumeUsed: text('What counts as used from the start.', { maxLength: anyThreshold.maxLength }),
+      specAssumeUsed: text('spec.spendingLimit.assumeUsed at that time.', {
+        maxLength: anyThreshold.maxLength,
+      }),
+      specStartTime: instant('spec.spendingLimit.startTime at that time.'),
+    },
   },
 );

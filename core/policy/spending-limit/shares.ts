@@ -2,18 +2,21 @@ import type { LimitConfig } from './spec.js';
 import { limitCounter } from '../../usage/counter-names.js';
 import { priceStale } from './texts.js';
 import { parseThreshold, unitOf, type Unit } from '../../usage/units.js';
-import { windowAt, type Cycle } from '../../usage/window.js';
+import { limitWindowAt, type LimitCycle, type LimitWindow } from '../../usage/limit-window.js';
+import { contains } from '../../usage/window.js';
+import { given } from '../../units/given.js';
+import type { EpochMs } from '../../units/time.js';
 import type { PolicyIdentity, PolicyShare, ShareRequest } from '../kind.js';
 
 /** A spending limit with everything precomputed that does not depend on the request: made once per config. */
 export type CompiledLimit = PolicyIdentity &
-  Cycle & {
+  LimitCycle & {
     readonly perSender: boolean;
     readonly unit: Unit;
     /** As the unit counts, rounded down. */
     readonly threshold: number;
-    /** The counter of all users in the most recently used window. */
-    shared?: { readonly index: number; readonly counter: string };
+    /** The most recently used window, and the counter of all users in it. */
+    last?: { readonly window: LimitWindow; readonly counter: string };
   };
 
 /** Compiles limits in their order. Throws RangeError for a threshold that is not plain decimal text. */
@@ -22,8 +25,8 @@ export function compileLimits(limits: readonly LimitConfig[]): readonly Compiled
     policyId: limit.policyId,
     name: limit.name,
     startMs: limit.startMs,
-    durationMs: limit.durationMs,
-    threshold: parseThreshold(limit.thresholdType, limit.threshold),
+    ...given({ durationMs: limit.durationMs, calendar: limit.calendar }),
+    threshold: Math.max(0, amountOf(limit, limit.threshold) - amountOf(limit, limit.assumeUsed ?? '0')),
     unit: limit.thresholdType,
     perSender: limit.scope === 'SMART_ACCOUNT',
   }));
@@ -38,13 +41,11 @@ export function limitShares(
   { sender, cost, now }: ShareRequest,
 ): readonly PolicyShare[] {
   return limits.map((limit) => {
-    const window = windowAt(limit, now);
     const taken = unitOf(limit.unit).take(cost);
     if (taken === undefined) throw priceStale(limit.name);
+    const { window, counter } = current(limit, now);
     return {
-      counter: limit.perSender
-        ? limitCounter(limit, window.index, sender)
-        : sharedCounter(limit, window.index),
+      counter: limit.perSender ? limitCounter(limit.policyId, window, sender) : counter,
       unit: limit.unit,
       window,
       threshold: limit.threshold,
@@ -55,8 +56,16 @@ export function limitShares(
   });
 }
 
-/** All users share this name until the window turns. It is made once, so that Maps need not hash it again. */
-function sharedCounter(limit: CompiledLimit, index: number): string {
-  if (limit.shared?.index !== index) limit.shared = { index, counter: limitCounter(limit, index, '') };
-  return limit.shared.counter;
+/**
+ * All users share this counter until the window turns. It is named once, so that Maps need not hash it again, and calendars are not
+ * asked for each request.
+ */
+function current(limit: CompiledLimit, now: EpochMs): NonNullable<CompiledLimit['last']> {
+  if (limit.last !== undefined && contains(limit.last.window, now)) return limit.last;
+  const window = limitWindowAt(limit, now);
+  return (limit.last = { window, counter: limitCounter(limit.policyId, window, '') });
+}
+
+function amountOf({ thresholdType }: LimitConfig, text: string): number {
+  return parseThreshold(thresholdType, text);
 }

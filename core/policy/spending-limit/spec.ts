@@ -1,4 +1,5 @@
 import type { CycleUnit, EpochMs } from '../../units/time.js';
+import type { Calendar } from '../../usage/calendar.js';
 import type { Unit } from '../../usage/units.js';
 
 /** `PAYMASTER`: one counter for all users. `SMART_ACCOUNT`: one counter per `sender`. */
@@ -6,12 +7,19 @@ export type LimitScope = 'PAYMASTER' | 'SMART_ACCOUNT';
 
 export type SpendingLimitSpec = {
   readonly scope: LimitScope;
-  readonly cycleDuration: { readonly value: number; readonly unit: CycleUnit };
+  /** Exactly one of `cycleDuration`, `calendar` and `never` is set. */
+  readonly cycleDuration?: { readonly value: number; readonly unit: CycleUnit };
+  readonly calendar?: Calendar;
+  readonly never?: object;
   /** Exact decimal text in the unit. */
   readonly threshold: string;
   readonly thresholdType: Unit;
   /** RFC 3339 with milliseconds. A new or changed value starts a new cycle at that time. */
   readonly startTime?: string;
+  /** Of a calendar or endless limit: a later time than before starts the count anew. */
+  readonly restartedAt?: string;
+  /** Of an endless limit: a new value starts the count anew, with this much of the threshold used. */
+  readonly assumeUsed?: string;
 };
 
 /** As in the resource. */
@@ -21,7 +29,13 @@ type LimitTerms = Pick<SpendingLimitSpec, 'scope' | 'threshold' | 'thresholdType
 export type CycleStatus = LimitTerms & {
   /** RFC 3339 with milliseconds. */
   readonly startTime: string;
-  readonly durationMs: number;
+  /** Without it, and without `calendar`, the limit is endless. */
+  readonly durationMs?: number;
+  readonly calendar?: Calendar;
+  /** How much of an endless limit counts as used from the start. */
+  readonly assumeUsed?: string;
+  /** `spec.spendingLimit.assumeUsed` at that time, if any. */
+  readonly specAssumeUsed?: string;
   /** `spec.spendingLimit.startTime` at that time, if any. */
   readonly specStartTime?: string;
 };
@@ -31,5 +45,8 @@ export type LimitConfig = LimitTerms & {
   readonly policyId: string;
   readonly name: string;
   readonly startMs: EpochMs;
-  readonly durationMs: number;
+  readonly durationMs?: number;
+  readonly calendar?: Calendar;
+  readonly assumeUsed?: string;
+  readonly specAssumeUsed?: string;
 };

@@ -1,5 +1,6 @@
 import type { EpochMs } from '../../units/time.js';
 import type { AddressKey } from '../../units/address.js';
+import { never } from '../../usage/window.js';
 import { formatAmount } from '../../usage/units.js';
 import type { LimitShare } from '../../usage/usage-store.js';
 import { DomainError } from '../../errors.js';
@@ -18,7 +19,7 @@ export function limitReached(
   const user = subject === '' ? '' : ` for ${subject}`;
   const { unit, threshold, cost } = share;
   const amounts = `${formatAmount(unit, used)} of ${formatAmount(unit, threshold)} used${user}, needs ${formatAmount(unit, cost)}`;
-  const detail = `"${name}": ${amounts}; resets at ${timeText(share.window.until)}`;
+  const detail = `"${name}": ${amounts}; ${resetText(share.window.until)}`;
   return refuse('LIMIT_REACHED', detail, cost > threshold ? 'ABOVE_THRESHOLD' : undefined);
 }
 
@@ -32,7 +33,11 @@ export function priceStale(name: string): DomainError {
 
 /** USAGE_LOST for people: the counters of this cycle are lost, so the limit cannot be judged. */
 export function usageLost(name: string, resetsAt: EpochMs): Refusal {
-  return refuse('USAGE_LOST', `"${name}": usage of this cycle is unknown; resets at ${timeText(resetsAt)}`);
+  return refuse('USAGE_LOST', `"${name}": usage of this cycle is unknown; ${resetText(resetsAt)}`);
+}
+
+function resetText(at: EpochMs): string {
+  return at === never ? 'never resets' : `resets at ${timeText(at)}`;
 }
 
 function timeText(at: EpochMs): string {

@@ -2,6 +2,7 @@ import { compileLimits, limitShares } from '../../../core/policy/spending-limit/
 import { arrayOf, record, type JsonSchema } from '../../../core/schema/json-schema.js';
 import { toAddressKey, zeroAddress, type AddressKey } from '../../../core/units/address.js';
 import { formatInstant } from '../../../core/units/time.js';
+import { never } from '../../../core/usage/window.js';
 import { noCost } from '../../../core/usage/unit.js';
 import { figureOf, unitNames, unitOf } from '../../../core/usage/units.js';
 import type { Tools } from '../deps.js';
@@ -27,7 +28,7 @@ const figures = {
   used: { ...figure, description: 'Spent by operations that were mined.' },
   reserved: { ...figure, description: 'Promised to operations that may still be mined.' },
   remaining: figure,
-  resetsAt: schemas.time,
+  resetsAt: { anyOf: [schemas.time, { type: 'null' }], description: 'Null: never by itself.' },
 };
 
 export const limitsEndpoint = endpoint({
@@ -116,7 +117,7 @@ async function readLimits(
       scope: perSender ? 'SMART_ACCOUNT' : 'PAYMASTER',
       unit,
       ...each(amounts, (amount) => unitOf(unit).wire.render(amount)),
-      resetsAt: formatInstant(shares[index]!.window.until),
+      resetsAt: shares[index]!.window.until === never ? null : formatInstant(shares[index]!.window.until),
       rendered: unitOf(unit).decimals === 0 ? null : each(amounts, (amount) => figureOf(unit, amount)),
     };
   });

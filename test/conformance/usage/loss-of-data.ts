@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { contractFence } from '../../../core/usage/counter-names.js';
-import { always } from '../../../core/usage/window.js';
+import { always, never } from '../../../core/usage/window.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { aHold, aLimit, aRequest, chainId, contract, hourMs, seconds, startMs } from '../usage-requests.js';
 import { lost, reserved, type Suite } from './suite.js';
@@ -80,6 +80,19 @@ export function lossConformance(it: Suite): void {
         bars: [{ counter: 'loss', unit: 'NATIVE_ASSET', window: always, most: 0 }],
       });
       expect(await it.store.reserve(request)).toMatchObject(reserved);
+    });
+
+    test('a window that never ends refuses until it is stated to begin after the loss', async () => {
+      const from = (at: number) =>
+        one(9n, { limits: [limit({ window: { from: at as EpochMs, until: never } })] });
+      await it.store.reserve(one(1n));
+      await it.harness.mirrored();
+      await it.replaced('wipe');
+      expect(await it.store.recovery.recover(chainId)).toBe('waiting');
+      await recovered();
+      it.clock.advance(365 * 24 * hourMs);
+      expect(await it.store.reserve(from(startMs))).toEqual({ outcome: 'usage-lost', index: 0 });
+      expect(await it.store.reserve(from(it.clock.now()))).toEqual(reserved);
     });
 
     test('a promise for longer than any before is noted first, and a loss waits for it', async () => {

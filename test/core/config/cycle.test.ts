@@ -1,4 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
+import { compileLimits, limitShares } from '../../../core/policy/spending-limit/shares.js';
+import { noCost } from '../../../core/usage/unit.js';
+import { sender } from '../../conformance/usage-requests.js';
+import { aLimitConfig } from '../../build/configs.js';
 import { decideCycle } from '../../../core/policy/spending-limit/cycle.js';
 import type { SpendingLimitSpec } from '../../../core/policy/spending-limit/spec.js';
 import type { EpochMs } from '../../../core/units/time.js';
@@ -70,5 +74,91 @@ describe('the cycle of a limit', () => {
     const later = (t1 + 5_000) as EpochMs;
     expect(decideCycle(changed, first, served, later).startTime).toBe(at(t1));
     expect(decideCycle(changed, undefined, served, later).startTime).toBe(at(t1));
+  });
+});
+
+describe.each([
+  { name: 'a calendar limit', kind: { calendar: { every: 'month', timeZone: 'Europe/Berlin' } } },
+  { name: 'an endless limit', kind: { never: {} } },
+] as const)('the count of $name', ({ kind }) => {
+  const { cycleDuration: _, ...rest } = aLimit;
+  const limit: SpendingLimitSpec = { ...rest, ...kind };
+  const begun = decideCycle(limit, undefined, undefined, t0);
+  const later = (ms: number): EpochMs => (t0 + ms) as EpochMs;
+
+  test('starts when the operator first sees it', () => {
+    expect(begun).toMatchObject({ startTime: at(t0) });
+    expect(begun.durationMs).toBeUndefined();
+  });
+
+  test.each<{ name: string; change: Partial<SpendingLimitSpec> }>([
+    { name: 'nothing', change: {} },
+    { name: 'the threshold', change: { threshold: '11' } },
+    {
+      name: 'the time zone',
+      change: 'calendar' in kind ? { calendar: { ...kind.calendar, timeZone: 'UTC' } } : {},
+    },
+  ])('goes on when $name changes in the middle of a window', ({ change }) => {
+    const now = decideCycle({ ...limit, ...change }, begun, undefined, t1);
+    expect(now.startTime).toBe(begun.startTime);
+    expect(now === begun).toBe(Object.keys(change).length === 0);
+  });
+
+  test('starts anew at a later restartedAt, once; an earlier one, or none, brings no former count back', () => {
+    const restartedAt = at(t1);
+    const anew = decideCycle({ ...limit, restartedAt }, begun, undefined, later(3_700_000));
+    expect(anew.startTime).toBe(restartedAt);
+    expect(decideCycle({ ...limit, restartedAt }, anew, undefined, later(9_000_000))).toBe(anew);
+    for (const other of [{}, { restartedAt: at(t0 - 1) }, { restartedAt: at(t0 + 1) }])
+      expect(decideCycle({ ...limit, ...other }, anew, undefined, later(9_000_000)).startTime).toBe(
+        restartedAt,
+      );
+  });
+
+  test('does not start in the future, where a loss of data could not be noticed', () => {
+    const ahead = decideCycle({ ...limit, restartedAt: '2099-01-01T00:00:00Z' }, begun, undefined, t1);
+    expect(ahead.startTime).toBe(begun.startTime);
+  });
+
+  test('goes on when the object is deleted and made again, whatever its threshold is then', () => {
+    const again = decideCycle({ ...limit, threshold: '12' }, undefined, undefined, t1, begun);
+    expect(again).toMatchObject({ startTime: begun.startTime, threshold: '12' });
+  });
+
+  test('is not started a second time when the status of a start was never written', () => {
+    const restarted = { ...limit, assumeUsed: '3' };
+    const { startTime, ...terms } = decideCycle(restarted, begun, undefined, t1);
+    const served = { ...terms, policyId: 'p', name: 'n', startMs: Date.parse(startTime) as EpochMs };
+    expect(decideCycle(restarted, begun, served, later(9_000_000)).startTime).toBe(startTime);
+  });
+});
+
+describe('what an endless limit assumes as used', () => {
+  const { cycleDuration: _, ...rest } = aLimit;
+  const limit: SpendingLimitSpec = { ...rest, never: {} };
+  const begun = decideCycle(limit, undefined, undefined, t0);
+  const assumed = decideCycle({ ...limit, assumeUsed: '4' }, begun, undefined, t1);
+
+  test('starts the count anew, with so much used', () => {
+    expect(assumed).toMatchObject({ startTime: at(t1), assumeUsed: '4' });
+    const [share] = limitShares(compileLimits([{ ...aLimitConfig({ threshold: '10' }), assumeUsed: '4' }]), {
+      sender,
+      cost: noCost,
+      now: t1,
+    });
+    expect(share).toMatchObject({ threshold: 6 });
+  });
+
+  test('stays in force when the field is removed, so that removing it frees nothing', () => {
+    const removed = decideCycle(limit, assumed, undefined, (t1 + 5) as EpochMs);
+    expect(removed).toMatchObject({ startTime: at(t1), assumeUsed: '4' });
+  });
+
+  test('ends with a later restart, although the field is still there', () => {
+    const restarted = { ...limit, assumeUsed: '4', restartedAt: at(t1 + 10) };
+    const anew = decideCycle(restarted, assumed, undefined, (t1 + 20) as EpochMs);
+    expect(anew).toMatchObject({ startTime: at(t1 + 10) });
+    expect(anew.assumeUsed).toBeUndefined();
+    expect(decideCycle(restarted, anew, undefined, (t1 + 30) as EpochMs)).toBe(anew);
   });
 });

@@ -1,3 +1,4 @@
+import type { SpendingLimitSpec } from '../../../core/policy/spending-limit/spec.js';
 import type { PriceSpec } from '../../../core/pricing/fee-token-spec.js';
 import type { WebhookSpec } from '../../../core/policy/webhook/spec.js';
 import type { Kind, Resources } from '../../../core/resources/kinds.js';
@@ -34,7 +35,12 @@ const document = { url: 'https://prices.example.com/{symbol}', path: 'eth' };
 const feed = { nativeFeed: wallet };
 const aWebhook = (overrides: Partial<WebhookSpec>) =>
   aPolicy({ policyType: 'WEBHOOK', webhook: { ...webhook, ...overrides } });
-const limit = (overrides: Partial<typeof aLimit>) => aPolicy({ spendingLimit: { ...aLimit, ...overrides } });
+const limit = (overrides: Partial<SpendingLimitSpec>) =>
+  aPolicy({ spendingLimit: { ...aLimit, ...overrides } });
+const endless = (overrides: Partial<SpendingLimitSpec>) => {
+  const { cycleDuration: _, ...rest } = aLimit;
+  return aPolicy({ spendingLimit: { ...rest, never: {}, ...overrides } });
+};
 const profile = (overrides: Partial<typeof aProfile>) =>
   aChain({ profiles: [{ ...aProfile, ...overrides }] });
 const token = (name: string) => ({ name, sha256: hash });
@@ -163,6 +169,30 @@ export const ruleCases: readonly RuleCase[] = [
     message: 'given from, until, or both',
     passes: { now: aPolicy({ policyType: 'WINDOW', window: { until } }) },
     fails: { now: aPolicy({ policyType: 'WINDOW', window: { appliesTo: ['ERC20'] } }) },
+  },
+  {
+    field: 'spec.spendingLimit',
+    message: 'given by exactly one of cycleDuration, calendar and never',
+    passes: { now: endless({}) },
+    fails: { now: limit({ never: {} }) },
+  },
+  {
+    field: 'spec.spendingLimit.startTime',
+    message: 'left out without cycleDuration; use restartedAt',
+    passes: { now: limit({ startTime: until }) },
+    fails: { now: endless({ startTime: until }) },
+  },
+  {
+    field: 'spec.spendingLimit.restartedAt',
+    message: 'left out with cycleDuration; use startTime',
+    passes: { now: endless({ restartedAt: until }) },
+    fails: { now: limit({ restartedAt: until }) },
+  },
+  {
+    field: 'spec.spendingLimit.assumeUsed',
+    message: 'left out without never',
+    passes: { now: endless({ assumeUsed: '5' }) },
+    fails: { now: limit({ assumeUsed: '5' }) },
   },
   {
     field: 'spec.spendingLimit.threshold',

@@ -1,0 +1,30 @@
+import type { EpochMs } from '../units/time.js';
+import { calendarWindowAt, type Calendar } from './calendar.js';
+import { never, windowAt, type Window } from './window.js';
+
+/** Windows of a length, those of a calendar, or, without either, one that never ends. */
+export type LimitCycle = {
+  /** When counting began. */
+  readonly startMs: EpochMs;
+  readonly durationMs?: number;
+  readonly calendar?: Calendar;
+};
+
+/** `name`: differs from those of all other windows of the cycle. */
+export type LimitWindow = Window & { readonly name: string };
+
+/** The window that contains `now`. */
+export function limitWindowAt({ startMs, durationMs, calendar }: LimitCycle, now: EpochMs): LimitWindow {
+  if (durationMs !== undefined) {
+    const { index, from, until } = windowAt({ startMs, durationMs }, now);
+    return { name: `${startMs}/${index}`, from, until };
+  }
+  if (calendar === undefined) return { name: `${startMs}/all`, from: earlier(startMs, now), until: never };
+  const { name, from, until } = calendarWindowAt(calendar, now);
+  // Counting began within it: what was used before is not known to this counter.
+  return { name: `${startMs}/${name}`, from: earlier(from > startMs ? from : startMs, now), until };
+}
+
+function earlier(a: EpochMs, b: EpochMs): EpochMs {
+  return a < b ? a : b;
+}
