@@ -134,6 +134,7 @@ const remedies: Readonly<Record<string, string>> = {
   'Deposited/Empty':
     '`paymaster contract deposit`, which chooses the call: `depositTo` of the EntryPoint is lost on a contract that keeps balances of its own.',
   'Staked/Unstaked': '`paymaster contract stake` as the owner of the contract.',
+  'Staked/TooLow': '`paymaster contract stake` as the owner of the contract: it adds what is missing.',
   'Staked/Unlocked': '`paymaster contract stake` as the owner of the contract.',
   'UsageStoreLost/Lost':
     'Wait until every earlier promise has expired, and find out what emptied the store. Do not restore a backup.',

@@ -13,7 +13,7 @@ import {
   type Address,
 } from '../../core/units/address.js';
 import { given } from '../../core/units/given.js';
-import { parseDecimal } from '../../core/units/wei.js';
+import { parseDecimal, parseEther } from '../../core/units/wei.js';
 import { parseChainId, readChain } from '../chain-argument.js';
 import { withRpc, type RpcOptions } from '../rpc.js';
 import { deterministicDeployer } from '../../standalone/dev-chain/transactor.js';
@@ -56,7 +56,7 @@ export type Target = {
   /** Undefined for a chain that is named by its id. */
   readonly manifest: ReturnType<typeof readChain> | undefined;
   readonly confirmations: Confirmations;
-  /** What bundlers ask for where the coin is ether; undefined where nobody can know. */
+  /** What bundlers ask for, by the Chain or where the coin is ether; undefined where nobody can know. */
   readonly usualStake: bigint | undefined;
 };
 
@@ -79,6 +79,7 @@ export async function parseTarget(options: ContractOptions, sender?: Address): P
     throw invalidInput({ field: '--owner', expected: 'an account that can send transactions', value: owner });
   const optional = (field: string, text?: string) =>
     text === undefined ? undefined : addressOf(field, text);
+  const inEther = spec?.nativeCurrency.symbol === 'ETH' ? stakeInEther : undefined;
   return {
     wanted: {
       chainId: spec?.chainId ?? parseChainId(options.chain),
@@ -94,7 +95,7 @@ export async function parseTarget(options: ContractOptions, sender?: Address): P
     },
     manifest,
     confirmations: spec?.confirmations ?? manyConfirmations,
-    usualStake: spec?.nativeCurrency.symbol === 'ETH' ? stakeInEther : undefined,
+    usualStake: spec?.stake === undefined ? inEther : parseEther(spec.stake.amount),
   };
 }
 

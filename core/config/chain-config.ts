@@ -4,6 +4,7 @@ import type { LayoutId } from '../paymaster/layout.js';
 import type { OpenZeppelinOptions } from '../paymaster/openzeppelin/options.js';
 import type { FeeTokenSpec, PriceSpec } from '../pricing/fee-token-spec.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
+import type { StakeSpec } from '../resources/chain.js';
 import type { RateLimits } from '../resources/paymaster.js';
 import type { Address } from '../units/address.js';
 import type { Hex } from '../units/hex.js';
@@ -27,6 +28,8 @@ export type ChainConfig = {
   /** Any factory where it is absent. */
   readonly accountFactories?: readonly Address[];
   readonly gas: GasCaps;
+  /** Absent: any stake will do. */
+  readonly stake?: StakeSpec;
   /** Absent: None. */
   readonly dataFee?: DataFeeSpec;
   /** Of the coin in dollars, as the source of `dollarOf`. Absent: not known. */

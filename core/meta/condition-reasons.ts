@@ -188,6 +188,9 @@ export const conditionReasons = {
     Unstaked: no(
       'The contract has no stake in its EntryPoint: bundlers with the rules of ERC-7562 refuse its operations, or take about ten at a time.',
     ),
+    TooLow: no(
+      'The stake of the contract is less than bundlers of the chain ask for (`stake` of the Chain), or can be taken out sooner: they may refuse its operations.',
+    ),
     Unlocked: no('The stake of the contract is unlocked and no longer counts: as Unstaked.'),
     Unknown: contractNotAsked,
   },

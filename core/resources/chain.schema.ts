@@ -1,7 +1,7 @@
 import { boolean, choice, integer, integerOr, keyedList, list, object, text } from '../schema/structural.js';
 import { maxAddresses } from '../policy/senders/kind.js';
 import { dataFeeKindNames, type DataFeeSpec } from '../chain/data-fee/spec.js';
-import type { ChainSpec, ChainStatus } from './chain.js';
+import type { ChainSpec, ChainStatus, StakeSpec } from './chain.js';
 import { foundStatus, userKind } from './user-kind.js';
 import { nativePrice } from './native-price.schema.js';
 import { profile } from './profile.schema.js';
@@ -35,6 +35,19 @@ const dataFee = object<DataFeeSpec>(
   {
     rule: "(self.kind == 'Factor') == has(self.factor)",
     message: 'must be with factor where kind is Factor, and without it elsewhere',
+  },
+);
+
+const stake = object<StakeSpec>(
+  'What bundlers of the chain ask a paymaster contract to stake in its EntryPoint. The condition Staked says when a contract has less, or has it locked for a shorter time; signing goes on.',
+  {
+    required: { amount: coins('Coins, e.g. "0.1".') },
+    optional: {
+      unstakeDelaySeconds: integer('Seconds for which the stake stays locked, e.g. 86400. Default 86400.', {
+        minimum: 1,
+        maximum: 31_536_000,
+      }),
+    },
   },
 );
 
@@ -122,6 +135,7 @@ const spec = object<ChainSpec>(
         'Caps on the gas fields that callers choose. They replace the defaults; a Paymaster can only tighten them.',
       ),
       dataFee,
+      stake,
       nativePrice,
       maxExpirySeconds: expirySeconds(
         'Longest validity of signed data in seconds; a Paymaster can only shorten it. Data for payments in tokens are valid for 600 at most. Default 600.',

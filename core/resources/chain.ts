@@ -63,6 +63,9 @@ export type ProfileSpec = {
   readonly tokenLossBudget?: string;
 };
 
+/** What bundlers ask a contract to stake in its EntryPoint: an amount of coins, and for how long it stays locked. */
+export type StakeSpec = { readonly amount: string; readonly unstakeDelaySeconds?: number };
+
 export type ChainSpec = {
   readonly chainId: number;
   readonly suspended?: boolean;
@@ -83,6 +86,8 @@ export type ChainSpec = {
   /** Factories that an initCode may name; where it is absent, every factory. */
   readonly accountFactories?: readonly string[];
   readonly gas?: GasCaps;
+  /** Absent: any stake will do. */
+  readonly stake?: StakeSpec;
   /** How the chain charges for data that it posts to layer 1. Default None. */
   readonly dataFee?: DataFeeSpec;
   /** What the coin costs in US dollars. Default: not known. */

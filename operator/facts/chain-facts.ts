@@ -5,6 +5,7 @@ import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.
 import type { Layout, LayoutId } from '../../core/paymaster/layout.js';
 import type { Signers } from '../../core/paymaster/signer.js';
 import type { Address } from '../../core/units/address.js';
+import { given } from '../../core/units/given.js';
 import { plusMs, type EpochMs } from '../../core/units/time.js';
 import type { Timers } from '../../adapters/timers.js';
 import {
@@ -41,7 +42,7 @@ export type ChainFacts = ReturnType<typeof createChainFacts>;
 
 /** How to reach a chain, and which contracts exist there. */
 export type AskedChain = Pick<ChainConfig, 'chainId' | 'rpc' | 'profiles'> &
-  Partial<Pick<ChainConfig, 'feeTokens'>>;
+  Partial<Pick<ChainConfig, 'feeTokens' | 'stake'>>;
 
 export type FactChange = {
   readonly chainId: number;
@@ -86,9 +87,9 @@ export function createChainFacts(deps: ChainFactsDeps) {
   let isStopped = false;
 
   return {
-    setChain({ chainId, rpc, profiles, feeTokens = [] }: AskedChain): void {
+    setChain({ chainId, rpc, profiles, feeTokens = [], stake }: AskedChain): void {
       const poll = pollOf(chainId);
-      const config = { chainId, rpc, profiles, feeTokens };
+      const config = { chainId, rpc, profiles, feeTokens, ...given({ stake }) };
       if (isDeepStrictEqual(poll.config, config)) return;
       poll.config = config;
       poke(poll);

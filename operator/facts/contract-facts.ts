@@ -2,8 +2,10 @@ import type { BlockTag, Chain } from '../../core/chain/chain.js';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
 import { unlessUnavailable } from '../../core/errors.js';
 import { keccak256 } from '../../core/crypto/keccak.js';
+import type { StakeSpec } from '../../core/resources/chain.js';
 import type { Address } from '../../core/units/address.js';
 import { bytesToHex, hexToBytes, type Hex } from '../../core/units/hex.js';
+import { parseEther } from '../../core/units/wei.js';
 import { addressWord, askCall, wordPattern, worstOf } from './acceptance.js';
 import type { ProfileFacts } from './facts.js';
 
@@ -16,10 +18,11 @@ export async function readContractFacts(
   chain: Asked,
   { entryPoint, sponsorship, token }: Pick<ProfileConfig, 'entryPoint' | 'sponsorship' | 'token'>,
   block: BlockTag,
+  asked?: StakeSpec,
 ): Promise<ContractFacts> {
   const contracts = [...new Set([sponsorship, token ?? sponsorship])];
   const [held, codes] = await Promise.all([
-    Promise.all(contracts.map((contract) => holdingsOf(chain, entryPoint, contract, block))),
+    Promise.all(contracts.map((contract) => holdingsOf(chain, entryPoint, contract, block, asked))),
     unlessUnavailable(Promise.all(contracts.map((contract) => codeOf(chain, contract, block)))),
   ]);
   return {
@@ -39,6 +42,8 @@ export async function readContractFacts(
 
 /** `getDepositInfo(address)`: deposit, staked, stake, delay, and the time from which an unlocked stake may go; in every version. */
 const getDepositInfo: Hex = '0x5287ce12';
+/** ERC-7562, and the bundlers that say something. */
+const usualDelaySeconds = 86_400;
 const depositInfoPattern = /^0x[0-9a-f]{320}$/;
 
 async function holdingsOf(
@@ -46,16 +51,21 @@ async function holdingsOf(
   entryPoint: Address,
   contract: Address,
   block: BlockTag,
+  asked: StakeSpec | undefined,
 ): Promise<Pick<ProfileFacts, 'deposit' | 'stake'>> {
   const data: Hex = `${getDepositInfo}${addressWord(contract)}`;
   const answer = await askCall(chain, { to: entryPoint, data, block });
   if (answer === undefined || !depositInfoPattern.test(answer))
     return { deposit: 'Unknown', stake: 'Unknown' };
-  const [deposit, isStaked, stake] = [0, 1, 2].map((at) =>
+  const [deposit, isStaked, stake = 0n, delay = 0n] = [0, 1, 2, 3].map((at) =>
     BigInt(`0x${answer.slice(2 + 64 * at, 66 + 64 * at)}`),
   );
   const unstaked = stake === 0n ? 'Unstaked' : 'Unlocked';
-  return { deposit: deposit === 0n ? 'Empty' : 'Deposited', stake: isStaked === 1n ? 'Staked' : unstaked };
+  const isEnough =
+    asked === undefined ||
+    (stake >= parseEther(asked.amount) && delay >= BigInt(asked.unstakeDelaySeconds ?? usualDelaySeconds));
+  const staked = isEnough ? 'Staked' : 'TooLow';
+  return { deposit: deposit === 0n ? 'Empty' : 'Deposited', stake: isStaked === 1n ? staked : unstaked };
 }
 
 /** EIP-1967: where a proxy keeps the address of its code, and that of the beacon that knows it. */

@@ -37,7 +37,7 @@ export type Probe = ReturnType<typeof createProbe>;
 
 export type ProbeDeps = {
   readonly chain: Chain;
-  readonly config: Pick<ChainConfig, 'chainId'> & Partial<Pick<ChainConfig, 'feeTokens'>>;
+  readonly config: Pick<ChainConfig, 'chainId'> & Partial<Pick<ChainConfig, 'feeTokens' | 'stake'>>;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
   readonly signers: Pick<Signers, 'get'>;
   readonly clock: Clock;
@@ -63,7 +63,7 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
       const contracts = contractsOf(config.chainId, profile, layouts[profile.layout]);
       const trusted = filesOf(profile).find((file) => acceptance.signers[file] === 'Authorized');
       const [held, ...hashes] = await Promise.all([
-        readContractFacts(chain, profile, block),
+        readContractFacts(chain, profile, block, config.stake),
         ...contracts.map((contract) => hashOf(contract, block)),
         signaturesOf(profile, trusted === undefined ? undefined : signers.get(trusted), block),
       ]);

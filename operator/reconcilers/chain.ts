@@ -9,6 +9,7 @@ import type { Layout, LayoutId } from '../../core/paymaster/layout.js';
 import type { Signers } from '../../core/paymaster/signer.js';
 import type { Chain, ChainStatus } from '../../core/resources/chain.js';
 import { finding, isConditionTrue, setConditions, type Finding } from '../../core/meta/conditions.js';
+import { given } from '../../core/units/given.js';
 import type { Gauge } from '../../core/metrics.js';
 import type { Cache } from '../cache.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
@@ -238,9 +239,9 @@ function factsOf(
   profile: ProfileConfig,
   accepted: Finding,
 ): readonly Finding[] {
-  const { chainId } = chain.spec;
+  const { chainId, stake } = chain.spec;
   const facts = deps.facts.profile(chainId, profile);
-  const place = { chainId, profile };
+  const place = { chainId, profile, ...given({ stake }) };
   const found = profileFindings(facts, place, deps.signers);
   const findings = [accepted, ...recallOf(chain, profile.version, found)];
   // Payments after the call are served too, up to the loss budget.

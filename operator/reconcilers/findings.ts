@@ -76,7 +76,7 @@ export function profileFindings(
 }
 
 /** A profile, and the chain that it is on. */
-export type ProfilePlace = { readonly chainId: number; readonly profile: ProfileConfig };
+export type ProfilePlace = Pick<ChainConfig, 'chainId' | 'stake'> & { readonly profile: ProfileConfig };
 
 /** What to type. Only the owner of a contract knows who that is. */
 function commandOf(verb: string, { chainId, profile }: ProfilePlace, signers: KnownSigners): string {
@@ -120,6 +120,11 @@ function codeUnchanged({ codeHash }: ProfileFacts, profile: ProfileConfig): read
   return [finding('CodeUnchanged', 'CodeChanged', message)];
 }
 
+function stakeOptions({ stake }: ProfilePlace): string {
+  const { amount = 'AMOUNT', unstakeDelaySeconds } = stake ?? {};
+  return `--up-to ${amount}${unstakeDelaySeconds === undefined ? '' : ` --unstake-delay ${unstakeDelaySeconds}`}`;
+}
+
 /** What the EntryPoint holds for the contract. Signing does not depend on it: an operation without a deposit is not mined. */
 export function holdingFindings(
   { deposit, stake }: ProfileFacts,
@@ -132,8 +137,9 @@ export function holdingFindings(
   const why: Partial<Record<ProfileFacts['stake'], string>> = {
     Unstaked: 'has no stake',
     Unlocked: 'has unlocked its stake, which no longer counts,',
+    TooLow: 'has a lower stake than stake of the Chain, or has it locked for a shorter time,',
   };
-  const unstaked = `Contract ${contracts} ${why[stake]} in EntryPoint ${entryPoint}: bundlers refuse its operations, or take few. Stake it: ${commandOf('stake', of, signers)} --up-to AMOUNT`;
+  const unstaked = `Contract ${contracts} ${why[stake]} in EntryPoint ${entryPoint}: bundlers refuse its operations, or take few. Stake it: ${commandOf('stake', of, signers)} ${stakeOptions(of)}`;
   return [
     finding('Deposited', deposit, deposit === 'Empty' ? empty : undefined),
     finding('Staked', stake, why[stake] === undefined ? undefined : unstaked),

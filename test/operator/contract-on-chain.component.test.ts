@@ -5,6 +5,7 @@ import type { Hex } from '../../core/units/hex.js';
 import type { ConditionType } from '../../core/meta/condition-reasons.js';
 import { findCondition } from '../../core/meta/conditions.js';
 import type { Chain } from '../../core/chain/chain.js';
+import type { StakeSpec } from '../../core/resources/chain.js';
 import type { Chains } from '../../core/chain/chains.js';
 import { runCommand } from '../../cli/program.js';
 import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
@@ -42,7 +43,7 @@ beforeEach(async () => {
   await start();
 });
 
-async function start(): Promise<void> {
+async function start(stake?: StakeSpec, staked = 'True/Staked'): Promise<void> {
   const address = parseAddress(dev.sponsorSigner.address);
   const sign = signsBy((digest) => getBytes(dev.sponsorSigner.signingKey.sign(digest).serialized));
   world = await startWorld({
@@ -55,6 +56,7 @@ async function start(): Promise<void> {
   await world.apply(
     aChain({
       rpc: { urls: [dev.url] },
+      ...(stake === undefined ? {} : { stake }),
       profiles: [
         {
           version,
@@ -70,7 +72,7 @@ async function start(): Promise<void> {
     aPaymaster({ version }),
   );
   await becomes('CodeUnchanged', 'True/CodeUnchanged');
-  await becomes('Staked', 'True/Staked');
+  await becomes('Staked', staked);
   await becomes('Deposited', 'True/Deposited');
   await becomes('Serving', 'True/Serving');
 }
@@ -170,6 +172,17 @@ describe('the operator notices on the chain that', () => {
     expect(await stopped()).toBeUndefined();
     await obey('Staked', 'addStake');
     await becomes('Staked', 'True/Staked');
+  });
+
+  test.each([
+    { name: 'less', stake: { amount: '5000', unstakeDelaySeconds: 1 } },
+    { name: 'for a shorter time', stake: { amount: '0.1', unstakeDelaySeconds: 31_536_000 } },
+  ])('the stake is $name than bundlers ask for, and names what is missing', async ({ stake }) => {
+    await world.close();
+    await start(stake, 'False/TooLow');
+    await obey('Staked', 'addStake');
+    await becomes('Staked', 'True/Staked');
+    expect(await stopped()).toBeUndefined();
   });
 
   test('the deposit was withdrawn, and the paymaster says so', async () => {
