@@ -14,6 +14,9 @@ export const sponsoredAbi =
   Array.from({ length: 8 }, (_, index) => `{"name":"v${index}","type":"uint256"}`).join(',') +
   ']}]';
 export const signerKey = '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a';
+/** A second key, at a remote signer that behaves so. */
+export const remoteKey = '0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6';
+export const remoteSigner = { delayMs: 30, perSecond: 200 } as const;
 export const expirySeconds = 300;
 
 /** The apiKey of the n-th paymaster: the shape of real ones, all of one length. */
@@ -36,6 +39,8 @@ export type RequestShape = {
   readonly calls: number;
   /** Requests are spread evenly over this many paymasters, in turn. */
   readonly paymasters: number;
+  /** The first of them; default 0. */
+  readonly first?: number;
   /** Default `sponsorship`. */
   readonly ask?: Ask;
 };

@@ -13,6 +13,7 @@ import { measureServers } from './servers-part.js';
 import { measurePropagation } from './propagation-part.js';
 import { measurePostgres } from './postgres-part.js';
 import { measureScale } from './scale-part.js';
+import { measureSigners } from './signers-part.js';
 import { measureStore } from './store-part.js';
 import { measureTokens } from './tokens-part.js';
 import { Load } from './subject-process.js';
@@ -60,6 +61,11 @@ async function runParts({ parts }: BenchOptions): Promise<void> {
     const tokens = await measureTokens(options, load);
     results['tokens'] = tokens;
     goals.push(...tokens.goals);
+  }
+  if (parts.has('signers')) {
+    const signers = await measureSigners(options, load);
+    results['signers'] = signers;
+    goals.push(...signers.goals);
   }
   if (parts.has('scale')) {
     const scale = await measureScale(options, load);

@@ -15,6 +15,7 @@ export type BenchOptions = {
 const parts = [
   'servers',
   'tokens',
+  'signers',
   'scale',
   'postgres',
   'store',

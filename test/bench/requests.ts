@@ -25,7 +25,8 @@ export function createRequestBuilder(shape: RequestShape): (id: number) => Buffe
     const tail = id.toString(16).padStart(12, '0');
     for (const { name, offset } of places) {
       // Spread by a prime, so that neighbours in time are not neighbours in any table.
-      const text = name === 'key' ? apiKeyOf((id * 7919) % shape.paymasters).slice(-12) : tail;
+      const text =
+        name === 'key' ? apiKeyOf((shape.first ?? 0) + ((id * 7919) % shape.paymasters)).slice(-12) : tail;
       request.write(text, offset, 'latin1');
     }
     return request;

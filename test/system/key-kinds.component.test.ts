@@ -88,9 +88,9 @@ describe('Keys that move from a file to an envelope and on to a KMS, under load'
       await until(`replica ${replica} signs otherwise`, () => signsWith(replica, envelope), patienceMs);
     await traffic.rounds(replicas.length);
     expect(traffic.signed.slice(before).filter(({ outcome }) => outcome !== 'mined')).toEqual([]);
-    expect(new Set(traffic.refused.map(({ code, reason }) => `${code} ${reason}`))).toEqual(
-      new Set(['-32003 SIGNER_UNAVAILABLE']),
-    );
+    for (const refused of traffic.refused)
+      expect(refused).toEqual({ version, code: -32003, reason: 'SIGNER_UNAVAILABLE' });
+    expect(traffic.refused.length).toBeGreaterThan(0);
     // Once for each turn of wallets in which a replica found out.
     expect(traffic.refused.length).toBeLessThanOrEqual(2 * replicas.length);
     await traffic.between(() => rotation.clock.pass(rotation.devChain, defaultMaxExpirySeconds));

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { computeAddress } from 'ethers';
 import { createMetrics } from '../../../adapters/metrics/prometheus.js';
 import { loadSigners } from '../../../adapters/signer/signers.js';
 import { createSqliteConfigStore } from '../../../adapters/configs/sqlite/configs.js';
@@ -18,7 +19,8 @@ import type { Metrics } from '../../../core/metrics.js';
 import { systemClock, toSeconds, type EpochMs } from '../../../core/units/time.js';
 import { createServer } from '../../../server/server.js';
 import { benchChainConfig, benchPaymasterConfig } from '../configs.js';
-import { signerKey } from '../fixture.js';
+import { publicKeyOf } from '../../fakes/signers/web3signer.js';
+import { remoteKey, signerKey } from '../fixture.js';
 import { reportSubject } from './subject.js';
 import { keepLedger } from './ledger.js';
 import { fillBalances, openEmbeddedUsage, openPostgresUsage, usageFile } from './usage.js';
@@ -35,6 +37,8 @@ const { values } = parseArgs({
     wallets: { type: 'string', default: 'own' },
     tokens: { type: 'string', default: '0' },
     postgres: { type: 'string' },
+    // Port of a remote signer, which signs for the second half of the paymasters.
+    remote: { type: 'string' },
     ledger: { type: 'boolean', default: false },
     inputs: { type: 'boolean', default: false },
     // Of the embedded store: `power` syncs each commit.
@@ -57,9 +61,20 @@ const log = silentLogger;
 const db = openDatabase(join(directory, 'configs.db'), { durability: 'process' });
 const madeAt = Number(values.madeAt) as EpochMs;
 const configs = createSqliteConfigStore({ db, clock: { ...clock, now: () => madeAt } });
-await configs.putChain(benchChainConfig(Number(values.tokens)));
+const chainConfig = benchChainConfig(Number(values.tokens));
+const [profile] = chainConfig.profiles;
+if (profile === undefined) throw new Error('the chain of the bench has a profile');
+await configs.putChain({
+  ...chainConfig,
+  profiles: [
+    profile,
+    ...(values.remote === undefined ? [] : [{ ...profile, version: 'remote', signerFile: 'remote' }]),
+  ],
+});
 for (let index = 0; index < paymasters; index += 1) {
-  await configs.putPaymaster(benchPaymasterConfig(index, shape, madeAt));
+  const config = benchPaymasterConfig(index, shape, madeAt);
+  const isRemote = values.remote !== undefined && index >= paymasters / 2;
+  await configs.putPaymaster(isRemote ? { ...config, version: 'remote' } : config);
 }
 
 const store = { commits: 0 };
@@ -77,7 +92,13 @@ const server = createServer({
   configs,
   usage,
   chains: countingChains(chain),
-  signers: await loadSigners({ environment: { PAYMASTER_SIGNER_KEY_BENCH: signerKey }, log }),
+  signers: await loadSigners({
+    environment: {
+      PAYMASTER_SIGNER_KEY_BENCH: signerKey,
+      ...(values.remote === undefined ? {} : { PAYMASTER_SIGNER_KEY_REMOTE: remoteText(values.remote) }),
+    },
+    log,
+  }),
   webhooks,
   // The bench does not measure the node's part of a simulation, only the signing of its trial.
   payments: {
@@ -121,6 +142,16 @@ reportSubject(port, {
     rmSync(directory, { recursive: true });
   },
 });
+
+function remoteText(signerPort: string): string {
+  const url = `http://127.0.0.1:${signerPort}`;
+  return JSON.stringify({
+    kind: 'web3signer',
+    url,
+    publicKey: publicKeyOf(remoteKey),
+    address: computeAddress(remoteKey),
+  });
+}
 
 /** What tables and indexes of the ledger take, the log of commits apart. */
 function ledgerBytesIn(path: string): number {
