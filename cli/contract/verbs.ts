@@ -21,7 +21,7 @@ export type Options = ContractOptions & {
   readonly deposit?: string;
   readonly stake?: string;
   readonly upTo: string;
-  readonly unstakeDelay: string;
+  readonly unstakeDelay?: string;
   readonly to: string;
   readonly leave: string;
   readonly unaudited?: true;
@@ -39,14 +39,18 @@ export type Acting = {
   readonly steps: (target: Target, options: Options, facts: Facts) => readonly Step[];
 };
 
-const stakeText = 'what is to be staked, in the coin of the chain; default: 0.1 where the coin is ether';
+const stakeText =
+  'what is to be staked, in the coin of the chain; default: what the Chain says, else 0.1 where the coin is ether';
 const receiver = (command: Command) => command.requiredOption('--to <address>', 'who gets it');
 
 export const withUnaudited = (command: Command) =>
   command.option('--unaudited', 'allow contracts of this project, which nobody has audited');
 
 const withDelay = (command: Command) =>
-  command.option('--unstake-delay <seconds>', 'how long the stake stays locked; it can only grow', '86400');
+  command.option(
+    '--unstake-delay <seconds>',
+    'how long the stake stays locked, which can only grow; default: what the Chain says, else 86400',
+  );
 
 export const withLevels = (command: Command) =>
   withDelay(
@@ -134,18 +138,19 @@ export function levelsOf(target: Target, options: Options): Levels {
 }
 
 function stakeLevels(
-  { usualStake }: Target,
-  { upTo, unstakeDelay }: Partial<Pick<Options, 'upTo'>> & Pick<Options, 'unstakeDelay'>,
+  { usualStake, usualDelaySeconds }: Target,
+  { upTo, unstakeDelay }: Partial<Pick<Options, 'upTo' | 'unstakeDelay'>>,
   field: string,
 ): Levels {
   const stake = upTo === undefined ? usualStake : amountOf(field, upTo);
   if (stake === undefined)
     throw invalidInput({
       field,
-      expected:
-        'what bundlers ask for on this chain, or --chain a manifest (examples/chains) whose coin is ether',
+      expected: 'what bundlers ask for on this chain, or --chain a manifest that says it (examples/chains)',
     });
-  return { stake, unstakeDelaySeconds: secondsOf('--unstake-delay', unstakeDelay) };
+  const unstakeDelaySeconds =
+    unstakeDelay === undefined ? usualDelaySeconds : secondsOf('--unstake-delay', unstakeDelay);
+  return { stake, unstakeDelaySeconds };
 }
 
 /** Its keys are public, and so is the money. */

@@ -58,10 +58,13 @@ export type Target = {
   readonly confirmations: Confirmations;
   /** What bundlers ask for, by the Chain or where the coin is ether; undefined where nobody can know. */
   readonly usualStake: bigint | undefined;
+  readonly usualDelaySeconds: number;
 };
 
 /** What bundlers ask for where the coin is ether (examples/chains). */
 const stakeInEther = 10n ** 17n;
+/** What bundlers ask for everywhere. */
+const daySeconds = 86_400;
 /** For a chain that is named by its id alone: more than any of examples/chains asks for. */
 const manyConfirmations = 64;
 
@@ -95,6 +98,7 @@ export async function parseTarget(options: ContractOptions, sender?: Address): P
     },
     manifest,
     confirmations: spec?.confirmations ?? manyConfirmations,
+    usualDelaySeconds: spec?.stake?.unstakeDelaySeconds ?? daySeconds,
     usualStake: spec?.stake === undefined ? inEther : parseEther(spec.stake.amount),
   };
 }

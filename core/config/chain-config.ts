@@ -28,7 +28,7 @@ export type ChainConfig = {
   /** Any factory where it is absent. */
   readonly accountFactories?: readonly Address[];
   readonly gas: GasCaps;
-  /** Absent: any stake will do. */
+  /** Absent: every stake will do. */
   readonly stake?: StakeSpec;
   /** Absent: None. */
   readonly dataFee?: DataFeeSpec;

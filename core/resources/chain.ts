@@ -86,7 +86,7 @@ export type ChainSpec = {
   /** Factories that an initCode may name; where it is absent, every factory. */
   readonly accountFactories?: readonly string[];
   readonly gas?: GasCaps;
-  /** Absent: any stake will do. */
+  /** Absent: every stake will do. */
   readonly stake?: StakeSpec;
   /** How the chain charges for data that it posts to layer 1. Default None. */
   readonly dataFee?: DataFeeSpec;

@@ -38,6 +38,7 @@ spec:
   chainId: ${emptyChainId}
   rpc: { file: other }
   nativeCurrency: { name: Ether, symbol: ETH, decimals: 18 }
+  stake: { amount: '0.1', unstakeDelaySeconds: 172800 }
   profiles: []
 `,
   );
@@ -64,7 +65,7 @@ spec:
   expect(typed).toHaveLength(6);
   expect(typed[0]).toMatch(/^paymaster contract plan /);
 
-  expect(await paste(before ?? '', environment)).toContain('sending addStake(unstakeDelaySec: 86400)');
+  expect(await paste(before ?? '', environment)).toContain('sending addStake(unstakeDelaySec: 172800)');
   // On a public chain blocks come by themselves; the service counts a deposit when its block is confirmed.
   await chain.chain.request('anvil_mine', ['0x20']);
   service = spawn('sh', ['-c', during ?? ''], {

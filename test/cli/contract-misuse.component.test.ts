@@ -4,11 +4,14 @@ import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { Interface, getCreateAddress } from 'ethers';
+import { entryPoint07 } from '../../core/entry-point/v07.js';
 import type { Hex } from '../../core/units/hex.js';
 import { parseAddress } from '../../core/units/address.js';
 import { parseEther } from '../../core/units/wei.js';
 import { createTransactor, deterministicDeployer } from '../../standalone/dev-chain/transactor.js';
 import { buildAccount, encodeCalls } from '../chain/support/account.js';
+import { handleOp } from '../chain/support/handle-ops.js';
+import { buildUserOp, sponsorUserOp } from '../chain/support/user-op.js';
 import { createNodes } from '../chain/support/nodes.js';
 import { repositoryRoot } from '../support/repository-root.js';
 import { until } from '../support/until.js';
@@ -185,8 +188,8 @@ test('a Safe owns the contract: its file does what the stranger may not', async 
   await transactor.send('account', { to: parseAddress(init.slice(0, 42)), data: `0x${init.slice(42)}` });
   const owner = parseAddress(account.address);
   await chain.setBalance(owner, parseEther('1'));
-  const args = which('singleton-0.7', { owner });
-  await deployed(args);
+  const args = which('singleton-0.7', { owner, signer: chain.sponsorSigner.address });
+  const address = parseAddress(await deployed(args));
   expect(await refused(['stake', ...args, '--up-to', '0.1', ...sending()])).toMatchObject({
     status: 1,
     error: expect.stringContaining(`has to be sent by the owner ${owner}`),
@@ -211,6 +214,20 @@ test('a Safe owns the contract: its file does what the stranger may not', async 
     missing: ['deposit'],
     contract: { isStaked: true, stake: String(parseEther('0.1')), ownerHasCode: true },
   });
+  // Paying in needs no right.
+  expect(await chain.run(['deposit', ...args, '--up-to', '0.5', ...sending()])).toMatchObject({ status: 0 });
+  const profile = {
+    version: 'singleton-0.7',
+    layout: 'singleton-0.7',
+    entryPoint: entryPoint07.address,
+    entryPointVersion: '0.7',
+    sponsorship: address,
+    options: {},
+  } as const;
+  const sponsored = await buildAccount(chain, '0.7');
+  const op = await buildUserOp(sponsored, [{ to: owner, data: '0x' }]);
+  const { event } = await handleOp(chain, '0.7', await sponsorUserOp(chain, profile, sponsored, op));
+  expect(event).toMatchObject({ success: true, paymaster: address.toLowerCase() });
 });
 
 test('a key that others may read, a price above the bound and too little money send nothing', async () => {
