@@ -163,6 +163,7 @@ const remedies: Readonly<Record<string, string>> = {
   'PriceUsable/Malformed': priceSource,
   'PriceUsable/OutOfRange': priceSource,
   'PriceUsable/Incomplete': priceSource,
+  'PriceUsable/SequencerDown': 'Wait: an hour after the sequencer is up again the price is used.',
   'ConnectionSecret/NotOurs': 'Name another Secret, or delete the one that is there.',
   'ConnectionSecret/WriteFailed':
     'Read the log of the operator; it may lack the right to write Secrets here.',

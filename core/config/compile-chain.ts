@@ -331,6 +331,7 @@ function feedsOf({ chainlink, combine }: PriceSpec, field: string): readonly (re
   const own = [
     [`${field}.chainlink.nativeFeed`, chainlink?.nativeFeed],
     [`${field}.chainlink.tokenFeed`, chainlink?.tokenFeed],
+    [`${field}.chainlink.sequencerFeed`, chainlink?.sequencerFeed],
   ] as const;
   const combined = (combine?.sources ?? []).flatMap((source, index) =>
     feedsOf(source, `${field}.combine.sources[${index}]`),

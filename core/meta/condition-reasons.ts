@@ -265,6 +265,7 @@ export const conditionReasons = {
     Reverted: no('The feed or the token refuses to answer.'),
     Malformed: no('The source answers something other than a price.'),
     OutOfRange: no('The source answers zero, a negative or an implausible price.'),
+    SequencerDown: no("The roll-up's sequencer is down, or was less than an hour ago."),
     Incomplete: no('The newest round of the feed has no answer.'),
     Unknown: unknown('The source was not asked yet.'),
   },

@@ -10,6 +10,8 @@ export type PriceSpec = {
     readonly nativeFeed: string;
     /** Absent: `nativeFeed` quotes the token itself. */
     readonly tokenFeed?: string;
+    /** Of the roll-up whose sequencer has to be up. */
+    readonly sequencerFeed?: string;
     readonly inverse?: boolean;
     /** Default 7200. */
     readonly maxAgeSeconds?: number;

@@ -8,6 +8,8 @@ export type FeedRound = {
   readonly roundId: bigint;
   /** Signed; with the feed's own number of decimals. */
   readonly answer: bigint;
+  /** Unix seconds. Of a sequencer's feed: when its state last changed. */
+  readonly startedAt: bigint;
   /** Unix seconds; 0 while the round has no answer. */
   readonly updatedAt: bigint;
   /** The round in which the answer was computed: an earlier one if this round only carries it over. */
@@ -24,6 +26,7 @@ export function decodeRound(result: Hex): FeedRound | undefined {
   return {
     roundId: word(0),
     answer: BigInt.asIntN(256, word(1)),
+    startedAt: word(2),
     updatedAt: word(3),
     answeredInRound: word(4),
   };
@@ -44,6 +47,22 @@ export function judgeRound(
     return faulty(source, 'OUT_OF_RANGE', `answers ${answer}, which is not a price above zero`);
   if (updatedAt > latestSeconds) return faulty(source, 'MALFORMED', `says it was updated at ${updatedAt}`);
   return judgeAge(source, updatedAtOf(round), maxAgeSeconds, now);
+}
+
+/** After an outage, so long: feeds catch up, and transactions that waited are mined at prices of before. */
+const sequencerGraceSeconds = 3_600n;
+
+/** Why prices of a roll-up are not used, by the feed that says whether its sequencer is up (0) and since when. */
+export function judgeSequencer(
+  source: string,
+  { answer, startedAt }: FeedRound,
+  now: EpochMs,
+): RefusedPrice | undefined {
+  if (answer !== 0n || startedAt === 0n)
+    return faulty(source, 'SEQUENCER_DOWN', 'does not say that the sequencer is up');
+  const upFor = BigInt(Math.floor(now / 1000)) - startedAt;
+  if (upFor >= sequencerGraceSeconds) return undefined;
+  return faulty(source, 'SEQUENCER_DOWN', 'says that the sequencer is up for less than an hour');
 }
 
 /** For rounds that {@link judgeRound} accepts: their time is in the range of our clocks. */

@@ -5,7 +5,11 @@ import { faulty, type PriceAnswer } from './price-source.js';
 
 type OneSource = {
   readonly static?: { readonly usdPerNative: string };
-  readonly chainlink?: { readonly nativeFeed: string; readonly maxAgeSeconds?: number };
+  readonly chainlink?: {
+    readonly nativeFeed: string;
+    readonly sequencerFeed?: string;
+    readonly maxAgeSeconds?: number;
+  };
   readonly http?: {
     readonly url: string;
     readonly path: string;

@@ -4,7 +4,7 @@ import type { EpochMs } from '../units/time.js';
 
 /** The price of one native coin in a token, at one moment. Integers throughout. */
 export type Price = {
-  /** Token base units per 10^18 wei, always above zero. A fraction was rounded up. */
+  /** Token base units per 10^18 wei, above zero unless a test chain states that its coin costs nothing. A fraction was rounded up. */
   readonly rate: bigint;
   /** US dollars per 10^18 wei with 18 implied decimals; absent when the source knows no dollars. */
   readonly usdPerNative?: bigint;
@@ -39,10 +39,12 @@ export type PriceRefusal = { readonly source: string } & (
    * `UNREACHABLE`: no answer in time, or one that says "not now". `REVERTED`: the contract refused to answer.
    * `MALFORMED`: the answer is not what we asked for. `OUT_OF_RANGE`: zero, negative, or too small or too large to
    * count. `INCOMPLETE`: a round of a feed that does not have an answer yet.
+   * `SEQUENCER_DOWN`: the roll-up's sequencer is down, or was less than an hour ago.
    */
   | { readonly reason: DetailedFault; readonly detail: string }
 );
-type DetailedFault = 'UNREACHABLE' | 'REVERTED' | 'MALFORMED' | 'OUT_OF_RANGE' | 'INCOMPLETE';
+type DetailedFault =
+  'UNREACHABLE' | 'REVERTED' | 'MALFORMED' | 'OUT_OF_RANGE' | 'INCOMPLETE' | 'SEQUENCER_DOWN';
 export type PriceFault = PriceRefusal['reason'];
 
 export type PriceAnswer = { readonly ok: true; readonly price: Price } | RefusedPrice;
@@ -111,6 +113,7 @@ export function formatRefusal(refusal: PriceRefusal): string {
     case 'MALFORMED':
     case 'OUT_OF_RANGE':
     case 'INCOMPLETE':
+    case 'SEQUENCER_DOWN':
       return `${source} ${refusal.detail}`;
     default:
       return unreachable(refusal);

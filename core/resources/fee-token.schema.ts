@@ -42,6 +42,10 @@ const fixed = object<NonNullable<PriceSpec['static']>>('A price that never moves
   },
 });
 
+export const sequencerFeed = address(
+  'On a roll-up: the feed that says whether its sequencer is up, e.g. 0xBCF85224fc0756B9Fa45aA7892530B47e10b6433 (Base). While it is down, and for an hour afterwards, there is no price.',
+);
+
 const chainlink = object<NonNullable<PriceSpec['chainlink']>>(
   'Price feeds on the same chain (AggregatorV3Interface).',
   {
@@ -51,6 +55,7 @@ const chainlink = object<NonNullable<PriceSpec['chainlink']>>(
       ),
     },
     optional: {
+      sequencerFeed,
       tokenFeed: address(
         "Feed of the token's price, in the currency of nativeFeed, e.g. 0x8fFfFfd4AfB6115b954Bd326cbe7B4BA576818f6 (USDC / USD on Ethereum). Absent: nativeFeed quotes the token itself.",
       ),

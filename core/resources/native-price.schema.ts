@@ -1,25 +1,29 @@
 import type { NativePriceSpec } from '../pricing/native-price.js';
 import { address, httpUrl, mountedFile } from '../meta/schema-parts.js';
-import { list, object, text } from '../schema/structural.js';
-import { combined, documentPath, maxAgeSeconds } from './fee-token.schema.js';
+import { list, object, text, type CelRule } from '../schema/structural.js';
+import { combined, documentPath, maxAgeSeconds, sequencerFeed } from './fee-token.schema.js';
 
 type OneSource = Omit<NativePriceSpec, 'combine'>;
 
-const sources = {
-  static: object<NonNullable<OneSource['static']>>('A price that never moves, for test chains.', {
+/** A test chain may say that its coin costs nothing; among several sources zero would be the lowest. */
+function fixed(...rules: readonly CelRule[]) {
+  return object<NonNullable<OneSource['static']>>('A price that never moves, for test chains.', {
     required: {
       usdPerNative: text(
-        'US dollars per native coin as decimal text, e.g. "3123.45".',
+        'US dollars per native coin as decimal text, e.g. "3123.45"; "0", where a test chain may say it, counts nothing.',
         {
           minLength: 1,
           maxLength: 31,
           pattern: '^(0|[1-9][0-9]{0,11})(\\.[0-9]{1,18})?$',
-          expected: 'a positive amount of dollars as decimal text in quotes, e.g. "3123.45"',
+          expected: 'an amount of dollars as decimal text in quotes, e.g. "3123.45"',
         },
-        { rule: "self.matches('[1-9]')", message: 'must be more than zero' },
+        ...rules,
       ),
     },
-  }),
+  });
+}
+
+const sources = {
   chainlink: object<NonNullable<OneSource['chainlink']>>(
     'A price feed on the same chain (AggregatorV3Interface) whose description() ends in "/ USD".',
     {
@@ -29,6 +33,7 @@ const sources = {
         ),
       },
       optional: {
+        sequencerFeed,
         maxAgeSeconds: maxAgeSeconds(
           "Oldest answer that is used, in seconds: a little more than the feed's heartbeat. Default 7200.",
         ),
@@ -54,7 +59,12 @@ const sources = {
 
 const single = object<OneSource>(
   'One source: exactly one of static, chainlink and http.',
-  { optional: sources },
+  {
+    optional: {
+      ...sources,
+      static: fixed({ rule: "self.matches('[1-9]')", message: 'must be more than zero' }),
+    },
+  },
   {
     rule: '[has(self.static), has(self.chainlink), has(self.http)].filter(one, one).size() == 1',
     message: 'must be given by exactly one of static, chainlink and http',
@@ -66,6 +76,7 @@ export const nativePrice = object<NativePriceSpec>(
   {
     optional: {
       ...sources,
+      static: fixed(),
       combine: object<NonNullable<NativePriceSpec['combine']>>(
         combined.description,
         {

@@ -14,6 +14,7 @@ const reasons = {
   MALFORMED: 'Malformed',
   OUT_OF_RANGE: 'OutOfRange',
   INCOMPLETE: 'Incomplete',
+  SEQUENCER_DOWN: 'SequencerDown',
 } as const satisfies Record<PriceFault, ConditionReason<'PriceUsable'>>;
 
 /**
@@ -43,6 +44,7 @@ function sentence(refusal: PriceRefusal): string {
       return `${source} answers what is not a plausible price: check what it quotes`;
     case 'INCOMPLETE':
       return `${source} has no answer in its newest round: wait, or name another feed`;
+    case 'SEQUENCER_DOWN':
     case 'UNREACHABLE':
     case 'REVERTED':
     case 'MALFORMED':

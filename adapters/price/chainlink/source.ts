@@ -1,5 +1,5 @@
 import type { Decimal } from '../../../core/pricing/decimal.js';
-import { judgeRound, updatedAtOf } from '../../../core/pricing/feed-round.js';
+import { judgeRound, judgeSequencer, updatedAtOf } from '../../../core/pricing/feed-round.js';
 import { staleAtOf } from '../../../core/pricing/age.js';
 import { faulty, type PriceSource, type RefusedPrice } from '../../../core/pricing/price-source.js';
 import { priceOf } from '../../../core/pricing/rate.js';
@@ -15,17 +15,19 @@ export function openChainlink(
   spec: NonNullable<PriceSpec['chainlink']>,
   { feeds, clock }: Pick<SourceDeps, 'feeds' | 'clock'>,
 ): PriceSource {
-  const { nativeFeed, tokenFeed, inverse = false } = spec;
+  const { nativeFeed, tokenFeed, sequencerFeed, inverse = false } = spec;
   const maxAge = spec.maxAgeSeconds ?? defaultMaxAgeSeconds;
   const tokenMaxAge = spec.tokenMaxAgeSeconds ?? defaultTokenMaxAgeSeconds;
   const source = `chainlink ${nativeFeed}${tokenFeed === undefined ? '' : ` and ${tokenFeed}`}`;
 
   return {
     async read({ chainId, decimals }) {
-      const [native, token] = await Promise.all([
+      const [native, token, sequencer] = await Promise.all([
         readAnswer(chainId, nativeFeed, maxAge),
         tokenFeed === undefined ? undefined : readAnswer(chainId, tokenFeed, tokenMaxAge),
+        sequencerFeed === undefined ? undefined : readSequencer(chainId, sequencerFeed),
       ]);
+      if (sequencer !== undefined) return sequencer;
       if (!native.ok) return native;
       if (token !== undefined && !token.ok) return token;
       if (token !== undefined && isMixed(native, token))
@@ -47,6 +49,12 @@ export function openChainlink(
       );
     },
   };
+
+  /** Undefined: the sequencer is up. */
+  async function readSequencer(chainId: number, feed: string): Promise<RefusedPrice | undefined> {
+    const reading = await feeds.read(chainId, feed);
+    return reading.ok ? judgeSequencer(`chainlink ${feed}`, reading.round, clock.now()) : reading;
+  }
 
   async function readAnswer(
     chainId: number,

@@ -1,4 +1,5 @@
 import { parseNumberText } from '../../../core/pricing/decimal.js';
+import { priced } from '../../../core/pricing/price-source.js';
 import { priceOf } from '../../../core/pricing/rate.js';
 import { faulty, type PriceSource } from '../../../core/pricing/price-source.js';
 import type { PriceSpec } from '../../../core/pricing/fee-token-spec.js';
@@ -14,6 +15,9 @@ export function openStatic(
   return {
     read: async () => {
       if (rate === undefined) return faulty('static', 'MALFORMED', 'has no decimal rate');
+      // A test chain may state that its coin costs nothing; a token never does.
+      if (rate.value === 0n && usd?.value === 0n)
+        return priced({ rate: 0n, usdPerNative: 0n, observedAt: clock.now(), source: 'static' });
       const observation = {
         source: 'static',
         quoted: { native: rate },

@@ -57,6 +57,23 @@ describe('the price of a native coin in dollars', () => {
     expect(await dollars({ static: { usdPerNative: '0.000001' } })).toBe(1n);
   });
 
+  test('may be nothing where a test chain says so', async () => {
+    expect(await dollars({ static: { usdPerNative: '0' } })).toBe(0n);
+  });
+
+  test('is not used while the sequencer of the roll-up is down, and for an hour after', async () => {
+    const nativeFeed = await aFeed('ETH / USD', 312_345_000_000n);
+    const down = await aFeed('L2 Sequencer Uptime Status Feed', 1n);
+    const up = await aFeed('L2 Sequencer Uptime Status Feed', 0n);
+    expect(await dollars({ chainlink: { nativeFeed, sequencerFeed: down } })).toBe(
+      `chainlink ${down} does not say that the sequencer is up`,
+    );
+    // Its state is as old as the feed, which was just deployed.
+    expect(await dollars({ chainlink: { nativeFeed, sequencerFeed: up } })).toBe(
+      `chainlink ${up} says that the sequencer is up for less than an hour`,
+    );
+  });
+
   test('is never that of a feed in another currency, or one that names none', async () => {
     for (const description of ['GNO / EUR', 'ETH']) {
       const nativeFeed = await aFeed(description, 312_345_000_000n);

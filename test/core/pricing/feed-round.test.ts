@@ -1,7 +1,7 @@
 import { AbiCoder } from 'ethers';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { decodeRound, judgeRound, type FeedRound } from '../../../core/pricing/feed-round.js';
+import { decodeRound, judgeRound, judgeSequencer, type FeedRound } from '../../../core/pricing/feed-round.js';
 import { isHexBytes, type Hex } from '../../../core/units/hex.js';
 import type { EpochMs } from '../../../core/units/time.js';
 
@@ -12,6 +12,7 @@ function aRound(overrides: Partial<FeedRound> = {}): FeedRound {
   return {
     roundId: 7n,
     answer: 300_000_000_000n,
+    startedAt: BigInt(nowSeconds - 7_200),
     updatedAt: BigInt(nowSeconds - 60),
     answeredInRound: 7n,
     ...overrides,
@@ -80,7 +81,13 @@ describe('a round of a price feed', () => {
         uint80,
         (roundId, answer, startedAt, updatedAt, answeredInRound) => {
           const values = [roundId, answer, startedAt, updatedAt, answeredInRound];
-          expect(decodeRound(encoded(values))).toEqual({ roundId, answer, updatedAt, answeredInRound });
+          expect(decodeRound(encoded(values))).toEqual({
+            roundId,
+            answer,
+            startedAt,
+            updatedAt,
+            answeredInRound,
+          });
         },
       ),
     );
@@ -99,3 +106,23 @@ function encoded(values: readonly bigint[]): Hex {
   if (!isHexBytes(hex)) throw new Error('not hex');
   return hex;
 }
+
+describe("the feed of a roll-up's sequencer", () => {
+  const judged = (change: Partial<FeedRound>) =>
+    judgeSequencer('feed', aRound({ answer: 0n, startedAt: BigInt(nowSeconds - 3_600), ...change }), now);
+
+  test('lets prices be used when it has been up for an hour, however long ago its round was', () => {
+    expect(judged({})).toBeUndefined();
+    expect(judged({ updatedAt: 1n, answeredInRound: 0n })).toBeUndefined();
+  });
+
+  test.each<{ name: string; change: Partial<FeedRound> }>([
+    { name: 'down', change: { answer: 1n } },
+    { name: 'something else than up', change: { answer: -1n } },
+    { name: 'up for less than an hour', change: { startedAt: BigInt(nowSeconds - 3_599) } },
+    { name: 'up from a time that is not yet', change: { startedAt: BigInt(nowSeconds + 10) } },
+    { name: 'nothing so far', change: { startedAt: 0n } },
+  ])('stops them while it says $name', ({ change }) => {
+    expect(judged(change)).toMatchObject({ ok: false, refusal: { reason: 'SEQUENCER_DOWN' } });
+  });
+});

@@ -249,12 +249,6 @@ export const ruleCases: readonly RuleCase[] = [
     },
   },
   {
-    field: 'spec.nativePrice.static.usdPerNative',
-    message: 'more than zero',
-    passes: { now: aChain({ nativePrice: { static: { usdPerNative: '0.1' } } }) },
-    fails: { now: aChain({ nativePrice: { static: { usdPerNative: '0.0' } } }) },
-  },
-  {
     field: 'spec.nativePrice.combine.sources[0]',
     message: 'given by exactly one of static, chainlink and http',
     passes: { now: aChain({ nativePrice: { combine: { sources: [{ chainlink: feed }] } } }) },
