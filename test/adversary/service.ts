@@ -100,6 +100,8 @@ export function factsOf(
     profile,
     funding: profile.keepsBalances ? (paymaster.fundingAddress ?? byDefault) : byDefault,
     expirySeconds: Math.min(asked.expirySeconds, paymaster.maxExpirySeconds, chain.maxExpirySeconds),
+    // No policy ends.
+    lastSecond: Number.POSITIVE_INFINITY,
     head: { timestamp: chainTime },
   };
 }
