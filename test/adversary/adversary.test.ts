@@ -36,6 +36,8 @@ test.each([
       'ERC20 commit passed',
       'ERC20 finalize passed',
       'never finalized',
+      'signer failed for a promised nonce',
+      'answer of the signer lost',
     ];
     for (const name of names) expect([name, (seen.get(name) ?? 0) > steps / 2_000]).toEqual([name, true]);
   },

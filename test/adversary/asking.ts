@@ -90,7 +90,7 @@ export class Asking {
   }
 
   async #ask(step: AskStep): Promise<void> {
-    const { chain, clock, configs, ground } = this.#scene;
+    const { chain, clock, configs, ground, switches } = this.#scene;
     const request = this.requestOf(step);
     const { asked, spec } = request;
     const behind = this.#operating.behind(step);
@@ -101,6 +101,7 @@ export class Asking {
           clock,
           chainTime: chain.time,
           sign: step.isUnsigned ? failing : ground.sign,
+          ...(step.isLost ? { lost: { counted: switches.lostAnswer ?? 'unknown' } } : {}),
           behind,
         }),
       () =>
@@ -121,6 +122,7 @@ export class Asking {
       throw new BrokenRule(3, `a secured payment was refused for the losses of ${spec.address}`);
     this.#scene.count(`${asked.mode} ${result?.outcome}`);
     if (sponsorship.outcome !== 'sponsored') return;
+    if (step.isLost) this.#scene.count('answer of the signer lost');
     this.checkServed(step.paymaster, behind);
     this.checkKey(step.paymaster, asked);
     const grant = this.grant(step.paymaster, signedOperation(request, { ...sponsorship, signedBy }), bounds);

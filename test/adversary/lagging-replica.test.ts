@@ -7,7 +7,7 @@ import { openInMemory } from './stores.js';
 // Found by the campaign, and kept as steps of its own.
 
 test('a commit by a newer config is not taken for one that is over by a replica that has not seen the config yet', async () => {
-  const asked = { isBehind: false, isChainBehind: false, isUnsigned: false } as const;
+  const asked = { isBehind: false, isChainBehind: false, isUnsigned: false, isLost: false } as const;
   const steps: readonly Step[] = [
     { do: 'wallet', paymaster: 9, wallet: toAddressKey(`0x${'03'.repeat(20)}`), amount: 1_000 },
     { do: 'pass', seconds: 30, blocks: 5 },

@@ -24,6 +24,8 @@ export type Switches = {
   readonly keyFacts?: (facts: KeyFacts) => KeyFacts;
   /** Called when the signer has failed for a request that was reserved. */
   readonly onUnsigned?: (store: UsageStore, key: ReservationKey) => Promise<void>;
+  /** How the service takes it when a signer's answer is lost. Default `unknown`. */
+  readonly lostAnswer?: 'unsigned';
   /** Wraps the simulation of an account's signature. */
   readonly accounts?: (accounts: AccountValidator) => AccountValidator;
 };

@@ -5,7 +5,7 @@ import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { SponsorshipTerms, TokenTerms } from '../../core/paymaster/layout.js';
 import { draftPayment, tokenMode, type TokenCase } from '../../server/decision/in-tokens.js';
 import type { Sponsorship, SponsorRequest } from '../../server/decision/request.js';
-import { createSponsor, type SignDeps } from '../../server/decision/sign.js';
+import { createSponsor, sponsored, type SignDeps } from '../../server/decision/sign.js';
 import type { SponsorCase } from '../../server/decision/sponsored-case.js';
 import { sponsoredMode } from '../../server/decision/sponsored.js';
 import { createTakeBack } from '../../server/decision/take-back.js';
@@ -20,6 +20,8 @@ export type Present = {
   readonly clock: Clock;
   readonly chainTime: number;
   readonly sign: Sign;
+  /** The signer signs, its answer is lost on the way to the service, and the caller gets hold of it. `counted`: how the service takes that. */
+  readonly lost?: { readonly counted: 'unknown' | 'unsigned' };
   readonly behind: Behind;
 };
 
@@ -43,9 +45,30 @@ export async function ask(
 ): Promise<Answer | undefined> {
   const found = signing(usage, configs, asked, present);
   if (found === undefined) return undefined;
-  return answered(found, asked, (mode) =>
-    createSponsor(found.deps, mode)(found.facts.paymaster, requestOf(asked)),
-  );
+  return answered(found, asked, (mode) => sponsorOrSteal(found, mode));
+}
+
+/** The answer of the service; where the signer's was lost, what the caller makes of the signature. */
+async function sponsorOrSteal<C extends Case, Terms extends Window>(
+  found: Signing,
+  mode: Phases<C, Terms>,
+): Promise<Sponsorship> {
+  let stolen: ((signature: Uint8Array) => Sponsorship) | undefined;
+  const draft: typeof mode.draft = (on, op, now) => {
+    const drafted = mode.draft(on, op, now);
+    stolen = (signature) => {
+      const paymasterAndData = mode.encode(on, op, drafted.terms, signature);
+      return sponsored(mode, on, op, { ...drafted, paymasterAndData });
+    };
+    return drafted;
+  };
+  try {
+    return await createSponsor(found.deps, { ...mode, draft })(found.facts.paymaster, requestOf(found.asked));
+  } catch (error) {
+    const signature = found.lostSignature();
+    if (signature === undefined || stolen === undefined) throw error;
+    return stolen(signature);
+  }
 }
 
 /** Runs a phase of signing in the mode of the request. */
@@ -54,7 +77,7 @@ export async function answered(
   { mode }: Pick<Asked, 'mode'>,
   run: <C extends Case, Terms extends Window>(mode: Phases<C, Terms>) => Promise<Sponsorship>,
 ): Promise<Answer> {
-  const sponsorship = await (mode === 'ERC20' ? run(inTokens(found)) : run(sponsored(found)));
+  const sponsorship = await (mode === 'ERC20' ? run(inTokens(found)) : run(inSponsored(found)));
   return { sponsorship, signedBy: found.signedBy, result: found.result() };
 }
 
@@ -68,13 +91,14 @@ export function signing(
   usage: UsageStore,
   configs: Configs,
   asked: Asked,
-  { clock, chainTime, sign, behind }: Present,
+  { clock, chainTime, sign, lost, behind }: Present,
 ) {
   const facts = factsOf(configs, asked, { chainTime, behind });
   const signer = facts?.profile.signer();
   if (facts === undefined || signer === undefined || facts.profile.unusable !== undefined) return undefined;
   const signedBy = signingKeys.indexOf(signer.address);
   let result: Answer['result'];
+  let lostSignature: Uint8Array | undefined;
   const deps: SignDeps & { readonly usage: UsageStore } = {
     // A replica that is behind does not hear of a newer config either.
     view: { refresh: async () => undefined, isCurrent: () => true },
@@ -90,7 +114,10 @@ export function signing(
     signing: {
       sign: async (_, { digest }) => {
         try {
-          return { outcome: 'signed', signature: sign(digest, signedBy) };
+          const signature = sign(digest, signedBy);
+          if (lost === undefined) return { outcome: 'signed', signature };
+          lostSignature = signature;
+          return { outcome: lost.counted, error: new Error('the answer is lost') };
         } catch (error) {
           return { outcome: 'unsigned', error };
         }
@@ -98,14 +125,14 @@ export function signing(
     },
     takeBack: createTakeBack({ usage, recording: undefined, log: silentLogger }),
   };
-  return { deps, facts, asked, signer, signedBy, result: () => result };
+  return { deps, facts, asked, signer, signedBy, result: () => result, lostSignature: () => lostSignature };
 }
 
 const sponsoredParts = sponsoredMode({} as never);
 const tokenParts = tokenMode({} as never);
 
 /** The serving code's mode, without rules of the operation, and with limits that the caller gave. */
-function sponsored({ facts, asked, signer }: Signing): Phases<SponsorCase, SponsorshipTerms> {
+function inSponsored({ facts, asked, signer }: Signing): Phases<SponsorCase, SponsorshipTerms> {
   const on = { ...facts, ...caseOf(asked), signer } as unknown as SponsorCase;
   const { redraft } = sponsoredParts.finalize;
   return { ...sponsoredParts, gather: () => on, steps: [], finalize: { steps: [], redraft } };

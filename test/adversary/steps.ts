@@ -81,6 +81,8 @@ export type AskStep = {
   readonly call: CallKind;
   /** Whether the signer fails for this request. */
   readonly isUnsigned: boolean;
+  /** Whether it signs, and its answer is lost on the way to the service. */
+  readonly isLost: boolean;
 };
 export type CallKind = 'nothing' | 'fail' | 'send' | 'approve' | 'revoke';
 export type FinalizeStep = {
@@ -160,6 +162,7 @@ const ask: fc.Arbitrary<AskStep> = fc.record({
   hasFormerKey: often(false, fc.constant(true), 20),
   call,
   isUnsigned,
+  isLost: where('lost-answer', false, fc.constant(true), 7),
 });
 /** Several requests at the same moment, or both modes for one nonce. */
 const asks: fc.Arbitrary<AskStep[]> = fc.oneof(

@@ -254,6 +254,11 @@ export const defects: readonly Defect[] = [
     },
   },
   {
+    name: 'a signature whose answer is lost counts as never made',
+    rules: [1, 2, 3, 17],
+    lostAnswer: 'unsigned',
+  },
+  {
     name: 'logs of a block are read of all contracts',
     rules: [6, 7],
     chain: (chain) => ({
