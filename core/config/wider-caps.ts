@@ -20,6 +20,7 @@ const gasCaps: readonly {
   { name: 'maxVerificationGasLimit', unit: 'gas' },
   { name: 'maxDeploymentGas', unit: 'gas' },
   { name: 'maxPreVerificationGas', unit: 'gas', or: 'twice our own figure' },
+  { name: 'maxOperationGas', unit: 'gas' },
   { name: 'maxUnusedGasFee', unit: 'wei', or: 'the price of 150000 gas at the latest base fee' },
 ];
 

@@ -39,6 +39,10 @@ export const gasCaps = (description: string): SchemaOf<GasCaps> =>
       maxPreVerificationGas: gasLimit(
         'Highest preVerificationGas that is signed. Default: the larger of 200000 and twice our own figure, which contains the data fee of a roll-up (dataFee of the Chain) up to its maxFee, and for which at most 2 KiB of the signature count.',
       ),
+      maxOperationGas: integer(
+        'Highest sum of callGasLimit, verificationGasLimit and preVerificationGas that is signed, e.g. 14500000 where a transaction may have 16777216: a bundle needs room beside the operation. Default: none.',
+        { minimum: 0, maximum: 3_000_000_000 },
+      ),
       maxUnusedGasFee: weiText(
         'Highest fine for unused call and postOp gas (a tenth of them at maxFeePerGas, EntryPoint 0.7 and later), in wei, that is risked without a simulation; above it the limits are compared with one. Default: the larger of 10^15 and what 150000 gas cost at the latest base fee.',
       ),

@@ -22,6 +22,7 @@ const widest: GasCaps = {
   maxVerificationGasLimit: 1_000_000_000,
   maxDeploymentGas: 1_000_000_000,
   maxPreVerificationGas: 1_000_000_000,
+  maxOperationGas: 3_000_000_000,
   maxUnusedGasFee: '999999999999999999999',
 };
 const counter = new Interface(['function increment()']);

@@ -198,6 +198,35 @@ describe('gas limit caps', () => {
       field: 'callGasLimit',
     },
     {
+      name: 'limits whose sum a transaction holds',
+      chain: { maxOperationGas: 2_050_000 },
+      limits: limits({
+        callGasLimit: 1_000_000n,
+        verificationGasLimit: 1_000_000n,
+        preVerificationGas: 50_000n,
+      }),
+      want: 'pass',
+    },
+    {
+      name: 'limits of which each is within its cap, and the sum is not',
+      chain: { maxOperationGas: 2_049_999 },
+      limits: limits({
+        callGasLimit: 1_000_000n,
+        verificationGasLimit: 1_000_000n,
+        preVerificationGas: 50_000n,
+      }),
+      want: 'GAS_LIMIT_TOO_HIGH',
+      field: 'callGasLimit',
+    },
+    {
+      name: 'a wider sum of the paymaster than the chain’s has no effect',
+      paymaster: { maxOperationGas: 3_000_000_000 },
+      chain: { maxOperationGas: 1_000 },
+      limits: limits(),
+      want: 'GAS_LIMIT_TOO_HIGH',
+      field: 'callGasLimit',
+    },
+    {
       name: 'a wider cap of the paymaster than the chain’s has no effect',
       paymaster: { maxCallGasLimit: 100_000 },
       chain: { maxCallGasLimit: 1 },

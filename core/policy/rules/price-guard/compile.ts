@@ -18,6 +18,8 @@ export type PriceGuard = {
   readonly maxDeploymentGas: bigint;
   /** Default: max(200,000, 2 × our own figure). */
   readonly maxPreVerificationGas: FloatingCap;
+  /** Bounds the sum of the three limits. */
+  readonly maxOperationGas: bigint;
   /** Wei. Default: max(0.001 coins, 150,000 × base fee). */
   readonly maxUnusedGasFee: FloatingCap;
 };
@@ -30,6 +32,8 @@ export const platformCaps = {
   maxVerificationGasLimit: 5_000_000n,
   maxDeploymentGas: 1_000_000n,
   maxPreVerificationGas: 200_000n,
+  // No chain has blocks of this size: it bounds nothing.
+  maxOperationGas: 3_000_000_000n,
   maxUnusedGasFee: 1_000_000_000_000_000n,
 } as const satisfies Readonly<Record<keyof GasCaps, bigint>>;
 
@@ -49,6 +53,7 @@ export function compilePriceGuard(paymaster: GasCaps, chain: GasCaps): PriceGuar
     maxVerificationGasLimit: fixed('maxVerificationGasLimit'),
     maxDeploymentGas: fixed('maxDeploymentGas'),
     maxPreVerificationGas: floating('maxPreVerificationGas'),
+    maxOperationGas: fixed('maxOperationGas'),
     maxUnusedGasFee: floating('maxUnusedGasFee'),
   };
 }

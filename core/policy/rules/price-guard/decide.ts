@@ -55,6 +55,9 @@ export function decideGasLimits(
   const preVerificationCap = preVerificationCapFor(guard, preVerificationGas, bounds);
   if (preVerificationGas > preVerificationCap)
     return gasAbove('preVerificationGas', preVerificationGas, preVerificationCap);
+  const sum = callGasLimit + verificationGasLimit + preVerificationGas;
+  if (sum > guard.maxOperationGas)
+    return gasAbove('callGasLimit + verificationGasLimit + preVerificationGas', sum, guard.maxOperationGas);
   if (verificationGasLimit < bounds.minVerificationGasLimit)
     return refuse(
       'GAS_LIMIT_TOO_LOW',

@@ -12,6 +12,8 @@ export type GasCaps = {
   /** Highest verificationGasLimit of an operation with initCode. */
   readonly maxDeploymentGas?: number;
   readonly maxPreVerificationGas?: number;
+  /** Highest sum of the three gas limits of an operation: a transaction has to hold it. */
+  readonly maxOperationGas?: number;
   /**
    * Highest fine for unused gas, in wei, decimal text, for limits that were not simulated. EntryPoint 0.7 and later.
    */
