@@ -116,6 +116,8 @@ const remedies: Readonly<Record<string, string>> = {
     '`paymaster contract authorise` as the owner of the contract, or mount the key that it accepts.',
   'SignerAuthorized/SignerNotFound': 'Add the key file to the Secret of the signers.',
   'OpenSponsorship/NoContracts': 'Register a SmartContract, or set `defaultContractAction: Deny`.',
+  'OpenSponsorship/ContractsInShadow':
+    'Set `contractsEnforcement` to Enforce once nothing is listed as `would_refuse`.',
   'CapsLimited/WiderThanPlatform': 'Lower the cap, or ask the platform to raise that of the Chain.',
   'AddressChecksum/Wrong': 'Copy the address again from its source; the object works as it is.',
   'ContractCode/NoCode': 'Check the address, or deploy the contract.',

@@ -1,3 +1,4 @@
+import type { Refusal } from '../core/refusal.js';
 import { given } from '../core/units/given.js';
 import type { Ambient } from '../core/ambient.js';
 import { createDataFees, type KeptDataFees } from '../adapters/data-fee/data-fees.js';
@@ -164,6 +165,7 @@ export function createDataPlane(deps: DataPlaneDeps) {
     signing,
     hashes,
     takeBack,
+    wouldRefuse: ({ reason }: Refusal) => instruments.wouldRefuse.with({ reason }).inc(),
     ...ordered,
     ...recorded,
   };

@@ -20,13 +20,14 @@ export function reportOpenSponsorship(
     if (open.delete(paymasterId)) return console.line(`${shown} no longer sponsors calls to any contract`);
     open.add(paymasterId);
     console.warn(
-      `${shown} sponsors calls to ANY contract: register one, or set defaultContractAction to Deny`,
+      `${shown} sponsors calls to ANY contract: register one and leave contractsEnforcement out, or set defaultContractAction to Deny`,
     );
   });
   return () => watch.stop();
 }
 
 function isOpen(config: PaymasterConfig): boolean {
-  const { contractsRegistered, contracts, defaultContractAction, suspended } = config;
-  return !contractsRegistered && contracts.length === 0 && defaultContractAction === 'Allow' && !suspended;
+  const { contractsRegistered, contracts, defaultContractAction, contractsInShadow, suspended } = config;
+  const hasNone = !contractsRegistered && contracts.length === 0 && defaultContractAction === 'Allow';
+  return (hasNone || contractsInShadow === true) && !suspended;
 }

@@ -77,13 +77,12 @@ class UndiciWebhookCaller implements WebhookCaller {
   readonly #deps: WebhookCallerDeps;
   readonly #limits: CallLimits;
   readonly #budgetMs: number;
-  readonly #hosts: WebhookHosts;
+  readonly #enforced: CallPool;
+  readonly #shadow: CallPool;
   readonly #instruments: WebhookInstruments;
   readonly #stopResolver: () => void;
   readonly #endpoints: WebhookEndpoints;
   readonly #running = new Set<Promise<unknown>>();
-  /** Number of requests by paymaster. */
-  readonly #requests = new Map<string, number>();
   readonly #stalls: Stalls;
   #stopped: Promise<void> | undefined;
 
@@ -102,7 +101,8 @@ class UndiciWebhookCaller implements WebhookCaller {
       ...(deps.privateHosts === undefined ? {} : { privateHosts: deps.privateHosts }),
       ...(deps.ca === undefined ? {} : { ca: deps.ca }),
     });
-    this.#hosts = new WebhookHosts(connect, this.#limits);
+    this.#enforced = new CallPool(connect, this.#limits);
+    this.#shadow = new CallPool(connect, shadowShare(this.#limits));
     this.#endpoints = new WebhookEndpoints(deps, this.#limits);
   }
 
@@ -110,26 +110,19 @@ class UndiciWebhookCaller implements WebhookCaller {
     const { webhooks, paymasterId } = request;
     if (webhooks.length === 0) return [];
     if (this.#stopped !== undefined) throw busy('the service is stopping');
-    const others = this.#requests.get(paymasterId) ?? 0;
-    if (others >= this.#limits.requests) {
+    const pool = request.isShadow === true ? this.#shadow : this.#enforced;
+    if (!pool.enter(paymasterId)) {
       this.#instruments.calls.with({ outcome: 'busy' }).inc(webhooks.length);
-      throw busy(`${others} requests of this paymaster wait for webhooks already`);
+      throw busy('too many requests of this paymaster wait for webhooks already');
     }
-    this.#requests.set(paymasterId, others + 1);
-    const calls = this.#callAll(request);
+    const calls = this.#callAll(request, pool.hosts);
     this.#running.add(calls);
     try {
       return await calls;
     } finally {
       this.#running.delete(calls);
-      this.#leave(paymasterId);
+      pool.leave(paymasterId);
     }
-  }
-
-  #leave(paymasterId: string): void {
-    const left = (this.#requests.get(paymasterId) ?? 1) - 1;
-    if (left > 0) this.#requests.set(paymasterId, left);
-    else this.#requests.delete(paymasterId);
   }
 
   stop(): Promise<void> {
@@ -140,14 +133,14 @@ class UndiciWebhookCaller implements WebhookCaller {
   async #drain(): Promise<void> {
     await Promise.allSettled(this.#running);
     this.#stopResolver();
-    await this.#hosts.stop();
+    await Promise.all([this.#enforced.hosts.stop(), this.#shadow.hosts.stop()]);
   }
 
-  async #callAll(request: WebhookRequest): Promise<readonly WebhookOutcome[]> {
+  async #callAll(request: WebhookRequest, hosts: WebhookHosts): Promise<readonly WebhookOutcome[]> {
     const { data = {}, userOp, paymasterId, organisation, requestId, isTest = false } = request;
     let encoded: Uint8Array | undefined;
     const body = () => (encoded ??= encodeBody(data, userOp));
-    const round: Round = { data, body, paymasterId, organisation, requestId, isTest };
+    const round: Round = { data, body, paymasterId, organisation, requestId, isTest, hosts };
     const outcomes = await Promise.all(request.webhooks.map((webhook) => this.#callOne(webhook, round)));
     // Even with a clear answer of another host: the request can only be decided when all hosts have been called.
     const ours = outcomes.find((outcome) => outcome.verdict === 'busy');
@@ -172,7 +165,7 @@ class UndiciWebhookCaller implements WebhookCaller {
     const { endpoint } = call;
     if (endpoint.fault !== undefined) return blocked(endpoint.fault);
     try {
-      return await this.#hosts.inTurn(endpoint.origin, call, (send) => this.#unlessOpen(call, send));
+      return await call.hosts.inTurn(endpoint.origin, call, (send) => this.#unlessOpen(call, send));
     } catch (error) {
       if (!(error instanceof SlotsBusy)) throw error;
       return busyOutcome(`too many calls to ${endpoint.host}, or of this organisation, wait`);
@@ -266,12 +259,54 @@ class UndiciWebhookCaller implements WebhookCaller {
   }
 }
 
+/** Connections, and the requests that use them. */
+class CallPool {
+  readonly hosts: WebhookHosts;
+  readonly #most: number;
+  /** Number of requests by paymaster. */
+  readonly #requests = new Map<string, number>();
+
+  constructor(connect: ConstructorParameters<typeof WebhookHosts>[0], limits: CallLimits) {
+    this.hosts = new WebhookHosts(connect, limits);
+    this.#most = limits.requests;
+  }
+
+  /** False when as many requests of the paymaster as may are there already. */
+  enter(paymasterId: string): boolean {
+    const others = this.#requests.get(paymasterId) ?? 0;
+    if (others >= this.#most) return false;
+    this.#requests.set(paymasterId, others + 1);
+    return true;
+  }
+
+  leave(paymasterId: string): void {
+    const left = (this.#requests.get(paymasterId) ?? 1) - 1;
+    if (left > 0) this.#requests.set(paymasterId, left);
+    else this.#requests.delete(paymasterId);
+  }
+}
+
+/** Nothing waits for a webhook in Shadow, so it gets little, and no turn later than now. */
+function shadowShare(limits: CallLimits): CallLimits {
+  const part = (count: number): number => Math.max(1, Math.floor(count / 16));
+  return {
+    ...limits,
+    requests: part(limits.requests),
+    connections: part(limits.connections),
+    perPaymaster: part(limits.perPaymaster),
+    sockets: part(limits.sockets),
+    perOrganisation: part(limits.perOrganisation),
+    maxWaitMs: 0,
+  };
+}
+
 /** Common to all webhooks of one request. */
 type Round = HostCaller & {
   readonly data: unknown;
   readonly body: () => Uint8Array;
   readonly requestId: string;
   readonly isTest: boolean;
+  readonly hosts: WebhookHosts;
 };
 
 type Call = Round & { readonly endpoint: Endpoint; readonly webhook: WebhookConfig };

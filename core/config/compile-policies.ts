@@ -158,7 +158,7 @@ function compilePolicy(object: PaymasterPolicy, context: Context & Known): Compi
     policyId,
     accepted: finding('Accepted', 'Accepted'),
     ...recorded,
-    ...(active ? { served: { policyType, config } } : {}),
+    ...(active ? { served: enforcedAs(object, { policyType, config }) } : {}),
   };
 }
 
@@ -181,7 +181,16 @@ function keepLast(object: PaymasterPolicy, accepted: Finding, context: Context &
   const cycle = object.status?.cycle ?? lastingOf(object, policyId, context);
   const base = { object, policyId, accepted, ...(cycle === undefined ? {} : { cycle }) };
   if (object.spec.active === false) return base;
-  return { ...base, served: lastServed(object, context) ?? 'invalid' };
+  const last = lastServed(object, context);
+  if (last !== undefined && last !== 'invalid') return { ...base, served: enforcedAs(object, last) };
+  // In Shadow it refuses nothing, whatever it is.
+  return object.spec.enforcement === 'Shadow' ? base : { ...base, served: 'invalid' };
+}
+
+/** Whether a policy refuses is not a part of what it says: also one that keeps its last form is enforced as its spec says now. */
+function enforcedAs({ spec }: PaymasterPolicy, { policyType, config }: ConfigOfPolicy): ConfigOfPolicy {
+  const { shadow: _, ...enforced } = config;
+  return { policyType, config: spec.enforcement === 'Shadow' ? { ...enforced, shadow: true } : enforced };
 }
 
 function lastServed({ spec, status, metadata }: PaymasterPolicy, context: Context): ServedPolicy | undefined {

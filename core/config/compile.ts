@@ -179,6 +179,7 @@ function assemble(
     ...(factories === undefined ? {} : { accountFactories: factories.kept }),
     maxExpirySeconds: shorterExpiry(spec.maxExpirySeconds, sources.chain?.maxExpirySeconds),
     ...given({ rateLimit: spec.rateLimit, sponsor: spec.sponsor }),
+    ...(spec.contractsEnforcement === 'Shadow' ? { contractsInShadow: true } : {}),
     ...(spec.requireAccountSignature === true ? { requireAccountSignature: true } : {}),
     ...(memory === undefined ? {} : { memory }),
   };
@@ -256,6 +257,7 @@ function tokensOf(organisation: Organisation | undefined): PaymasterConfig['toke
 }
 
 function openSponsorship(config: PaymasterConfig): Finding {
+  if (config.contractsInShadow) return finding('OpenSponsorship', 'ContractsInShadow');
   if (config.contractsRegistered) return finding('OpenSponsorship', 'ContractsRegistered');
   return finding('OpenSponsorship', config.defaultContractAction === 'Allow' ? 'NoContracts' : 'Denied');
 }

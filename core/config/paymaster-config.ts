@@ -54,6 +54,8 @@ export type PaymasterConfig = {
   readonly sponsor?: SponsorInfo;
   /** Nothing is signed for an operation that its account has not signed. */
   readonly requireAccountSignature?: boolean;
+  /** The list of contracts judges and never refuses. */
+  readonly contractsInShadow?: true;
 } & RegisteredContracts &
   PolicyParts;
 

@@ -12,7 +12,9 @@ export function countsAlike(a: Decision, b: Decision): boolean {
     a.fundingAddress === b.fundingAddress &&
     a.policies.length === b.policies.length &&
     a.calls.length === b.calls.length &&
-    a.policies.every(({ policyId }, i) => policyId === b.policies[i]?.policyId) &&
+    a.policies.every(
+      ({ policyId, effect }, i) => policyId === b.policies[i]?.policyId && effect === b.policies[i].effect,
+    ) &&
     a.calls.every((call, i) => isSameMethod(call, b.calls[i]))
   );
 }

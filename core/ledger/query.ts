@@ -13,6 +13,7 @@ export type UsageStep = (typeof usageSteps)[number];
 export const usageGroups = {
   paymaster: { additive: true },
   policy: { additive: false },
+  wouldRefuse: { additive: false },
   contract: { additive: true },
   method: { additive: true },
   sender: { additive: true },

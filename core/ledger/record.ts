@@ -69,10 +69,10 @@ export type DecidedCall = {
   readonly name?: string;
 };
 
-/** `counted`: its limit counts the operation. */
+/** `counted`: its limit counts the operation. `would_refuse`: it is in Shadow; see also `contractsInShadow`. */
 export type DecidedPolicy = {
   readonly policyId: string;
-  readonly effect: 'counted' | 'refused';
+  readonly effect: 'counted' | 'refused' | 'would_refuse';
 };
 
 /**

@@ -1,4 +1,4 @@
-import type { DecidedCall, Decision } from './record.js';
+import type { DecidedCall, DecidedPolicy, Decision } from './record.js';
 import type { UsageGroup } from './query.js';
 
 /**
@@ -46,14 +46,23 @@ export function separateShares({ paymasterId, chainId, mode, reason }: Operation
 /** The values of a decision and its outcome that are not those of every operation. */
 export function decisionShares(decision: Decision): readonly Share[] {
   const { policies, calls } = decision;
-  const policyIds = new Set(policies.map(({ policyId }) => policyId));
+  const policyIds = idsOf(policies, (effect) => effect !== 'would_refuse');
+  const wouldRefuse = idsOf(policies, (effect) => effect === 'would_refuse');
   const account = accountValue(decision);
   return [
     ...(policyIds.size === 0 ? [noValue] : [...policyIds]).map((id) => whole('policy', id)),
+    ...[...wouldRefuse].map((id) => whole('wouldRefuse', id)),
     ...byCall('contract', calls, ({ contractId }) => contractId ?? otherValue),
     ...byCall('method', calls, methodValue),
     ...(account === undefined ? [] : [whole('account', account)]),
   ];
+}
+
+function idsOf(
+  policies: readonly DecidedPolicy[],
+  isMeant: (effect: DecidedPolicy['effect']) => boolean,
+): ReadonlySet<string> {
+  return new Set(policies.filter(({ effect }) => isMeant(effect)).map(({ policyId }) => policyId));
 }
 
 /** The same where there is no decision. */

@@ -111,6 +111,9 @@ export const conditionReasons = {
     NoContracts: yes(
       'No SmartContract is registered and defaultContractAction is Allow: anything is sponsored.',
     ),
+    ContractsInShadow: yes(
+      'What is registered is judged and refuses nothing (contractsEnforcement: Shadow), so anything is sponsored.',
+    ),
     Denied: no('No SmartContract is registered and defaultContractAction is Deny: nothing is sponsored.'),
     ContractsRegistered: no('Only calls of registered contracts are sponsored.'),
   },

@@ -106,6 +106,12 @@ export const paymasterRef = (description: string): SchemaOf<{ readonly name: str
     { rule: 'self == oldSelf', message: 'must be left as it was: delete this object and create another' },
   );
 
+/** Shadow judges and never refuses. */
+export type Enforcement = 'Enforce' | 'Shadow';
+
+export const enforcement = (description: string): SchemaOf<Enforcement> =>
+  choice(description, ['Enforce', 'Shadow']);
+
 export const cycleUnit = (description: string): SchemaOf<CycleUnit> => choice(description, ['hour', 'day']);
 
 export const observedGeneration = integer('The metadata.generation that this status describes.', {

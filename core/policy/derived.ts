@@ -48,6 +48,19 @@ export const memberRules: readonly CelRule[] = rows.map(([type, { member }]) => 
   fieldPath: `.${member}`,
 }));
 
+/** A permission that only judges would permit nothing, and say so to nobody. */
+export const shadowRules: readonly CelRule[] = rows.flatMap(([type, { isPermission }]) =>
+  isPermission === undefined
+    ? []
+    : [
+        {
+          rule: `self.policyType != '${type}' || !has(self.enforcement)`,
+          message: `must be left out for policyType ${type}, which is a permission`,
+          fieldPath: '.enforcement' as const,
+        },
+      ],
+);
+
 export const policyColumns = rows.flatMap(([, { columns = [] }]) => columns);
 
 /** The data of a policy of any kind; undefined when its member is missing. */

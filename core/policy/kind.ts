@@ -10,9 +10,9 @@ import type { OperationCost } from '../usage/unit.js';
 import type { LimitShare, Mode } from '../usage/usage-store.js';
 import type { UserOperation } from '../entry-point/user-operation.js';
 import type { DecodedCalls } from '../userop/call-data.js';
-import type { AppliesTo } from './modes.js';
 import type { AllowList } from './rules/allow-list/compile.js';
 import type { AddressList } from './senders/address-list.js';
+import type { Shadow } from './shadow.js';
 import type { CycleStatus } from './spending-limit/spec.js';
 import type { WebhookUrlRules } from './webhook/webhook-url.js';
 
@@ -53,6 +53,8 @@ export type PolicyKind<
   problem?(spec: Spec, rules: PolicyRules): string | undefined;
   compile(policy: PolicyToCompile<Spec>, known: KnownPolicy<Config>): CompiledOfKind<Config>;
   readonly config: ConfigPart<Config, Part, Served>;
+  /** The policy permits what nothing else does, so it cannot be in Shadow. */
+  readonly isPermission?: true;
   /** Modes of a policy that can judge in mode ERC20; absent: SPONSORED alone. */
   modesOf?(spec: Spec): readonly Mode[];
   /** Absent when a decision needs more than the operation: a usage store or a host, which `server/decision` asks. */
@@ -62,7 +64,15 @@ export type PolicyKind<
   readonly record: PolicyRecord<Spec, Body>;
 };
 
-export type PolicyIdentity = { readonly policyId: string; readonly name: string };
+export type PolicyIdentity = {
+  readonly policyId: string;
+  readonly name: string;
+  /** Judges and counts, and never refuses. */
+  readonly shadow?: true;
+};
+
+/** Modes in which a policy judges; absent: SPONSORED alone. */
+export type AppliesTo = { readonly appliesTo?: readonly Mode[] };
 
 /** What the platform allows policies to do. */
 export type PolicyRules = { readonly webhookUrls: WebhookUrlRules };
@@ -153,6 +163,8 @@ export type PolicyFacts = {
   readonly now: EpochMs;
   /** The list of addresses with this hash; undefined where this replica does not have it. */
   listOf(hash: string): ReadonlySet<AddressKey> | undefined;
+  /** Takes what policies in Shadow would refuse; see `judgeEach`. */
+  readonly shadow: Pick<Shadow, 'note'>;
 };
 
 /** `policyData` of the dashboard, in requests and in answers. */

@@ -1,8 +1,8 @@
+import { given } from '../units/given.js';
 import { choice, list, type SchemaOf } from '../schema/structural.js';
+import { pass, type Verdict } from '../refusal.js';
 import type { Mode } from '../usage/usage-store.js';
-
-/** Modes in which a policy judges; absent: SPONSORED alone. */
-export type AppliesTo = { readonly appliesTo?: readonly Mode[] };
+import type { AppliesTo, PolicyFacts, PolicyIdentity } from './kind.js';
 
 export const modes = ['SPONSORED', 'ERC20'] as const satisfies readonly Mode[];
 
@@ -14,4 +14,26 @@ export const appliesToSchema: SchemaOf<readonly Mode[]> = list(
 
 export function appliesIn({ appliesTo = ['SPONSORED'] }: AppliesTo, mode: Mode): boolean {
   return appliesTo.includes(mode);
+}
+
+/** The first refusal of a policy that is enforced. What one in Shadow refuses is noted, and the next is asked. */
+export function judgeEach<P extends PolicyIdentity & AppliesTo>(
+  policies: readonly P[],
+  { mode, shadow }: Pick<PolicyFacts, 'mode' | 'shadow'>,
+  judge: (policy: P) => Verdict,
+): Verdict {
+  for (const policy of policies) {
+    const verdict = appliesIn(policy, mode) ? judge(policy) : pass;
+    if (verdict.pass) continue;
+    const refusal = { ...verdict, policyId: policy.policyId };
+    if (policy.shadow !== true) return refusal;
+    shadow.note(refusal);
+  }
+  return pass;
+}
+
+/** What a policy says at a glance. */
+export function glanceOf<P extends PolicyIdentity & AppliesTo>(policy: P, says: string) {
+  const { policyId, name, appliesTo, shadow } = policy;
+  return { policyId, name, ...given({ appliesTo, shadow }), says };
 }

@@ -1,10 +1,11 @@
-import { memberRules, memberSchemas, policyColumns, policyTypes } from '../policy/derived.js';
+import { memberRules, memberSchemas, policyColumns, policyTypes, shadowRules } from '../policy/derived.js';
 import { cycleStatus } from '../policy/spending-limit/schema.js';
 import {
   activeColumn,
   activeStatus,
   column,
   displayName,
+  enforcement,
   paymasterColumn,
   paymasterRef,
 } from '../meta/schema-parts.js';
@@ -28,10 +29,14 @@ const spec = object<PaymasterPolicySpec>(
       active: boolean(
         'False pauses the policy. Absent means active; leave it out so that the dashboard may pause it.',
       ),
+      enforcement: enforcement(
+        'Shadow: the policy judges and counts, and never refuses; what it would refuse is in explanations, decisions, usage and metrics. Default Enforce. Back to Enforce restarts no cycle.',
+      ),
       ...memberSchemas,
     },
   },
   ...memberRules,
+  ...shadowRules,
 );
 
 const status = foundStatus<PaymasterPolicyStatus>({
@@ -49,6 +54,7 @@ export const paymasterPolicyDefinition = userKind('PaymasterPolicy', {
     column('Type', 'string', '.spec.policyType', 'Kind of policy.'),
     column('Name', 'string', '.spec.name', 'Name of the policy.'),
     activeColumn,
+    column('Enforcement', 'string', '.spec.enforcement', 'Shadow: never refuses.', 1),
     ...policyColumns,
   ],
   selectableFields: ['spec.name', 'spec.paymasterRef.name', 'spec.policyType'],

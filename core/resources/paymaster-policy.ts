@@ -1,3 +1,4 @@
+import type { Enforcement } from '../meta/schema-parts.js';
 import type { FoundStatus, Resource } from '../meta/meta.js';
 import type { PolicyMembers } from '../policy/derived.js';
 import type { PolicyType } from '../policy/kinds.js';
@@ -9,6 +10,8 @@ export type PaymasterPolicySpec = {
   /** Absent means active; there is no schema default, so a Git-managed policy can be paused without drift. */
   readonly active?: boolean;
   readonly policyType: PolicyType;
+  /** Absent: Enforce. */
+  readonly enforcement?: Enforcement;
 } & PolicyMembers;
 
 export type PaymasterPolicyStatus = FoundStatus & {

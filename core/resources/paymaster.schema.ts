@@ -2,7 +2,15 @@ import { boolean, choice, immutable, integer, list, object, text } from '../sche
 import { foundStatus, userKind } from './user-kind.js';
 import type { PaymasterSpec, PaymasterStatus, SponsorInfo } from './paymaster.js';
 import { hasPreviousKey, neverFalls } from '../meta/generation-rules.js';
-import { address, chainId, column, displayName, instant, objectName } from '../meta/schema-parts.js';
+import {
+  address,
+  chainId,
+  column,
+  displayName,
+  enforcement,
+  instant,
+  objectName,
+} from '../meta/schema-parts.js';
 import { contractAction, expirySeconds, gasCaps, rateLimits, version } from './schema-parts.js';
 
 const another = 'delete this Paymaster and create another';
@@ -96,6 +104,9 @@ const spec = object<PaymasterSpec>(
           'Address of a factory, e.g. 0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985 (SimpleAccount, EntryPoint 0.7).',
         ),
         { maxItems: 256 },
+      ),
+      contractsEnforcement: enforcement(
+        'Shadow: registered contracts and methods are judged and refuse nothing, so calls of ANY contract are sponsored meanwhile. What they would refuse is in explanations, decisions, usage and metrics. Default Enforce.',
       ),
       requireAccountSignature: boolean(
         'True signs only operations that their account has signed: clients send signingPhase, first commit, then finalize. Stock ERC-7677 clients do not. Needs a version whose contract reads the paymaster signature of EntryPoint 0.9, e.g. verifying-0.9.',

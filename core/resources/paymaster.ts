@@ -1,3 +1,4 @@
+import type { Enforcement } from '../meta/schema-parts.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
 import type { FoundStatus, Resource } from '../meta/meta.js';
 
@@ -41,6 +42,8 @@ export type PaymasterSpec = {
   readonly sponsor?: SponsorInfo;
   /** Sign only in two phases, after the account has signed. Default false. */
   readonly requireAccountSignature?: boolean;
+  /** Absent: Enforce. */
+  readonly contractsEnforcement?: Enforcement;
   readonly writeConnectionSecretToRef?: { readonly name: string };
 };
 

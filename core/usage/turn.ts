@@ -121,7 +121,7 @@ export class Turn {
     if (result.outcome !== 'reserved') return result;
     // Finalized before: the same promise is there and holds its amounts.
     if (request.phase?.kind === 'finalize' && former?.commit?.isSigned === true) return result;
-    this.#take(request, former, found, now);
+    this.#take(withOver(request, result.over), former, found, now);
     return result;
   }
 
@@ -499,4 +499,14 @@ function smaller(a: string | undefined, b: string | undefined): string | undefin
 /** Whether both are the same block, or none. */
 export function isSameCursor(a: Cursor | undefined, b: Cursor | undefined): boolean {
   return a?.blockNumber === b?.blockNumber && a?.blockHash === b?.blockHash && a?.timestamp === b?.timestamp;
+}
+
+/** The request with a record that names the limits in Shadow that would have refused. */
+function withOver(request: ReserveRequest, over: readonly number[] | undefined): ReserveRequest {
+  const { record } = request;
+  const { policies } = record ?? {};
+  if (over === undefined || record === undefined || policies === undefined) return request;
+  const refusing = over.flatMap((index) => policies[index] ?? []);
+  const added = refusing.map(({ policyId }) => ({ policyId, effect: 'would_refuse' }));
+  return { ...request, record: { ...record, policies: [...policies, ...added] } };
 }

@@ -144,7 +144,7 @@ export type CounterState = { readonly used: number; readonly reserved: number };
 export type ReserveRequest = {
   readonly key: ReservationKey;
   /** What the ledger keeps of it; written in the same atomic step, if the reservation is made. */
-  readonly record?: StepRecord;
+  readonly record?: PromiseRecord;
   /** The paymaster's generation and the chain's. */
   readonly fences: readonly Fence[];
   /** What the paymaster signs if the reservation is made; in phase `commit`, what it would sign at the finalize. */
@@ -169,6 +169,11 @@ export type Ordered = { readonly order?: number };
 
 /** A record of the ledger, see `LedgerRecord` of `core/ledger`. What is decided here does not depend on it. */
 export type StepRecord = { readonly kind: string; readonly id: string };
+
+/** The policies of the limits come first, in their order: those that would refuse are known in the step only. */
+export type PromiseRecord = StepRecord & {
+  readonly policies?: readonly { readonly policyId: string; readonly effect: string }[];
+};
 
 /** A record that a turn has made. `reservation`: id of the first record of the reservation that it is about. */
 export type AddedRecord = { readonly record: StepRecord; readonly reservation: string | undefined };

@@ -37,7 +37,7 @@ export function createDecisionRecords(deps: {
      * signature; elsewhere the settlement tells it.
      */
     promised(
-      { paymaster, profile, request }: Case,
+      { paymaster, profile, request, shadow }: Case,
       { mode, token, calls }: Subject,
       verdict: 'sponsored' | 'committed',
       { promise }: Promised,
@@ -68,7 +68,7 @@ export function createDecisionRecords(deps: {
         verdict,
         reason: undefined,
         detail: undefined,
-        policies: mode === 'SPONSORED' ? counted(paymaster) : [],
+        policies: withShadow(mode === 'SPONSORED' ? counted(paymaster) : none, shadow.found),
         maxCostWei: promise.prefundWei,
         validUntil: promise.validUntil,
         token,
@@ -99,7 +99,10 @@ export function createDecisionRecords(deps: {
         verdict: 'refused',
         reason,
         detail: cleanDetail(detail),
-        policies: policyId === undefined ? [] : [{ policyId, effect: 'refused' }],
+        policies: withShadow(
+          policyId === undefined ? none : [{ policyId, effect: 'refused' }],
+          on.shadow.found,
+        ),
         maxCostWei: promised?.promise.prefundWei,
         validUntil: undefined,
       }));
@@ -124,6 +127,18 @@ function createCountedPolicies(): (paymaster: ServedPaymaster) => readonly Decid
     }
     return counted;
   };
+}
+
+const none: readonly never[] = [];
+
+/** Policies that count are left out: the step that reserves adds those of them that would refuse then. */
+function withShadow(policies: readonly DecidedPolicy[], found: readonly Refusal[]): readonly DecidedPolicy[] {
+  if (found.length === 0) return policies;
+  const known = new Set(policies.map(({ policyId }) => policyId));
+  const added = found.flatMap(({ policyId }): readonly DecidedPolicy[] =>
+    policyId === undefined || known.has(policyId) ? none : [{ policyId, effect: 'would_refuse' }],
+  );
+  return [...policies, ...added];
 }
 
 /** A contract chooses the text with which it reverts: no control characters, and no halves of characters. */

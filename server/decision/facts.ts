@@ -5,6 +5,7 @@ import { reasonOf, type ErrorReason, type OtherReason } from '../../core/error-r
 import type { Prices } from '../../core/pricing/price-source.js';
 import { DomainError } from '../../core/errors.js';
 import { policiesEndAt } from '../../core/policy/derived.js';
+import { Shadow } from '../../core/policy/shadow.js';
 import { toSeconds, type Clock } from '../../core/units/time.js';
 import type { Mode } from '../../core/usage/usage-store.js';
 import type { ConfigView } from '../view/config-view.js';
@@ -73,6 +74,8 @@ export function gatherFacts(
     paymaster,
     /** A list of addresses by its hash; undefined where this replica does not have it. */
     listOf: view.addressList,
+    /** What policies in Shadow would refuse of this request. */
+    shadow: new Shadow(),
     chain,
     profile,
     signer,

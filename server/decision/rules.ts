@@ -8,7 +8,8 @@ import { decideFactory } from '../../core/policy/rules/factory.js';
 import { decideFunding } from '../../core/policy/rules/funding.js';
 import { decideSuspended } from '../../core/policy/rules/suspended.js';
 import { decideValidPolicies } from '../../core/policy/rules/valid-policies.js';
-import type { Verdict } from '../../core/refusal.js';
+import { contractsInShadow } from '../../core/policy/shadow.js';
+import { pass, type Verdict } from '../../core/refusal.js';
 import { decisionsIn } from '../../core/policy/derived.js';
 import { decodeCalls, type DecodedCalls } from '../../core/userop/call-data.js';
 import type { Mode } from '../../core/usage/usage-store.js';
@@ -63,10 +64,17 @@ export const rulesOfSponsored: readonly Step<SponsorCase>[] = [
     decideFunding(funding, { version: profile.version, organisation: paymaster.namespace }),
   ),
   step('policies', ({ paymaster }) => decideValidPolicies(paymaster.invalidPolicies)),
-  step('calls', ({ paymaster, calls, request }) => decideCalls(paymaster.allowList, calls, request.op)),
+  step('calls', ({ paymaster, calls, request, shadow }) => {
+    const verdict = decideCalls(paymaster.allowList, calls, request.op);
+    if (verdict.pass || !paymaster.contractsInShadow) return verdict;
+    shadow.note({ ...verdict, policyId: contractsInShadow });
+    return pass;
+  }),
   ...policySteps<SponsorCase>('SPONSORED', ({ calls }) => calls),
   ...standing,
 ];
+
+const anyContract = { kind: 'open' } as const;
 
 /** One step for each kind of policies that judges in the mode. */
 function policySteps<C extends RequestFacts>(
@@ -78,7 +86,7 @@ function policySteps<C extends RequestFacts>(
       kind.step,
       (on) => {
         const { paymaster, request, now } = on;
-        const { allowList } = paymaster;
+        const allowList = paymaster.contractsInShadow ? anyContract : paymaster.allowList;
         return kind.decide(paymaster, {
           mode,
           op: request.op,
@@ -86,6 +94,7 @@ function policySteps<C extends RequestFacts>(
           allowList,
           now,
           listOf: on.listOf,
+          shadow: on.shadow,
         });
       },
       { applies: ({ paymaster }) => kind.applies?.(paymaster, mode) !== false },

@@ -57,8 +57,8 @@ export async function runToEnd<C>(
   let stoppedBy: TraceStep | undefined;
   for (const step of steps) {
     if (step.applies?.(on) === false) continue;
-    const { name, isEarly } = step;
-    if (stoppedBy === undefined && unasked[name] !== undefined) undecided.push(name);
+    const { name, isEarly, isShadow } = step;
+    if (stoppedBy === undefined && unasked[name] !== undefined && !isShadow) undecided.push(name);
     const skipped = unasked[name] ?? step.lacks?.(on);
     const traced =
       skipped === undefined

@@ -2,11 +2,13 @@ import { traceCalls } from '../../core/policy/rules/allow-list/decide.js';
 import { never } from '../../core/usage/window.js';
 import { formatAmount } from '../../core/usage/units.js';
 import type { Trace } from './run.js';
-import { showGas, showOutcome, showPaymaster, showRules, showUsage } from './show.js';
+import { showGas, showOutcome, showPaymaster, showRules, showShadow, showUsage } from './show.js';
+import { isOpen } from '../view/served-paymaster.js';
 import type { SponsorCase } from './sponsored-case.js';
 
 /** Everything that decides about an operation in mode SPONSORED. Amounts of ether and gwei are decimal text in ether. */
-export function showSponsored(on: SponsorCase, trace: Trace): object {
+export async function showSponsored(on: SponsorCase, trace: Trace): Promise<object> {
+  await on.shadowsAsked;
   const { paymaster, profile, funding, calls } = on;
   return {
     mode: 'SPONSORED',
@@ -16,7 +18,7 @@ export function showSponsored(on: SponsorCase, trace: Trace): object {
     ),
     paymaster: {
       ...showPaymaster(on, profile.contract),
-      ...(paymaster.allowList.kind === 'open' ? { openSponsorship: true } : {}),
+      ...(isOpen(paymaster) ? { openSponsorship: true } : {}),
       ...(profile.keepsBalances && funding !== undefined ? { fundingAddress: funding } : {}),
     },
     account: calls.outcome === 'calls' ? calls.signature : '',
@@ -28,6 +30,7 @@ export function showSponsored(on: SponsorCase, trace: Trace): object {
     }),
     limits: showLimits(on),
     ...showRules(on),
+    ...showShadow(on),
     ...showUsage(on),
     webhooks: paymaster.webhooks.map(({ name, onError }, index) =>
       on.outcomes === undefined ? { name, verdict: 'not asked' } : { name, onError, ...on.outcomes[index] },
@@ -44,6 +47,7 @@ function showLimits({ usage, op }: SponsorCase): readonly object[] {
     return {
       policyId: policy.policyId,
       name: policy.name,
+      ...(policy.shadow === true ? { enforcement: 'Shadow' } : {}),
       scope: policy.perSender ? 'SMART_ACCOUNT' : 'PAYMASTER',
       thresholdType: unit,
       threshold: formatAmount(unit, threshold),

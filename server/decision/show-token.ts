@@ -11,7 +11,7 @@ import type { UsageStore } from '../../core/usage/usage-store.js';
 import { dataGasOfApproval } from './data-fee.js';
 import type { TokenCase, TokenModeDeps } from './in-tokens.js';
 import type { Trace } from './run.js';
-import { ether, showGas, showOutcome, showPaymaster, showRules, showUsage } from './show.js';
+import { ether, showGas, showOutcome, showPaymaster, showRules, showShadow, showUsage } from './show.js';
 import { maxChargeOf } from './token-terms.js';
 
 export type ShowTokenDeps = Pick<TokenModeDeps, 'prices' | 'clock'> & {
@@ -31,6 +31,7 @@ export async function showInTokens(
     ...showOutcome(trace),
     paymaster: showPaymaster(on, mode.contract),
     ...showRules(on),
+    ...showShadow(on),
     tokens: await showTokens(deps, on, choice),
     ...showGas(on, { gas: mode.gas, maxCost: (op) => mode.codec.need(op, mode.options).entryPoint }),
     ...showFee(deps, on),

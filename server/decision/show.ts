@@ -24,6 +24,12 @@ export function showOutcome(
   };
 }
 
+/** What policies in Shadow would refuse. */
+export function showShadow({ shadow }: Case): object {
+  const wouldRefuse = shadow.found.map(({ policyId, reason, detail }) => ({ policyId, reason, detail }));
+  return wouldRefuse.length === 0 ? {} : { wouldRefuse };
+}
+
 /** What policies say at this time; those that depend on the request are shown by their steps. */
 export function showRules({ paymaster, now }: Case): object {
   const rules = glanceAt(paymaster, now);

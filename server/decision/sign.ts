@@ -6,7 +6,7 @@ import type { Clock } from '../../core/units/time.js';
 import { reserve } from '../../core/usage/plan.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { ConfigView } from '../view/config-view.js';
-import type { ServedPaymaster } from '../view/served-paymaster.js';
+import { isOpen, type ServedPaymaster } from '../view/served-paymaster.js';
 import type { DecisionRecords } from './decision-record.js';
 import { withFreshConfig } from './fresh-config.js';
 import type { Asked, RecordedMode } from './inputs-of.js';
@@ -31,6 +31,8 @@ export type SignDeps = {
   readonly hashes?: SignedHashes;
   /** Absent: what could not be signed ends when it expires. */
   readonly takeBack?: TakeBack;
+  /** Counts what policies in Shadow would have refused; absent: nothing counts it. */
+  readonly wouldRefuse?: (refusal: Refusal) => void;
 };
 
 /** Decides whether data is signed for an operation, and signs it. */
@@ -59,6 +61,7 @@ async function attempt<C extends Case, Terms extends Window>(
   on: C,
 ): Promise<Sponsorship | 'stale'> {
   const { usage, signing, clock, records, hashes, takeBack } = deps;
+  if (deps.wouldRefuse !== undefined) on.shadow.onFound(deps.wouldRefuse);
   const running = decideSteps(deps, mode, on);
   const decided = running instanceof Promise ? await running : running;
   if (decided.outcome !== 'passed') return decided.answer;
@@ -71,7 +74,7 @@ async function attempt<C extends Case, Terms extends Window>(
   const record = records?.promised(on, mode.subject(on), 'sponsored', promised);
   const plan = replanReservation(on.usage, promised, usage.capacity(), record);
   const answer = await reserve(usage, plan);
-  const reserved = outcomeOf(on.paymaster, answer);
+  const reserved = outcomeOf(on, answer);
   if (reserved === 'stale') return 'stale';
   if (!reserved.pass) return refused(deps, mode, on, reserved, { promised, answer });
   if (record !== undefined) records?.reserved(mode, on, record, { promised, answer });
@@ -132,7 +135,7 @@ export function sponsored<C extends Case, Terms extends Window>(
     paymasterGas: mode.gas(on),
     op,
     paymasterAndData,
-    isOpen: promised.promise.mode === 'SPONSORED' && paymaster.allowList.kind === 'open',
+    isOpen: promised.promise.mode === 'SPONSORED' && isOpen(paymaster),
     validUntil: terms.validUntil,
     validAfter: terms.validAfter,
     expiryAsked,

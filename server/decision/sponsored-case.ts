@@ -17,6 +17,8 @@ export type SponsorCase = Case & {
   readonly simulates: boolean;
   /** One outcome per webhook of the paymaster, in the same order; undefined until they were called. */
   outcomes: readonly WebhookOutcome[] | undefined;
+  /** Resolves when the webhooks in Shadow have answered; never rejects. */
+  shadowsAsked: Promise<void> | undefined;
 };
 
 /** Throws as {@link gatherFacts}. */
@@ -33,6 +35,7 @@ export function gatherCase(deps: FactDeps, paymaster: ServedPaymaster, request: 
     estimate: undefined,
     validation: undefined,
     outcomes: undefined,
+    shadowsAsked: undefined,
   };
 }
 

@@ -4,7 +4,7 @@ import { sponsorshipStub } from '../../core/paymaster/stub.js';
 import { signatureToTail } from '../../core/paymaster/tail.js';
 import { decideGasLimits } from '../../core/policy/rules/price-guard/decide.js';
 import { decideWebhooks } from '../../core/policy/webhook/decide.js';
-import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
+import type { WebhookCaller, WebhookOutcome } from '../../core/policy/webhook/webhook-caller.js';
 import { pass, refuseReverted, type Verdict } from '../../core/refusal.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
@@ -67,17 +67,27 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
     return bounded.pass ? decideUnused(on, on.op, estimate) : bounded;
   }
 
+  /**
+   * Calls the webhooks in Shadow beside the request, which waits for none of them. Their answers count when they come: in the record
+   * of the decision only if they are faster than the rest of it. Dropped where their small pool is full.
+   */
+  function askShadows(on: SponsorCase): Verdict {
+    const { shadowWebhooks = [] } = on.paymaster;
+    const judge = (outcomes: readonly WebhookOutcome[]): void => {
+      for (const [index, webhook] of shadowWebhooks.entries()) {
+        const verdict = decideWebhooks([webhook], outcomes.slice(index, index + 1));
+        if (!verdict.pass) on.shadow.note(verdict);
+      }
+    };
+    const asked = webhooks.call({ ...aboutOf(on), webhooks: shadowWebhooks, isShadow: true });
+    on.shadowsAsked = asked.then(judge, () => {});
+    return pass;
+  }
+
   /** Calls all webhooks concurrently with the operation as it will be signed. */
   async function askWebhooks(on: SponsorCase): Promise<Verdict> {
-    const { paymaster, profile, request } = on;
-    on.outcomes = await webhooks.call({
-      paymasterId: paymaster.paymasterId,
-      organisation: paymaster.namespace,
-      webhooks: paymaster.webhooks,
-      data: request.webhookData,
-      userOp: renderUserOperation(finalOp(on), profile.entryPointVersion),
-      requestId: request.requestId,
-    });
+    const { paymaster } = on;
+    on.outcomes = await webhooks.call({ ...aboutOf(on), webhooks: paymaster.webhooks });
     return decideWebhooks(paymaster.webhooks, on.outcomes);
   }
 
@@ -93,6 +103,12 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
         isCostly: true,
         lacks: ({ simulates, funding }) =>
           simulates && funding === undefined ? 'Nobody pays, so there is nothing to simulate.' : undefined,
+      }),
+      step('shadowWebhooks', askShadows, {
+        isCostly: true,
+        isShadow: true,
+        applies: ({ paymaster }) => paymaster.shadowWebhooks !== undefined,
+        lacks: ({ op }) => (op === undefined ? 'The gas limits are not known.' : undefined),
       }),
       step('webhooks', askWebhooks, {
         isCostly: true,
@@ -121,6 +137,18 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
         }),
       };
     },
+  };
+}
+
+/** What webhooks are told about a request. */
+function aboutOf(on: SponsorCase) {
+  const { paymaster, profile, request } = on;
+  return {
+    paymasterId: paymaster.paymasterId,
+    organisation: paymaster.namespace,
+    data: request.webhookData,
+    userOp: renderUserOperation(finalOp(on), profile.entryPointVersion),
+    requestId: request.requestId,
   };
 }
 

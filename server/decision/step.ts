@@ -46,6 +46,8 @@ export type Step<C> = {
   readonly isEarly: boolean;
   /** True when the step costs a node or a host something. */
   readonly isCostly: boolean;
+  /** True when the step can refuse nothing, so nothing is undecided while it is not asked. */
+  readonly isShadow: boolean;
   /** True when the step checks a part of the operation that a wallet completes only after it has got a stub. */
   readonly isOfSigned: boolean;
 };
@@ -60,10 +62,11 @@ export function step<C>(
     lacks,
     isEarly = false,
     isCostly = false,
+    isShadow = false,
     isOfSigned = false,
   }: Partial<Omit<Step<C>, 'name' | 'decide'>> = {},
 ): Step<C> {
-  return { name, decide, applies, isSettled, lacks, isEarly, isCostly, isOfSigned };
+  return { name, decide, applies, isSettled, lacks, isEarly, isCostly, isShadow, isOfSigned };
 }
 
 /** When signed data are valid, in unix seconds. */

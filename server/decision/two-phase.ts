@@ -41,6 +41,7 @@ export function createCommit<Request extends SponsorRequest, C extends Case, Ter
   return (paymaster, request) =>
     withFreshConfig(view, paymaster, async (current) => {
       const on = mode.gather(current, request);
+      if (deps.wouldRefuse !== undefined) on.shadow.onFound(deps.wouldRefuse);
       const decided = await decideSteps(deps, mode, on);
       if (decided.outcome !== 'passed') return decided.answer;
       const { op } = decided;
@@ -50,7 +51,7 @@ export function createCommit<Request extends SponsorRequest, C extends Case, Ter
       const record = records?.promised(on, mode.subject(on), 'committed', promised, hash);
       const plan = phasePlan('commit', { promised, op, paymasterAndData, record }, usage);
       const answer = await reserve(usage, plan);
-      const reserved = outcomeOf(on.paymaster, answer);
+      const reserved = outcomeOf(on, answer);
       if (reserved === 'stale') return 'stale';
       if (!reserved.pass) return refused(deps, mode, on, reserved, { promised, answer });
       if (record !== undefined) records?.reserved(mode, on, record, { promised, answer });
@@ -73,6 +74,7 @@ export function createFinalize<Request extends SponsorRequest, C extends Case, T
   return (paymaster, request) =>
     withFreshConfig(view, paymaster, async (current) => {
       const on = mode.gather(current, request);
+      if (deps.wouldRefuse !== undefined) on.shadow.onFound(deps.wouldRefuse);
       const op = withLimits(request.op, request.op);
       on.op = op;
       const outcome = await runToRefusal(steps, on);
@@ -96,7 +98,7 @@ export function createFinalize<Request extends SponsorRequest, C extends Case, T
       const record = records?.promised(on, mode.subject(on), 'sponsored', promised, hash);
       const plan = phasePlan('finalize', { promised, op, paymasterAndData: committed, record }, usage);
       const looked = await peek(usage, plan);
-      const peeked = outcomeOf(on.paymaster, looked);
+      const peeked = outcomeOf(on, looked);
       if (peeked === 'stale') return 'stale';
       if (!peeked.pass) return refused(deps, mode, on, peeked, { promised, answer: looked, committed });
       const { profile } = on;
@@ -114,7 +116,7 @@ export function createFinalize<Request extends SponsorRequest, C extends Case, T
       if (!view.isCurrent(on.paymaster, on.chain)) return 'stale';
 
       const answer = await reserve(usage, plan);
-      const reserved = outcomeOf(on.paymaster, answer);
+      const reserved = outcomeOf(on, answer);
       const asked = { promised, answer, committed };
       if (reserved === 'stale') return 'stale';
       if (!reserved.pass) return refused(deps, mode, on, reserved, asked);

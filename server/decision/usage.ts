@@ -1,7 +1,6 @@
-import { pass } from '../../core/refusal.js';
+import { pass, refuse } from '../../core/refusal.js';
 import { peek, type Reserved } from '../../core/usage/plan.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
-import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { describeRefusal } from './refusal.js';
 import { planReservation, type PlannedReservation, type Promised } from './reservation.js';
 import type { Case, Outcome } from './step.js';
@@ -14,7 +13,7 @@ export async function peekUsage(
 ): Promise<Outcome> {
   const peeked = await peek(usage, planReservation(promised, usage.capacity()));
   on.usage = { ...peeked, promised };
-  return outcomeOf(promised.paymaster, peeked);
+  return outcomeOf(on, peeked);
 }
 
 /** Whether some replica has served a newer config of the paymaster or the chain. Throws UNAVAILABLE. */
@@ -30,11 +29,15 @@ export async function isServedNewer(
 
 /** The outcome for the store's answer; a refusal gets its text. */
 export function outcomeOf(
-  paymaster: ServedPaymaster,
+  { paymaster, shadow }: Pick<Case, 'paymaster' | 'shadow'>,
   { request, result }: Reserved<PlannedReservation>,
 ): Outcome {
   switch (result.outcome) {
     case 'reserved':
+      for (const index of result.over ?? []) {
+        const { name, policyId } = request.limits[index]!.policy;
+        shadow.note({ ...refuse('LIMIT_REACHED', `"${name}" is above its threshold`), policyId });
+      }
       return pass;
     case 'stale':
       return 'stale';

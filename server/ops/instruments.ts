@@ -21,7 +21,14 @@ export function createInstruments(metrics: Metrics) {
   // Created at the start, so that dashboards and alerts see every reason at 0 before it first happens.
   for (const reason of Object.keys(refusals)) refused.with({ reason });
 
+  const wouldRefuse = by('reason').counter(
+    'paymaster_would_refuse_total',
+    'What policies in Shadow would have refused, by reason: each policy once for a request.',
+  );
+  for (const reason of Object.keys(refusals)) wouldRefuse.with({ reason });
+
   return {
+    wouldRefuse,
     /** `outcome` is `sponsored`, `committed` (reserved, not signed yet), `refused`, `answered` (anything else that worked) or the code of the error. */
     rpcRequests: by('method', 'outcome').counter(
       'paymaster_rpc_requests_total',

@@ -86,6 +86,8 @@ export function createServingNotes(deps: {
     ofWebhooks: (webhooks: Pick<WebhookCaller, 'call'>): Pick<WebhookCaller, 'call'> => ({
       async call(request) {
         const outcomes = await webhooks.call(request);
+        // It keeps nobody from being served.
+        if (request.isShadow === true) return outcomes;
         for (const [index, { verdict }] of outcomes.entries()) {
           const webhook = request.webhooks[index];
           const isFailing = verdict === 'failed' && webhook?.onError !== 'Allow' && fresh.size < mostEntries;

@@ -45,6 +45,10 @@ const optional = {
     having('policyType', 'policyId', 'name', 'says'),
     'Policies that depend on the time, with what they say now. Absent: there are none.',
   ),
+  wouldRefuse: arrayOf(
+    having('policyId', 'reason', 'detail'),
+    'What policies in Shadow would refuse; the policyId is "contracts" for the list of contracts. Absent: nothing.',
+  ),
   reason: { ...text, description: 'Of the first step that does not pass.' },
   gas: object,
   dataFee: {

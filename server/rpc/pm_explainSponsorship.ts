@@ -53,7 +53,8 @@ export function pm_explainSponsorship(deps: ExplainMethodDeps): RpcMethod {
 }
 
 /** Webhooks are not called by default: a call may cost the owner something, and the host may count it. */
-const notAsked = { webhooks: 'Not asked: send callWebhook: true.' } as const;
+const why = 'Not asked: send callWebhook: true.';
+const notAsked = { webhooks: why, shadowWebhooks: why } as const;
 
 /** Undefined when no token is named; the explanation then says so. Throws INVALID_INPUT when the value is not an address. */
 function feeTokenOf(members: Readonly<Record<string, unknown>>): AddressKey | undefined {

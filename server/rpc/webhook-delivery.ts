@@ -67,7 +67,8 @@ async function deliver(
   if (request.method !== 'POST') return said(405, 'The HTTP method must be POST');
   const paymaster = await ownedPaymaster(deps, request);
   if (paymaster === undefined) return said(401, 'Auth token and API key is required in the headers');
-  const webhook = paymaster.webhooks.find((each) => each.policyId === policyId);
+  const all = [...paymaster.webhooks, ...(paymaster.shadowWebhooks ?? [])];
+  const webhook = all.find((each) => each.policyId === policyId);
   if (webhook === undefined)
     return said(404, 'Paymaster Policy not found among the webhooks that are active and valid');
   const wait = deps.rateLimiter.take(`${paymaster.paymasterId} deliveries`, perPaymaster);

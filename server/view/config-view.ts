@@ -12,7 +12,7 @@ import { chainFence, type AccountId } from '../../core/usage/usage-store.js';
 import type { Instruments } from '../ops/instruments.js';
 import { createKeyLookup } from './key-lookup.js';
 import { serveChain, defaultFundingAccounts, type ServedChain } from './served-chain.js';
-import { servePaymaster, type ServedPaymaster } from './served-paymaster.js';
+import { isOpen, servePaymaster, type ServedPaymaster } from './served-paymaster.js';
 import { createSharing } from './sharing.js';
 
 /**
@@ -96,7 +96,7 @@ export function createConfigView(deps: ConfigViewDeps) {
     const known = byId.get(paymasterId);
     if (known === undefined) return;
     byId.delete(paymasterId);
-    if (isOpen(known)) open -= 1;
+    if (isOpenNow(known)) open -= 1;
     replaced.add(known);
     for (const key of known.keys) if (byKey.get(key) === known) byKey.delete(key);
   }
@@ -104,7 +104,7 @@ export function createConfigView(deps: ConfigViewDeps) {
   function remember(paymaster: ServedPaymaster): void {
     forget(paymaster.paymasterId);
     byId.set(paymaster.paymasterId, paymaster);
-    if (isOpen(paymaster)) open += 1;
+    if (isOpenNow(paymaster)) open += 1;
     for (const key of paymaster.keys) byKey.set(key, paymaster);
   }
 
@@ -264,8 +264,8 @@ export function createConfigView(deps: ConfigViewDeps) {
   };
 }
 
-function isOpen({ allowList, suspended }: ServedPaymaster): boolean {
-  return allowList.kind === 'open' && !suspended;
+function isOpenNow(paymaster: ServedPaymaster): boolean {
+  return isOpen(paymaster) && !paymaster.suspended;
 }
 
 function acceptsKey(paymaster: ServedPaymaster, sha256: string, now: number): boolean {

@@ -43,6 +43,8 @@ export type ServedPaymaster = {
   readonly sponsor: SponsorInfo | undefined;
   /** True if nothing is signed for an operation that its account has not signed. */
   readonly requiresAccountSignature: boolean;
+  /** The list of contracts judges and never refuses. */
+  readonly contractsInShadow: boolean;
 } & ServedPolicies;
 
 /** Compiles a config. Throws RangeError or SyntaxError on a config that no operator writes, e.g. with a threshold that is not a number. */
@@ -70,6 +72,7 @@ export function servePaymaster(config: PaymasterConfig, share: Sharing): ServedP
     gas: ownCaps(config.gas),
     maxExpirySeconds: config.maxExpirySeconds,
     rateLimit: config.rateLimit,
+    contractsInShadow: config.contractsInShadow === true,
     requiresAccountSignature: config.requireAccountSignature === true,
     accountFactories: config.accountFactories && new Set(config.accountFactories.map(toAddressKey)),
     sponsor: config.sponsor,
@@ -83,4 +86,9 @@ function ownCaps(gas: GasCaps): GasCaps | undefined {
   // The caps are compiled again with the chain's; this only finds caps that are not integers now, not during a request.
   compilePriceGuard(gas, {});
   return gas;
+}
+
+/** Whether calls of any contract are sponsored. */
+export function isOpen({ allowList, contractsInShadow }: ServedPaymaster): boolean {
+  return allowList.kind === 'open' || contractsInShadow;
 }

@@ -151,12 +151,12 @@ async function limitsOf({ usage, clock }: StatusDeps, config: PaymasterConfig, m
   const uses = await orMissing(missing, `use of the limits of ${nameOf(config)}`, () =>
     readLimitUse(usage, config, clock),
   );
-  return config.limits.map(({ name, scope, threshold, thresholdType: unit }, index) => {
+  return config.limits.map(({ name, shadow, scope, threshold, thresholdType: unit }, index) => {
     const use = uses?.[index];
     return {
       /** `namespace/name` of the Paymaster. */
       paymaster: nameOf(config),
-      name,
+      name: shadow === true ? `${name} (Shadow)` : name,
       threshold: `${threshold} ${unitOf(unit).noun}`,
       perUser: scope === 'SMART_ACCOUNT',
       // Absent for limits per user, and when the usage store does not answer.
@@ -170,10 +170,10 @@ async function limitsOf({ usage, clock }: StatusDeps, config: PaymasterConfig, m
 }
 
 function rulesOf(config: PaymasterConfig, now: EpochMs) {
-  return glanceAt(serveParts(config), now).map(({ policyType, name, says }) => ({
+  return glanceAt(serveParts(config), now).map(({ policyType, name, shadow, says }) => ({
     paymaster: nameOf(config),
     policyType,
-    name,
+    name: shadow === true ? `${name} (Shadow)` : name,
     says,
   }));
 }

@@ -171,6 +171,7 @@ describe('decisions', () => {
     const trace = listOf(data['trace']);
     expect(trace.map(({ step, verdict }) => `${String(step)} ${String(verdict)}`)).toEqual([
       'suspended pass',
+      'sender pass',
       'accountSignature pass',
       'funding pass',
       'policies pass',
@@ -178,6 +179,7 @@ describe('decisions', () => {
       ...[
         'deployment',
         'window',
+        'senders',
         'factory',
         'delegate',
         'authorization',
@@ -188,7 +190,7 @@ describe('decisions', () => {
       ].map((step) => `${step} undecided`),
       'decision refused',
     ]);
-    const step = trace[4];
+    const step = trace[5];
     expect(step).toMatchObject({
       reason: 'CONTRACT_NOT_REGISTERED',
       detail: refused.detail,

@@ -1,11 +1,11 @@
 import { quote } from '../../errors.js';
 import { address } from '../../meta/schema-parts.js';
-import { pass, refuse, type Refusal } from '../../refusal.js';
+import { pass, refuse, type Verdict } from '../../refusal.js';
 import { choice, list, object } from '../../schema/structural.js';
 import { checksumExpectation } from '../../units/address.js';
 import { given } from '../../units/given.js';
-import type { PolicyFacts, PolicyIdentity, PolicyKind } from '../kind.js';
-import { appliesIn, appliesToSchema, type AppliesTo } from '../modes.js';
+import type { AppliesTo, PolicyFacts, PolicyIdentity, PolicyKind } from '../kind.js';
+import { appliesIn, appliesToSchema, glanceOf, judgeEach } from '../modes.js';
 import { addressListOf } from './address-list.js';
 
 type Action = 'Allow' | 'Deny';
@@ -78,20 +78,16 @@ export const senders = {
     step: 'senders',
     modes: ['SPONSORED', 'ERC20'],
     applies: ({ senders: policies }, mode) => policies?.some((each) => appliesIn(each, mode)) === true,
-    decide({ senders: policies = [] }, facts) {
-      for (const each of policies) {
-        const refusal = appliesIn(each, facts.mode) ? refusalOf(each, facts) : undefined;
-        if (refusal !== undefined) return { ...refusal, policyId: each.policyId };
-      }
-      return pass;
-    },
+    decide: ({ senders: policies = [] }, facts) => judgeEach(policies, facts, (each) => judge(each, facts)),
     glance: ({ senders: policies = [] }) =>
-      policies.map(({ policyId, name, action, count, appliesTo }) => ({
-        policyId,
-        name,
-        ...given({ appliesTo }),
-        says: action === 'Allow' ? `serves ${accounts(count)} alone` : `refuses ${accounts(count)}`,
-      })),
+      policies.map((each) =>
+        glanceOf(
+          each,
+          each.action === 'Allow'
+            ? `serves ${accounts(each.count)} alone`
+            : `refuses ${accounts(each.count)}`,
+        ),
+      ),
   },
   record: {
     render: ({ spec: { addresses, ...spec } }) => ({ ...spec, count: addresses.length }),
@@ -105,15 +101,14 @@ export const senders = {
   },
 } as const satisfies PolicyKind<SendersSpec, SendersConfig, Senders, Senders, never>;
 
-function refusalOf(
-  { name, action, list: hash }: SendersConfig,
-  { op, listOf }: PolicyFacts,
-): Refusal | undefined {
+function judge({ name, action, list: hash }: SendersConfig, { op, listOf }: PolicyFacts): Verdict {
   const listed = listOf(hash)?.has(op.sender);
   if (listed === undefined) return refuse('SENDERS_UNKNOWN', `policy "${name}": its list is not here yet`);
-  if (listed === (action === 'Allow')) return undefined;
-  const why = listed ? `is on the list of policy "${name}"` : `is not on the list of policy "${name}"`;
-  return refuse('SENDER_NOT_ALLOWED', `${op.sender} ${why}`);
+  if (listed === (action === 'Allow')) return pass;
+  return refuse(
+    'SENDER_NOT_ALLOWED',
+    `${op.sender} is ${listed ? '' : 'not '}on the list of policy "${name}"`,
+  );
 }
 
 function accounts(count: number): string {

@@ -24,6 +24,7 @@ export function compileLimits(limits: readonly LimitConfig[]): readonly Compiled
   return limits.map((limit) => ({
     policyId: limit.policyId,
     name: limit.name,
+    ...(limit.shadow === true ? { shadow: true } : {}),
     startMs: limit.startMs,
     ...given({ durationMs: limit.durationMs, calendar: limit.calendar }),
     threshold: Math.max(0, amountOf(limit, limit.threshold) - amountOf(limit, limit.assumeUsed ?? '0')),
@@ -34,7 +35,8 @@ export function compileLimits(limits: readonly LimitConfig[]): readonly Compiled
 
 /**
  * What an operation takes from each limit, in the order of `limits`, in the window of `now`. Runs once per sponsorship. Throws
- * UNAVAILABLE (PRICE_STALE) when a limit cannot count, because there is no price.
+ * UNAVAILABLE (PRICE_STALE) when a limit cannot count, because there is no price; one in Shadow
+ * counts nothing then.
  */
 export function limitShares(
   limits: readonly CompiledLimit[],
@@ -42,19 +44,21 @@ export function limitShares(
 ): readonly PolicyShare[] {
   return limits.map((limit) => {
     const taken = unitOf(limit.unit).take(cost);
-    if (taken === undefined) throw priceStale(limit.name);
+    if (taken === undefined && limit.shadow !== true) throw priceStale(limit.name);
     const { window, counter } = current(limit, now);
     return {
       counter: limit.perSender ? limitCounter(limit.policyId, window, sender) : counter,
       unit: limit.unit,
       window,
       threshold: limit.threshold,
-      ...taken,
-      enforce: true,
+      ...(taken ?? nothing),
+      enforce: limit.shadow !== true,
       policy: limit,
     };
   });
 }
+
+const nothing = { cost: 0 } as const;
 
 /**
  * All users share this counter until the window turns. It is named once, so that Maps need not hash it again, and calendars are not

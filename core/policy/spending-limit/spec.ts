@@ -44,6 +44,7 @@ export type CycleStatus = LimitTerms & {
 export type LimitConfig = LimitTerms & {
   readonly policyId: string;
   readonly name: string;
+  readonly shadow?: true;
   readonly startMs: EpochMs;
   readonly durationMs?: number;
   readonly calendar?: Calendar;

@@ -16,6 +16,7 @@ const anyObject: SchemaOf<object> = {
 export const walletDeployment = {
   member: 'walletDeployment',
   schema: emptyObject('Permits operations that only deploy a wallet, for policyType WALLET_DEPLOYMENT.'),
+  isPermission: true,
   most: { count: 5, name: 'wallet deployment policies' },
   compile: ({ policyId, name }) => ({ config: { policyId, name } }),
   config: {

@@ -7,6 +7,8 @@ import type { WebhookConfig, WebhookSpec } from './spec.js';
 import { judgeWebhookUrl } from './webhook-url.js';
 
 type Webhooks = { readonly webhooks: readonly WebhookConfig[] };
+/** Apart, because those in Shadow are called beside the request. */
+type Served = Webhooks & { readonly shadowWebhooks?: readonly WebhookConfig[] };
 
 /** A check by a host that belongs to the policy's owner. `decide.ts` judges the answers of all hosts together. */
 export const webhook = {
@@ -26,10 +28,17 @@ export const webhook = {
   config: {
     write: (webhooks) => ({ webhooks }),
     read: ({ webhooks }, { policyId }) => webhooks.find((each) => each.policyId === policyId),
-    serve: ({ webhooks }) => ({ webhooks: webhooks.length === 0 ? none : webhooks }),
+    serve({ webhooks }) {
+      const shadows = webhooks.filter(({ shadow }) => shadow === true);
+      const enforced = webhooks.filter(({ shadow }) => shadow !== true);
+      return {
+        webhooks: enforced.length === 0 ? none : enforced,
+        ...(shadows.length === 0 ? {} : { shadowWebhooks: shadows }),
+      };
+    },
   },
   record: webhookRecord,
-} as const satisfies PolicyKind<WebhookSpec, WebhookConfig, Webhooks, Webhooks, WebhookBody>;
+} as const satisfies PolicyKind<WebhookSpec, WebhookConfig, Webhooks, Served, WebhookBody>;
 
 /** Shared by all paymasters without webhooks: there may be a hundred thousand of them. */
 const none: readonly never[] = Object.freeze([]);

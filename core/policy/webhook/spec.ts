@@ -18,6 +18,7 @@ export type WebhookSpec = {
 export type WebhookConfig = {
   readonly policyId: string;
   readonly name: string;
+  readonly shadow?: true;
   readonly url: string;
   readonly method: 'POST' | 'GET';
   readonly onError: 'Deny' | 'Allow';

@@ -25,6 +25,8 @@ export type WebhookRequest = {
   /** The operation as it will be signed: ERC-4337 field names, hex quantities. */
   readonly userOp: Readonly<Record<string, unknown>>;
   readonly requestId: string;
+  /** True for policies in Shadow: their calls have a small pool to themselves, and are turned away when it is full. */
+  readonly isShadow?: true;
   /** True for a test by the policy's owner: the header X-Test-Delivery says so. */
   readonly isTest?: true;
 };

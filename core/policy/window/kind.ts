@@ -4,8 +4,8 @@ import { pass, refuse, type Verdict } from '../../refusal.js';
 import { object } from '../../schema/structural.js';
 import { given } from '../../units/given.js';
 import { formatInstant, parseInstant, type EpochMs } from '../../units/time.js';
-import type { PolicyIdentity, PolicyKind } from '../kind.js';
-import { appliesIn, appliesToSchema, type AppliesTo } from '../modes.js';
+import type { AppliesTo, PolicyIdentity, PolicyKind } from '../kind.js';
+import { appliesIn, appliesToSchema, glanceOf, judgeEach } from '../modes.js';
 
 /** RFC 3339. The window includes `from` and ends just before `until`. */
 type WindowSpec = AppliesTo & { readonly from?: string; readonly until?: string };
@@ -60,22 +60,11 @@ export const window = {
     step: 'window',
     modes: ['SPONSORED', 'ERC20'],
     applies: ({ windows }, mode) => windows?.some((each) => appliesIn(each, mode)) === true,
-    decide({ windows = [] }, { mode, now }) {
-      for (const each of windows) {
-        const verdict = appliesIn(each, mode) ? decideWindow(each, now) : pass;
-        if (!verdict.pass) return verdict;
-      }
-      return pass;
-    },
-    glance: ({ windows = [] }, now) =>
-      windows.map((each) => ({
-        policyId: each.policyId,
-        name: each.name,
-        ...given({ appliesTo: each.appliesTo }),
-        says: stateOf({ from: each.from, until: each.until }, now).says,
-      })),
+    decide: ({ windows = [] }, facts) => judgeEach(windows, facts, (each) => decideWindow(each, facts.now)),
+    glance: ({ windows = [] }, now) => windows.map((each) => glanceOf(each, stateOf(each, now).says)),
     endsAt({ windows = [] }, mode) {
-      const ends = windows.flatMap((each) => (appliesIn(each, mode) ? (each.until ?? []) : []));
+      const judging = windows.filter((each) => appliesIn(each, mode) && each.shadow !== true);
+      const ends = judging.flatMap(({ until }) => until ?? []);
       return ends.length === 0 ? undefined : (Math.min(...ends) as EpochMs);
     },
   },
@@ -92,15 +81,12 @@ export const window = {
   },
 } as const satisfies PolicyKind<WindowSpec, WindowConfig, Windows, Windows, never>;
 
-function decideWindow({ policyId, name, from, until }: WindowConfig, now: EpochMs): Verdict {
-  const state = stateOf({ from, until }, now);
-  return state.open ? pass : { ...refuse('WINDOW_CLOSED', `policy "${name}": ${state.says}`), policyId };
+function decideWindow({ name, ...window }: WindowConfig, now: EpochMs): Verdict {
+  const { open, says } = stateOf(window, now);
+  return open ? pass : refuse('WINDOW_CLOSED', `policy "${name}": ${says}`);
 }
 
-function stateOf(
-  { from, until }: { readonly from: EpochMs | undefined; readonly until: EpochMs | undefined },
-  now: EpochMs,
-) {
+function stateOf({ from, until }: Pick<WindowConfig, 'from' | 'until'>, now: EpochMs) {
   if (from !== undefined && now < from) return { open: false, says: `opens at ${formatInstant(from)}` };
   if (until === undefined) return { open: true, says: 'open' };
   const says = `${now < until ? 'open until' : 'ended at'} ${formatInstant(until)}`;

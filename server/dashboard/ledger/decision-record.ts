@@ -139,7 +139,9 @@ export const members: Readonly<Record<string, JsonSchema>> = {
       contractId: { ...schemas.textOrNull, description: 'Name of the registered contract.' },
     }),
   ),
-  policies: arrayOf(record({ policyId: schemas.text, effect: { enum: ['counted', 'refused'] } })),
+  policies: arrayOf(
+    record({ policyId: schemas.text, effect: { enum: ['counted', 'refused', 'would_refuse'] } }),
+  ),
   maxCostWei: schemas.weiOrNull,
   maxCost: schemas.coinsOrNull,
   validUntil: schemas.timeOrNull,
@@ -160,7 +162,16 @@ export const tracedDecisionSchema = record({
             'A step as pm_explainSponsorship names it, then each policy with a part in it, then the verdict.',
         },
         verdict: {
-          enum: ['pass', 'refuse', 'undecided', 'counted', 'refused', 'sponsored', 'committed'],
+          enum: [
+            'pass',
+            'refuse',
+            'undecided',
+            'counted',
+            'refused',
+            'would_refuse',
+            'sponsored',
+            'committed',
+          ],
           description:
             'pass: the step did not refuse, or had nothing to decide. undecided: it comes after the refusal.',
         },

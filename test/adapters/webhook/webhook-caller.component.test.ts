@@ -712,6 +712,20 @@ describe('errors that callers cause are not failures of the host', () => {
     expect(open.most).toBe(2);
   });
 
+  test('webhooks in Shadow have a small pool to themselves: beyond it they are dropped, and take nothing from others', async () => {
+    const { host, open, release } = await aSlowHost();
+    const caller = aCaller({ limits: { requests: 32, connections: 32, perPaymaster: 16 } });
+    const webhooks = [aWebhook(localUrl(host))];
+    const shadows = Array.from({ length: 20 }, () => caller.call({ ...aRequest(webhooks), isShadow: true }));
+    // A sixteenth of 32 may ask; a sixteenth of 16 connections is one, and nothing waits for another.
+    for (const dropped of shadows.slice(1)) await expect(dropped).rejects.toEqual(isBusy);
+    const enforced = Array.from({ length: 16 }, () => askOne(caller, localUrl(host)));
+    await until('all that are enforced are asked at once', () => open.now === 1 + 16);
+    release();
+    expect(await shadows[0]).toEqual([{ verdict: 'refused' }]);
+    expect(await Promise.all(enforced)).toEqual(Array(16).fill({ verdict: 'refused' }));
+  });
+
   test('one paymaster holds at most its share of a host, another is served meanwhile', async () => {
     const { host, open, release } = await aSlowHost();
     const caller = aCaller({ limits: { connections: 5, perPaymaster: 1 } });

@@ -159,6 +159,14 @@ export const ruleCases: readonly RuleCase[] = [
     fails: { now: aPolicy({ policyType: 'WINDOW' }) },
   },
   {
+    field: 'spec.enforcement',
+    message: 'left out for policyType WALLET_DEPLOYMENT, which is a permission',
+    passes: { now: aPolicy({ enforcement: 'Shadow' }) },
+    fails: {
+      now: aPolicy({ policyType: 'WALLET_DEPLOYMENT', walletDeployment: {}, enforcement: 'Shadow' }),
+    },
+  },
+  {
     field: 'spec.senders',
     message: 'set when policyType is SENDERS, and left out otherwise',
     passes: { now: aPolicy({ policyType: 'SENDERS', senders: { action: 'Allow', addresses: [] } }) },
