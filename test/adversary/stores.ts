@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSqliteUsageStore } from '../../adapters/store/sqlite/usage.js';
-import type { SqliteUsageStore } from '../../adapters/store/sqlite/usage-epoch-guard.js';
+import type { SqliteUsageStore } from '../../adapters/store/sqlite/usage.js';
 import { silentLogger } from '../../core/log.js';
 import { createMemoryEpochMirror, type EpochMirror, type UsageRecovery } from '../../core/usage/epoch.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';

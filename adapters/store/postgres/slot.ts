@@ -4,7 +4,9 @@ import type { RowChanges } from '../../../core/usage/rows.js';
 import { isSameCursor, Turn } from '../../../core/usage/turn.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { ConnectionLost, sqlStateOf, type Pipeline } from '../../postgres/pipeline.js';
+import { answerRefusals, decideAll } from '../calls.js';
 import { wantedRows, type WantedRows } from './names.js';
+import type { PostgresProcess } from './process.js';
 import {
   begin,
   commit,
@@ -19,82 +21,28 @@ import {
   writeWriter,
 } from './statements.js';
 import { chainRowOf, TurnRows } from './turn-rows.js';
-import type { SeenEpochs, SeenWriters } from './writers.js';
+import { Again, closing, passing, unavailable, valueErrors } from './turn-errors.js';
+import type { SeenWriters } from './writers.js';
 import { hasMoved, serverOf, totalOf, type Server } from './server-facts.js';
-import {
-  changesSharedFence,
-  decideAll,
-  isRefusal,
-  readAnswers,
-  type Call,
-  type Expected,
-  type Read,
-} from './turn-reading.js';
-
-/** What a slot needs of its process. */
-export type Process = {
-  readonly seen: SeenEpochs;
-  connect(): Promise<Pipeline>;
-  /** The epoch that the chain must have: "id:since". Throws UNAVAILABLE. */
-  epochOf(
-    chainId: number,
-  ): Promise<{ readonly text: string; readonly since: number; readonly sequence: number }>;
-  /** The chain has another epoch. Resolves when it is established again, and throws UNAVAILABLE while it is lost. */
-  mismatch(chainId: number): Promise<void>;
-  /** The data are older than data that this process has seen of that epoch. Throws UNAVAILABLE. */
-  behind(chainId: number, epoch: string): Promise<never>;
-  /** The server, or its timeline, is another. Resolves when that is written down. */
-  moved(): Promise<void>;
-  /** The time of a turn, by the server's clock and the latest time that was given out. */
-  timeOf(clock: EpochMs, latest: number): EpochMs;
-  /** Throws UNAVAILABLE when the server's clock was set back: windows and promises would last too long. */
-  assertClock(clock: EpochMs, latest: number): void;
-  acknowledged(chainId: number, sequence: number, turn: number): void;
-  failed(error: unknown): void;
-};
+import { changesSharedFence, readAnswers, type Call, type Expected, type Read } from './turn-reading.js';
 
 const answerMs = 5_000;
-/** The turn did not happen, and may work the next time: deadlock, lock or statement timeout, idle too long, read-only. */
-const passing = new Set(['40P01', '40001', '55P03', '57014', '25P03', '25P02']);
-/** The server goes down, or is not the primary: another connection may reach one that is. */
-const closing = /^(57P0|08|25006)/;
-/** A value that the database does not take. Not 23514: a table of the ledger has no part for the day. */
-const valueErrors = /^(22|23(?!514)|54)/;
-const diskFull = '53100';
 const attempts = 4;
 /** No further attempt after so long: callers are waiting. */
 const patienceMs = 3_000;
-
-/** Thrown by an attempt that changed nothing and may be made again. */
-class Again extends Error {
-  readonly locks: readonly string[];
-  readonly isAlone: boolean;
-  constructor(
-    why: string,
-    {
-      locks = [],
-      isAlone = false,
-      cause,
-    }: { readonly locks?: readonly string[]; readonly isAlone?: boolean; readonly cause?: unknown } = {},
-  ) {
-    super(why, { cause });
-    this.locks = locks;
-    this.isAlone = isAlone;
-  }
-}
 
 /**
  * One connection that writes, one turn at a time: two round trips, between which the core decides. Nothing of a turn is answered before its
  * commit is known: a commit in doubt counts as made only when a later commit of this writer was acknowledged.
  */
 export class Slot {
-  readonly #process: Process;
+  readonly #process: PostgresProcess;
   #client: Pipeline | undefined;
   #id = randomUUID();
   /** Of the last turn that is known to be committed; undefined while this writer has no row. */
   #sequence: number | undefined;
 
-  constructor(process: Process) {
+  constructor(process: PostgresProcess) {
     this.#process = process;
   }
 
@@ -205,13 +153,11 @@ export class Slot {
       const changes = turn.changes();
       if (changes !== undefined && !isAlone && changesSharedFence(changes, rows))
         throw new Again('a fence changes', { isAlone: true });
-      for (const { call, result } of decided) if (isRefusal(call, result)) call.resolve(result as never);
-      const waiting = decided.filter(({ call, result }) => !isRefusal(call, result));
+      const answer = answerRefusals(decided);
       if (changes === undefined) {
         client.trip([rollback], answerMs).catch(() => this.#drop());
         this.#process.acknowledged(chainId, 0, number);
-        for (const { call, result } of waiting) call.resolve(result as never);
-        return;
+        return answer();
       }
       isWritten = true;
       await this.#write(client, chainId, changes, {
@@ -223,7 +169,7 @@ export class Slot {
         seen,
       });
       this.#process.acknowledged(chainId, totalOf(read.server) + 1, number);
-      for (const { call, result } of waiting) call.resolve(result as never);
+      answer();
     } catch (error) {
       // The transaction is open, or failed: either way nothing of it stays. What was lost with its connection is over, too.
       if (!isWritten && client.isOpen) client.trip([rollback], answerMs).catch(() => this.#drop());
@@ -358,22 +304,4 @@ export class Slot {
     this.#id = randomUUID();
     this.#sequence = undefined;
   }
-}
-
-export function unavailable(cause: unknown): DomainError {
-  if (sqlStateOf(cause) === diskFull)
-    return new DomainError(
-      'UNAVAILABLE',
-      'the usage store is full: the disk of PostgreSQL has no space left',
-      {
-        cause,
-        reason: 'USAGE_STORE_FULL',
-        retryAfterSeconds: 10,
-      },
-    );
-  return new DomainError('UNAVAILABLE', 'the usage store in PostgreSQL does not answer', {
-    cause,
-    reason: 'USAGE_STORE_DOWN',
-    retryAfterSeconds: 1,
-  });
 }

@@ -1,6 +1,6 @@
 import type { Logger } from '../../../core/log.js';
 import type { UsageOverRows } from '../../../core/usage/usage-over-rows.js';
-import type { PostgresRows } from './postgres-rows.js';
+import type { PostgresProcess } from './process.js';
 
 const everyMs = 60_000;
 /** A writer that has not written for so long has ended without a word. */
@@ -8,7 +8,7 @@ const endedAfterMs = 86_400_000;
 
 /** Forgets, now and then, what no turn will ask for: windows that ended, fences that nobody names, and writers that have ended. */
 export function startUpkeep(
-  rows: Pick<PostgresRows, 'query' | 'now' | 'watch'>,
+  rows: Pick<PostgresProcess, 'query' | 'now' | 'watch'>,
   usage: Pick<UsageOverRows, 'forget'>,
   log: Logger,
 ): { stop(): Promise<void> } {
@@ -44,7 +44,7 @@ export function startUpkeep(
  * A writer is first marked as retired, so that every process sees that before its row is removed a day later. What it had counted stays
  * in the sum of all.
  */
-export async function forgetWriters(rows: Pick<PostgresRows, 'query' | 'now'>): Promise<void> {
+export async function forgetWriters(rows: Pick<PostgresProcess, 'query' | 'now'>): Promise<void> {
   const now = rows.now();
   await rows.query(
     `WITH gone AS (DELETE FROM usage.writer WHERE is_retired AND at < $1 RETURNING sequence)

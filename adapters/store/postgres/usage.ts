@@ -6,24 +6,21 @@ import { noMetrics, type Metrics } from '../../../core/metrics.js';
 import type { FollowerLease } from '../../../core/policy/follower-lease.js';
 import { createMemoryEpochMirror, type EpochMirror, type UsageRecovery } from '../../../core/usage/epoch.js';
 import type { FundingMessages } from '../../../core/usage/funding-messages.js';
-import type {
-  ReserveRequest,
-  ReserveResult,
-  UsageReading,
-  UsageStore,
-} from '../../../core/usage/usage-store.js';
+import type { UsageReading, UsageStore } from '../../../core/usage/usage-store.js';
 import { usageOver } from '../../../core/usage/usage-over-rows.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
 import type { ClientOptions } from '../../postgres/client.js';
 import { migrate } from '../../postgres/migrate.js';
 import { createPostgres } from '../../postgres/transactions.js';
 import type { KeptEpoch, KeptEpochs } from '../kept-epochs.js';
+import { notedReserve } from '../noted-reserve.js';
 import { UsageEpochs } from '../usage-epochs.js';
 import { UsageFullness } from '../usage-fullness.js';
 import { migratePostgresLedger } from '../ledger/partitions.js';
 import { ledgerStatements } from '../ledger/write.js';
 import { Opening } from './opening.js';
 import { PostgresRows } from './postgres-rows.js';
+import { PostgresProcess } from './process.js';
 import { format, steps } from './schema.js';
 import { assertSafe, safetyOf, serverOf, totalOf } from './server-facts.js';
 import { readSafety, readServer } from './statements.js';
@@ -89,7 +86,7 @@ export function createPostgresUsageStore(options: PostgresUsageOptions): Postgre
     help: 'Transactions of the usage store, by outcome: ok or failed.',
     labels: ['outcome'],
   });
-  const rows = new PostgresRows({
+  const process = new PostgresProcess({
     ...options,
     epochs: () => epochs,
     assertOpen: () => opening.assertOpen(),
@@ -99,28 +96,25 @@ export function createPostgresUsageStore(options: PostgresUsageOptions): Postgre
       connected.set(outcome === 'ok' ? 1 : 0);
     },
   });
+  const rows = new PostgresRows(process);
   const epochs = new UsageEpochs({
-    store: keptEpochs(rows),
+    store: keptEpochs(process),
     mirror: options.epochMirror ?? createMemoryEpochMirror(),
-    clock: { now: () => rows.now() },
+    clock: { now: () => process.now() },
     log,
     metrics,
   });
-  const usage = usageOver(rows, new UsageFullness(metrics, { now: () => rows.now() }));
-  const upkeep = startUpkeep(rows, usage, log);
-  // A stop lets them finish.
-  const reserving = new Set<Promise<unknown>>();
-  async function reserve(request: ReserveRequest): Promise<ReserveResult> {
-    const { chainId } = request.key;
-    const expiryMs = request.promise.validUntil * 1000 - rows.now() - clocksApartMs;
-    if (epochs.known(chainId) === undefined) await epochs.of(chainId);
-    if (!epochs.isNoted(chainId, expiryMs)) await epochs.note(chainId, expiryMs);
-    return usage.reserve(request);
-  }
+  const usage = usageOver(rows, new UsageFullness(metrics, { now: () => process.now() }));
+  const upkeep = startUpkeep(process, usage, log);
+  const noted = notedReserve(
+    (request) => usage.reserve(request),
+    epochs,
+    ({ promise }) => promise.validUntil * 1000 - process.now() - clocksApartMs,
+  );
 
   async function ping(): Promise<void> {
     try {
-      assertSafe(safetyOf(await rows.query(readSafety.text)));
+      assertSafe(safetyOf(await process.query(readSafety.text)));
       connected.set(1);
     } catch (error) {
       connected.set(0);
@@ -131,28 +125,21 @@ export function createPostgresUsageStore(options: PostgresUsageOptions): Postgre
   return {
     ...usage,
     opened: () => opening.opened(),
-    async reserve(request) {
-      const reservation = reserve(request);
-      reserving.add(reservation);
-      try {
-        return await reservation;
-      } finally {
-        reserving.delete(reservation);
-      }
-    },
+    reserve: (request) => noted.reserve(request),
     capacity: () => 5_000_000,
     ping,
-    ledger: { add: (records) => rows.write(ledgerStatements(records.map(alone))) },
+    ledger: { add: (records) => process.write(ledgerStatements(records.map(alone))) },
     async stop() {
       await opening.stop();
       await upkeep.stop();
-      await Promise.allSettled(reserving);
+      await noted.ended();
+      await rows.settle();
       await epochs.stop();
       await rows.stop();
     },
-    ...fundingMessages(rows),
-    lease: followerLease(rows, options.identity),
-    reading: { now: () => rows.now(), counters: usage.counters, accounts: usage.accounts },
+    ...fundingMessages(process),
+    lease: followerLease(process, options.identity),
+    reading: { now: () => process.now(), counters: usage.counters, accounts: usage.accounts },
     recovery: epochs,
   };
 }
@@ -183,25 +170,26 @@ export async function preparePostgres(client: ClientOptions, now: EpochMs): Prom
 }
 
 /** The epoch of a chain is a column of its row; its sequence is the sum of what all writers have counted. */
-function keptEpochs(rows: PostgresRows): KeptEpochs {
+function keptEpochs(process: PostgresProcess): KeptEpochs {
   async function read(chainId: number): Promise<KeptEpoch> {
-    const [found] = await rows.query('SELECT epoch, longest_expiry_ms FROM usage.chain WHERE chain_id = $1', [
-      chainId,
-    ]);
+    const [found] = await process.query(
+      'SELECT epoch, longest_expiry_ms FROM usage.chain WHERE chain_id = $1',
+      [chainId],
+    );
     return {
       kept: found === undefined ? '' : textOf(found, 'epoch'),
       longestExpiryMs: Number(found?.['longest_expiry_ms'] ?? 0),
-      sequence: totalOf(serverOf(await rows.query(readServer.text))),
-      now: rows.now(),
+      sequence: totalOf(serverOf(await process.query(readServer.text))),
+      now: process.now(),
     };
   }
   return {
-    assertUsable: () => rows.assertUsable(),
+    assertUsable: () => process.assertUsable(),
     read,
     async begin(chainId, expected, isFirst) {
-      const epoch = `${randomUUID()}:${isFirst ? 0 : rows.now()}`;
+      const epoch = `${randomUUID()}:${isFirst ? 0 : process.now()}`;
       // Alone: a turn that began in the former epoch has ended before.
-      await rows.alone(
+      await process.alone(
         chainId,
         `INSERT INTO usage.chain AS c (chain_id, epoch) SELECT $1, CASE WHEN $2 = '' THEN $3 ELSE '' END
          ON CONFLICT (chain_id) DO UPDATE SET epoch = $3 WHERE c.epoch = $2`,
@@ -210,20 +198,19 @@ function keptEpochs(rows: PostgresRows): KeptEpochs {
       return read(chainId);
     },
     async noteExpiry(chainId, expected, longestExpiryMs) {
-      await rows.query('UPDATE usage.chain SET longest_expiry_ms = $3 WHERE chain_id = $1 AND epoch = $2', [
-        chainId,
-        expected,
-        longestExpiryMs,
-      ]);
+      await process.query(
+        'UPDATE usage.chain SET longest_expiry_ms = $3 WHERE chain_id = $1 AND epoch = $2',
+        [chainId, expected, longestExpiryMs],
+      );
     },
   };
 }
 
 /** The lease ends by the time of the server. */
-function followerLease(rows: PostgresRows, identity: string): FollowerLease {
+function followerLease(process: PostgresProcess, identity: string): FollowerLease {
   return {
     async hold(chainId) {
-      const taken = await rows.query(
+      const taken = await process.query(
         `INSERT INTO usage.lease AS l (chain_id, holder, until) VALUES ($1, $2, clock_timestamp() + $3 * interval '1 millisecond')
          ON CONFLICT (chain_id) DO UPDATE SET holder = excluded.holder, until = excluded.until
          WHERE l.holder = $2 OR l.until < clock_timestamp() RETURNING holder`,
@@ -232,32 +219,32 @@ function followerLease(rows: PostgresRows, identity: string): FollowerLease {
       return taken.length > 0;
     },
     async release(chainId) {
-      await rows.query('DELETE FROM usage.lease WHERE chain_id = $1 AND holder = $2', [chainId, identity]);
+      await process.query('DELETE FROM usage.lease WHERE chain_id = $1 AND holder = $2', [chainId, identity]);
     },
   };
 }
 
-function fundingMessages(rows: PostgresRows): FundingMessages {
+function fundingMessages(process: PostgresProcess): FundingMessages {
   return {
     async putFundingMessage(paymasterId, message, expiresAt) {
-      await rows.query('DELETE FROM usage.message WHERE expires_at <= $1', [rows.now()]);
-      await rows.query(
+      await process.query('DELETE FROM usage.message WHERE expires_at <= $1', [process.now()]);
+      await process.query(
         `INSERT INTO usage.message VALUES ($1, $2, $3)
          ON CONFLICT (paymaster_id) DO UPDATE SET message = excluded.message, expires_at = excluded.expires_at`,
         [paymasterId, message, expiresAt satisfies EpochMs],
       );
     },
     async getFundingMessage(paymasterId) {
-      const [row] = await rows.query(
+      const [row] = await process.query(
         'SELECT message FROM usage.message WHERE paymaster_id = $1 AND expires_at > $2',
-        [paymasterId, rows.now()],
+        [paymasterId, process.now()],
       );
       return row === undefined ? undefined : textOf(row, 'message');
     },
     async consumeFundingMessage(paymasterId, message) {
-      const used = await rows.query(
+      const used = await process.query(
         'DELETE FROM usage.message WHERE paymaster_id = $1 AND message = $2 AND expires_at > $3 RETURNING 1',
-        [paymasterId, message, rows.now()],
+        [paymasterId, message, process.now()],
       );
       return used.length > 0;
     },

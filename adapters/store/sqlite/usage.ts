@@ -1,6 +1,10 @@
 import type { Ambient } from '../../../core/ambient.js';
 import { noMetrics, type Metrics } from '../../../core/metrics.js';
-import { createMemoryEpochMirror, type EpochMirror } from '../../../core/usage/epoch.js';
+import type { LedgerWriter } from '../../../core/ledger/ledger.js';
+import { createMemoryEpochMirror, type EpochMirror, type UsageRecovery } from '../../../core/usage/epoch.js';
+import type { FundingMessages } from '../../../core/usage/funding-messages.js';
+import type { UsageStore } from '../../../core/usage/usage-store.js';
+import { notedReserve } from '../noted-reserve.js';
 import { UsageEpochs } from '../usage-epochs.js';
 import { usageOver } from '../../../core/usage/usage-over-rows.js';
 import { UsageFullness } from '../usage-fullness.js';
@@ -8,7 +12,6 @@ import { openDatabase, type Database } from '../../sqlite/database.js';
 import { SqliteRows } from './sqlite-rows.js';
 import { migrateSqliteLedger } from '../ledger/sqlite-tables.js';
 import { createSqliteLedgerWriter } from '../ledger/write.js';
-import { guardEpochs, type SqliteUsageStore } from './usage-epoch-guard.js';
 import { createUsageTables } from './usage-tables.js';
 
 export type SqliteUsageOptions = Pick<Ambient, 'clock' | 'log'> & {
@@ -21,6 +24,15 @@ export type SqliteUsageOptions = Pick<Ambient, 'clock' | 'log'> & {
   /** Where the epoch's copy is kept. Default: in this process, which does not notice a loss across its own restart. */
   readonly epochMirror?: EpochMirror;
   readonly metrics?: Metrics;
+};
+
+export type SqliteUsageStore = UsageStore & {
+  readonly recovery: UsageRecovery;
+  readonly messages: FundingMessages;
+  /** For records of no promise; those that `reserve` and `advance` are given are written with them. */
+  readonly ledger: LedgerWriter;
+  /** Updates the epoch's copy now. It is also updated every few seconds and at a stop. Throws UNAVAILABLE. */
+  mirror(): Promise<void>;
 };
 
 /**
@@ -39,25 +51,46 @@ export function createUsageStoreOver(
 ): SqliteUsageStore {
   const { log, clock, metrics = noMetrics } = options;
   try {
-    const store = new SqliteRows({
+    const rows = new SqliteRows({
       clock,
       log,
       metrics,
       tables: createUsageTables(db, createSqliteLedgerWriter(db)),
-      onSequence: (chainId, sequence) => epochs.seen(chainId, sequence),
+      epochs: () => epochs,
       onUpkeep: (chainId) => void forget(chainId),
     });
-    const usage = usageOver(store, new UsageFullness(metrics, clock));
+    const usage = usageOver(rows, new UsageFullness(metrics, clock));
     const forget = async (chainId: number): Promise<void> => {
       try {
-        while (await usage.forget(chainId));
+        // What nobody has compared with its copy stays as it is.
+        while (epochs.known(chainId) !== undefined && (await usage.forget(chainId)));
       } catch (error) {
         log.warn('forgetting ended windows failed', { chainId, error });
       }
     };
     const mirror = options.epochMirror ?? createMemoryEpochMirror();
-    const epochs = new UsageEpochs({ store, mirror, clock, log, metrics });
-    return guardEpochs({ store, usage, epochs, clock });
+    const epochs = new UsageEpochs({ store: rows, mirror, clock, log, metrics });
+    const noted = notedReserve(
+      (request) => usage.reserve(request),
+      epochs,
+      ({ promise }) => promise.validUntil * 1000 - clock.now(),
+    );
+    return {
+      ...usage,
+      reserve: (request) => noted.reserve(request),
+      capacity: () => Infinity,
+      ping: () => rows.ping(),
+      async stop() {
+        await noted.ended();
+        await rows.settle();
+        await epochs.stop();
+        await rows.stop();
+      },
+      recovery: epochs,
+      messages: rows,
+      ledger: rows,
+      mirror: async () => void (await epochs.raise()),
+    };
   } catch (error) {
     db.close();
     throw error;

@@ -8,7 +8,7 @@ import {
   createUsageStoreOver,
   openUsageDatabase,
 } from '../../../adapters/store/sqlite/usage.js';
-import type { SqliteUsageStore } from '../../../adapters/store/sqlite/usage-epoch-guard.js';
+import type { SqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
 import { silentLogger } from '../../../core/log.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import type { TestedStore, UsageHarness } from '../../conformance/usage/suite.js';

@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
-import type { SqliteUsageStore } from '../../../adapters/store/sqlite/usage-epoch-guard.js';
+import type { SqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
 import { silentLogger } from '../../../core/log.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import { systemClock } from '../../../core/units/time.js';

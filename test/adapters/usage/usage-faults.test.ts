@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
-import type { SqliteUsageStore } from '../../../adapters/store/sqlite/usage-epoch-guard.js';
+import type { SqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
 import { silentLogger } from '../../../core/log.js';
 import type { FollowerStep } from '../../../core/usage/usage-store.js';
 import type { EpochMs } from '../../../core/units/time.js';

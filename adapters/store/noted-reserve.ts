@@ -1,0 +1,33 @@
+import type { ReserveRequest, ReserveResult } from '../../core/usage/usage-store.js';
+import type { UsageEpochs } from './usage-epochs.js';
+
+/** `reserve` after the epoch has noted how long the promise may live. `ended` resolves when no call waits for that. */
+export function notedReserve(
+  reserve: (request: ReserveRequest) => Promise<ReserveResult>,
+  epochs: UsageEpochs,
+  expiryOf: (request: ReserveRequest) => number,
+) {
+  const waiting = new Set<Promise<ReserveResult>>();
+
+  async function noted(request: ReserveRequest): Promise<ReserveResult> {
+    const { chainId } = request.key;
+    await epochs.of(chainId);
+    const expiryMs = expiryOf(request);
+    if (!epochs.isNoted(chainId, expiryMs)) await epochs.note(chainId, expiryMs);
+    return reserve(request);
+  }
+
+  return {
+    async reserve(request: ReserveRequest): Promise<ReserveResult> {
+      if (epochs.isNoted(request.key.chainId, expiryOf(request))) return reserve(request);
+      const reservation = noted(request);
+      waiting.add(reservation);
+      try {
+        return await reservation;
+      } finally {
+        waiting.delete(reservation);
+      }
+    },
+    ended: (): Promise<unknown> => Promise.allSettled(waiting),
+  };
+}

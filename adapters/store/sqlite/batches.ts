@@ -1,0 +1,135 @@
+import { asEntries, type LedgerEntry } from '../../../core/ledger/ledger.js';
+import type { LedgerRecord } from '../../../core/ledger/record.js';
+import type { RowChanges } from '../../../core/usage/rows.js';
+import { Turn } from '../../../core/usage/turn.js';
+import type { Clock } from '../../../core/units/time.js';
+import { answerRefusals, decideAll, type TurnCall } from '../calls.js';
+import type { ChainRows } from './chain-rows.js';
+import type { StoredUsage } from './stored-usage.js';
+import type { ChainWrite, FundingMessage } from './usage-tables.js';
+
+/** What the store itself changes of a chain, beside its rows. */
+export type OwnChange = {
+  epoch?: string;
+  longestExpiryMs?: number;
+  forgotten: string[];
+};
+
+/** Changes that are committed together: those of one turn of the event loop. */
+export type Batch = {
+  /** By chain. */
+  readonly calls: Map<number, TurnCall[]>;
+  readonly own: Map<number, OwnChange>;
+  readonly messages: Map<string, FundingMessage | undefined>;
+  /** Records that belong to no turn. */
+  readonly records: LedgerRecord[];
+  readonly committed: PromiseWithResolvers<void>;
+  readonly timer: NodeJS.Immediate;
+};
+
+/**
+ * What one turn of the event loop changes: its calls are decided one after the other at its end, and everything is committed in one
+ * transaction before they are answered. A commit that fails refuses the whole turn as UNAVAILABLE.
+ */
+export class Batches {
+  readonly #stored: StoredUsage;
+  readonly #clock: Clock;
+  readonly #onWritten: (chains: readonly ChainRows[], rows: number) => void;
+  #batch: Batch | undefined;
+
+  /** `onWritten` is told the chains of each commit, and how many rows it wrote. */
+  constructor(
+    stored: StoredUsage,
+    clock: Clock,
+    onWritten: (chains: readonly ChainRows[], rows: number) => void,
+  ) {
+    this.#stored = stored;
+    this.#clock = clock;
+    this.#onWritten = onWritten;
+  }
+
+  get pending(): Batch | undefined {
+    return this.#batch;
+  }
+
+  /** The changes that the end of this turn of the event loop commits. */
+  open(): Batch {
+    if (this.#batch !== undefined) return this.#batch;
+    const committed = Promise.withResolvers<void>();
+    // A turn of calls alone has no caller that waits for all of it.
+    committed.promise.catch(() => {});
+    this.#batch = {
+      calls: new Map(),
+      own: new Map(),
+      messages: new Map(),
+      records: [],
+      committed,
+      timer: setImmediate(() => this.end()),
+    };
+    return this.#batch;
+  }
+
+  /** Commits what is pending, whether or not that works. */
+  end(): void {
+    const batch = this.#batch;
+    if (batch === undefined) return;
+    this.#batch = undefined;
+    clearImmediate(batch.timer);
+    const { calls, committed } = batch;
+    try {
+      const turns = new Map<number, Turn>();
+      const answers: (() => void)[] = [];
+      for (const [chainId, ofChain] of calls) {
+        const turn = new Turn(chainId, this.#stored.rows(chainId));
+        turns.set(chainId, turn);
+        answers.push(answerRefusals(decideAll(ofChain, turn, this.#clock.now())));
+      }
+      this.#write(batch, turns);
+      committed.resolve();
+      for (const answer of answers) answer();
+    } catch (error) {
+      committed.reject(error);
+      // Those that are answered stay so.
+      for (const { reject } of [...calls.values()].flat()) reject(error);
+    }
+  }
+
+  #write({ own, messages, records }: Batch, turns: ReadonlyMap<number, Turn>): void {
+    const written: ChainWrite[] = [];
+    for (const chainId of new Set([...turns.keys(), ...own.keys()])) {
+      const turn = turns.get(chainId);
+      const changes = turn?.changes();
+      const change = own.get(chainId);
+      if (turn !== undefined) this.#stored.rows(chainId).place = turn.place;
+      if (changes === undefined && change === undefined) continue;
+      written.push(this.#chainWrite(this.#stored.rows(chainId), changes, change));
+    }
+    // Every request of the turn was refused.
+    if (written.length === 0 && messages.size === 0 && records.length === 0) return;
+    const entries = entriesOf(written, records);
+    this.#stored.write(written, messages, entries);
+    this.#onWritten(
+      written.map(({ rows }) => rows),
+      written.reduce((sum, { changes }) => sum + rowsOf(changes), entries.length),
+    );
+  }
+
+  #chainWrite(rows: ChainRows, changes: RowChanges | undefined, own: OwnChange | undefined): ChainWrite {
+    return {
+      rows,
+      changes,
+      epoch: own?.epoch ?? rows.epoch,
+      longestExpiryMs: own?.longestExpiryMs ?? rows.longestExpiryMs,
+      forgotten: own?.forgotten ?? [],
+    };
+  }
+}
+
+function entriesOf(written: readonly ChainWrite[], records: readonly LedgerRecord[]): readonly LedgerEntry[] {
+  const ofTurns = written.flatMap(({ changes }) => asEntries(changes?.records ?? []));
+  return [...ofTurns, ...records.map((record) => ({ record, reservation: undefined }))];
+}
+
+function rowsOf(changes: RowChanges | undefined): number {
+  return changes === undefined ? 1 : changes.reservations.length + changes.ended.length + 1;
+}
