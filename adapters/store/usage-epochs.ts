@@ -1,31 +1,16 @@
 import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import type { Metrics } from '../../core/metrics.js';
-import {
-  lossIdOf,
-  type EpochMark,
-  type EpochMirror,
-  type UsageEpoch,
-  type UsageRecovery,
-} from '../../core/usage/epoch.js';
-import type { Clock, EpochMs } from '../../core/units/time.js';
+import { lossIdOf, type EpochMirror, type UsageEpoch, type UsageRecovery } from '../../core/usage/epoch.js';
+import type { Clock } from '../../core/units/time.js';
+import { clearLoss, EpochRaiser, type Known } from './epoch-raiser.js';
 import { epochText, parseKept, type KeptEpoch, type KeptEpochs, type KnownEpoch } from './kept-epochs.js';
-import { expiryStepMs, fallsAt, mayFall, shorter, skewMs, stepsOf } from './longest-expiry.js';
+import { expiryStepMs, fallsAt, shorter, skewMs, stepsOf } from './longest-expiry.js';
 
-const raiseEveryMs = 5_000;
 const rememberMs = 500;
 const mostAttempts = 5;
 /** The sequence of a copy whose data must never be trusted again: no store reaches it. */
 const unreachable = Number.MAX_SAFE_INTEGER;
-
-type Known = { -readonly [K in keyof KnownEpoch]: KnownEpoch[K] } & {
-  readonly id: string;
-  mirrored: number;
-  longestExpiryMs: number;
-  longestAt: EpochMs;
-  /** When this process last made a promise about as long as the longest, if the mirror does not know yet. */
-  longUsedAt: EpochMs | undefined;
-};
 
 type Deps = {
   readonly store: KeptEpochs;
@@ -63,12 +48,16 @@ export class UsageEpochs implements UsageRecovery {
   readonly #seen = new Map<number, Known>();
   /** How often the connection was lost. */
   #interruptions = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #isStopped = false;
-  #raising: Promise<boolean> = Promise.resolve(true);
+  readonly #raiser: EpochRaiser;
 
   constructor(deps: Deps) {
     this.#deps = deps;
+    this.#raiser = new EpochRaiser({
+      ...deps,
+      seen: this.#seen,
+      known: (chainId) => this.#known.get(chainId),
+      forget: (chainId, text) => this.#forget(chainId, text),
+    });
     this.#lost = deps.metrics.gauge({
       name: 'paymaster_usage_store_lost',
       help: '1 while the usage data of a chain are lost, so that nothing is signed for it',
@@ -103,8 +92,7 @@ export class UsageEpochs implements UsageRecovery {
     const known = this.#known.get(chainId);
     if (known === undefined || known.sequence >= sequence) return;
     known.sequence = sequence;
-    if (this.#isStopped) return;
-    this.#timer ??= setInterval(() => void this.#raiseQuietly(), raiseEveryMs).unref();
+    this.#raiser.noted();
   }
 
   /**
@@ -114,7 +102,7 @@ export class UsageEpochs implements UsageRecovery {
   async interrupted(): Promise<void> {
     this.#interruptions += 1;
     this.#known.clear();
-    if (!this.#isStopped) await this.#raiseToTheEnd();
+    await this.#raiser.interrupted();
   }
 
   /**
@@ -191,7 +179,7 @@ export class UsageEpochs implements UsageRecovery {
     const copy = await this.#deps.mirror.get(chainId);
     const found = await this.#deps.store.read(chainId);
     if (copy === undefined || this.#isIntact(chainId, copy, found)) {
-      if (copy?.lostAt !== undefined) await this.#deps.mirror.put(chainId, foundAgain(copy), copy);
+      if (copy !== undefined) await clearLoss(this.#deps.mirror, chainId, copy);
       return 'intact';
     }
     const mirrored = await this.#raisedToSeen(chainId, copy);
@@ -234,85 +222,13 @@ export class UsageEpochs implements UsageRecovery {
   }
 
   /** Updates the mirror for the last time. */
-  async stop(): Promise<void> {
-    if (this.#isStopped) return;
-    this.#isStopped = true;
-    clearInterval(this.#timer);
-    await this.#raiseToTheEnd();
+  stop(): Promise<void> {
+    return this.#raiser.stop();
   }
 
-  /**
-   * Raises the copies to the sequences that this process has seen, and reduces a longest expiry that is no longer needed. False
-   * when another process has written a copy at the same time, so that it is not as high yet.
-   */
-  async raise(): Promise<boolean> {
-    const now = this.#deps.clock.now();
-    const marks = new Map<number, EpochMark>();
-    for (const [chainId, known] of this.#seen) {
-      const { id, sequence, longUsedAt } = known;
-      if (sequence === known.mirrored && longUsedAt === undefined && !mayFall(known, now)) continue;
-      known.longUsedAt = undefined;
-      marks.set(chainId, { id, sequence, ...(longUsedAt === undefined ? {} : { longestAt: longUsedAt }) });
-    }
-    if (marks.size === 0) return true;
-    const copies = await this.#deps.mirror.raise(marks);
-    for (const [chainId, mark] of marks) await this.#follow(chainId, mark, copies.get(chainId), now);
-    return [...marks].every(([chainId, { id, sequence }]) => {
-      const copy = copies.get(chainId);
-      return copy?.id !== id || copy.isMoved === true || copy.sequence >= sequence;
-    });
-  }
-
-  async #follow(chainId: number, mark: EpochMark, copy: UsageEpoch | undefined, now: EpochMs): Promise<void> {
-    const known = this.#seen.get(chainId);
-    if (known === undefined || known.id !== mark.id) return;
-    // The copy is gone, or another process has begun a new epoch: the next call establishes it again.
-    if (copy === undefined || copy.id !== mark.id || copy.isMoved === true)
-      return this.#forget(chainId, known.text);
-    known.mirrored = copy.sequence;
-    // From now on the store must have what another process has seen: that process may have ended, and a failover may
-    // lose its last writes.
-    known.sequence = Math.max(known.sequence, copy.sequence);
-    // Until it is established, nobody knows whether the data are there.
-    if (this.#known.get(chainId) !== known) return;
-    await this.#clearLoss(chainId, copy);
-    known.longestExpiryMs = copy.longestExpiryMs;
-    known.longestAt = copy.longestAt ?? now;
-    if (copy.longestAt === undefined) {
-      await this.#deps.mirror.put(chainId, { ...copy, longestAt: now }, copy);
-    } else if (mayFall(known, now)) {
-      const longestExpiryMs = shorter(copy.longestExpiryMs);
-      if (!(await this.#deps.mirror.put(chainId, { ...copy, longestExpiryMs, longestAt: now }, copy))) return;
-      known.longestExpiryMs = longestExpiryMs;
-      known.longestAt = now;
-      await this.#deps.store.noteExpiry(chainId, known.text, longestExpiryMs);
-    }
-  }
-
-  /**
-   * Deletes the note of a loss when the data are complete after all: a replica of an older release, or one that reached
-   * another server, has noted a loss. If the note stayed, the next loss would pass without any wait.
-   */
-  async #clearLoss(chainId: number, copy: UsageEpoch): Promise<void> {
-    if (copy.lostAt !== undefined) await this.#deps.mirror.put(chainId, foundAgain(copy), copy);
-  }
-
-  /** Tries again when others write a copy at the same time: when a connection or a release ends, all processes do. */
-  async #raiseToTheEnd(): Promise<void> {
-    for (let attempt = 0; attempt < mostAttempts && !(await this.#raiseQuietly()); attempt++);
-  }
-
-  async #raiseQuietly(): Promise<boolean> {
-    // One after the other: a slow mirror does not get two requests at once.
-    this.#raising = this.#raising.then(async () => {
-      try {
-        return await this.raise();
-      } catch (error) {
-        this.#deps.log.warn('mirroring the sequence of the usage store failed', { error });
-        return true;
-      }
-    });
-    return this.#raising;
+  /** See {@link EpochRaiser.raise}. */
+  raise(): Promise<boolean> {
+    return this.#raiser.raise();
   }
 
   async #establish(chainId: number): Promise<KnownEpoch> {
@@ -330,7 +246,7 @@ export class UsageEpochs implements UsageRecovery {
       return this.#found(chainId, epoch, found);
     }
     if (this.#isIntact(chainId, mirrored, found)) {
-      await this.#clearLoss(chainId, mirrored);
+      await clearLoss(this.#deps.mirror, chainId, mirrored);
       // The copy may have risen since, or the data may be others.
       if (interruptions !== this.#interruptions) return this.#establish(chainId);
       return this.#found(chainId, mirrored, found);
@@ -374,11 +290,6 @@ export class UsageEpochs implements UsageRecovery {
   #forget(chainId: number, text: string): void {
     if (this.#known.get(chainId)?.text === text) this.#known.delete(chainId);
   }
-}
-
-function foundAgain(lostOnce: UsageEpoch): UsageEpoch {
-  const { lostAt: _, ...epoch } = lostOnce;
-  return epoch;
 }
 
 function lost(chainId: number): DomainError {
