@@ -1,14 +1,14 @@
 import { given } from '../../core/units/given.js';
 import { pass, type Verdict } from '../../core/refusal.js';
 import type { AddressKey } from '../../core/units/address.js';
-import { tokenMode, type TokenModeDeps } from '../decision/in-tokens.js';
+import { tokenMode, type TokenModeDeps } from '../decision/token/in-tokens.js';
 import type { DecidedInputs } from '../decision/inputs.js';
 import type { FinalizeRequest, SponsorRequest } from '../decision/request.js';
 import { runToRefusal, stepsOfStub } from '../decision/run.js';
-import { createSponsor } from '../decision/sign.js';
-import { sponsoredMode, type SponsoredDeps } from '../decision/sponsored.js';
+import { createSponsor } from '../decision/sign/sign.js';
+import { sponsoredMode, type SponsoredDeps } from '../decision/steps/sponsored.js';
 import type { Case, Finalize, Mode, Window } from '../decision/step.js';
-import { createCommit, createFinalize, type TwoPhaseDeps } from '../decision/two-phase.js';
+import { createCommit, createFinalize, type TwoPhaseDeps } from '../decision/sign/two-phase.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 
 /** Decides a recorded request in the way in which it was asked: at once, in two phases, or for a stub. */

@@ -1,7 +1,7 @@
 import type { Signing } from '../../core/paymaster/signer.js';
-import type { SponsoredDeps } from '../decision/sponsored.js';
-import type { TokenModeDeps } from '../decision/in-tokens.js';
-import type { TwoPhaseDeps } from '../decision/two-phase.js';
+import type { SponsoredDeps } from '../decision/steps/sponsored.js';
+import type { TokenModeDeps } from '../decision/token/in-tokens.js';
+import type { TwoPhaseDeps } from '../decision/sign/two-phase.js';
 import type { DecidedInputs, RecordedOutcome, RecordedVerdict } from '../decision/inputs.js';
 import { isDollar } from '../../core/pricing/native-price.js';
 import { priced, type PriceAnswer } from '../../core/pricing/price-source.js';

@@ -1,7 +1,7 @@
 import { DomainError, isDomainError } from '../../core/errors.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Clock } from '../../core/units/time.js';
-import type { Explain } from '../decision/explain.js';
+import type { Explain } from '../decision/show/explain.js';
 import { requireProfile } from '../decision/facts.js';
 import type { ExplainedPayment } from '../decision/request.js';
 import type { ConfigView } from '../view/config-view.js';

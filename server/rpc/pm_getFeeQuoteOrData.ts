@@ -2,7 +2,7 @@ import { isDomainError, unreachable } from '../../core/errors.js';
 import type { TokenChoice } from '../../core/pricing/token-list.js';
 import { requireProfile } from '../decision/facts.js';
 import type { SponsorRequest } from '../decision/request.js';
-import type { QuoteFees } from '../decision/quote.js';
+import type { QuoteFees } from '../decision/token/quote.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { RpcMethod, RpcResult } from './method.js';
 import { parseSponsorParams, parseTokenChoice, requireOnePhase } from './params.js';

@@ -1,6 +1,6 @@
 import { requireProfile } from '../decision/facts.js';
 import type { TokenPaymentRequest } from '../decision/request.js';
-import type { Stub } from '../decision/stub.js';
+import type { Stub } from '../decision/sign/stub.js';
 import type { ConfigView } from '../view/config-view.js';
 import { parseErc7677Params } from './entry-point-form.js';
 import type { RpcMethod } from './method.js';

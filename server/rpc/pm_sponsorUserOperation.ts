@@ -1,7 +1,7 @@
 import { unreachable } from '../../core/errors.js';
 import { requireProfile } from '../decision/facts.js';
 import type { Sponsorship, TokenPaymentRequest } from '../decision/request.js';
-import type { Sponsor } from '../decision/sign.js';
+import type { Sponsor } from '../decision/sign/sign.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { RpcMethod, RpcResult } from './method.js';
 import { modeRequired, parseFeeToken, parseSponsorParams, requireOnePhase } from './params.js';

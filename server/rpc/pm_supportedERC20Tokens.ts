@@ -1,7 +1,7 @@
 import { entryPointRules } from '../../core/entry-point/table.js';
 import { hexQuantity, type Hex } from '../../core/units/hex.js';
 import { requireProfile } from '../decision/facts.js';
-import type { TokenList } from '../decision/token-list.js';
+import type { TokenList } from '../decision/token/token-list.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedProfile } from '../view/served-chain.js';
 import { requireEntryPoint } from './entry-point-form.js';

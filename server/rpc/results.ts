@@ -2,7 +2,7 @@ import type { GasLimits } from '../../core/entry-point/user-operation.js';
 import { entryPointRules } from '../../core/entry-point/table.js';
 import { hexQuantity, type Hex } from '../../core/units/hex.js';
 import type { SponsorInfo } from '../../core/resources/paymaster.js';
-import type { FeeQuotes } from '../decision/quote.js';
+import type { FeeQuotes } from '../decision/token/quote.js';
 import type { Sponsored, Sponsorship } from '../decision/request.js';
 import type { ServedProfile } from '../view/served-chain.js';
 import type { RpcResult } from './method.js';

@@ -5,7 +5,7 @@ import type {
   SponsorRequest,
   TokenPaymentRequest,
 } from '../decision/request.js';
-import type { Sponsor } from '../decision/sign.js';
+import type { Sponsor } from '../decision/sign/sign.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { requireSponsored, type ModeRequest } from './entry-point-form.js';
 import type { RpcResult } from './method.js';

@@ -10,9 +10,9 @@ import { pm_sponsorUserOperation } from './pm_sponsorUserOperation.js';
 import type { ServedChain, ServedProfile } from '../view/served-chain.js';
 import { servePaymaster, type ServedPaymaster } from '../view/served-paymaster.js';
 import { createSharing } from '../view/sharing.js';
-import type { SigningBatch } from '../decision/signing-batch.js';
-import { createSponsor } from '../decision/sign.js';
-import { sponsoredMode } from '../decision/sponsored.js';
+import type { SigningBatch } from '../decision/sign/signing-batch.js';
+import { createSponsor } from '../decision/sign/sign.js';
+import { sponsoredMode } from '../decision/steps/sponsored.js';
 
 /** Enough rounds for the engine to compile the path: after them, a request costs as much as the thousandth. */
 const rounds = 128;

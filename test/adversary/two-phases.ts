@@ -2,7 +2,7 @@ import { pass, refuse } from '../../core/refusal.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { AccountValidator } from '../../core/userop/account-validation.js';
-import { createCommit, createFinalize } from '../../server/decision/two-phase.js';
+import { createCommit, createFinalize } from '../../server/decision/sign/two-phase.js';
 import type { Configs } from './configs.js';
 import type { Asked } from './service.js';
 import { answered, requestOf, signing, type Answer, type Present } from './signing.js';

@@ -56,6 +56,19 @@ describe.each([
   });
 });
 
+/** Rooms of decisions, lowest first. The files beside them are what all of them use, so these import from no room. */
+const rooms = ['beside', 'sign', 'steps', 'token', 'show'];
+
+test('a room of decisions imports only from the rooms before it', () => {
+  const roomOf = (file: string): string =>
+    file.split('/').length > 3 ? (file.split('/')[2] ?? '') : 'beside';
+  const edges = importsBelow('server/decision').filter(({ to }) => to.startsWith('server/decision/'));
+  const heightOf = (file: string): number => rooms.indexOf(roomOf(file));
+  expect(new Set(edges.map(({ from }) => roomOf(from)))).toEqual(new Set(rooms));
+  const upwards = edges.filter(({ from, to }) => heightOf(from) < heightOf(to));
+  expect(upwards.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
+});
+
 test('the dashboard and the JSON-RPC server do not know each other', () => {
   const across = importsBelow('server').filter(
     ({ from, to }) => layerOf(from) === 'dashboard' && layerOf(to) === 'rpc',

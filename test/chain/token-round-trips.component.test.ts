@@ -10,10 +10,10 @@ import { parseAddress, toAddressKey, type Address } from '../../core/units/addre
 import type { Hex } from '../../core/units/hex.js';
 import { systemClock } from '../../core/units/time.js';
 import type { UserOperation } from '../../core/entry-point/user-operation.js';
-import { tokenMode } from '../../server/decision/in-tokens.js';
+import { tokenMode } from '../../server/decision/token/in-tokens.js';
 import type { Sponsorship } from '../../server/decision/request.js';
-import { createSigningBatch } from '../../server/decision/signing-batch.js';
-import { createSponsor } from '../../server/decision/sign.js';
+import { createSigningBatch } from '../../server/decision/sign/signing-batch.js';
+import { createSponsor } from '../../server/decision/sign/sign.js';
 import { createInstruments } from '../../server/ops/instruments.js';
 import { serveChain } from '../../server/view/served-chain.js';
 import { servePaymaster } from '../../server/view/served-paymaster.js';

@@ -4,7 +4,7 @@ import { arrayOf, record, type JsonSchema } from '../../../core/schema/json-sche
 import { hexQuantity } from '../../../core/units/hex.js';
 import { formatInstant, toMs } from '../../../core/units/time.js';
 import { formatDecimal } from '../../../core/units/wei.js';
-import { recordedSteps, shownSteps } from '../../decision/recorded-steps.js';
+import { recordedSteps, shownSteps } from '../../decision/show/recorded-steps.js';
 import { amount } from './amounts.js';
 import type { MethodNames } from './method-names.js';
 import * as schemas from './schemas.js';

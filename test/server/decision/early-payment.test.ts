@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { pass, refuse } from '../../../core/refusal.js';
 import { parseUserOperation } from '../../../core/userop/parse.js';
-import { beginPayments } from '../../../server/decision/early-payment.js';
+import { beginPayments } from '../../../server/decision/token/early-payment.js';
 import { withLimits } from '../../../server/decision/gas-limits.js';
-import type { TokenDraft } from '../../../server/decision/token-draft.js';
+import type { TokenDraft } from '../../../server/decision/token/token-draft.js';
 import { anOperation } from '../../build/operations.js';
 import { exampleTokenTerms } from '../../core/paymaster/operations.js';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { refusals, type RefusalReason } from '../../../core/refusal.js';
-import { tokenMode } from '../../../server/decision/in-tokens.js';
-import { recordedSteps, shownSteps, stepNames } from '../../../server/decision/recorded-steps.js';
-import { sponsoredMode } from '../../../server/decision/sponsored.js';
+import { tokenMode } from '../../../server/decision/token/in-tokens.js';
+import { recordedSteps, shownSteps, stepNames } from '../../../server/decision/show/recorded-steps.js';
+import { sponsoredMode } from '../../../server/decision/steps/sponsored.js';
 
 const asked = {
   mode: 'SPONSORED',

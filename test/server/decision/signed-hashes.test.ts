@@ -5,7 +5,7 @@ import { parseAddress } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import { digestsBy } from '../../../core/usage/operation-hashes.js';
 import type { Promised } from '../../../server/decision/reservation.js';
-import { createSignedHashes } from '../../../server/decision/signed-hashes.js';
+import { createSignedHashes } from '../../../server/decision/sign/signed-hashes.js';
 import { aDigest, aSignedPromise, chainId } from '../../conformance/usage-requests.js';
 import { anExampleOperation } from '../../core/paymaster/operations.js';
 

@@ -19,14 +19,14 @@ import type {
 } from '../../../core/usage/usage-store.js';
 import { parseUserOperation } from '../../../core/userop/parse.js';
 import { createDecisionRecords } from '../../../server/decision/decision-record.js';
-import { tokenMode } from '../../../server/decision/in-tokens.js';
+import { tokenMode } from '../../../server/decision/token/in-tokens.js';
 import { formatInputs } from '../../../server/decision/inputs-text.js';
 import type { Sponsorship } from '../../../server/decision/request.js';
-import { createSponsor } from '../../../server/decision/sign.js';
-import { createSigningBatch } from '../../../server/decision/signing-batch.js';
-import { payerOf } from '../../../server/decision/sponsored-case.js';
-import { sponsoredMode } from '../../../server/decision/sponsored.js';
-import { createCommit, createFinalize } from '../../../server/decision/two-phase.js';
+import { createSponsor } from '../../../server/decision/sign/sign.js';
+import { createSigningBatch } from '../../../server/decision/sign/signing-batch.js';
+import { payerOf } from '../../../server/decision/steps/sponsored-case.js';
+import { sponsoredMode } from '../../../server/decision/steps/sponsored.js';
+import { createCommit, createFinalize } from '../../../server/decision/sign/two-phase.js';
 import {
   createInputsRecords,
   type Ending as EndingHow,

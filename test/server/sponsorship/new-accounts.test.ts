@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { DomainError } from '../../../core/errors.js';
 import type { AccountId, ReserveResult } from '../../../core/usage/usage-store.js';
-import { withNewAccounts } from '../../../server/decision/new-accounts.js';
+import { withNewAccounts } from '../../../server/decision/steps/new-accounts.js';
 import { aNeed, aRequest, startMs } from '../../conformance/usage-requests.js';
 
 const unknownDeposit = new DomainError('UNAVAILABLE', 'never read', { reason: 'DEPOSIT_UNKNOWN' });

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { noMetrics } from '../../../core/metrics.js';
 import type { Signer, Signing, SigningItem } from '../../../core/paymaster/signer.js';
 import { createInstruments } from '../../../server/ops/instruments.js';
-import { createSigningBatch } from '../../../server/decision/signing-batch.js';
+import { createSigningBatch } from '../../../server/decision/sign/signing-batch.js';
 import { addressOf } from '../../build/configs.js';
 
 const instruments = createInstruments(noMetrics);

@@ -3,7 +3,7 @@ import { CallReverted, type CallRequest } from '../../../core/chain/chain.js';
 import { silentLogger } from '../../../core/log.js';
 import type { Hex } from '../../../core/units/hex.js';
 import { toAddressKey } from '../../../core/units/address.js';
-import { createTokenAccounts } from '../../../server/decision/token-accounts.js';
+import { createTokenAccounts } from '../../../server/decision/token/token-accounts.js';
 import { serveChain } from '../../../server/view/served-chain.js';
 import { aChainConfig } from '../../build/configs.js';
 import { aTokenChain, aTokenProfile, someTokenAccount } from '../../build/fee-tokens.js';

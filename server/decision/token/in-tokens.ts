@@ -1,32 +1,37 @@
-import { signatureOf, type SigningItem } from '../../core/paymaster/signer.js';
-import { DomainError } from '../../core/errors.js';
-import { digestOf } from '../../core/paymaster/digest.js';
-import type { TokenTerms } from '../../core/paymaster/layout.js';
-import { mostLost } from '../../core/paymaster/token-payment.js';
-import { requirePrice, type Price, type PriceAnswer, type Prices } from '../../core/pricing/price-source.js';
-import { pass, type Verdict } from '../../core/refusal.js';
-import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
-import { zeroAddress, type AddressKey } from '../../core/units/address.js';
-import { toSeconds, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
-import type { UsageStore } from '../../core/usage/usage-store.js';
-import { decodeCalls } from '../../core/userop/call-data.js';
-import type { Estimate, GasEstimator } from '../../core/userop/estimator.js';
+import { signatureOf, type SigningItem } from '../../../core/paymaster/signer.js';
+import { DomainError } from '../../../core/errors.js';
+import { digestOf } from '../../../core/paymaster/digest.js';
+import type { TokenTerms } from '../../../core/paymaster/layout.js';
+import { mostLost } from '../../../core/paymaster/token-payment.js';
+import {
+  requirePrice,
+  type Price,
+  type PriceAnswer,
+  type Prices,
+} from '../../../core/pricing/price-source.js';
+import { pass, type Verdict } from '../../../core/refusal.js';
+import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
+import { zeroAddress, type AddressKey } from '../../../core/units/address.js';
+import { toSeconds, type EpochMs, type EpochSeconds } from '../../../core/units/time.js';
+import type { UsageStore } from '../../../core/usage/usage-store.js';
+import { decodeCalls } from '../../../core/userop/call-data.js';
+import type { Estimate, GasEstimator } from '../../../core/userop/estimator.js';
 import type {
   PaymentGround,
   TokenPaymentChecker,
   TokenPaymentRequest,
-} from '../../core/paymaster/token-payment-checker.js';
-import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
+} from '../../../core/paymaster/token-payment-checker.js';
+import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import { beginPayments, type EarlyPayments } from './early-payment.js';
-import type { FactDeps } from './facts.js';
-import { recordedVerdict } from './inputs.js';
-import { noLimits, withLimits } from './gas-limits.js';
-import { inRange } from './in-range.js';
-import { promiseOf, type Stake } from './promise.js';
-import type { ExplainedPayment, SponsorRequest } from './request.js';
-import { rulesOfTokens } from './rules.js';
-import type { SigningBatch } from './signing-batch.js';
-import { step, type Case, type Draft, type Finalize, type Mode, type Outcome } from './step.js';
+import type { FactDeps } from '../facts.js';
+import { recordedVerdict } from '../inputs.js';
+import { noLimits, withLimits } from '../gas-limits.js';
+import { inRange } from '../steps/in-range.js';
+import { promiseOf, type Stake } from '../steps/promise.js';
+import type { ExplainedPayment, SponsorRequest } from '../request.js';
+import { rulesOfTokens } from '../steps/rules.js';
+import type { SigningBatch } from '../sign/signing-batch.js';
+import { step, type Case, type Draft, type Finalize, type Mode, type Outcome } from '../step.js';
 import type { TokenAccounts } from './token-accounts.js';
 import { draftOf, leastDraftOf, takeableNow, type TokenDraft } from './token-draft.js';
 import { redraftTerms } from './token-redraft.js';
@@ -39,9 +44,9 @@ import {
   tokenTermsOf,
   type TokenFacts,
 } from './token-terms.js';
-import { peekUsage } from './usage.js';
-import { whenBoth } from './when-both.js';
-import { windowOf } from './window.js';
+import { peekUsage } from '../usage.js';
+import { whenBoth } from '../steps/when-both.js';
+import { windowOf } from '../steps/window.js';
 
 /** Everything that the steps of mode ERC20 need. */
 export type TokenCase = Case &

@@ -1,6 +1,6 @@
-import type { EpochSeconds } from '../../core/units/time.js';
-import type { RequestFacts } from './facts.js';
-import type { Window } from './step.js';
+import type { EpochSeconds } from '../../../core/units/time.js';
+import type { RequestFacts } from '../facts.js';
+import type { Window } from '../step.js';
 
 /** How far `validAfter` lies in the past: our clock, the chain's and a bundler's node never agree to the second. */
 const backDatedSeconds = 60;

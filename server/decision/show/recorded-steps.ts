@@ -1,8 +1,8 @@
-import type { Decision } from '../../core/ledger/record.js';
-import { isRefusalReason, remedyOf, type RefusalReason } from '../../core/refusal.js';
-import { decisionsIn } from '../../core/policy/derived.js';
-import type { Mode } from '../../core/usage/usage-store.js';
-import type { TraceStep } from './run.js';
+import type { Decision } from '../../../core/ledger/record.js';
+import { isRefusalReason, remedyOf, type RefusalReason } from '../../../core/refusal.js';
+import { decisionsIn } from '../../../core/policy/derived.js';
+import type { Mode } from '../../../core/usage/usage-store.js';
+import type { TraceStep } from '../run.js';
 
 /** A step of a decision that was recorded. `undecided`: it comes after the refusal, so nobody knows. */
 export type RecordedStep = Omit<TraceStep, 'verdict'> & { readonly verdict: 'pass' | 'refuse' | 'undecided' };

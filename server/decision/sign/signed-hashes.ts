@@ -1,9 +1,9 @@
-import { userOpHash } from '../../core/entry-point/user-op-hash.js';
-import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
-import { signatureToTail } from '../../core/paymaster/tail.js';
-import type { Hex } from '../../core/units/hex.js';
-import { hashPair } from '../../core/usage/operation-hashes.js';
-import type { Promised } from './reservation.js';
+import { userOpHash } from '../../../core/entry-point/user-op-hash.js';
+import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
+import { signatureToTail } from '../../../core/paymaster/tail.js';
+import type { Hex } from '../../../core/units/hex.js';
+import { hashPair } from '../../../core/usage/operation-hashes.js';
+import type { Promised } from '../reservation.js';
 
 /** Reservations whose last signatures are remembered. */
 const most = 1_000;

@@ -1,17 +1,17 @@
-import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
-import { isDomainError } from '../../core/errors.js';
-import { sponsorshipStub, tokenStubForLater } from '../../core/paymaster/stub.js';
-import { rateWithMarkup } from '../../core/paymaster/token-price.js';
-import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
-import { markupOf } from '../../core/pricing/premium.js';
-import { requirePrice, type Prices } from '../../core/pricing/price-source.js';
-import { parseAddressKey, type Address } from '../../core/units/address.js';
-import type { Hex } from '../../core/units/hex.js';
-import type { ConfigView } from '../view/config-view.js';
-import type { ServedProfile, ServedTokenMode } from '../view/served-chain.js';
-import type { ServedPaymaster } from '../view/served-paymaster.js';
-import { requireProfile } from './facts.js';
-import { noWallet, payerOf } from './sponsored-case.js';
+import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
+import { isDomainError } from '../../../core/errors.js';
+import { sponsorshipStub, tokenStubForLater } from '../../../core/paymaster/stub.js';
+import { rateWithMarkup } from '../../../core/paymaster/token-price.js';
+import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
+import { markupOf } from '../../../core/pricing/premium.js';
+import { requirePrice, type Prices } from '../../../core/pricing/price-source.js';
+import { parseAddressKey, type Address } from '../../../core/units/address.js';
+import type { Hex } from '../../../core/units/hex.js';
+import type { ConfigView } from '../../view/config-view.js';
+import type { ServedProfile, ServedTokenMode } from '../../view/served-chain.js';
+import type { ServedPaymaster } from '../../view/served-paymaster.js';
+import { requireProfile } from '../facts.js';
+import { noWallet, payerOf } from '../steps/sponsored-case.js';
 
 /** What a wallet needs to estimate an operation, and to choose a token, before it asks for data. */
 export type SupportedTokens = {

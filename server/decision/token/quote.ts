@@ -1,13 +1,13 @@
-import { refusedError } from '../../core/refusal.js';
-import { isDomainError } from '../../core/errors.js';
-import { withApproval } from '../../core/paymaster/token-payment.js';
-import { quoteLifeSeconds, renderFeeQuote, type FeeQuote } from '../../core/pricing/fee-quote.js';
-import { requirePrice, type PriceAnswer, type Prices } from '../../core/pricing/price-source.js';
-import { chooseTokens, type TokenChoice } from '../../core/pricing/token-list.js';
-import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
-import { plusSeconds, toSeconds, type EpochSeconds } from '../../core/units/time.js';
-import type { Estimate, GasEstimator } from '../../core/userop/estimator.js';
-import type { ServedPaymaster } from '../view/served-paymaster.js';
+import { refusedError } from '../../../core/refusal.js';
+import { isDomainError } from '../../../core/errors.js';
+import { withApproval } from '../../../core/paymaster/token-payment.js';
+import { quoteLifeSeconds, renderFeeQuote, type FeeQuote } from '../../../core/pricing/fee-quote.js';
+import { requirePrice, type PriceAnswer, type Prices } from '../../../core/pricing/price-source.js';
+import { chooseTokens, type TokenChoice } from '../../../core/pricing/token-list.js';
+import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
+import { plusSeconds, toSeconds, type EpochSeconds } from '../../../core/units/time.js';
+import type { Estimate, GasEstimator } from '../../../core/userop/estimator.js';
+import type { ServedPaymaster } from '../../view/served-paymaster.js';
 import {
   decideTokenLimits,
   estimateIfAsked,
@@ -16,12 +16,12 @@ import {
   tokenTermsOf,
   type TokenFacts,
 } from './token-terms.js';
-import { dataGasOfApproval } from './data-fee.js';
-import type { FactDeps } from './facts.js';
-import type { SponsorRequest } from './request.js';
-import { rulesOfTokens } from './rules.js';
-import { runToRefusal, stepsOfStub } from './run.js';
-import { whenBoth } from './when-both.js';
+import { dataGasOfApproval } from '../steps/data-fee.js';
+import type { FactDeps } from '../facts.js';
+import type { SponsorRequest } from '../request.js';
+import { rulesOfTokens } from '../steps/rules.js';
+import { runToRefusal, stepsOfStub } from '../run.js';
+import { whenBoth } from '../steps/when-both.js';
 
 export type QuoteDeps = FactDeps & { readonly prices: Prices; readonly estimator: GasEstimator };
 

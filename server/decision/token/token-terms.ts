@@ -1,26 +1,30 @@
-import { DomainError } from '../../core/errors.js';
-import type { TokenTerms } from '../../core/paymaster/layout.js';
-import { tokenStub, tokenStubForLater } from '../../core/paymaster/stub.js';
-import { signatureToTail } from '../../core/paymaster/tail.js';
-import { limitsWithPayment } from '../../core/paymaster/token-payment.js';
-import { decideGasLimits } from '../../core/policy/rules/price-guard/decide.js';
-import { refuseReverted, type Verdict } from '../../core/refusal.js';
-import { markupOf } from '../../core/pricing/premium.js';
-import type { Price } from '../../core/pricing/price-source.js';
-import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
-import { parseAddressKey } from '../../core/units/address.js';
-import type { Hex } from '../../core/units/hex.js';
-import type { EpochSeconds } from '../../core/units/time.js';
-import type { Estimate, EstimateRequest, GasEstimator } from '../../core/userop/estimator.js';
-import type { FinalUserOperation, GasLimits, UserOperation } from '../../core/entry-point/user-operation.js';
-import { guardOf, type ServedTokenMode } from '../view/served-chain.js';
-import type { ServedPaymaster } from '../view/served-paymaster.js';
-import { ownPreVerificationGas, requireDataFee, withDataFee } from './data-fee.js';
-import { gatherFacts, type FactDeps, type RequestFacts } from './facts.js';
-import { estimateRequest, foundLimits, withLimits } from './gas-limits.js';
-import type { SponsorRequest } from './request.js';
-import { decideUnused, needsSimulation } from './unused-gas.js';
-import { windowOf } from './window.js';
+import { DomainError } from '../../../core/errors.js';
+import type { TokenTerms } from '../../../core/paymaster/layout.js';
+import { tokenStub, tokenStubForLater } from '../../../core/paymaster/stub.js';
+import { signatureToTail } from '../../../core/paymaster/tail.js';
+import { limitsWithPayment } from '../../../core/paymaster/token-payment.js';
+import { decideGasLimits } from '../../../core/policy/rules/price-guard/decide.js';
+import { refuseReverted, type Verdict } from '../../../core/refusal.js';
+import { markupOf } from '../../../core/pricing/premium.js';
+import type { Price } from '../../../core/pricing/price-source.js';
+import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
+import { parseAddressKey } from '../../../core/units/address.js';
+import type { Hex } from '../../../core/units/hex.js';
+import type { EpochSeconds } from '../../../core/units/time.js';
+import type { Estimate, EstimateRequest, GasEstimator } from '../../../core/userop/estimator.js';
+import type {
+  FinalUserOperation,
+  GasLimits,
+  UserOperation,
+} from '../../../core/entry-point/user-operation.js';
+import { guardOf, type ServedTokenMode } from '../../view/served-chain.js';
+import type { ServedPaymaster } from '../../view/served-paymaster.js';
+import { ownPreVerificationGas, requireDataFee, withDataFee } from '../steps/data-fee.js';
+import { gatherFacts, type FactDeps, type RequestFacts } from '../facts.js';
+import { estimateRequest, foundLimits, withLimits } from '../gas-limits.js';
+import type { SponsorRequest } from '../request.js';
+import { decideUnused, needsSimulation } from '../steps/unused-gas.js';
+import { windowOf } from '../steps/window.js';
 
 /** What is known about a request in mode ERC20 before its token is checked. */
 export type TokenFacts = RequestFacts & { readonly mode: ServedTokenMode };

@@ -1,5 +1,5 @@
-import type { Signer, Signing, SigningItem } from '../../core/paymaster/signer.js';
-import type { Instruments } from '../ops/instruments.js';
+import type { Signer, Signing, SigningItem } from '../../../core/paymaster/signer.js';
+import type { Instruments } from '../../ops/instruments.js';
 
 /**
  * Signs everything of an event-loop turn together.

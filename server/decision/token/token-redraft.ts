@@ -1,7 +1,7 @@
-import type { TokenTerms } from '../../core/paymaster/layout.js';
-import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
-import type { Hex } from '../../core/units/hex.js';
-import type { EpochSeconds } from '../../core/units/time.js';
+import type { TokenTerms } from '../../../core/paymaster/layout.js';
+import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
+import type { Hex } from '../../../core/units/hex.js';
+import type { EpochSeconds } from '../../../core/units/time.js';
 import { tokenTermsOf, type TokenFacts } from './token-terms.js';
 
 export type Redraft = {

@@ -1,28 +1,28 @@
-import { signatureOf } from '../../core/paymaster/signer.js';
+import { signatureOf } from '../../../core/paymaster/signer.js';
 import {
   joinPaymasterSignature,
   splitPaymasterSignature,
-} from '../../core/entry-point/paymaster-signature.js';
-import { userOpHash } from '../../core/entry-point/user-op-hash.js';
-import type { Decision } from '../../core/ledger/record.js';
-import { commitmentOf } from '../../core/paymaster/commitment.js';
-import { stubSignature } from '../../core/paymaster/signature.js';
-import { signatureToTail } from '../../core/paymaster/tail.js';
-import { pass, refuse, type Verdict } from '../../core/refusal.js';
-import { bytesToHex, type Hex } from '../../core/units/hex.js';
-import { hashPair } from '../../core/usage/operation-hashes.js';
-import { peek, reserve } from '../../core/usage/plan.js';
-import type { ReserveRequest, UsageStore } from '../../core/usage/usage-store.js';
-import type { AccountValidator } from '../../core/userop/account-validation.js';
-import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
-import { withFreshConfig } from './fresh-config.js';
-import { withLimits } from './gas-limits.js';
-import type { FinalizeRequest, SponsorRequest } from './request.js';
-import { planReservation, withHashes, type PlannedReservation, type Promised } from './reservation.js';
-import { runToRefusal } from './run.js';
+} from '../../../core/entry-point/paymaster-signature.js';
+import { userOpHash } from '../../../core/entry-point/user-op-hash.js';
+import type { Decision } from '../../../core/ledger/record.js';
+import { commitmentOf } from '../../../core/paymaster/commitment.js';
+import { stubSignature } from '../../../core/paymaster/signature.js';
+import { signatureToTail } from '../../../core/paymaster/tail.js';
+import { pass, refuse, type Verdict } from '../../../core/refusal.js';
+import { bytesToHex, type Hex } from '../../../core/units/hex.js';
+import { hashPair } from '../../../core/usage/operation-hashes.js';
+import { peek, reserve } from '../../../core/usage/plan.js';
+import type { ReserveRequest, UsageStore } from '../../../core/usage/usage-store.js';
+import type { AccountValidator } from '../../../core/userop/account-validation.js';
+import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
+import { withFreshConfig } from '../fresh-config.js';
+import { withLimits } from '../gas-limits.js';
+import type { FinalizeRequest, SponsorRequest } from '../request.js';
+import { planReservation, withHashes, type PlannedReservation, type Promised } from '../reservation.js';
+import { runToRefusal } from '../run.js';
 import { decideSteps, refused, sponsored, type SignDeps, type Sponsor } from './sign.js';
-import type { Case, Finalize, Mode, Window } from './step.js';
-import { isServedNewer, outcomeOf } from './usage.js';
+import type { Case, Finalize, Mode, Window } from '../step.js';
+import { isServedNewer, outcomeOf } from '../usage.js';
 
 export type TwoPhaseDeps = SignDeps & {
   readonly usage: Pick<UsageStore, 'now' | 'reserve' | 'peek' | 'capacity'>;

@@ -1,10 +1,10 @@
-import { traceCalls } from '../../core/policy/rules/allow-list/decide.js';
-import { never } from '../../core/usage/window.js';
-import { formatAmount } from '../../core/usage/units.js';
-import type { Trace } from './run.js';
+import { traceCalls } from '../../../core/policy/rules/allow-list/decide.js';
+import { never } from '../../../core/usage/window.js';
+import { formatAmount } from '../../../core/usage/units.js';
+import type { Trace } from '../run.js';
 import { showGas, showOutcome, showPaymaster, showRules, showShadow, showUsage } from './show.js';
-import { isOpen } from '../view/served-paymaster.js';
-import type { SponsorCase } from './sponsored-case.js';
+import { isOpen } from '../../view/served-paymaster.js';
+import type { SponsorCase } from '../steps/sponsored-case.js';
 
 /** Everything that decides about an operation in mode SPONSORED. Amounts of ether and gwei are decimal text in ether. */
 export async function showSponsored(on: SponsorCase, trace: Trace): Promise<object> {

@@ -1,15 +1,15 @@
-import { finesUnusedGas } from '../../core/entry-point/gas.js';
-import type { PaymasterGas, FinalUserOperation } from '../../core/entry-point/user-operation.js';
+import { finesUnusedGas } from '../../../core/entry-point/gas.js';
+import type { PaymasterGas, FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import {
   decideUnusedGas,
   unusedGasFee,
   unusedGasFeeCap,
   type UnusedGasQuestion,
-} from '../../core/policy/rules/price-guard/unused-gas.js';
-import type { Verdict } from '../../core/refusal.js';
-import type { Estimate } from '../../core/userop/estimator.js';
-import { guardOf } from '../view/served-chain.js';
-import type { RequestFacts } from './facts.js';
+} from '../../../core/policy/rules/price-guard/unused-gas.js';
+import type { Verdict } from '../../../core/refusal.js';
+import type { Estimate } from '../../../core/userop/estimator.js';
+import { guardOf } from '../../view/served-chain.js';
+import type { RequestFacts } from '../facts.js';
 
 // From EntryPoint 0.7 on there is a fine for unused gas, and the bundler gets it. A caller who is his own bundler could ask for
 // much gas, use little, and keep the fine. Limits that risk more than the cap are compared with a simulation before they are signed.

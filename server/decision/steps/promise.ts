@@ -1,11 +1,11 @@
-import type { DepositNeed } from '../../core/paymaster/layout.js';
-import type { AddressKey } from '../../core/units/address.js';
-import { toSeconds, type EpochMs } from '../../core/units/time.js';
-import type { SignedPromise } from '../../core/usage/usage-store.js';
-import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
-import type { RequestFacts } from './facts.js';
+import type { DepositNeed } from '../../../core/paymaster/layout.js';
+import type { AddressKey } from '../../../core/units/address.js';
+import { toSeconds, type EpochMs } from '../../../core/units/time.js';
+import type { SignedPromise } from '../../../core/usage/usage-store.js';
+import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
+import type { RequestFacts } from '../facts.js';
 import { validUntilOf } from './window.js';
-import { nothingSigned, type Promised } from './reservation.js';
+import { nothingSigned, type Promised } from '../reservation.js';
 
 /** What the platform puts at stake for an operation. */
 export type Stake = Pick<SignedPromise, 'mode' | 'contract'> & {

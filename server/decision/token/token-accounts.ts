@@ -1,9 +1,9 @@
-import { CallReverted } from '../../core/chain/chain.js';
-import { shareInFlight } from '../../adapters/share-in-flight.js';
-import type { Chains } from '../../core/chain/chains.js';
-import type { AccountId } from '../../core/usage/usage-store.js';
-import { toAddressKey, zeroAddress, type AddressKey } from '../../core/units/address.js';
-import type { ServedChain, ServedTokenMode } from '../view/served-chain.js';
+import { CallReverted } from '../../../core/chain/chain.js';
+import { shareInFlight } from '../../../adapters/share-in-flight.js';
+import type { Chains } from '../../../core/chain/chains.js';
+import type { AccountId } from '../../../core/usage/usage-store.js';
+import { toAddressKey, zeroAddress, type AddressKey } from '../../../core/units/address.js';
+import type { ServedChain, ServedTokenMode } from '../../view/served-chain.js';
 
 /**
  * Some contracts keep balances inside. In token mode they pay for operations from one of these balances, and a view of

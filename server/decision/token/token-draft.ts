@@ -1,12 +1,12 @@
-import type { TokenTerms } from '../../core/paymaster/layout.js';
-import { pass, refuse, type Verdict } from '../../core/refusal.js';
-import type { Price } from '../../core/pricing/price-source.js';
-import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
-import { parseAddressKey, toAddressKey, type AddressKey } from '../../core/units/address.js';
-import { toSeconds, type EpochMs } from '../../core/units/time.js';
-import type { Estimate } from '../../core/userop/estimator.js';
-import type { Holdings, TokenPaymentChecker } from '../../core/paymaster/token-payment-checker.js';
-import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
+import type { TokenTerms } from '../../../core/paymaster/layout.js';
+import { pass, refuse, type Verdict } from '../../../core/refusal.js';
+import type { Price } from '../../../core/pricing/price-source.js';
+import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
+import { parseAddressKey, toAddressKey, type AddressKey } from '../../../core/units/address.js';
+import { toSeconds, type EpochMs } from '../../../core/units/time.js';
+import type { Estimate } from '../../../core/userop/estimator.js';
+import type { Holdings, TokenPaymentChecker } from '../../../core/paymaster/token-payment-checker.js';
+import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import {
   decideTokenLimits,
   leastOperation,

@@ -1,11 +1,11 @@
-import { toAddressKey, zeroAddress, type AddressKey } from '../../core/units/address.js';
-import { decodeCalls, type DecodedCalls } from '../../core/userop/call-data.js';
-import type { WebhookOutcome } from '../../core/policy/webhook/webhook-caller.js';
-import { servesByDefault, type ServedProfile } from '../view/served-chain.js';
-import type { ServedPaymaster } from '../view/served-paymaster.js';
-import { gatherFacts, type FactDeps } from './facts.js';
-import type { SponsorRequest } from './request.js';
-import type { Case } from './step.js';
+import { toAddressKey, zeroAddress, type AddressKey } from '../../../core/units/address.js';
+import { decodeCalls, type DecodedCalls } from '../../../core/userop/call-data.js';
+import type { WebhookOutcome } from '../../../core/policy/webhook/webhook-caller.js';
+import { servesByDefault, type ServedProfile } from '../../view/served-chain.js';
+import type { ServedPaymaster } from '../../view/served-paymaster.js';
+import { gatherFacts, type FactDeps } from '../facts.js';
+import type { SponsorRequest } from '../request.js';
+import type { Case } from '../step.js';
 import { needsSimulation } from './unused-gas.js';
 
 /** Everything that the steps of mode SPONSORED need. */

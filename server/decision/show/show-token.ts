@@ -1,18 +1,18 @@
-import { isDomainError } from '../../core/errors.js';
-import { approvalAllowance, withApproval } from '../../core/paymaster/token-payment.js';
-import { quoteLifeSeconds, renderFeeQuote, type FeeQuote } from '../../core/pricing/fee-quote.js';
-import { formatRefusal, type PriceAnswer } from '../../core/pricing/price-source.js';
-import { chooseTokens, type TokenChoice } from '../../core/pricing/token-list.js';
-import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
-import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
-import { formatDecimal } from '../../core/units/wei.js';
-import { accountBars } from '../../core/usage/token-losses.js';
-import type { UsageStore } from '../../core/usage/usage-store.js';
-import { dataGasOfApproval } from './data-fee.js';
-import type { TokenCase, TokenModeDeps } from './in-tokens.js';
-import type { Trace } from './run.js';
+import { isDomainError } from '../../../core/errors.js';
+import { approvalAllowance, withApproval } from '../../../core/paymaster/token-payment.js';
+import { quoteLifeSeconds, renderFeeQuote, type FeeQuote } from '../../../core/pricing/fee-quote.js';
+import { formatRefusal, type PriceAnswer } from '../../../core/pricing/price-source.js';
+import { chooseTokens, type TokenChoice } from '../../../core/pricing/token-list.js';
+import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
+import type { EpochMs, EpochSeconds } from '../../../core/units/time.js';
+import { formatDecimal } from '../../../core/units/wei.js';
+import { accountBars } from '../../../core/usage/token-losses.js';
+import type { UsageStore } from '../../../core/usage/usage-store.js';
+import { dataGasOfApproval } from '../steps/data-fee.js';
+import type { TokenCase, TokenModeDeps } from '../token/in-tokens.js';
+import type { Trace } from '../run.js';
 import { ether, showGas, showOutcome, showPaymaster, showRules, showShadow, showUsage } from './show.js';
-import { maxChargeOf } from './token-terms.js';
+import { maxChargeOf } from '../token/token-terms.js';
 
 export type ShowTokenDeps = Pick<TokenModeDeps, 'prices' | 'clock'> & {
   readonly usage: Pick<UsageStore, 'counters'>;

@@ -1,11 +1,11 @@
-import { refusedError } from '../../core/refusal.js';
-import type { Clock } from '../../core/units/time.js';
-import type { Hex } from '../../core/units/hex.js';
-import type { ServedPaymaster } from '../view/served-paymaster.js';
-import type { DecisionRecords } from './decision-record.js';
-import type { SponsorRequest } from './request.js';
-import { runToRefusal, stepsOfStub } from './run.js';
-import type { Case, Mode } from './step.js';
+import { refusedError } from '../../../core/refusal.js';
+import type { Clock } from '../../../core/units/time.js';
+import type { Hex } from '../../../core/units/hex.js';
+import type { ServedPaymaster } from '../../view/served-paymaster.js';
+import type { DecisionRecords } from '../decision-record.js';
+import type { SponsorRequest } from '../request.js';
+import { runToRefusal, stepsOfStub } from '../run.js';
+import type { Case, Mode } from '../step.js';
 
 /** Data of the length and shape that the signed data will have, for a wallet's own gas estimate. */
 export type Stub<Request = SponsorRequest> = (paymaster: ServedPaymaster, request: Request) => Promise<Hex>;

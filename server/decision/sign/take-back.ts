@@ -1,11 +1,11 @@
-import type { Settlement } from '../../core/ledger/record.js';
-import type { Logger } from '../../core/log.js';
-import { given } from '../../core/units/given.js';
-import type { UsageStore } from '../../core/usage/usage-store.js';
-import type { InputsRecords } from '../ledger/inputs-records.js';
-import type { RecordIds } from '../ledger/record-ids.js';
-import { formatInputs } from './inputs-text.js';
-import { keyOf, type Promised } from './reservation.js';
+import type { Settlement } from '../../../core/ledger/record.js';
+import type { Logger } from '../../../core/log.js';
+import { given } from '../../../core/units/given.js';
+import type { UsageStore } from '../../../core/usage/usage-store.js';
+import type { InputsRecords } from '../../ledger/inputs-records.js';
+import type { RecordIds } from '../../ledger/record-ids.js';
+import { formatInputs } from '../inputs-text.js';
+import { keyOf, type Promised } from '../reservation.js';
 
 /** Takes back a promise that was reserved and certainly never signed. Never throws. */
 export type TakeBack = (promised: Promised) => Promise<void>;

@@ -1,22 +1,22 @@
-import { decideAccountSignature } from '../../core/policy/rules/account-signature.js';
-import { decideCalls } from '../../core/policy/rules/allow-list/decide.js';
-import { decideDeniedSender } from '../../core/policy/rules/denied-sender.js';
-import { decideDelegate } from '../../core/policy/rules/delegate.js';
-import { decideFees } from '../../core/policy/rules/price-guard/decide.js';
-import { decideAuthorization } from '../../core/policy/rules/authorization.js';
-import { decideFactory } from '../../core/policy/rules/factory.js';
-import { decideFunding } from '../../core/policy/rules/funding.js';
-import { decideSuspended } from '../../core/policy/rules/suspended.js';
-import { decideValidPolicies } from '../../core/policy/rules/valid-policies.js';
-import { contractsInShadow } from '../../core/policy/shadow.js';
-import { pass, type Verdict } from '../../core/refusal.js';
-import { decisionsIn } from '../../core/policy/derived.js';
-import { decodeCalls, type DecodedCalls } from '../../core/userop/call-data.js';
-import type { Mode } from '../../core/usage/usage-store.js';
-import { guardOf } from '../view/served-chain.js';
-import type { RequestFacts } from './facts.js';
+import { decideAccountSignature } from '../../../core/policy/rules/account-signature.js';
+import { decideCalls } from '../../../core/policy/rules/allow-list/decide.js';
+import { decideDeniedSender } from '../../../core/policy/rules/denied-sender.js';
+import { decideDelegate } from '../../../core/policy/rules/delegate.js';
+import { decideFees } from '../../../core/policy/rules/price-guard/decide.js';
+import { decideAuthorization } from '../../../core/policy/rules/authorization.js';
+import { decideFactory } from '../../../core/policy/rules/factory.js';
+import { decideFunding } from '../../../core/policy/rules/funding.js';
+import { decideSuspended } from '../../../core/policy/rules/suspended.js';
+import { decideValidPolicies } from '../../../core/policy/rules/valid-policies.js';
+import { contractsInShadow } from '../../../core/policy/shadow.js';
+import { pass, type Verdict } from '../../../core/refusal.js';
+import { decisionsIn } from '../../../core/policy/derived.js';
+import { decodeCalls, type DecodedCalls } from '../../../core/userop/call-data.js';
+import type { Mode } from '../../../core/usage/usage-store.js';
+import { guardOf } from '../../view/served-chain.js';
+import type { RequestFacts } from '../facts.js';
 import type { SponsorCase } from './sponsored-case.js';
-import { step, type Step } from './step.js';
+import { step, type Step } from '../step.js';
 
 /** The rules that apply in both modes and need only the gathered facts: `suspended`, then `standing`. */
 const suspended = step<RequestFacts>('suspended', ({ paymaster, chain }) =>

@@ -1,7 +1,7 @@
-import { isDomainError } from '../../core/errors.js';
-import type { ReserveRequest, UsageStore } from '../../core/usage/usage-store.js';
-import type { Follower } from '../follower/follower.js';
-import type { ConfigView } from '../view/config-view.js';
+import { isDomainError } from '../../../core/errors.js';
+import type { ReserveRequest, UsageStore } from '../../../core/usage/usage-store.js';
+import type { Follower } from '../../follower/follower.js';
+import type { ConfigView } from '../../view/config-view.js';
 
 type Asked = Pick<UsageStore, 'now' | 'reserve' | 'peek' | 'counters' | 'capacity'>;
 

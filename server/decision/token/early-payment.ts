@@ -1,4 +1,4 @@
-import type { Verdict } from '../../core/refusal.js';
+import type { Verdict } from '../../../core/refusal.js';
 import type { TokenDraft } from './token-draft.js';
 
 /**

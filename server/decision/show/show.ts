@@ -1,13 +1,13 @@
-import type { Address } from '../../core/units/address.js';
-import { formatDecimal } from '../../core/units/wei.js';
-import { ordinaryDataFee } from '../../core/chain/data-fee/data-gas.js';
-import { glanceAt } from '../../core/policy/derived.js';
-import type { Trace } from './run.js';
-import type { PlannedReservation } from './reservation.js';
-import type { Case } from './step.js';
-import { figureOf, unitOf } from '../../core/usage/units.js';
-import { unusedFees } from './unused-gas.js';
-import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
+import type { Address } from '../../../core/units/address.js';
+import { formatDecimal } from '../../../core/units/wei.js';
+import { ordinaryDataFee } from '../../../core/chain/data-fee/data-gas.js';
+import { glanceAt } from '../../../core/policy/derived.js';
+import type { Trace } from '../run.js';
+import type { PlannedReservation } from '../reservation.js';
+import type { Case } from '../step.js';
+import { figureOf, unitOf } from '../../../core/usage/units.js';
+import { unusedFees } from '../steps/unused-gas.js';
+import type { PaymasterGas } from '../../../core/entry-point/user-operation.js';
 
 // The parts that explanations of both modes show, for people. Nothing here decides.
 

@@ -1,9 +1,9 @@
-import type { ConfigView } from '../view/config-view.js';
-import type { ServedPaymaster } from '../view/served-paymaster.js';
-import { withFreshConfig } from './fresh-config.js';
-import type { SponsorRequest } from './request.js';
-import { runToEnd, type Trace } from './run.js';
-import type { Case, Mode } from './step.js';
+import type { ConfigView } from '../../view/config-view.js';
+import type { ServedPaymaster } from '../../view/served-paymaster.js';
+import { withFreshConfig } from '../fresh-config.js';
+import type { SponsorRequest } from '../request.js';
+import { runToEnd, type Trace } from '../run.js';
+import type { Case, Mode } from '../step.js';
 
 /** An explanation is a JSON object; `/openrpc.json` describes its members. `unasked` gives, by step name, the reason why a step is skipped. */
 export type Explain<Request = SponsorRequest> = (

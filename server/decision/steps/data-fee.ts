@@ -3,13 +3,13 @@ import {
   dataGasOfMore,
   preVerificationGasOf,
   type DataFee,
-} from '../../core/chain/data-fee/data-gas.js';
-import { dataFeeKinds } from '../../core/chain/data-fee/kinds.js';
-import type { GasLimits, UserOperation } from '../../core/entry-point/user-operation.js';
-import { DomainError } from '../../core/errors.js';
-import { approvalAllowance, approvalBytes } from '../../core/paymaster/token-payment.js';
-import type { Hex } from '../../core/units/hex.js';
-import { maxHeadAgeMs, type RequestFacts } from './facts.js';
+} from '../../../core/chain/data-fee/data-gas.js';
+import { dataFeeKinds } from '../../../core/chain/data-fee/kinds.js';
+import type { GasLimits, UserOperation } from '../../../core/entry-point/user-operation.js';
+import { DomainError } from '../../../core/errors.js';
+import { approvalAllowance, approvalBytes } from '../../../core/paymaster/token-payment.js';
+import type { Hex } from '../../../core/units/hex.js';
+import { maxHeadAgeMs, type RequestFacts } from '../facts.js';
 
 // Reading the data fee costs no I/O: a replica follows it. Only a request that needs it fails while it is not known.
 
