@@ -3,6 +3,7 @@ import type { Hex } from '../../core/units/hex.js';
 import type { AddressKey } from '../../core/units/address.js';
 import { plusSeconds, type EpochMs } from '../../core/units/time.js';
 import { stubSignature } from '../../core/paymaster/signature.js';
+import { Shadow } from '../../core/policy/shadow.js';
 import type { SponsorshipTerms, TokenTerms } from '../../core/paymaster/layout.js';
 import { draftPayment, type TokenCase } from '../../server/decision/token/in-tokens.js';
 import type { SponsorCase } from '../../server/decision/steps/sponsored-case.js';
@@ -103,6 +104,7 @@ export function factsOf(
     // No policy ends.
     lastSecond: Number.POSITIVE_INFINITY,
     head: { timestamp: chainTime },
+    shadow: new Shadow(),
   };
 }
 
