@@ -374,12 +374,12 @@ describe('a start that cannot work ends with one clear line and a non-zero exit'
     {
       name: 'a port that is not a number',
       environment: { PORT: 'eighty' },
-      expected: /error: PORT must be a number.*"eighty"/,
+      expected: /error: PORT must be a whole number from 1 to 65535, got "eighty"/,
     },
     {
       name: 'a port of the chain that is not a number',
       environment: { CHAIN_PORT: '85450000' },
-      expected: /error: CHAIN_PORT must be a number from 1 to 65535, got "85450000"/,
+      expected: /error: CHAIN_PORT must be a whole number from 1 to 65535, got "85450000"/,
     },
     {
       name: 'an unknown choice of a bundler',
