@@ -73,14 +73,18 @@ function rootSchema({ description, spec, status }: KindDefinition): Record<strin
 const hints: ReadonlySet<string> = new Set(['expected', 'confidential', 'eip55']);
 
 function withoutHints({ type, ...schema }: StructuralSchema): Record<string, unknown> {
+  // Never an empty map: helm leaves it out and kubectl does not, and then each finds a conflict with the other.
+  const isEmpty = Object.keys(schema.properties ?? {}).length === 0;
+  const isLeftOut = (keyword: string): boolean => hints.has(keyword) || (keyword === 'properties' && isEmpty);
   return {
     ...(typeof type === 'string' ? { type } : { 'x-kubernetes-int-or-string': true }),
-    ...Object.fromEntries(Object.entries(schema).filter(([keyword]) => !hints.has(keyword))),
-    ...(schema.properties && {
-      properties: Object.fromEntries(
-        Object.entries(schema.properties).map(([name, child]) => [name, withoutHints(child)]),
-      ),
-    }),
+    ...Object.fromEntries(Object.entries(schema).filter(([keyword]) => !isLeftOut(keyword))),
+    ...(schema.properties &&
+      !isEmpty && {
+        properties: Object.fromEntries(
+          Object.entries(schema.properties).map(([name, child]) => [name, withoutHints(child)]),
+        ),
+      }),
     ...(schema.items && { items: withoutHints(schema.items) }),
   };
 }

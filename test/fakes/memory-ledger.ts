@@ -311,6 +311,13 @@ function emptyRow(from: EpochMs, to: EpochMs, group: string | undefined): UsageR
   return { from, to, group, ...counts, promisedWei: 0n, spentWei: 0n, senders: undefined, tokens: [] };
 }
 
+/** Those that would have refused in Shadow, or all others. */
+function policiesOf(decision: Event['decision'], inShadow: boolean): ReadonlySet<string> {
+  const policies = decision?.policies ?? [];
+  const meant = policies.filter(({ effect }) => (effect === 'would_refuse') === inShadow);
+  return new Set(meant.map(({ policyId }) => policyId));
+}
+
 /** Values of the group with the indices of their calls; undefined: all of the operation. */
 function valuesOf(
   { decision, paymasterId, chainId, reason }: Event,
@@ -329,8 +336,10 @@ function valuesOf(
       return [[decision?.mode ?? '(none)', undefined]];
     case 'sender':
       return decision ? [[decision.sender, undefined]] : [];
+    case 'wouldRefuse':
+      return [...policiesOf(decision, true)].map((id) => [id, undefined]);
     case 'policy': {
-      const ids = new Set(decision?.policies.map(({ policyId }) => policyId));
+      const ids = policiesOf(decision, false);
       return ids.size === 0 ? [['(none)', undefined]] : [...ids].map((id) => [id, undefined]);
     }
     default: {

@@ -31,7 +31,7 @@ test('the terminal warns once of a paymaster that sponsors calls to any contract
   put(open);
   put({ ...open, configGeneration: 2 });
   expect(lines).toEqual([
-    'paymaster "my dapp" (p1) sponsors calls to ANY contract: register one, or set defaultContractAction to Deny',
+    'paymaster "my dapp" (p1) sponsors calls to ANY contract: register one and leave contractsEnforcement out, or set defaultContractAction to Deny',
   ]);
   put({});
   expect(lines[1]).toBe('paymaster "my dapp" (p1) no longer sponsors calls to any contract');
