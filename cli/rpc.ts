@@ -13,7 +13,7 @@ const timeoutMs = 10_000;
 
 export type RpcOptions = { readonly rpcFile?: string };
 
-/** The URL is no argument, because it often holds a key, and arguments are seen by everybody on the machine. */
+/** The URL is not an argument: it often holds a key, and everybody on the machine can see arguments. */
 export function withRpc(command: Command): Command {
   return command.option('--rpc-file <file>', `file with the URL of the chain's node; default: ${variable}`);
 }

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const product = ['core', 'adapters', 'operator', 'server', 'standalone'];
+const product = ['core', 'adapters', 'operator', 'server', 'standalone', 'cli'];
 const generated =
   /^(crds|contracts\/artifacts|test\/charts\/golden)\/|^charts\/install\.yaml$|^charts\/[\w-]*crds\/|^docs\/(conditions|errors)\.md$|^package-lock\.json$|^NOTICE$/;
 

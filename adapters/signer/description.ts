@@ -21,7 +21,7 @@ export function readSignerText(text: string, origin: string): SignerText & { rea
   return { kind, text, fields };
 }
 
-/** Undefined when the text has no fields. Every value stays the text that was written: addresses are no numbers. */
+/** Undefined when the text has no fields. Every value stays the text that was written: an address must not become a number. */
 function parseFields(text: string): Readonly<Record<string, unknown>> | undefined {
   const document = parseDocument(text, { schema: 'failsafe', prettyErrors: false, logLevel: 'silent' });
   if (document.errors.length > 0) return undefined;

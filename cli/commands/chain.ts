@@ -12,7 +12,7 @@ export function addChain(program: Command, terminal: Terminal): void {
     .action(async (file: string, options: RpcOptions) => {
       const { spec } = readChain(file);
       const { found, yaml } = await withChain(terminal, options, spec.chainId, async (chain) => {
-        // A node that does not answer is no finding.
+        // A node that does not answer says nothing about the Chain.
         await chain.chainId();
         return doctor(chain, spec);
       });
