@@ -91,6 +91,11 @@ export const errorCodes = {
     rest: { status: 401 },
     rpc: { code: -32001, status: 401, retryable: false },
   },
+  SCOPE_REQUIRED: {
+    text: 'The token may not do this.',
+    remedy: 'Use a token with a scope that the message names.',
+    rest: { status: 403 },
+  },
   PAYMASTER_NAME_EXISTS: {
     text: 'The chain has a paymaster of this name.',
     remedy: otherName,

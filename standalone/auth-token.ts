@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { hashCredential } from '../core/config/api-key.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
-import { newAuthToken } from '../server/dashboard/new-auth-token.js';
+import { newAuthToken } from '../server/dashboard/auth-token.js';
 import type { StandaloneConfig } from './config.js';
 import { readOrCreate, type DataDirectory } from './data-directory.js';
 

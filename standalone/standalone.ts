@@ -24,7 +24,7 @@ import { given } from '../core/units/given.js';
 import { systemClock } from '../core/units/time.js';
 import { createOperator } from '../operator/operator.js';
 import { systemTimers } from '../adapters/timers.js';
-import { newAuthToken } from '../server/dashboard/new-auth-token.js';
+import { newAuthToken } from '../server/dashboard/auth-token.js';
 import { createLedgerKeeping } from '../server/ledger/keeping.js';
 import { createRecentRefusals } from '../server/ops/recent-refusals.js';
 import { createServer } from '../server/server.js';

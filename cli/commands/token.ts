@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { invalidInput } from '../../core/errors.js';
 import { validateResource } from '../../core/resources/validate.js';
 import { given } from '../../core/units/given.js';
-import { newAuthToken } from '../../server/dashboard/new-auth-token.js';
+import { newAuthToken } from '../../server/dashboard/auth-token.js';
 import { show, withFormat, type Format, type Terminal } from '../terminal.js';
 
 /** Stores and sends nothing. */

@@ -6,10 +6,12 @@ import { keyGenerationOf } from '../../core/config/memory.js';
 import { tenantOfOrganisation, type Tenant } from '../../core/config/tenant.js';
 import { deriveApiKey, hashCredential } from '../../core/config/api-key.js';
 import { unlessUnavailable } from '../../core/errors.js';
+import { tokenScopes, type TokenScope } from '../../core/resources/token-scopes.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { MasterKeys } from '../../core/secrets.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
+import { given } from '../../core/units/given.js';
 import type { LastSeen } from './last-seen.js';
 
 /** The caller: one token of one organisation. Everything that it may access is in `namespace`. */
@@ -20,6 +22,9 @@ export type Principal = {
   readonly tenant: Tenant;
   /** Name of the token, shown as `createdBy` of the objects that it creates. */
   readonly tokenName: string;
+  readonly scopes: readonly TokenScope[];
+  /** RFC 3339; absent: never. */
+  readonly expiresAt?: string;
 };
 
 /**
@@ -153,7 +158,15 @@ function principalOf(organisation: Organisation, sha256: string, now: EpochMs): 
   // An expiry that is not a date parses to NaN, so the comparison is false and the token is refused.
   if (!token || (token.expiresAt !== undefined && !(Date.parse(token.expiresAt) > now))) return undefined;
   const { namespace } = organisation.spec;
-  return { organisation, namespace, tenant: tenantOfOrganisation(organisation), tokenName: token.name };
+  return {
+    organisation,
+    namespace,
+    tenant: tenantOfOrganisation(organisation),
+    tokenName: token.name,
+    // What the platform grants is not narrowed.
+    scopes: tokenScopes,
+    ...given({ expiresAt: token.expiresAt }),
+  };
 }
 
 function isLive(object: Organisation | Paymaster): boolean {

@@ -2,6 +2,7 @@ import type { RequestHandler } from 'express';
 import { hashCredential } from '../../core/config/api-key.js';
 import { DomainError } from '../../core/errors.js';
 import { integer, type Settings } from '../../core/settings.js';
+import { tokenOf } from './auth-token.js';
 import { clientAddress } from '../http/client-address.js';
 import { createRateLimiter } from '../http/rate-limit.js';
 import type { DashboardDeps } from './deps.js';
@@ -47,8 +48,8 @@ export function createCallLimits(
   return (request, _response, next) => {
     if (addressRateLimit !== undefined)
       requireRoom(addresses.take(clientAddress(request, trustedProxies), addressRateLimit), 'address');
-    const token = request.get('authToken')?.trim() ?? '';
-    if (rateLimit !== undefined && token !== '')
+    const token = tokenOf(request);
+    if (rateLimit !== undefined && token !== undefined)
       requireRoom(tokens.take(hashCredential(token), rateLimit), 'token');
     next();
   };

@@ -91,8 +91,8 @@ export function createDashboard(deps: DashboardDeps): Express {
 /** Any web page may call: the API is protected by its two headers, which a browser never adds by itself. */
 const corsOptions: cors.CorsOptions = {
   origin: '*',
-  methods: ['GET', 'POST', 'PATCH', 'DELETE'],
-  allowedHeaders: ['authToken', 'apiKey', 'Content-Type', 'X-Request-Id'],
+  methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+  allowedHeaders: ['authToken', 'Authorization', 'apiKey', 'Content-Type', 'If-Match', 'X-Request-Id'],
   exposedHeaders: ['X-Programmed', 'X-Request-Id', 'Retry-After', 'ETag'],
   maxAge: 86_400,
 };
@@ -123,9 +123,9 @@ function answerError({ log, clock }: DashboardDeps): ErrorRequestHandler {
       ends: 'dashboard requests find it available again',
     },
   });
-  return (error: unknown, _request, response, next) => {
+  return (error: unknown, request, response, next) => {
     if (response.headersSent) return next(error);
-    const { status, envelope, retryAfterSeconds } = renderError(error);
+    const { status, envelope, problem, retryAfterSeconds } = renderError(error);
     const fields = {
       requestId: response.get('X-Request-Id'),
       route: response.locals['route'],
@@ -135,6 +135,8 @@ function answerError({ log, clock }: DashboardDeps): ErrorRequestHandler {
     if (isDomainError(error, 'UNAVAILABLE')) outages.failed(error.details.reason ?? error.code, fields);
     else if (status >= 500) log.error('dashboard request failed', fields);
     if (retryAfterSeconds !== undefined) response.set('Retry-After', String(retryAfterSeconds));
-    response.status(status).json(envelope);
+    response.status(status);
+    if (request.baseUrl === managePrefix) response.type('application/problem+json').json(problem);
+    else response.json(envelope);
   };
 }

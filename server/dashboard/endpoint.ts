@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../core/error-codes.js';
+import type { TokenScope } from '../../core/resources/token-scopes.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { JsonSchema } from '../../core/schema/json-schema.js';
 import type { StructuralSchema } from '../../core/schema/structural.js';
@@ -30,8 +31,10 @@ type Scope = 'organisation' | 'paymaster';
 
 type Documented = {
   readonly operationId: string;
+  /** A token with any of these scopes may call it, and one with `write` everything. Absent: only `write`. */
+  readonly needs?: readonly TokenScope[];
   readonly summary: string;
-  readonly method: 'get' | 'post' | 'patch' | 'delete';
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   /** Below the prefix of its table; parameters as `:name`. */
   readonly path: string;
   /**

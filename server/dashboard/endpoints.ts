@@ -6,6 +6,7 @@ import { limitsEndpoint } from './ledger/limits.js';
 import { cancelReplayEndpoint, replayEndpoint, startReplayEndpoint } from './ledger/replays.js';
 import { usageEndpoint } from './ledger/usage.js';
 import { updateLimit } from './limits.js';
+import { meEndpoint } from './manage/me.js';
 import { createPaymaster, listPaymasters } from './paymasters.js';
 import { createPolicy, listPolicies } from './policies.js';
 import { activatePolicy, deactivatePolicy } from './policy-state.js';
@@ -39,6 +40,7 @@ export const managePrefix = '/manage/v1';
 
 /** What the service document has not. */
 export const manageEndpoints: readonly Endpoint[] = [
+  meEndpoint,
   usageEndpoint,
   decisionsEndpoint,
   decisionEndpoint,

@@ -1,5 +1,6 @@
-import { restRowOf } from '../../core/error-codes.js';
+import { errorCodes, restRowOf, type ErrorCode } from '../../core/error-codes.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
+import { given } from '../../core/units/given.js';
 import type { Endpoint } from './endpoint.js';
 import type { Envelope } from './envelope.js';
 
@@ -7,8 +8,20 @@ import type { Envelope } from './envelope.js';
 export type ErrorReply = {
   readonly status: number;
   readonly envelope: Envelope;
+  /** The same as the endpoints beyond the service document say it. */
+  readonly problem: ProblemBody;
   /** Seconds for the `Retry-After` header. */
   readonly retryAfterSeconds?: number;
+};
+
+/** RFC 9457. */
+export type ProblemBody = {
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly code: ErrorCode;
+  /** What is wrong, by field. */
+  readonly errors?: readonly { readonly field: string; readonly mustBe: string; readonly value?: string }[];
 };
 
 /** A missing or unacceptable header. */
@@ -24,13 +37,24 @@ export function credentialsRequired({ scope, namesBothHeaders }: Endpoint): Doma
 /** Maps any thrown value; anything but a DomainError becomes an internal error that does not reveal its cause. */
 export function renderError(error: unknown): ErrorReply {
   const known = isDomainError(error) ? error : fromHttpError(error);
-  const row = restRowOf(known?.code ?? 'INTERNAL');
+  const code = known?.code ?? 'INTERNAL';
+  const row = restRowOf(code);
+  const message = row.message ?? known?.message ?? '';
   const retryAfterSeconds = known?.details.retryAfterSeconds ?? row.retryAfterSeconds;
   return {
     status: row.status,
     envelope: {
       statusCode: row.bodyStatus ?? row.status,
-      message: row.message ?? known?.message ?? '',
+      message,
+    },
+    problem: {
+      title: errorCodes[code].text,
+      status: row.status,
+      detail: message,
+      code,
+      ...given({
+        errors: known?.details.problems?.map(({ expected, ...rest }) => ({ ...rest, mustBe: expected })),
+      }),
     },
     ...(row.retryAfterSeconds === undefined || retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   };

@@ -21,13 +21,18 @@ export function createOpenApi(): JsonSchema {
     },
     webhooks: webhookCall,
     components: {
-      schemas: { Error: errorSchema },
+      schemas: { Error: errorSchema, Problem: problemSchema },
       securitySchemes: {
         authToken: {
           type: 'apiKey',
           in: 'header',
           name: 'authToken',
           description: 'Token of the organisation.',
+        },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'The same token, below `/manage/v1` and here.',
         },
         apiKey: { type: 'apiKey', in: 'header', name: 'apiKey', description: 'Key of one paymaster.' },
       },
@@ -52,7 +57,7 @@ function operation(endpoint: Endpoint): JsonSchema {
   return {
     operationId,
     summary,
-    security: [endpoint.scope === 'organisation' ? { authToken: [] } : { authToken: [], apiKey: [] }],
+    security: securityOf(endpoint),
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: { required: true, content: json(anyOf(body.schemas), body.example) },
@@ -71,7 +76,10 @@ function operation(endpoint: Endpoint): JsonSchema {
       ...(!isOfDocument && method === 'get' && { 304: { description: 'As before, see If-None-Match.' } }),
       ...Object.fromEntries(
         Object.entries({ ...(isOfDocument ? documentErrors : manageErrors), ...endpoint.errors }).map(
-          ([code, description]) => [code, { description, content: json(reference('Error')) }],
+          ([code, description]) => [
+            code,
+            { description, content: isOfDocument ? json(reference('Error')) : problem },
+          ],
         ),
       ),
     },
@@ -94,6 +102,13 @@ function parametersOf({ path, message, parameters = {} }: Endpoint): readonly ob
     description,
   }));
   return [...inPath, ...inQuery];
+}
+
+/** Roles are the scopes of which a token needs one. */
+function securityOf({ scope, message, needs = [] }: Endpoint): readonly object[] {
+  if (message !== undefined) return [{ authToken: [], ...(scope === 'paymaster' && { apiKey: [] }) }];
+  const roles = [...new Set([...needs, 'write'])];
+  return [{ bearer: roles }, { authToken: roles }];
 }
 
 const cursorSchema: JsonSchema = {
@@ -122,7 +137,8 @@ const documentErrors = {
 
 const manageErrors = {
   400: 'A parameter that is unknown, repeated or wrong, an empty or too long range, too many rows.',
-  401: 'A missing or unacceptable authToken.',
+  401: 'A missing or unacceptable token.',
+  403: 'The token lacks the scope.',
   404: 'The organisation has no such decision, paymaster or replay.',
   429: 'Too many requests; see Retry-After.',
   500: 'An error of the service.',
@@ -146,6 +162,23 @@ const errorSchema: JsonSchema = record({
   statusCode: { type: 'integer', description: 'The HTTP status, except 400 where a contract is not found.' },
   message: { type: 'string' },
 });
+
+const problemSchema: JsonSchema = record(
+  {
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string', description: 'What is wrong with this request.' },
+    code: { type: 'string', description: 'Of the table in docs/errors.md.' },
+  },
+  {
+    errors: arrayOf(
+      record({ field: { type: 'string' }, mustBe: { type: 'string' } }, { value: { type: 'string' } }),
+      'What is wrong, by field.',
+    ),
+  },
+);
+
+const problem = { 'application/problem+json': { schema: reference('Problem') } };
 
 const warningsSchema: JsonSchema = arrayOf(
   { type: 'string' },

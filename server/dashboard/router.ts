@@ -2,9 +2,11 @@ import express from 'express';
 import type { IRouter, Request, Response } from 'express';
 import type { ErrorReason } from '../../core/error-reasons.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
+import type { TokenScope } from '../../core/resources/token-scopes.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import { unknownFields } from '../../core/schema/unknown-fields.js';
 import { parseBody, readBody } from './body.js';
+import { tokenOf } from './auth-token.js';
 import type { Authenticator, Principal } from './auth.js';
 import type { BodyAdmission } from '../http/body-admission.js';
 import type { Spending } from './costs.js';
@@ -67,7 +69,7 @@ type Caller = { readonly principal: Principal; readonly paymaster?: Paymaster };
 
 async function identify(endpoint: Endpoint, request: Request, authenticator: Authenticator): Promise<Caller> {
   const { scope, method, message, wrongToken, wrongKey } = endpoint;
-  const token = headerOf(request, 'authToken');
+  const token = tokenOf(request);
   const key = headerOf(request, 'apiKey');
   if (token === undefined || (scope === 'paymaster' && key === undefined))
     throw credentialsRequired(endpoint);
@@ -75,6 +77,7 @@ async function identify(endpoint: Endpoint, request: Request, authenticator: Aut
   const isReading = method === 'get' && message === undefined;
   const principal = await (isReading ? authenticator.reader(token) : authenticator.principal(token));
   if (principal === undefined) throw wrong(endpoint, wrongToken);
+  requireScope(endpoint, principal);
   if (scope === 'organisation' || key === undefined) return { principal };
   const paymaster = await authenticator.paymaster(principal, key);
   if (paymaster === undefined) throw wrong(endpoint, wrongKey);
@@ -85,6 +88,12 @@ function wrong(endpoint: Endpoint, code: Endpoint['wrongKey']): DomainError {
   return code === undefined
     ? credentialsRequired(endpoint)
     : new DomainError(code, 'The credentials belong to nobody');
+}
+
+function requireScope({ needs = [] }: Endpoint, { scopes }: Principal): void {
+  const enough: readonly TokenScope[] = [...needs, 'write'];
+  if (!scopes.some((scope) => enough.includes(scope)))
+    throw new DomainError('SCOPE_REQUIRED', `The token needs the scope ${enough.join(' or ')}`);
 }
 
 /** An empty header counts as missing. */

@@ -37,7 +37,7 @@ test('one token makes 40 calls at once and 20 a second, of whatever endpoint and
     wait: '1',
   });
   expect(await bodyOf(paths[0] ?? '', acmeToken)).toMatchObject({ statusCode: 429 });
-  expect(await bodyOf(paths[1] ?? '', acmeToken)).toMatchObject({ statusCode: 429 });
+  expect(await bodyOf(paths[1] ?? '', acmeToken)).toMatchObject({ status: 429, code: 'RATE_LIMITED' });
   expect((await call(paths[0] ?? '', '10.0.1.1', otherToken)).status).toBe(200);
   now = plusMs(now, 1000);
   const later = [];

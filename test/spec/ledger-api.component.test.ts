@@ -66,7 +66,7 @@ async function ask(path: string, token: string | undefined = acmeToken): Promise
     status: response.status,
     headers: response.headers,
     data: body['data'] === undefined ? {} : recordOf(body['data']),
-    message: textOf(body['message']),
+    message: textOf(body['detail']),
   };
 }
 
@@ -421,7 +421,7 @@ describe('a wrong question is answered with what is wrong', () => {
     for (const path of ['/usage', '/decisions', `/decisions/${mined.id}`, `/funds?paymasterId=${shop}`]) {
       const response = await without.fetch(`${managePrefix}${path}`, { headers: { authToken: acmeToken } });
       expect(response.status).toBe(501);
-      expect(recordOf(await response.json())['message']).toMatch(/PAYMASTER_LEDGER=off/);
+      expect(recordOf(await response.json())['detail']).toMatch(/PAYMASTER_LEDGER=off/);
     }
   });
 });
@@ -437,8 +437,7 @@ test('the OpenAPI document describes each of these questions and its answer', as
     getFunds: `/funds?paymasterId=${shop}`,
   };
   for (const { operationId, path, schema, example } of manageEndpoints) {
-    // Asked in ledger-replays.component.test.ts.
-    if (path.startsWith('/replays')) continue;
+    if (!Object.hasOwn(answers, operationId)) continue;
     const item = recordOf(recordOf(document['paths'])[`${managePrefix}${path.replace(':id', '{id}')}`]);
     expect(recordOf(item['get'])['operationId']).toBe(operationId);
     const isValid = ajv.compile(schema ?? false);

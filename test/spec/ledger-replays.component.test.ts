@@ -103,7 +103,7 @@ async function ask(
   return {
     status: response.status,
     data: recordOf(answer['data']),
-    message: typeof answer['message'] === 'string' ? answer['message'] : '',
+    message: typeof answer['detail'] === 'string' ? answer['detail'] : '',
     retryAfter: Number(response.headers.get('Retry-After')),
   };
 }

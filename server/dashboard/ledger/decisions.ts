@@ -34,6 +34,7 @@ export const decisionsEndpoint = endpoint({
   method: 'get',
   path: '/decisions',
   scope: 'organisation',
+  needs: ['read'],
   cost: 'reading',
   parameters: {
     from: instant('Begin, rounded down to a minute. Default: a day before the end.'),
@@ -103,6 +104,7 @@ export const decisionEndpoint = endpoint({
   method: 'get',
   path: '/decisions/:id',
   scope: 'organisation',
+  needs: ['read'],
   cost: 'reading',
   schema: tracedDecisionSchema,
   example: { ...decisionExample, trace: [{ step: 'decision', verdict: 'sponsored' }] },

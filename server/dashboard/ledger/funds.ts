@@ -49,6 +49,7 @@ export const fundsEndpoint = endpoint({
   method: 'get',
   path: '/funds',
   scope: 'organisation',
+  needs: ['read', 'finance'],
   cost: 'reading',
   parameters: { paymasterId: uuid('Only of this paymaster. Default: all of the organisation.') },
   form: 'table',

@@ -37,6 +37,7 @@ export const limitsEndpoint = endpoint({
   method: 'get',
   path: '/limits',
   scope: 'organisation',
+  needs: ['read'],
   cost: 'reading',
   parameters: {
     paymasterId: uuid('Only of this paymaster. Default: all of the organisation.'),

@@ -23,6 +23,7 @@ export const startReplayEndpoint = endpoint({
   method: 'post',
   path: '/replays',
   scope: 'organisation',
+  needs: ['read'],
   cost: 'reading',
   body: {
     schemas: [
@@ -95,6 +96,7 @@ export const replayEndpoint = endpoint({
   method: 'get',
   path: '/replays/:id',
   scope: 'organisation',
+  needs: ['read'],
   cost: 'reading',
   schema: replaySchema,
   example: replayExample,
@@ -112,6 +114,7 @@ export const cancelReplayEndpoint = endpoint({
   method: 'delete',
   path: '/replays/:id',
   scope: 'organisation',
+  needs: ['read'],
   cost: 'reading',
   schema: replaySchema,
   example: { ...replayExample, state: 'cancelled', result: null },

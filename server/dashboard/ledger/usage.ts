@@ -53,6 +53,7 @@ export const usageEndpoint = endpoint({
   method: 'get',
   path: '/usage',
   scope: 'organisation',
+  needs: ['read', 'finance'],
   cost: 'reading',
   parameters: {
     from: instant('Begin, rounded down to a minute. Default: 30 days before the end.'),
