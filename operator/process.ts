@@ -49,6 +49,7 @@ async function startParts(config: OperatorConfig, log: Logger, onStop: Stops['ad
     ...given({ place: config.signerSecret && `Secret ${namespace}/${config.signerSecret}` }),
     access: 'group',
     log,
+    metrics,
   });
   onStop(() => signers.stop());
   onStop(keepFresh(signers, log));

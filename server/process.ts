@@ -95,6 +95,7 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
   const signers = await loadSigners({
     access: 'group',
     log,
+    metrics,
     environment: config.signerEnvironment,
     ...given({ directory: config.signerDirectory }),
   });

@@ -125,6 +125,7 @@ async function startParts(
     directory: directory.signerDirectory,
     environment: config.signerEnvironment,
     log,
+    metrics,
   });
   onStop(() => signers.stop());
   onStop(keepFresh(signers, log, signerReloadMs));

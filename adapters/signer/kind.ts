@@ -4,6 +4,7 @@ import type { SchemaOf, StructuralSchema } from '../../core/schema/structural.js
 import { invalidInput, type Problem } from '../../core/errors.js';
 import type { Curve } from './curve.js';
 import type { KeyFileAccess } from './file/key-file.js';
+import type { SignerMeter } from './signer-instruments.js';
 
 /** A signer of a file, with a lifetime. */
 export type OpenSigner = Signer & {
@@ -31,6 +32,8 @@ export type OpenDeps = {
   readonly limits?: RemoteLimits;
   /** File or variable of the signer, for messages. */
   readonly origin: string;
+  /** For a kind whose key is elsewhere. */
+  readonly meter: () => SignerMeter;
 };
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -7,6 +7,7 @@ import { withinDeadline } from '../within-deadline.js';
 import { callFailedBy, CallFailed } from './call-failed.js';
 import { checkedSignature } from './checked-signature.js';
 import type { OpenSigner, RemoteLimits } from './kind.js';
+import type { CallResult, SignerMeter } from './signer-instruments.js';
 
 /**
  * Asks for a signature: answers r‖s, 64 bytes. Throws {@link CallFailed}. The signal ends it.
@@ -33,10 +34,11 @@ export function createRemoteSigner(deps: {
   readonly implementation: string;
   readonly recover: RecoverAddress;
   readonly ask: SignRemotely;
+  readonly meter: SignerMeter;
   readonly limits?: RemoteLimits;
   readonly random?: () => number;
 }): OpenSigner {
-  const { address, implementation, recover, ask, limits = remoteLimits, random = Math.random } = deps;
+  const { address, implementation, recover, meter, limits = remoteLimits, random = Math.random } = deps;
   const perKey = Math.ceil(limits.calls / 5);
   const slots = new FairSlots({
     slots: limits.calls,
@@ -47,6 +49,7 @@ export function createRemoteSigner(deps: {
   const stopping = new AbortController();
   let trouble: string | undefined;
   let failures = 0;
+  let waiting = 0;
 
   return {
     address,
@@ -65,10 +68,16 @@ export function createRemoteSigner(deps: {
   async function sign(item: SigningItem): Promise<Signing> {
     if (item.digest.length !== 32) return { outcome: 'unsigned', error: new Error('a digest has 32 bytes') };
     const signal = AbortSignal.any([AbortSignal.timeout(limits.deadlineMs), stopping.signal]);
+    wait(1);
     try {
-      return await slots.run(item.share ?? '', () => repeat(item, signal));
+      return await slots.run(item.share ?? '', () => {
+        wait(-1);
+        return repeat(item, signal);
+      });
     } catch (error) {
       if (!(error instanceof SlotsBusy)) throw error;
+      wait(-1);
+      meter.busy();
       return { outcome: 'unsigned', error: new CallFailed('throttled', 'too many signatures wait for it') };
     }
   }
@@ -78,8 +87,7 @@ export function createRemoteSigner(deps: {
     let failed: CallFailed | undefined;
     for (let pauseMs = 20; !signal.aborted; pauseMs = Math.min(2 * pauseMs, 320)) {
       try {
-        const answer = await withinDeadline(signal, ask(item, signal));
-        const signature = checkedSignature(answer, { digest: item.digest, address, recover });
+        const signature = await call(item, signal);
         trouble = undefined;
         failures = 0;
         return { outcome: 'signed', signature };
@@ -98,6 +106,25 @@ export function createRemoteSigner(deps: {
     const error = failed ?? new CallFailed('throttled', 'it was not asked in time');
     note(error);
     return { outcome, error };
+  }
+
+  function wait(change: 1 | -1): void {
+    waiting += change;
+    meter.waiting(waiting);
+  }
+
+  async function call(item: SigningItem, signal: AbortSignal): Promise<Uint8Array> {
+    const startedAt = performance.now();
+    let result: CallResult = 'signed';
+    try {
+      const answer = await withinDeadline(signal, deps.ask(item, signal));
+      return checkedSignature(answer, { digest: item.digest, address, recover });
+    } catch (error) {
+      result = callFailedBy(error).failure;
+      throw error;
+    } finally {
+      meter.called(result, (performance.now() - startedAt) / 1_000);
+    }
   }
 
   function note({ failure, message }: CallFailed): void {

@@ -2,6 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '../../core/log.js';
 import { messageOf } from '../../core/errors.js';
+import { noMetrics, type Metrics } from '../../core/metrics.js';
 import type { Signer, Signers } from '../../core/paymaster/signer.js';
 import { given } from '../../core/units/given.js';
 import { recoverWith, type Curve } from './curve.js';
@@ -10,6 +11,7 @@ import { readKeyFile, type KeyFileAccess } from './file/key-file.js';
 import type { Environment, OpenSigner, RemoteLimits } from './kind.js';
 import { signerKinds } from './kinds.js';
 import { loadCurve, type CurveChoice } from './load-curve.js';
+import { createSignerInstruments } from './signer-instruments.js';
 
 export type SignersOptions = {
   /** Directory of signers' files; a profile names one of them. Absent: signers come from `environment` only. */
@@ -31,6 +33,8 @@ export type SignersOptions = {
   /** Default `auto`. */
   readonly implementation?: CurveChoice;
   readonly log: Logger;
+  /** Default: nothing is counted. */
+  readonly metrics?: Metrics;
 };
 
 /** Signers of all files found; `reload` picks up files that were added, changed or removed. */
@@ -57,6 +61,7 @@ type Entry = { readonly text: string; readonly signer?: OpenSigner; readonly pro
 export async function loadSigners(options: SignersOptions): Promise<LoadedSigners> {
   const { log } = options;
   const curve = await loadCurve(options.implementation ?? 'auto', log);
+  const instruments = createSignerInstruments(options.metrics ?? noMetrics);
   const troubles = new Map<string, string>();
   let entries: ReadonlyMap<string, Entry> = new Map();
   // Requests ask by file name; the names come from profiles, so they are few.
@@ -83,7 +88,7 @@ export async function loadSigners(options: SignersOptions): Promise<LoadedSigner
     const before = entries;
     const now = new Map<string, Entry>();
     for (const [name, source] of await sourcesOf(options))
-      now.set(name, await openEntry(source, before.get(name)));
+      now.set(name, await openEntry(name, source, before.get(name)));
     const kept = new Set([...now.values()].map(({ signer }) => signer));
     for (const { signer } of before.values()) if (!kept.has(signer)) signer?.stop?.();
     entries = now;
@@ -95,9 +100,18 @@ export async function loadSigners(options: SignersOptions): Promise<LoadedSigner
       }),
     );
     tellTroubles();
+    for (const name of before.keys()) if (!now.has(name)) instruments.unavailable.remove({ signer: name });
+    for (const [name, { signer }] of now)
+      instruments.unavailable
+        .with({ signer: name })
+        .set(signer === undefined || signer.trouble?.() !== undefined ? 1 : 0);
   }
 
-  async function openEntry({ origin, read }: Source, before: Entry | undefined): Promise<Entry> {
+  async function openEntry(
+    name: string,
+    { origin, read }: Source,
+    before: Entry | undefined,
+  ): Promise<Entry> {
     let text = '';
     try {
       text = await read();
@@ -105,7 +119,8 @@ export async function loadSigners(options: SignersOptions): Promise<LoadedSigner
       if (before !== undefined && before.text === text && before.problem === undefined) return before;
       const described = readSignerText(text, origin);
       const { environment = {}, access = 'owner', limits } = options;
-      const deps = { curve, environment, access, origin, ...given({ limits }) };
+      const meter = () => instruments.meterOf(name);
+      const deps = { curve, environment, access, origin, meter, ...given({ limits }) };
       return { text, signer: signerKinds[described.kind].open(described, deps) };
     } catch (error) {
       const problem = messageOf(error);

@@ -25,7 +25,7 @@ export const kms = describedKind<KmsSpec>({
     const { signing } = providerOf(provider);
     return signing === undefined ? [] : keyProblems(key, signing);
   },
-  open(spec, { curve, environment, access, limits }) {
+  open(spec, { curve, environment, access, limits, meter }) {
     const { calls } = limits ?? remoteLimits;
     const client = providerOf(spec.provider).connect({
       environment,
@@ -37,6 +37,7 @@ export const kms = describedKind<KmsSpec>({
       address: parseAddress(spec.address),
       implementation: `kms-${spec.provider}`,
       recover: recoverWith(curve),
+      meter: meter(),
       ask: ({ digest }, signal) => client.sign(spec.key, digest, signal),
       ...given({ limits }),
     });

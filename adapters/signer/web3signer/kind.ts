@@ -67,7 +67,7 @@ export const web3signer = describedKind<Web3signerSpec>({
         : [{ field: 'tls', expected: 'PEM certificates, and the key of our certificate' }]),
     ];
   },
-  open(spec, { curve, limits }) {
+  open(spec, { curve, limits, meter }) {
     const http = createHttp(remoteLimits.calls, contextOf(spec.tls));
     const url = `${trimEnd(spec.url, '/')}/api/v1/eth1/sign/${spec.publicKey.toLowerCase()}`;
     const authorization = basicAuth(new URL(url));
@@ -76,6 +76,7 @@ export const web3signer = describedKind<Web3signerSpec>({
       address: parseAddress(spec.address),
       implementation: 'web3signer',
       recover: recoverWith(curve),
+      meter: meter(),
       ...given({ limits }),
       async ask({ preImage }, signal) {
         const { status, body } = await http.ask(

@@ -3,8 +3,10 @@ import { computeAddress, recoverAddress } from 'ethers';
 import { createRemoteSigner, type SignRemotely } from '../../../adapters/signer/remote-signer.js';
 import type { RemoteLimits } from '../../../adapters/signer/kind.js';
 import { recoverWith } from '../../../adapters/signer/curve.js';
+import { createSignerInstruments } from '../../../adapters/signer/signer-instruments.js';
 import { loadNativeCurve } from '../../../adapters/signer/native.js';
 import { loadSigners, type LoadedSigners } from '../../../adapters/signer/signers.js';
+import { createMetrics } from '../../../adapters/metrics/prometheus.js';
 import { silentLogger } from '../../../core/log.js';
 import { parseAddress } from '../../../core/units/address.js';
 import { bytesToHex } from '../../../core/units/hex.js';
@@ -14,6 +16,7 @@ import { signerConformance } from '../../conformance/signer.js';
 import type { FakeServer } from '../../fakes/signers/fake-server.js';
 import { endsOf } from '../../build/signing.js';
 import { until } from '../../support/until.js';
+import { publicKeyOf } from '../../fakes/signers/web3signer.js';
 import { remoteKinds, type RemoteKind } from './remote-kinds.js';
 
 const key = `0x${'5d'.repeat(32)}`;
@@ -215,13 +218,18 @@ for (const kind of remoteKinds)
   });
 
 describe('A remote signer', () => {
-  const create = async (ask: SignRemotely, limits: RemoteLimits) =>
+  const create = async (
+    ask: SignRemotely,
+    limits: RemoteLimits,
+    metrics = createMetrics({ process: false }),
+  ) =>
     createRemoteSigner({
       address: parseAddress(account),
       implementation: 'test',
       recover: recoverWith(await loadNativeCurve()),
       ask,
       limits,
+      meter: createSignerInstruments(metrics).meterOf('far'),
     });
 
   test('of two calls of one paymaster makes one at a time: the other gives up when its time is over, and was never made', async () => {
@@ -242,5 +250,85 @@ describe('A remote signer', () => {
     for (let at = 0; at < 6; at += 1)
       expect(await endsOf(signer, [item(at)])).toMatchObject([{ outcome: 'unsigned' }]);
     expect(signer.trouble?.()).toBeUndefined();
+  });
+});
+
+describe('The metrics of signers', () => {
+  const series = async (metrics: ReturnType<typeof createMetrics>) =>
+    (await metrics.render()).body.split('\n').filter((line) => line.startsWith('paymaster_signer_'));
+  const [web3signer] = remoteKinds;
+
+  test('count what became of each call, by the name of the file, and say nothing that is in it', async () => {
+    const fake = await web3signer!.start([key]);
+    const metrics = createMetrics({ process: false });
+    const text = web3signer!.text(fake, key).replace('//', '//user:secret@');
+    const signers = await loadSigners({
+      environment: { PAYMASTER_SIGNER_KEY_FAR: text, PAYMASTER_SIGNER_KEY_NEAR: key },
+      log: silentLogger,
+      metrics,
+    });
+    const far = 'signer="PAYMASTER_SIGNER_KEY_FAR"';
+    expect(await series(metrics)).toContain(`paymaster_signer_unavailable{${far}} 0`);
+    fake.switches.throttled = 1;
+    await endsOf(signers.get('far')!, [item(1)]);
+    fake.switches.revoked = true;
+    await endsOf(signers.get('far')!, [item(1)]);
+    await signers.reload();
+    const lines = await series(metrics);
+    for (const [result, count] of Object.entries({
+      signed: 2,
+      throttled: 1,
+      refused: 2,
+      unclear: 0,
+      busy: 0,
+    }))
+      expect(lines).toContain(`paymaster_signer_calls_total{${far},result="${result}"} ${count}`);
+    expect(lines).toContain(`paymaster_signer_call_duration_seconds_count{${far}} 5`);
+    expect(lines).toContain(`paymaster_signer_queue_depth{${far}} 0`);
+    expect(lines).toContain(`paymaster_signer_unavailable{${far}} 1`);
+    expect(lines).toContain('paymaster_signer_unavailable{signer="PAYMASTER_SIGNER_KEY_NEAR"} 0');
+    const { host } = new URL(fake.origin);
+    for (const word of [host, 'secret', key.slice(2), publicKeyOf(key).slice(2), account])
+      expect(lines.join('\n')).not.toContain(word);
+    signers.stop();
+    await fake.stop();
+  });
+
+  test('show a flood as signatures that wait, and then as calls that were not made', async () => {
+    const metrics = createMetrics({ process: false });
+    const open: (() => void)[] = [];
+    const meter = createSignerInstruments(metrics).meterOf('far');
+    const signer = createRemoteSigner({
+      address: parseAddress(account),
+      implementation: 'test',
+      recover: recoverWith(await loadNativeCurve()),
+      ask: () =>
+        new Promise((_, reject) => open.push(() => reject(new CallFailed('refused', 'no such key')))),
+      meter,
+      limits: { deadlineMs: 60_000, calls: 5 },
+    });
+    const ends = endsOf(signer, [1, 2, 3, 4, 5, 6, 7].map(item));
+    await until('one is asked', () => open.length === 1);
+    // One call, and four that wait.
+    expect(await series(metrics)).toContain('paymaster_signer_queue_depth{signer="far"} 4');
+    expect(await series(metrics)).toContain('paymaster_signer_calls_total{signer="far",result="busy"} 2');
+    for (let at = 0; at < 5; at += 1) {
+      await until('the next is asked', () => open.length > at);
+      open[at]?.();
+    }
+    await ends;
+    expect(await series(metrics)).toContain('paymaster_signer_queue_depth{signer="far"} 0');
+    expect(await series(metrics)).toContain('paymaster_signer_calls_total{signer="far",result="refused"} 5');
+  });
+
+  test('show a file that holds no key as a signer that cannot sign, until it is taken away', async () => {
+    const metrics = createMetrics({ process: false });
+    const environment: Record<string, string> = { PAYMASTER_SIGNER_KEY_BAD: 'kind: kms\n' };
+    const signers = await loadSigners({ environment, log: silentLogger, metrics });
+    const line = 'paymaster_signer_unavailable{signer="PAYMASTER_SIGNER_KEY_BAD"} 1';
+    expect(await series(metrics)).toContain(line);
+    delete environment['PAYMASTER_SIGNER_KEY_BAD'];
+    await signers.reload();
+    expect(await series(metrics)).toEqual([]);
   });
 });

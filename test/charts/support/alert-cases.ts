@@ -12,6 +12,8 @@ export type AlertCase = {
 };
 
 const calls = (outcome: string) => `paymaster_rpc_requests_total{outcome="${outcome}"}`;
+const signerCalls = (result: string) => `paymaster_signer_calls_total{signer="far.yaml",result="${result}"}`;
+const signerTook = (le: string) => `paymaster_signer_call_duration_seconds_bucket{signer="far.yaml",le="${le}"}`;
 const limit = 'paymaster_limit_nearly_full_ratio{paymaster="p-1",policy="l-1",unit="COUNT",pod="a"}';
 const waited = (le: string) => `paymaster_dependency_duration_seconds_bucket{dependency="usage-store",le="${le}"}`;
 const volume = (name: string, claim = 'gas-paymaster-postgres') =>
@@ -188,6 +190,25 @@ export const alertCases: readonly AlertCase[] = [
       'paymaster_webhook_calls_total{outcome="verified"}': '0+2x30',
       'paymaster_webhook_calls_total{outcome="refused"}': '0+8x30',
     },
+  },
+  {
+    alert: 'PaymasterSignerUnavailable',
+    naming: ',signer="far.yaml"',
+    fires: { 'paymaster_signer_unavailable{signer="far.yaml",pod="a"}': '0x15 1x20' },
+    // Away for a reading of the files, and back at the next.
+    quiet: { 'paymaster_signer_unavailable{signer="far.yaml",pod="a"}': '0x18 1x1 0x20' },
+  },
+  {
+    alert: 'PaymasterSignerSlow',
+    naming: ',signer="far.yaml"',
+    fires: { [signerCalls('signed')]: '0+94x30', [signerCalls('busy')]: '0+6x30' },
+    quiet: { [signerCalls('signed')]: '0+96x30', [signerCalls('busy')]: '0+4x30' },
+  },
+  {
+    alert: 'PaymasterSignerSlow',
+    naming: ',signer="far.yaml"',
+    fires: { [signerTook('1')]: '0+98x30', [signerTook('2')]: '0+100x30', [signerTook('+Inf')]: '0+100x30' },
+    quiet: { [signerTook('1')]: '0+100x30', [signerTook('2')]: '0+100x30', [signerTook('+Inf')]: '0+100x30' },
   },
   {
     alert: 'PaymasterOperationPassedOver',
