@@ -97,6 +97,9 @@ export const httpUrl = (name: string, what: string): Setting<string> => ({
   },
 });
 
+/** Names with our prefix that a shell may hold for the command line, for tests, or for signers of the standalone command. */
+const ofOthers = /^PAYMASTER_(TEST_|SIGNER_KEY_|(URL|TOKEN_FILE|RPC_URL)$)/;
+
 /**
  * Reads tables of settings from environment variables and collects every mistake, so that one start reports all of them. A
  * variable with an empty value counts as not set, because templates render an unset value like that.
@@ -104,12 +107,14 @@ export const httpUrl = (name: string, what: string): Setting<string> => ({
 export class Settings {
   readonly #values: Readonly<Record<string, string | undefined>>;
   readonly #mistakes: string[] = [];
+  readonly #names = new Set<string>();
 
   constructor(values: Readonly<Record<string, string | undefined>>) {
     this.#values = values;
   }
 
   read<R extends SettingRows>(rows: R) {
+    this.#expect(rows);
     const values = Object.entries(rows).map(([key, row]) => [
       key,
       row.read(this.#values[row.name] || undefined, this),
@@ -126,6 +131,25 @@ export class Settings {
     if (this.#mistakes.length > 0) throw new SettingsError(this.#mistakes);
     return Object.freeze(config);
   }
+
+  /**
+   * Like `finish`, and no variable with our prefix may be left that neither a table that was read nor `unread` has: a limit with a
+   * misspelt name limits nothing, and nobody notices.
+   */
+  finishStrictly<T extends object>(config: T, unread: SettingRows = {}): Readonly<T> {
+    this.#expect(unread);
+    for (const [name, value = ''] of Object.entries(this.#values)) {
+      const isOurs = name.startsWith('PAYMASTER_') && value !== '' && !ofOthers.test(name);
+      if (!isOurs || this.#names.has(name)) continue;
+      const [nearest] = [...this.#names].toSorted((a, b) => editDistance(name, a) - editDistance(name, b));
+      this.#mistakes.push(`${name} is not a setting of this process; the nearest is ${nearest}`);
+    }
+    return this.finish(config);
+  }
+
+  #expect(rows: SettingRows): void {
+    for (const { name } of Object.values(rows)) this.#names.add(name);
+  }
 }
 
 /** What a process prints for `--help`: every setting of its tables, by the table's title. */
@@ -139,4 +163,19 @@ export function settingsHelp(process: string, tables: Readonly<Record<string, Se
   return [`Settings of the ${process}: environment variables, with the default first.\n`, ...groups].join(
     '\n',
   );
+}
+
+/** How many characters must be inserted, deleted or replaced to make one text of the other. */
+function editDistance(from: string, to: string): number {
+  const row = Array.from({ length: to.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= from.length; i += 1) {
+    let diagonal = row[0]!;
+    row[0] = i;
+    for (let j = 1; j <= to.length; j += 1) {
+      const replaced = diagonal + (from[i - 1] === to[j - 1] ? 0 : 1);
+      diagonal = row[j]!;
+      row[j] = Math.min(replaced, diagonal + 1, row[j - 1]! + 1);
+    }
+  }
+  return row[to.length]!;
 }

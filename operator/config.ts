@@ -62,7 +62,7 @@ export const operatorSettings = {
 export function parseOperatorConfig(env: Readonly<Record<string, string | undefined>>) {
   const settings = new Settings(env);
   const { podName = `operator-${process.pid}`, ...listening } = settings.read(processSettings);
-  return settings.finish({
+  return settings.finishStrictly({
     ...listening,
     podName,
     kube: readKubeAccess(settings),

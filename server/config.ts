@@ -73,7 +73,7 @@ export function parseServerConfig(env: Readonly<Record<string, string | undefine
   const settings = new Settings(env);
   const { podName = `server-${process.pid}`, ...listening } = settings.read(processSettings);
   const { maxStalenessSeconds, ...own } = settings.read(ownSettings);
-  return settings.finish({
+  const config = {
     ...listening,
     podName,
     ...own,
@@ -88,7 +88,8 @@ export function parseServerConfig(env: Readonly<Record<string, string | undefine
     signerEnvironment: settings.read(providerSettings),
     webhookRules: readWebhookRules(settings),
     callLimits: readCallLimits(settings),
-  });
+  };
+  return settings.finishStrictly(config, signingSettings);
 }
 
 function roleList(name: string): Setting<readonly Role[]> {

@@ -54,7 +54,7 @@ export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string) {
   const { name, text: what } = webhookSettings.allowLoopback;
   const allowLoopback = either(name, what, ['true', 'false'], isLoopbackHost(own.host));
 
-  return settings.finish({
+  return settings.finishStrictly({
     ...own,
     /** `PAYMASTER_QUOTA_…` and `PAYMASTER_DEFAULT_CONTRACT_ACTION`, as for the operator. */
     platform: readPlatformDefaults(settings),

@@ -4,6 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { SettingsError, settingsHelp, type SettingRows } from '../../core/settings.js';
 import { operatorSettings, parseOperatorConfig } from '../../operator/config.js';
 import { parseServerConfig, serverSettings } from '../../server/config.js';
+import { parseStandaloneConfig } from '../../standalone/config.js';
 
 const inPod = {
   KUBERNETES_SERVICE_HOST: '10.0.0.1',
@@ -109,11 +110,40 @@ test.each<{ name: string; tables: Record<string, SettingRows>; parse: (env: type
   { name: 'server', tables: serverSettings, parse: parseServerConfig },
 ])('--help of the $name has every setting that it reads, once, and no other', ({ name, tables, parse }) => {
   const read = new Set<string>();
-  parse(noting({ ...server, ...operator }, read) as typeof server);
+  const right = name === 'operator' ? operator : server;
+  parse(noting(right, read) as typeof server);
   const printed = settingsHelp(name, tables)
     .match(/^ {2}[A-Z][A-Z_]+/gm)!
     .map((line) => line.trim());
   expect(printed.toSorted()).toEqual([...read].toSorted());
+});
+
+describe.each<{
+  name: string;
+  parse: (env: Record<string, string>) => unknown;
+  right: Record<string, string>;
+}>([
+  { name: 'operator', parse: parseOperatorConfig, right: operator },
+  { name: 'server', parse: parseServerConfig, right: server },
+  {
+    name: 'dashboard',
+    parse: (env) => parseServerConfig({ ...env, PAYMASTER_ROLES: 'dashboard' }),
+    right: server,
+  },
+  { name: 'standalone command', parse: (env) => parseStandaloneConfig(env, '/'), right: {} },
+])('the $name', ({ parse, right }) => {
+  test('refuses a name of ours that no table has, and says which is nearest', () => {
+    const wrong = { ...right, PAYMASTER_QUOTA_PAYMASTER: '5', PAYMASTER_DEFAULT_CONTACT_ACTION: 'Deny' };
+    expect(mistakesOf(() => parse(wrong))).toEqual([
+      'PAYMASTER_DEFAULT_CONTACT_ACTION is not a setting of this process; the nearest is PAYMASTER_DEFAULT_CONTRACT_ACTION',
+      'PAYMASTER_QUOTA_PAYMASTER is not a setting of this process; the nearest is PAYMASTER_QUOTA_PAYMASTERS',
+    ]);
+  });
+
+  test('ignores names of others, and what is empty', () => {
+    const others = { PATH: '/bin', PAYMASTERS: '1', PAYMASTER_URL: 'https://x', PAYMASTER_TEST_STEPS: '9' };
+    expect(() => parse({ ...right, ...others, PAYMASTER_QUOTA: '' })).not.toThrow();
+  });
 });
 
 test.each([

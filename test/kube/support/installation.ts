@@ -27,7 +27,9 @@ const quiet = { step: () => () => {}, line: () => {}, warn: () => {} };
 export async function startInstallation(
   environment: Partial<Readonly<Record<ComponentName, Readonly<Record<string, string>>>>> = {},
 ): Promise<Installation> {
-  const optionsOf = (name: ComponentName) => ({ environment: { ...polled, ...environment[name] } });
+  const optionsOf = (name: ComponentName) => ({
+    environment: { ...(name === 'operator' ? {} : polled), ...environment[name] },
+  });
   const cluster = await startCluster({ console: quiet });
   try {
     const first = await cluster.start('operator', optionsOf('operator'));

@@ -68,8 +68,9 @@ async function startOn(
   const origin = `http://127.0.0.1:${port}`;
   const { hostname, port: apiPort } = new URL(deps.plane.url);
   const environment = {
-    ...Object.fromEntries(container.env.map(({ name: key, value = '' }) => [key, inPod(pod, value)])),
-    ...deps.environment,
+    ...Object.fromEntries(
+      container.env.map(({ name: key, value = '' }) => [key, deps.environment[key] ?? inPod(pod, value)]),
+    ),
     ...options.environment,
     HOST: '127.0.0.1',
     PORT: String(port),
