@@ -152,6 +152,11 @@ export const refusals = {
     text: 'maxPriorityFeePerGas is above maxFeePerGas or the cap.',
     remedy: 'Lower maxPriorityFeePerGas, or raise the cap in spec.gas of the Paymaster or Chain.',
   },
+  PRIORITY_FEE_TOO_LOW: {
+    text: 'maxPriorityFeePerGas is below what the chain asks for.',
+    remedy: 'Raise maxPriorityFeePerGas, or have the platform lower minPriorityFeePerGas of the Chain.',
+    isForCaller: true,
+  },
   GAS_LIMIT_TOO_HIGH: {
     text: 'A gas limit is above its cap, or far above what the call needs.',
     remedy: 'Lower the gas limit, or raise the cap in spec.gas of the Paymaster or Chain.',

@@ -50,7 +50,7 @@ export async function firstPossible(
 
 /** Throws UNAVAILABLE. */
 export async function costOf(chain: Chain, step: Step, from: Address, facts: Facts): Promise<Priced> {
-  const tip = await chain.priorityFee();
+  const { tip } = facts;
   const fees = { tip, maxFeePerGas: facts.baseFeePerGas * 2n + tip };
   const isPossible = step.creates === true || (step.to !== undefined && step.data !== '0x');
   const isEarly = facts.contract === undefined && step.verb !== 'deploy';

@@ -23,6 +23,8 @@ export type Wanted = {
   /** In contracts with a balance per sponsor: whose balance is meant. */
   readonly sponsor?: Address;
   readonly tokenAccount: Address;
+  /** The least tip of the Chain, in wei. */
+  readonly minTip: bigint;
   /** Who sends. A contract that was made by a plain transaction is looked for among those that it made last. */
   readonly from: Address;
 };
@@ -33,6 +35,8 @@ export type Facts = {
   /** Unix seconds of that block. */
   readonly time: number;
   readonly baseFeePerGas: bigint;
+  /** In wei: what the node suggests, and never less than the Chain asks for. */
+  readonly tip: bigint;
   readonly hasEntryPoint: boolean;
   /** The deterministic deployer, through which a contract gets the same address on every chain. */
   readonly hasDeployer: boolean;
@@ -77,16 +81,18 @@ export async function readFacts(chain: Chain, wanted: Wanted): Promise<Facts> {
   const head = await chain.block('latest');
   if (head === undefined) throw new DomainError('UNAVAILABLE', 'the node has no block yet');
   const block = head.number;
-  const [entryPointCode, deployerCode, nonce, funds] = await Promise.all([
+  const [entryPointCode, deployerCode, nonce, funds, suggested] = await Promise.all([
     chain.code(entryPointOf(wanted), block),
     chain.code(deterministicDeployer, block),
     chain.request('eth_getTransactionCount', [wanted.from, hexQuantity(block)]),
     chain.balance(wanted.from, block),
+    chain.priorityFee(),
   ]);
   const known = {
     block,
     time: head.timestamp,
     baseFeePerGas: head.baseFeePerGas,
+    tip: suggested > wanted.minTip ? suggested : wanted.minTip,
     hasEntryPoint: entryPointCode !== '0x',
     hasDeployer: deployerCode !== '0x',
     nonce: Number(nonce),

@@ -91,6 +91,7 @@ export async function parseTarget(options: ContractOptions, sender?: Address): P
       signer,
       from: sender ?? optional('--from', options.from) ?? owner,
       tokenAccount: optional('--token-account', options.tokenAccount) ?? owner,
+      minTip: BigInt(spec?.minPriorityFeePerGas ?? 0),
       ...given({
         address: optional('--address', options.address),
         sponsor: optional('--sponsor', options.sponsor),

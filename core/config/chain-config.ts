@@ -28,6 +28,8 @@ export type ChainConfig = {
   /** Any factory where it is absent. */
   readonly accountFactories?: readonly Address[];
   readonly gas: GasCaps;
+  /** Absent: every tip will do. */
+  readonly minPriorityFeePerGas?: string;
   /** Absent: every stake will do. */
   readonly stake?: StakeSpec;
   /** Absent: None. */

@@ -114,7 +114,7 @@ export function compileChain(sources: ChainSources): CompiledChain {
     ...given({ deniedSenders: denied?.list.hash }),
     ...(factories === undefined ? {} : { accountFactories: factories.kept }),
     gas: spec.gas ?? {},
-    ...given({ stake: spec.stake }),
+    ...given({ stake: spec.stake, minPriorityFeePerGas: spec.minPriorityFeePerGas }),
     ...given({ dataFee: spec.dataFee, maxExpirySeconds: spec.maxExpirySeconds, rateLimit: spec.rateLimit }),
     ...given({ nativePrice: isRefusal(native) ? undefined : nativePrice }),
     ...acceptedLossOf(chain),

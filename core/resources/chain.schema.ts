@@ -6,7 +6,7 @@ import { foundStatus, userKind } from './user-kind.js';
 import { nativePrice } from './native-price.schema.js';
 import { profile } from './profile.schema.js';
 import { address, chainId, column, conditions, httpUrl, mountedFile } from '../meta/schema-parts.js';
-import { coins, expirySeconds, gasCaps, rateLimits, version } from './schema-parts.js';
+import { coins, expirySeconds, gasCaps, rateLimits, version, weiPerGas } from './schema-parts.js';
 
 const dataFee = object<DataFeeSpec>(
   'How a roll-up charges for the data that it posts to layer 1. Estimates, caps, quotes and token charges follow it. What is read from the chain is read every 10 seconds, never by a request; a reading that is older than 15 minutes counts for nothing.',
@@ -134,6 +134,9 @@ const spec = object<ChainSpec>(
       gas: gasCaps(
         'Caps on the gas fields that callers choose. They replace the defaults; a Paymaster can only tighten them.',
       ),
+      minPriorityFeePerGas: weiPerGas(
+        'The least maxPriorityFeePerGas that nodes and bundlers of the chain take, in wei, e.g. "25000000000" on Polygon. An operation with less would wait for ever and hold its limits, so it is refused; paymaster contract pays as much. The default cap on tips is never below it. Default: none.',
+      ),
       dataFee,
       stake,
       nativePrice,
@@ -149,6 +152,11 @@ const spec = object<ChainSpec>(
     rule: "!has(self.dataFee) || self.dataFee.kind != 'Bundler' || has(self.bundlerUrl)",
     message: 'must be of another kind than Bundler without bundlerUrl, which is asked for the fee',
     fieldPath: '.dataFee',
+  },
+  {
+    rule: '!has(self.minPriorityFeePerGas) || !has(self.gas) || !has(self.gas.maxPriorityFeePerGas) || int(self.gas.maxPriorityFeePerGas) >= int(self.minPriorityFeePerGas)',
+    message: 'must be at most gas.maxPriorityFeePerGas: no tip would be both low and high enough',
+    fieldPath: '.minPriorityFeePerGas',
   },
 );
 

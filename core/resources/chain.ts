@@ -86,6 +86,8 @@ export type ChainSpec = {
   /** Factories that an initCode may name; where it is absent, every factory. */
   readonly accountFactories?: readonly string[];
   readonly gas?: GasCaps;
+  /** The least tip that nodes or bundlers of the chain take, in wei, decimal text. Absent: none. */
+  readonly minPriorityFeePerGas?: string;
   /** Absent: every stake will do. */
   readonly stake?: StakeSpec;
   /** How the chain charges for data that it posts to layer 1. Default None. */

@@ -5,7 +5,7 @@ import type { ContractAction, RateLimit, RateLimits } from './paymaster.js';
 /** Fields that Chains, Organisations and Paymasters share; fields that every kind has are in `meta/`. */
 
 /** Price per gas. A million gwei is above every price so far; a typing error below that bound shows in conditions. */
-const weiPerGas = (description: string): SchemaOf<string> =>
+export const weiPerGas = (description: string): SchemaOf<string> =>
   text(description, {
     maxLength: 16,
     pattern: '^(0|[1-9][0-9]{0,14}|10{15})$',

@@ -2,6 +2,7 @@ import { entryPointVersion } from '../../core/entry-point/address.js';
 import { entryPointRules } from '../../core/entry-point/table.js';
 import { entryPointVersions } from '../../core/entry-point/version.js';
 import type { ChainSpec } from '../../core/resources/chain.js';
+import { formatDecimal } from '../../core/units/wei.js';
 import { usualMulticall3, type FeedFacts, type NodeFacts } from './node-facts.js';
 
 /**
@@ -26,6 +27,7 @@ export function diagnose(spec: ChainSpec, facts: NodeFacts): readonly Diagnosis[
     ...ofMulticall3(spec, facts),
     ...facts.feeds.flatMap((feed) => ofFeed(spec, feed)),
     ...ofFinality(spec, facts.head, facts),
+    ...ofTip(spec, facts),
     ...ofLogs(facts),
     ...ofRate(facts),
   ];
@@ -122,6 +124,23 @@ function ofFinality(
   if (!isSoon || behind <= confirmations) return [];
   const message = `blocks are final after ${behind} more, and ${confirmations} are waited for: a reorganisation could undo a settlement`;
   return [{ ...warning(field, message), change: { confirmations: 'finalized' } }];
+}
+
+/** Where a node suggests as much, nodes or bundlers often take no less. */
+const highTip = 5_000_000_000n;
+
+function ofTip({ minPriorityFeePerGas }: ChainSpec, { tip }: NodeFacts): readonly Diagnosis[] {
+  if (tip === undefined) return [];
+  const field = 'spec.minPriorityFeePerGas';
+  const suggested = `the node suggests a tip of ${formatDecimal(tip, 9)} gwei`;
+  if (minPriorityFeePerGas === undefined)
+    return tip < highTip
+      ? []
+      : [note(field, `${suggested}: if the chain takes no less, name the least here`)];
+  const least = BigInt(minPriorityFeePerGas);
+  if (tip >= least) return [];
+  const message = `${suggested}, and ${formatDecimal(least, 9)} is asked for: wallets that follow the node are refused`;
+  return [{ ...warning(field, message), change: { minPriorityFeePerGas: String(tip) } }];
 }
 
 /** A follower that starts again reads some hundred blocks at once. */

@@ -23,6 +23,8 @@ export type NodeFacts = {
   readonly feeds: readonly FeedFacts[];
   /** The most blocks of those tried in which it looks for logs; 0: it refuses even one. */
   readonly logRange: number;
+  /** What it suggests for maxPriorityFeePerGas, in wei. */
+  readonly tip: bigint | undefined;
   readonly burst: { readonly asked: number; readonly answered: number };
 };
 
@@ -72,6 +74,7 @@ export async function readNode(chain: Chain, spec: ChainSpec): Promise<NodeFacts
       feedsOf(spec.nativePrice ?? {}).map((feed) => readFeed(chain, feed, latest?.timestamp)),
     ),
     logRange: head === undefined ? 0 : await widestLogs(chain, head),
+    tip: await answered(chain.priorityFee()),
     burst: await burst(chain),
   };
 }

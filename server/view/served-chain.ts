@@ -92,7 +92,7 @@ export function serveChain(config: ChainConfig, signers: Signers, log: Logger): 
     gas: config.gas,
     dataFee: dataFeeOf(config, log),
     dollar: config.nativePrice && dollarOf(config.chainId, config.nativePrice),
-    guard: compilePriceGuard({}, config.gas),
+    guard: compilePriceGuard({}, config.gas, config.minPriorityFeePerGas),
     guards: new WeakMap(),
     names: new WeakMap(),
     maxExpirySeconds: config.maxExpirySeconds ?? defaultMaxExpirySeconds,
@@ -203,11 +203,11 @@ function compileDefaultFunding(funding: ProfileConfig['defaultFunding']): Defaul
 }
 
 /** The caps in force for a paymaster on this chain. */
-export function guardOf({ guard, guards, gas }: ServedChain, caps: GasCaps | undefined): PriceGuard {
+export function guardOf({ guard, guards, gas, config }: ServedChain, caps: GasCaps | undefined): PriceGuard {
   if (caps === undefined) return guard;
   const known = guards.get(caps);
   if (known !== undefined) return known;
-  const own = compilePriceGuard(caps, gas);
+  const own = compilePriceGuard(caps, gas, config.minPriorityFeePerGas);
   guards.set(caps, own);
   return own;
 }

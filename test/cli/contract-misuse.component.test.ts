@@ -382,3 +382,15 @@ test('another signer, the stake and the deposit: what goes in comes out, once', 
   });
   expect(await chain.chain.balance(to)).toBe(parseEther('0.3'));
 });
+
+test('no transaction has a tip that the chain does not take, whatever the node suggests', async () => {
+  const file = join(dirname(chain.keyFile), 'chain.yaml');
+  const example = readFileSync(join(repositoryRoot, 'examples/chains/polygon.yaml'), 'utf8');
+  writeFileSync(file, example.replace('chainId: 137', `chainId: ${emptyChainId}`));
+  const args = which('singleton-0.7').map((word) => (word === String(emptyChainId) ? file : word));
+  const { out, status } = await chain.run(['deploy', ...args, ...sending(), '-o', 'json']);
+  expect(status).toBe(0);
+  const [{ hash }] = JSON.parse(out).sent;
+  const sent = await chain.chain.request('eth_getTransactionByHash', [hash]);
+  expect(sent).toMatchObject({ maxPriorityFeePerGas: '0x5d21dba00' });
+});

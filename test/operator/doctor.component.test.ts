@@ -209,6 +209,26 @@ describe('tells of a node that is wrong', () => {
       ],
     },
     {
+      name: 'and suggests a tip that the Chain refuses',
+      reply: (method) => (method === 'eth_maxPriorityFeePerGas' ? { result: '0x5f5e100' } : 'pass'),
+      overrides: { minPriorityFeePerGas: '25000000000' },
+      says: () => [
+        'warning spec.minPriorityFeePerGas: the node suggests a tip of 0.1 gwei, and 25 is asked for: wallets that follow the node are refused',
+      ],
+    },
+    {
+      name: 'and suggests a tip that is high enough to ask whether it is the least',
+      reply: (method) => (method === 'eth_maxPriorityFeePerGas' ? { result: '0x6fc23ac00' } : 'pass'),
+      says: () => [
+        'note spec.minPriorityFeePerGas: the node suggests a tip of 30 gwei: if the chain takes no less, name the least here',
+      ],
+    },
+    {
+      name: 'and suggests no tip',
+      reply: (method) => (method === 'eth_maxPriorityFeePerGas' ? refusal : 'pass'),
+      says: () => [],
+    },
+    {
       name: 'and looks for logs in few blocks',
       reply: (method, params) => {
         if (method !== 'eth_getLogs') return 'pass';

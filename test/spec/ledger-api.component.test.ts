@@ -184,6 +184,7 @@ describe('decisions', () => {
         'delegate',
         'authorization',
         'fees',
+        'tip',
         'gas',
         'webhooks',
         'limitsAndDeposit',

@@ -23,6 +23,7 @@ export const stepNames = {
     'delegate',
     'authorization',
     'fees',
+    'tip',
     'gas',
     'webhooks',
     'limitsAndDeposit',
@@ -37,6 +38,7 @@ export const stepNames = {
     'delegate',
     'authorization',
     'fees',
+    'tip',
     'token',
     'price',
     'gas',
@@ -71,6 +73,7 @@ const stepOf = {
   DEPLOYMENT_NOT_ALLOWED: 'deployment',
   FEE_TOO_HIGH: 'fees',
   PRIORITY_FEE_TOO_HIGH: 'fees',
+  PRIORITY_FEE_TOO_LOW: 'tip',
   GAS_LIMIT_TOO_HIGH: 'gas',
   GAS_LIMIT_TOO_LOW: 'gas',
   LIMIT_REACHED: store,
@@ -103,7 +106,7 @@ export const shownSteps: readonly string[] = [
 
 /** Wallets complete these parts of an operation after they have got a stub. */
 const stubMethod = 'pm_getPaymasterStubData';
-const notOfStub = 'authorization';
+const notOfStub: readonly string[] = ['authorization', 'tip'];
 
 /**
  * The steps of a recorded decision. Nothing of them is recorded, since a request must not pay for it: what was signed has passed
@@ -129,7 +132,7 @@ export function recordedSteps(
   const remedy = remedyOf({ pass: false, reason, detail });
   return [
     ...others.slice(0, end).map((step): RecordedStep => {
-      const isOpen = method === stubMethod && step === notOfStub;
+      const isOpen = method === stubMethod && notOfStub.includes(step);
       return { step, verdict: isOpen ? 'undecided' : 'pass' };
     }),
     {

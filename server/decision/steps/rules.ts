@@ -2,7 +2,7 @@ import { decideAccountSignature } from '../../../core/policy/rules/account-signa
 import { decideCalls } from '../../../core/policy/rules/allow-list/decide.js';
 import { decideDeniedSender } from '../../../core/policy/rules/denied-sender.js';
 import { decideDelegate } from '../../../core/policy/rules/delegate.js';
-import { decideFees } from '../../../core/policy/rules/price-guard/decide.js';
+import { decideFees, decideTip } from '../../../core/policy/rules/price-guard/decide.js';
 import { decideAuthorization } from '../../../core/policy/rules/authorization.js';
 import { decideFactory } from '../../../core/policy/rules/factory.js';
 import { decideFunding } from '../../../core/policy/rules/funding.js';
@@ -42,6 +42,11 @@ const standing: readonly Step<RequestFacts>[] = [
     isOfSigned: true,
   }),
   step('fees', decidePrices),
+  // Many wallets ask for a stub before they know what gas costs.
+  step('tip', ({ chain, request }) => decideTip(chain.guard, request.op), {
+    applies: ({ chain }) => chain.guard.minPriorityFeePerGas > 0n,
+    isOfSigned: true,
+  }),
 ];
 
 /** Rules of mode ERC20, where the user pays: of the policies only those that say so. */

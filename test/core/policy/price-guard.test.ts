@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { compilePriceGuard } from '../../../core/policy/rules/price-guard/compile.js';
-import { decideFees, decideGasLimits } from '../../../core/policy/rules/price-guard/decide.js';
+import { decideFees, decideGasLimits, decideTip } from '../../../core/policy/rules/price-guard/decide.js';
 import type { NetworkFees } from '../../../core/policy/rules/price-guard/decide.js';
 import type { RefusalReason } from '../../../core/refusal.js';
 import type { GasCaps } from '../../../core/policy/rules/price-guard/gas-caps.js';
@@ -124,6 +124,26 @@ describe('fee caps', () => {
     });
     expect(verdict.pass ? 'pass' : verdict.reason).toBe(want);
   });
+
+  test.each([
+    { name: 'what the chain asks for', min: '30000000000', tip: 30n * gwei, want: 'pass' },
+    { name: 'a wei less', min: '30000000000', tip: 30n * gwei - 1n, want: 'PRIORITY_FEE_TOO_LOW' },
+    { name: 'nothing, where nothing is asked for', min: undefined, tip: 0n, want: 'pass' },
+  ])('a tip of $name: $want', ({ min, tip, want }) => {
+    const verdict = decideTip(compilePriceGuard({}, {}, min), { maxPriorityFeePerGas: tip });
+    expect(verdict.pass ? 'pass' : verdict.reason).toBe(want);
+  });
+
+  test.each([undefined, quiet])(
+    'no default cap is below what the chain asks for, also without a head',
+    (network) => {
+      const guard = compilePriceGuard({}, {}, '30000000000');
+      const fees = { maxFeePerGas: 40n * gwei, maxPriorityFeePerGas: 30n * gwei };
+      expect(decideFees(guard, network, fees)).toEqual({ pass: true });
+      const more = { ...fees, maxPriorityFeePerGas: 30n * gwei + 1n };
+      expect(decideFees(guard, network, more)).toMatchObject({ reason: 'PRIORITY_FEE_TOO_HIGH' });
+    },
+  );
 
   test('the refusal says the value and the cap', () => {
     const verdict = decideFees(compilePriceGuard({}, {}), quiet, {

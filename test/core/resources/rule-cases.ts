@@ -249,6 +249,13 @@ export const ruleCases: readonly RuleCase[] = [
     fails: { now: aChain({ dataFee: { kind: 'Bundler' } }) },
   },
   {
+    field: 'spec.minPriorityFeePerGas',
+    message: 'at most gas.maxPriorityFeePerGas: no tip would be both low and high enough',
+    passes: { now: aChain({ minPriorityFeePerGas: '30', gas: { maxPriorityFeePerGas: '30' } }) },
+    // A text of digits is compared as a number.
+    fails: { now: aChain({ minPriorityFeePerGas: '30', gas: { maxPriorityFeePerGas: '4' } }) },
+  },
+  {
     field: 'spec.nativePrice',
     message: 'given by exactly one of static, chainlink, http and combine',
     passes: { now: aChain({ nativePrice: { static: { usdPerNative: '3000' } } }) },

@@ -35,7 +35,7 @@ describe('the steps of a recorded decision', () => {
 
   test('end with the one that refused: those after it are undecided', () => {
     expect(of({ reason: 'GAS_LIMIT_TOO_HIGH' }).slice(-4)).toEqual([
-      'fees pass',
+      'tip pass',
       'gas refuse',
       'webhooks undecided',
       'limitsAndDeposit undecided',
@@ -45,7 +45,7 @@ describe('the steps of a recorded decision', () => {
 
   test('tell a limit that was full at the first look from one that was full when everything had passed', () => {
     expect(of({ reason: 'LIMIT_REACHED' }).slice(-4)).toEqual([
-      'fees pass',
+      'tip pass',
       'limitsAndDeposit refuse',
       'gas undecided',
       'webhooks undecided',

@@ -122,6 +122,11 @@ const obstacles: readonly Obstacle[] = [
     reason: 'FEE_TOO_HIGH',
     put: (s) => (s.operation = { ...s.operation, maxFeePerGas: 51_000_000_000 }),
   },
+  {
+    name: 'a tip below what the chain asks for',
+    reason: 'PRIORITY_FEE_TOO_LOW',
+    put: (s) => (s.chain = { ...s.chain, minPriorityFeePerGas: '2500000000' }),
+  },
   { name: 'a limit that is full already', reason: 'LIMIT_REACHED', put: (s) => (s.peek = full) },
   {
     name: 'an operation that cannot be simulated',

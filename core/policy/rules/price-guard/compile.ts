@@ -10,8 +10,10 @@ export type FloatingCap = { readonly platform: bigint | undefined; readonly own:
 export type PriceGuard = {
   /** Wei. Default: max(3 × base fee, 50 gwei). */
   readonly maxFeePerGas: FloatingCap;
-  /** Wei. Default: max(3 × the network's tip, 3 gwei). */
+  /** Wei. Default: max(3 × the network's tip, 3 gwei, minPriorityFeePerGas). */
   readonly maxPriorityFeePerGas: FloatingCap;
+  /** Wei. What the chain asks for at least; 0: nothing. */
+  readonly minPriorityFeePerGas: bigint;
   readonly maxCallGasLimit: bigint;
   readonly maxVerificationGasLimit: bigint;
   /** Bounds verificationGasLimit of an operation with initCode. */
@@ -40,7 +42,11 @@ export const platformCaps = {
 /**
  * Each cap is the chain's, else the default; or the paymaster's if that is lower. Only the chain can raise a default.
  */
-export function compilePriceGuard(paymaster: GasCaps, chain: GasCaps): PriceGuard {
+export function compilePriceGuard(
+  paymaster: GasCaps,
+  chain: GasCaps,
+  minPriorityFeePerGas?: string,
+): PriceGuard {
   const floating = (name: keyof GasCaps): FloatingCap => ({
     platform: integer(chain[name]),
     own: integer(paymaster[name]),
@@ -49,6 +55,7 @@ export function compilePriceGuard(paymaster: GasCaps, chain: GasCaps): PriceGuar
   return {
     maxFeePerGas: floating('maxFeePerGas'),
     maxPriorityFeePerGas: floating('maxPriorityFeePerGas'),
+    minPriorityFeePerGas: integer(minPriorityFeePerGas) ?? 0n,
     maxCallGasLimit: fixed('maxCallGasLimit'),
     maxVerificationGasLimit: fixed('maxVerificationGasLimit'),
     maxDeploymentGas: fixed('maxDeploymentGas'),

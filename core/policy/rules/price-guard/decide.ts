@@ -22,11 +22,23 @@ export function decideFees(
       'PRIORITY_FEE_TOO_HIGH',
       `maxPriorityFeePerGas is ${op.maxPriorityFeePerGas} wei, above maxFeePerGas of ${op.maxFeePerGas} wei`,
     );
-  const tips = 3n * (network?.priorityFeePerGas ?? 0n);
+  const tips = larger(3n * (network?.priorityFeePerGas ?? 0n), guard.minPriorityFeePerGas);
   const tipCap = capOf(guard.maxPriorityFeePerGas, larger(tips, platformCaps.maxPriorityFeePerGas));
   if (op.maxPriorityFeePerGas > tipCap)
     return feeAbove('PRIORITY_FEE_TOO_HIGH', 'maxPriorityFeePerGas', op.maxPriorityFeePerGas, tipCap);
   return pass;
+}
+
+/** Whether the tip is what the chain asks for: an operation with less is never mined, and holds its limits until it expires. */
+export function decideTip(
+  { minPriorityFeePerGas: least }: Pick<PriceGuard, 'minPriorityFeePerGas'>,
+  { maxPriorityFeePerGas: tip }: Pick<UserOperation, 'maxPriorityFeePerGas'>,
+): Verdict {
+  if (tip >= least) return pass;
+  return refuse(
+    'PRIORITY_FEE_TOO_LOW',
+    `maxPriorityFeePerGas is ${tip} wei, the chain asks for at least ${least}`,
+  );
 }
 
 export type GasLimitBounds = {
