@@ -56,6 +56,8 @@ export async function act(
         `${facts.address} runs other code than we ship for this layout and these arguments: do you know whose it is?`,
       );
     if (steps.length === 0) say(terminal, 'nothing to send: it is there already');
+    if (verb === 'remove-signer' && steps.length > 0)
+      say(terminal, 'What it has signed and nobody has mined is void from then on (docs/key-rotation.md).');
     if (send && wallet !== undefined) {
       const deps = {
         terminal,
@@ -89,11 +91,12 @@ function keepManifests(
   writeManifests(terminal, manifests, target, address);
 }
 
-/** Only `deploy` is for a contract that is not there, or not yet its owner's; taking out is allowed whatever is wrong with it. */
+/** Only `deploy` is for a contract that is not there, or not yet its owner's; taking out is allowed whatever is wrong with it, and so is taking a right away. */
 function requireSound(wanted: Wanted, facts: Facts, verb: Verb): void {
   const { contract, address } = facts;
   const [finding] = findingsOf(wanted, facts);
-  const isForgiven = contract?.isOfLayout === true && ['deploy', 'unstake', 'withdraw'].includes(verb);
+  const isForgiven =
+    contract?.isOfLayout === true && ['deploy', 'remove-signer', 'unstake', 'withdraw'].includes(verb);
   if (finding !== undefined && !isForgiven) throw new Refused(finding);
   if (verb === 'deploy' || contract !== undefined) return;
   throw new Refused(

@@ -19,6 +19,7 @@ export type Cost = {
 const usualGas: Readonly<Record<Verb, bigint>> = {
   deploy: 4_100_000n,
   authorise: 60_000n,
+  'remove-signer': 60_000n,
   deposit: 100_000n,
   stake: 80_000n,
   unstake: 85_000n,

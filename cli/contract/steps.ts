@@ -7,7 +7,7 @@ import { deterministicDeployer, zeroSalt } from '../../standalone/dev-chain/tran
 import { Refused } from '../terminal.js';
 import { entryPointOf, initCode, isDeterministic, type Facts, type Wanted } from './facts.js';
 
-export type Verb = 'deploy' | 'authorise' | 'deposit' | 'stake' | 'unstake' | 'withdraw';
+export type Verb = 'deploy' | 'authorise' | 'remove-signer' | 'deposit' | 'stake' | 'unstake' | 'withdraw';
 
 /** One transaction that brings the contract nearer to what is wanted. */
 export type Step = {
@@ -79,6 +79,12 @@ export function authoriseSteps({ layout, signer }: Wanted, { address, contract }
   if (contract === undefined || contract.isSignerAccepted) return [];
   const { authorise } = layout.contract;
   return authorise === undefined ? [] : [stepOf('authorise', 'owner', address, authorise(signer))];
+}
+
+export function removeSignerSteps({ layout, signer }: Wanted, { address, contract }: Facts): readonly Step[] {
+  const { removeSigner } = layout.contract;
+  if (contract?.isSignerAccepted !== true || removeSigner === undefined) return [];
+  return [stepOf('remove-signer', 'owner', address, removeSigner(signer))];
 }
 
 export function depositSteps(

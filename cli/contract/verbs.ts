@@ -7,6 +7,7 @@ import {
   authoriseSteps,
   deploySteps,
   depositSteps,
+  removeSignerSteps,
   stakeSteps,
   unstakeSteps,
   withdrawSteps,
@@ -79,6 +80,15 @@ export const actingVerbs: readonly Acting[] = [
     description: 'Let the contract accept the signer',
     withOptions: (command) => command,
     steps: ({ wanted }, _, facts) => authoriseSteps(wanted, facts),
+  },
+  {
+    verb: 'remove-signer',
+    description: 'Let the contract no longer accept the signer, where it may have several',
+    withOptions: (command) => command,
+    steps: (target, _, facts) => {
+      requireCall(target, target.wanted.layout.contract.removeSigner !== undefined);
+      return removeSignerSteps(target.wanted, facts);
+    },
   },
   {
     verb: 'deposit',

@@ -40,6 +40,8 @@ export type ContractRules = {
   readonly ownerCall?: (owner: Address) => OwnerCall;
   /** Absent: the signer is that of the constructor, for ever. */
   readonly authorise?: (signer: Address) => ContractCall;
+  /** Absent: the contract has one signer, whom another replaces. */
+  readonly removeSigner?: (signer: Address) => ContractCall;
   /** Absent: contracts of the layout have no such calls in common. */
   readonly stake?: {
     /** Whether validation reads storage of the contract: bundlers then ask for a stake (ERC-7562, STO-031). */

@@ -2,7 +2,7 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Interface, getCreateAddress } from 'ethers';
 import { entryPoint07 } from '../../core/entry-point/v07.js';
 import type { Hex } from '../../core/units/hex.js';
@@ -393,4 +393,56 @@ test('no transaction has a tip that the chain does not take, whatever the node s
   const [{ hash }] = JSON.parse(out).sent;
   const sent = await chain.chain.request('eth_getTransactionByHash', [hash]);
   expect(sent).toMatchObject({ maxPriorityFeePerGas: '0x5d21dba00' });
+});
+
+describe('remove-signer', () => {
+  test('takes the right away from the old key alone, once, and only for the owner', async () => {
+    const [old, next] = [newWallet().address, newWallet().address];
+    const address = await deployed(which('singleton-0.7', { signer: old }));
+    const ofSigner = (signer: string) => [...which('singleton-0.7', { signer }), '--address', address];
+    expect(await chain.run(['authorise', ...ofSigner(next), ...sending()])).toMatchObject({ status: 0 });
+
+    const shown = await refused(['remove-signer', ...ofSigner(old)]);
+    expect(shown.status).toBe(0);
+    expect(shown.out).toContain(`removeSigner(signer: ${old})`);
+    const safe = join(dirname(chain.keyFile), 'remove.json');
+    expect(await refused(['remove-signer', ...ofSigner(old), '--safe', safe])).toMatchObject({ status: 0 });
+    expect(JSON.parse(readFileSync(safe, 'utf8')).transactions).toMatchObject([
+      { to: address, contractMethod: { name: 'removeSigner' }, contractInputsValues: { signer: old } },
+    ]);
+    const mallory = newWallet();
+    const file = join(dirname(chain.keyFile), 'mallory');
+    writeFileSync(file, mallory.privateKey, { mode: 0o600 });
+    const theirs = ['remove-signer', ...ofSigner(old), '--send', '--key-file', file];
+    expect(await refused(theirs)).toMatchObject({
+      status: 1,
+      error: expect.stringContaining('has to be sent by the owner'),
+    });
+
+    const remove = ['remove-signer', ...ofSigner(old), ...sending()];
+    expect(await chain.run(remove)).toMatchObject({
+      status: 0,
+      error: expect.stringContaining('What it has signed and nobody has mined is void'),
+    });
+    const accepts = async (signer: string) => {
+      const { out } = await chain.run(['status', ...ofSigner(signer), '-o', 'json']);
+      return JSON.parse(out).contract.isSignerAccepted;
+    };
+    expect([await accepts(old), await accepts(next)]).toEqual([false, true]);
+    expect(await refused(remove)).toMatchObject({
+      status: 0,
+      error: expect.stringContaining('nothing to send: it is there already'),
+    });
+  });
+
+  test.each(['verifying-0.7', 'verifying-0.9', 'hybrid-0.9', 'vendor-1.1.0', 'vendor-2.x'])(
+    'of %s, which has one signer, sends nothing',
+    async (layout) => {
+      const args = which(layout);
+      const address = await deployed(args);
+      const { status, error } = await refused(['remove-signer', ...args, '--address', address, ...sending()]);
+      expect(status).toBe(1);
+      expect(error).toContain('no call in common that does this');
+    },
+  );
 });

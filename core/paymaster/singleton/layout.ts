@@ -79,6 +79,7 @@ function contractRules(file: string): ContractRules {
     },
     ownerCall: administeredBy,
     authorise: (signer) => ({ fragment: 'function addSigner(address signer)', values: [signer] }),
+    removeSigner: (signer) => ({ fragment: 'function removeSigner(address signer)', values: [signer] }),
     stake: { isNeeded: true },
     withdrawals: (to, amount) => [withdrawTo(to, amount)],
   };
