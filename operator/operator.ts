@@ -8,8 +8,8 @@ import { noEvents, type EventRecorder } from '../core/resources/kubernetes-event
 import { layouts } from '../core/paymaster/layouts.js';
 import type { Signers } from '../core/paymaster/signer.js';
 import type { EpochCopies } from '../core/usage/epoch.js';
-import { chainOfSubject, type ServingReports } from '../core/policy/serving-reports.js';
-import type { TokenLossReports } from '../core/policy/token-loss-reports.js';
+import type { Reports } from '../core/policy/reports.js';
+import { chainOfSubject } from '../core/policy/serving-reports.js';
 import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
 import { formatKey, keyOf } from '../core/meta/meta.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
@@ -19,12 +19,11 @@ import { createPace, type Pace } from '../adapters/pace.js';
 import { createMethodReader } from './method-reader.js';
 import { createCache, ownerOf } from './cache.js';
 import { createChainFacts } from './facts/chain-facts.js';
-import { createLossFacts } from './facts/loss-facts.js';
 import { createUsageFacts } from './facts/usage-facts.js';
 import { createPlatformView } from './facts/platform-view.js';
 import { createDataFeeFacts } from './facts/data-fee-facts.js';
 import { createPriceFacts } from './facts/price-facts.js';
-import { createServingFacts } from './facts/serving-facts.js';
+import { createLossFacts, createServingFacts } from './facts/reported-facts.js';
 import { createFollowers } from './followers.js';
 import { createKeyRotation, type KeySource } from './key-rotation.js';
 import { createAnnouncer } from './reconcilers/announcer.js';
@@ -64,10 +63,8 @@ export type OperatorDeps = Ambient & {
   readonly tenantAccess?: TenantAccess;
   /** Directory of the header files that HTTP price sources name. */
   readonly priceHeadersDirectory?: string;
-  /** Where the followers report which token modes have stopped. Default: no condition shows it. */
-  readonly tokenLosses?: Pick<TokenLossReports, 'all'>;
-  /** Where servers report full limits and failing webhooks. Default: `Serving` shows none. */
-  readonly servingReports?: Pick<ServingReports, 'all'>;
+  /** Where servers report token modes that have stopped, full limits and failing webhooks. Default: no condition shows them. */
+  readonly reports?: Pick<Reports, 'all'>;
   /** Copies of the usage store's epochs, which show that it has lost its data. Default: no condition shows it. */
   readonly usageEpochs?: EpochCopies;
   /** Default: this process runs alone. */
@@ -138,10 +135,10 @@ export function createOperator(deps: OperatorDeps) {
   });
   const dataFees = createDataFeeFacts({ ...asking, onChange: addChain });
   const losses =
-    deps.tokenLosses &&
+    deps.reports &&
     createLossFacts({
       ...ambient,
-      reports: deps.tokenLosses,
+      reports: deps.reports,
       onChange: (chainIds) => chainIds.forEach(addChain),
     });
   const usage =
@@ -152,10 +149,10 @@ export function createOperator(deps: OperatorDeps) {
       onChange: (chainIds) => chainIds.forEach(lookAt),
     });
   const serving =
-    deps.servingReports &&
+    deps.reports &&
     createServingFacts({
       ...ambient,
-      reports: deps.servingReports,
+      reports: deps.reports,
       onChange(policyIds) {
         const changed = new Set(policyIds);
         for (const chainId of policyIds.map(chainOfSubject)) if (chainId !== undefined) addChain(chainId);

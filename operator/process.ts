@@ -7,9 +7,8 @@ import { createKubeEventRecorder } from '../adapters/events/event-recorder.js';
 import { guardWrites } from '../adapters/kube/guarded-transport.js';
 import { createKubeKeyAnnouncements } from '../adapters/kube/key-announcements.js';
 import { createLeaderElection } from '../adapters/kube/leader-election.js';
-import { createKubeServingReports } from '../adapters/kube/serving-reports.js';
+import { createKubeReports } from '../adapters/kube/reports.js';
 import { createKubeTenantAccess, type TenantBinding } from '../adapters/kube/tenant-access.js';
-import { createKubeTokenLossReports } from '../adapters/kube/token-loss-reports.js';
 import { createKubeTransport } from '../adapters/kube/transport.js';
 import { createMetrics } from '../adapters/metrics/prometheus.js';
 import type { Running } from '../adapters/process/run-process.js';
@@ -110,8 +109,7 @@ async function startParts(config: OperatorConfig, log: Logger, onStop: Stops['ad
     }),
     events,
     ...(bindings.length === 0 ? {} : { tenantAccess: createKubeTenantAccess({ ...guarded, bindings }) }),
-    tokenLosses: createKubeTokenLossReports({ transport, namespace, log }),
-    servingReports: createKubeServingReports({ transport, namespace, clock }),
+    reports: createKubeReports({ transport, namespace, clock, log }),
     usageEpochs: createKubeEpochMirror({ transport, namespace }),
     leader,
     onLost: () => lost.resolve('another operator leads'),

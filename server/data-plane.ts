@@ -12,8 +12,7 @@ import type { ConfigStore } from '../core/config/config-store.js';
 import type { LedgerWriter } from '../core/ledger/ledger.js';
 import type { Signers } from '../core/paymaster/signer.js';
 import type { FollowerLease } from '../core/policy/follower-lease.js';
-import type { ServingReports } from '../core/policy/serving-reports.js';
-import type { TokenLossReports } from '../core/policy/token-loss-reports.js';
+import type { Reports } from '../core/policy/reports.js';
 import type { UsageRecovery } from '../core/usage/epoch.js';
 import type { UsageStore } from '../core/usage/usage-store.js';
 import type { WebhookCaller } from '../core/policy/webhook/webhook-caller.js';
@@ -67,10 +66,11 @@ export type DataPlaneDeps = Ambient & {
   readonly lease?: FollowerLease;
   /** What the follower does when the usage store has lost its data. Default: nothing, since it has no way to recover. */
   readonly recovery?: UsageRecovery;
-  /** Where the follower reports which token modes have stopped, for the operator. Default: nowhere. */
-  readonly tokenLosses?: TokenLossReports;
-  /** Where full limits, failing webhooks and chains that are not followed are reported, for the operator. Default: nowhere. */
-  readonly servingReports?: Pick<ServingReports, 'merge'>;
+  /**
+   * Where token modes that have stopped, full limits, failing webhooks and chains that are not followed are reported, for the operator.
+   * Default: nowhere.
+   */
+  readonly reports?: Pick<Reports, 'merge'>;
   readonly chains: Chains;
   readonly signers: Signers;
   readonly webhooks: WebhookCaller;
@@ -122,7 +122,7 @@ export function createDataPlane(deps: DataPlaneDeps) {
     createRecording({ ...deps, ledger: deps.ledger, recordsInputs: deps.ledgerInputs === true });
   const records = recording && createDecisionRecords(recording);
   const recorded = records === undefined ? {} : { records };
-  const notes = deps.servingReports && createServingNotes({ reports: deps.servingReports, clock, log });
+  const notes = deps.reports && createServingNotes({ reports: deps.reports, clock, log });
   const follower =
     deps.heads === undefined
       ? followChains(deps, view, { tokenAccounts, losses, recording, onStall: notes?.notFollowed })
@@ -276,7 +276,7 @@ function followDataFees({ chains, clock, log, metrics }: DataPlaneDeps, view: Co
 }
 
 function reportLosses(deps: DataPlaneDeps, view: ConfigView): LossReporter | undefined {
-  const { usage, tokenLosses: reports, clock, log } = deps;
+  const { usage, reports, clock, log } = deps;
   if (reports === undefined) return undefined;
   return createLossReporter({ usage, reports, chain: (chainId) => view.chain(chainId), clock, log });
 }

@@ -5,8 +5,7 @@ import { createChains } from '../adapters/chain/chains.js';
 import { createCredentialSource } from '../adapters/kube/credentials.js';
 import { createKubeEpochMirror, rememberEpochs } from '../adapters/kube/epoch-mirror.js';
 import { createKubeKeyAnnouncements } from '../adapters/kube/key-announcements.js';
-import { createKubeServingReports } from '../adapters/kube/serving-reports.js';
-import { createKubeTokenLossReports } from '../adapters/kube/token-loss-reports.js';
+import { createKubeReports } from '../adapters/kube/reports.js';
 import { createKubeTransport, type KubeTransport } from '../adapters/kube/transport.js';
 import { createMetrics } from '../adapters/metrics/prometheus.js';
 import type { Running } from '../adapters/process/run-process.js';
@@ -132,8 +131,7 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
     }),
     ...(isRpc
       ? {
-          tokenLosses: createKubeTokenLossReports({ transport, namespace: config.namespace, log }),
-          servingReports: createKubeServingReports({ transport, namespace: config.namespace, clock }),
+          reports: createKubeReports({ transport, namespace: config.namespace, clock, log }),
         }
       : {}),
     chains,

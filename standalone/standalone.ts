@@ -17,8 +17,7 @@ import { createSqliteLedger } from '../adapters/store/ledger/sqlite-ledger.js';
 import { createSqliteUsageStore } from '../adapters/store/sqlite/usage.js';
 import { createWebhookCaller } from '../adapters/webhook/webhook-caller.js';
 import type { Logger } from '../core/log.js';
-import { createMemoryServingReports } from '../core/policy/serving-reports.js';
-import { createMemoryTokenLossReports } from '../core/policy/token-loss-reports.js';
+import { createMemoryReports } from '../core/policy/reports.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
 import { given } from '../core/units/given.js';
 import { systemClock } from '../core/units/time.js';
@@ -140,8 +139,7 @@ async function startParts(
   onStop(() => webhooks.stop());
 
   const origin = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${config.port}`;
-  const tokenLosses = createMemoryTokenLossReports();
-  const servingReports = createMemoryServingReports(clock);
+  const reports = createMemoryReports({ clock, log });
   const operator = createOperator({
     resources,
     configs,
@@ -152,8 +150,7 @@ async function startParts(
     connectionSecrets: createFileConnectionSecrets({ directory: directory.secretDirectory }),
     webhookRules,
     platform: config.platform,
-    tokenLosses,
-    servingReports,
+    reports,
     usageEpochs: epochMirror,
     rpcUrlOf: ({ chainId }, apiKey) => `${origin}/api/v1/${chainId}/${apiKey}`,
     ...ambient,
@@ -170,8 +167,7 @@ async function startParts(
     chains,
     signers,
     webhooks,
-    tokenLosses,
-    servingReports,
+    reports,
     priceHeadersDirectory: directory.priceHeadersDirectory,
     dashboard: {
       resources,

@@ -26,25 +26,10 @@ export function chainOfSubject(subject: string): number | undefined {
   return subject.startsWith(chainPrefix) ? Number(subject.slice(chainPrefix.length)) : undefined;
 }
 
-/**
- * Port: troubles that servers see while they handle requests or follow chains. The operator shows them as the conditions `Serving` and
- * `Following`, without asking the usage store or any host. No decision depends on them.
- */
-export type ServingReports = {
-  /** Entries that are not over. Throws UNAVAILABLE. */
-  all(): Promise<ServingEntries>;
-  /**
-   * Adds entries to those of other servers, each with the later end. Writes nothing if they are already stored.
-   * Throws UNAVAILABLE.
-   */
-  merge(entries: ServingEntries): Promise<void>;
-};
-
 /** The store keeps at most this many entries about policies: the first ones. Those about chains, which nobody else makes, always fit. */
 export const mostEntries = 1_000;
 
-/** The entries after adding `added`, without those that are over. */
-export function mergeEntries(present: ServingEntries, added: ServingEntries, now: EpochMs): ServingEntries {
+function merge(present: ServingEntries, added: ServingEntries, now: EpochMs): ServingEntries {
   const merged = new Map([...present].filter(([, { until }]) => until > now));
   for (const [policyId, entry] of added) {
     const known = merged.get(policyId);
@@ -54,26 +39,15 @@ export function mergeEntries(present: ServingEntries, added: ServingEntries, now
   return merged;
 }
 
-/** For servers and an operator in the same process. */
-export function createMemoryServingReports(clock: { now(): EpochMs }): ServingReports {
-  let entries: ServingEntries = new Map();
-  return {
-    all: async () => mergeEntries(entries, new Map(), clock.now()),
-    merge: async (added) => {
-      entries = mergeEntries(entries, added, clock.now());
-    },
-  };
-}
-
-/** As text, e.g. `LimitFull 1760000000000`. */
-export function formatServingReport({ trouble, until }: ServingReport): string {
-  return `${trouble} ${until}`;
-}
-
-/** Undefined for text that is not a report: another program may have written it. */
-export function parseServingReport(text: string): ServingReport | undefined {
-  const [name, time = ''] = text.split(' ');
-  const trouble = troubles.find((each) => each === name);
-  if (trouble === undefined || !/^\d{1,15}$/.test(time)) return undefined;
-  return { trouble, until: Number(time) as EpochMs };
-}
+/** Troubles that servers see while they handle requests or follow chains; conditions `Serving` and `Following`. */
+export const servingReports = {
+  /** E.g. `LimitFull 1760000000000`. */
+  format: ({ trouble, until }: ServingReport): string => `${trouble} ${until}`,
+  parse(text: string): ServingReport | undefined {
+    const [name, time = ''] = text.split(' ');
+    const trouble = troubles.find((each) => each === name);
+    if (trouble === undefined || !/^\d{1,15}$/.test(time)) return undefined;
+    return { trouble, until: Number(time) as EpochMs };
+  },
+  merge,
+};

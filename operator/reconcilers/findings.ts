@@ -18,7 +18,7 @@ import {
   type Reachability,
 } from '../facts/facts.js';
 import type { DataFeeLevel } from '../facts/data-fee-facts.js';
-import type { ServingFacts } from '../facts/serving-facts.js';
+import type { ServingFacts } from '../facts/reported-facts.js';
 import type { UsageFact } from '../facts/usage-facts.js';
 
 /** What chains answered, in sentences for people: which address, which file, and what to do. */

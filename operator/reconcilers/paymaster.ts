@@ -23,7 +23,7 @@ import { contestedName, type Cache } from '../cache.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
 import type { FundingQuestion } from '../facts/facts.js';
 import type { PlatformView } from '../facts/platform-view.js';
-import type { ServingFacts } from '../facts/serving-facts.js';
+import type { ServingFacts } from '../facts/reported-facts.js';
 import { done, type Reconcile } from '../runtime/controller.js';
 import { writeContracts, writeOrphans, writePolicies, type ReportedPolicies } from './children.js';
 import type { ConnectionSecretWriter } from './connection-secret.js';

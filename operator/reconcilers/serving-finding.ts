@@ -3,7 +3,7 @@ import { findCondition, finding, type Finding } from '../../core/meta/conditions
 import type { ServingTrouble } from '../../core/policy/serving-reports.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { PlatformView } from '../facts/platform-view.js';
-import type { ServingFacts } from '../facts/serving-facts.js';
+import type { ServingFacts } from '../facts/reported-facts.js';
 
 type Deps = {
   readonly view: Pick<PlatformView, 'unpriced'>;

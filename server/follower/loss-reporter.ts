@@ -1,10 +1,7 @@
 import type { Ambient } from '../../core/ambient.js';
 import { DomainError } from '../../core/errors.js';
-import {
-  formatTokenLossReport,
-  type TokenLossReport,
-  type TokenLossReports,
-} from '../../core/policy/token-loss-reports.js';
+import type { Reports } from '../../core/policy/reports.js';
+import { formatTokenLossReport, type TokenLossReport } from '../../core/policy/token-loss-reports.js';
 import { contractLosses } from '../../core/usage/token-losses.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { EpochMs } from '../../core/units/time.js';
@@ -12,7 +9,7 @@ import type { ServedChain } from '../view/served-chain.js';
 
 export type LossReporterDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly usage: Pick<UsageStore, 'now' | 'counters'>;
-  readonly reports: TokenLossReports;
+  readonly reports: Pick<Reports, 'merge'>;
   readonly chain: (chainId: number) => ServedChain | undefined;
 };
 
@@ -63,7 +60,7 @@ export function createLossReporter({ usage, reports, chain, clock, log }: LossRe
       const text = formatTokenLossReport(report);
       const now = clock.now();
       if (text === told.report && now - told.toldAt < repeatMs) return;
-      await reports.put(chainId, report);
+      await reports.merge('losses', new Map([[String(chainId), report]]));
       if (text !== told.report && report.stopped.length > 0)
         log.error('token losses are high: operations that paid no token cost more than half of the budget', {
           chainId,

@@ -1,10 +1,10 @@
 import type { Logger } from '../../core/log.js';
+import type { Reports } from '../../core/policy/reports.js';
 import {
   chainSubject,
   mostEntries,
   type FollowingTrouble,
   type ServingReport,
-  type ServingReports,
 } from '../../core/policy/serving-reports.js';
 import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
 import { isForAllUsers } from '../../core/usage/counter-names.js';
@@ -23,7 +23,7 @@ export type ServingNotes = ReturnType<typeof createServingNotes>;
  * that depend on the request alone: a limit is full by the amount that it has counted, not because one operation asked for more.
  */
 export function createServingNotes(deps: {
-  readonly reports: Pick<ServingReports, 'merge'>;
+  readonly reports: Pick<Reports, 'merge'>;
   readonly clock: Clock;
   readonly log: Logger;
 }) {
@@ -58,7 +58,7 @@ export function createServingNotes(deps: {
     const now = clock.now();
     for (const [policyId, { until }] of told) if (until <= now) told.delete(policyId);
     try {
-      await reports.merge(entries);
+      await reports.merge('serving', entries);
       for (const [policyId, entry] of entries) told.set(policyId, entry);
       hasFailed = false;
     } catch (error) {

@@ -107,7 +107,7 @@ const accounts: readonly Account[] = [
         (name): Question => ['bind', 'clusterroles.rbac.authorization.k8s.io', '', `gas-system-gas-paymaster-${name}`],
       ),
       ...['create', 'update'].map((verb): Question => [verb, 'secrets', tenant]),
-      ...['paymaster-token-losses', 'paymaster-usage-epochs', 'paymaster-serving'].map(
+      ...['paymaster-reports', 'paymaster-usage-epochs'].map(
         (name): Question => ['get', 'configmaps', system, name],
       ),
       ['create', 'configmaps', system],
@@ -138,9 +138,8 @@ const accounts: readonly Account[] = [
       ['get', 'configmaps', system],
       ...product(['update', 'patch', 'delete', 'list', 'watch'], ['configmaps'], system),
       ['create', 'configmaps', tenant],
-      ['update', 'configmaps', system, 'paymaster-token-losses'],
       ['update', 'configmaps', system, 'paymaster-usage-epochs'],
-      ['update', 'configmaps', system, 'paymaster-serving'],
+      ['update', 'configmaps', system, 'paymaster-reports'],
       ['list', 'namespaces'],
     ],
   },
@@ -182,7 +181,7 @@ const accounts: readonly Account[] = [
     may: [
       ...product(['list', 'watch'], compiled, system),
       ...product(['get'], ['paymasterconfigs', 'chainconfigs'], system),
-      ...['paymaster-usage-epochs', 'paymaster-token-losses', 'paymaster-serving'].flatMap((name) =>
+      ...['paymaster-usage-epochs', 'paymaster-reports'].flatMap((name) =>
         ['get', 'update'].map((verb): Question => [verb, 'configmaps', system, name]),
       ),
       ['get', 'configmaps', system, 'paymaster-master-keys'],
@@ -190,7 +189,7 @@ const accounts: readonly Account[] = [
     mayNot: [
       ['update', 'configmaps', system, 'another'],
       ['update', 'configmaps', system, 'paymaster-master-keys'],
-      ['delete', 'configmaps', system, 'paymaster-token-losses'],
+      ['delete', 'configmaps', system, 'paymaster-reports'],
       ...product(changes, compiled, system),
       ...product(['get', 'list', 'watch'], compiled, tenant),
       ...product(['get', 'list', 'watch', ...changes], users, tenant),

@@ -264,7 +264,7 @@ describe('requests to the API server', () => {
       const [replica] = installation.replicas;
       if (replica === undefined) throw new Error('no replica');
       const names = ['first-full', 'second-full'];
-      for (const [index, name] of names.entries()) {
+      for (const name of names) {
         const limit = {
           apiVersion: 'paymasters.dev/v1alpha1',
           kind: 'PaymasterPolicy',
@@ -286,8 +286,7 @@ describe('requests to the API server', () => {
           'it is told and said',
           async () => {
             await ask(replica);
-            const verb = index === 0 ? 'create' : 'update';
-            const isTold = isUsed('rpc', verb, '/configmaps', 'paymaster-serving');
+            const isTold = isUsed('rpc', 'update', '/configmaps', 'paymaster-reports');
             return isTold && (await condition('Serving')) === 'LimitFull';
           },
           patienceMs,
@@ -306,10 +305,10 @@ describe('requests to the API server', () => {
   test(
     'by the rpc role: a report of losses that another client has changed',
     async () => {
-      const name = 'paymaster-token-losses';
+      const name = 'paymaster-reports';
       await seen('rpc', 'create', '/configmaps', name);
       const { chainId } = installation.connection;
-      patch('configmap', name, { data: { [String(chainId)]: 'changed' } }, '-n', systemNamespace);
+      patch('configmap', name, { data: { [`losses.${chainId}`]: 'changed' } }, '-n', systemNamespace);
       // The next follower of the chain compares the report.
       await Promise.all(
         installation.replicas.map(async (replica) => {

@@ -3,8 +3,7 @@ import { kindNames, kinds } from '../../core/resources/kinds.js';
 import { group, version } from '../../core/meta/meta.js';
 import { createKubeConfigStore } from '../../adapters/configs/kubernetes/configs.js';
 import { createKubeEpochMirror, epochConfigMap } from '../../adapters/kube/epoch-mirror.js';
-import { createKubeServingReports, servingConfigMap } from '../../adapters/kube/serving-reports.js';
-import { createKubeTokenLossReports, tokenLossConfigMap } from '../../adapters/kube/token-loss-reports.js';
+import { createKubeReports, reportsConfigMap } from '../../adapters/kube/reports.js';
 import { createKubeResourceStore } from '../../adapters/resources/kubernetes/resources.js';
 import type { KubeTransport } from '../../adapters/kube/transport.js';
 import { silentLogger } from '../../core/log.js';
@@ -12,8 +11,7 @@ import { noMetrics } from '../../core/metrics.js';
 import { systemClock, type EpochMs } from '../../core/units/time.js';
 import { configStoreConformance } from '../conformance/config-store.js';
 import { epochMirrorConformance } from '../conformance/epoch-mirror.js';
-import { servingReportsConformance } from '../conformance/serving-reports.js';
-import { tokenLossReportsConformance } from '../conformance/token-loss-reports.js';
+import { reportsConformance } from '../conformance/reports.js';
 import { resourceStoreConformance } from '../conformance/resource-store.js';
 import { installCrds } from './support/crds.js';
 import { startControlPlane, type ControlPlane } from '../support/cluster/control-plane.js';
@@ -110,15 +108,25 @@ test('copies of epochs in a ConfigMap that was restored are marked, until they a
   expect(await mirror.get(1)).toEqual({ ...epoch, sequence: 4 });
 });
 
-servingReportsConformance('the Kubernetes API', async (clock) => {
-  withoutConfigMap(servingConfigMap);
-  const open = () => createKubeServingReports({ transport, namespace: 'paymaster-system', clock });
-  return { reports: open(), reopen: open };
-});
-
-tokenLossReportsConformance('the Kubernetes API', async () => {
-  withoutConfigMap(tokenLossConfigMap);
+reportsConformance('the Kubernetes API', async (clock) => {
+  withoutConfigMap(reportsConfigMap);
   const open = () =>
-    createKubeTokenLossReports({ transport, namespace: 'paymaster-system', log: silentLogger });
-  return { reports: open(), reopen: open };
+    createKubeReports({ transport, namespace: 'paymaster-system', clock, log: silentLogger });
+  return {
+    reports: open(),
+    reopen: open,
+    spoil: async (texts) => {
+      const data = JSON.stringify({ data: texts });
+      plane.kubectl([
+        'patch',
+        'configmap',
+        reportsConfigMap,
+        '-n',
+        'paymaster-system',
+        '--type=merge',
+        '-p',
+        data,
+      ]);
+    },
+  };
 });

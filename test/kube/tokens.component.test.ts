@@ -247,8 +247,7 @@ describe('the rights used in this file', () => {
     expect([...configMaps].sort()).toEqual([
       'create paymaster-master-keys',
       'get paymaster-master-keys',
-      'get paymaster-serving',
-      'get paymaster-token-losses',
+      'get paymaster-reports',
       'get paymaster-usage-epochs',
     ]);
   });

@@ -1,6 +1,8 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { findCondition } from '../../core/meta/conditions.js';
-import { createMemoryServingReports, type FollowingTrouble } from '../../core/policy/serving-reports.js';
+import { silentLogger } from '../../core/log.js';
+import { createMemoryReports, type Reports } from '../../core/policy/reports.js';
+import type { FollowingTrouble } from '../../core/policy/serving-reports.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { aChain } from '../build/resources.js';
 import { conditionOf, startWorld, type World } from './world.js';
@@ -12,12 +14,14 @@ const state = async (): Promise<string> => conditionOf(await world.get('Chain', 
 const becomes = (want: string) => world.until(`Following is ${want}`, async () => (await state()) === want);
 
 test('the condition Following of a Chain is False while servers report it, says why, and leaves Ready unchanged', async () => {
-  let reports = createMemoryServingReports({ now: () => 0 as EpochMs });
-  const told = { all: () => reports.all() };
-  world = await startWorld({ isEmpty: true, deps: { servingReports: told } });
-  reports = createMemoryServingReports(world.time.clock);
+  const reportsAt = (now: () => EpochMs) => createMemoryReports({ clock: { now }, log: silentLogger });
+  let reports = reportsAt(() => 0 as EpochMs);
+  const told: Pick<Reports, 'all'> = { all: (subject) => reports.all(subject) };
+  world = await startWorld({ isEmpty: true, deps: { reports: told } });
+  reports = reportsAt(() => world.time.clock.now());
   const tell = (trouble: FollowingTrouble) =>
     reports.merge(
+      'serving',
       new Map([['chain.31337', { trouble, until: (world.time.clock.now() + 300_000) as EpochMs }]]),
     );
   await world.apply(aChain());

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { policyIdOf } from '../../core/config/ids.js';
 import { DomainError } from '../../core/errors.js';
+import type { Reports } from '../../core/policy/reports.js';
 import type { ServingEntries, ServingTrouble } from '../../core/policy/serving-reports.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { aChain, aFeeToken, aPaymaster, aPolicy, aProfile } from '../build/resources.js';
@@ -13,11 +14,11 @@ afterEach(() => world.close());
 /** The reports of servers; while `isAway` they cannot be read. */
 const store = { entries: new Map() as ServingEntries, isAway: false };
 const reports = {
-  all: async () => {
+  all: async (subject: string) => {
     if (store.isAway) throw new DomainError('UNAVAILABLE', 'away');
-    return store.entries;
+    return subject === 'serving' ? store.entries : new Map();
   },
-};
+} as Pick<Reports, 'all'>;
 const report = (trouble?: ServingTrouble): void => {
   const policyId = policyIdOf('acme', 'daily');
   store.entries = new Map(
@@ -34,7 +35,7 @@ const messageOf = async (): Promise<string | undefined> =>
 async function start(): Promise<void> {
   report();
   store.isAway = false;
-  world = await startWorld({ deps: { servingReports: reports } });
+  world = await startWorld({ deps: { reports } });
   await world.apply(aPaymaster(), aPolicy({ meta: { name: 'daily' }, name: 'Daily limit' }));
   await world.until('it is ready', isReady(world));
   await becomes('True/Serving');

@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { findCondition } from '../../core/meta/conditions.js';
 import { DomainError } from '../../core/errors.js';
-import { createMemoryTokenLossReports } from '../../core/policy/token-loss-reports.js';
+import { silentLogger } from '../../core/log.js';
+import { createMemoryReports, type Reports } from '../../core/policy/reports.js';
+import type { TokenLossReport } from '../../core/policy/token-loss-reports.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { aChain, aProfile } from '../build/resources.js';
 import { conditionOf, startWorld, type World } from './world.js';
@@ -17,12 +19,16 @@ const sponsorOnly = { ...aProfile, version: 'sponsor-only' };
 let world: World;
 afterEach(() => world.close());
 
-async function start(
-  reports = createMemoryTokenLossReports(),
-): Promise<ReturnType<typeof createMemoryTokenLossReports>> {
-  world = await startWorld({ isEmpty: true, deps: { tokenLosses: reports } });
+const inMemory = () =>
+  createMemoryReports({ clock: { now: () => world.time.clock.now() }, log: silentLogger });
+
+async function start(reports: Reports = inMemory()) {
+  world = await startWorld({ isEmpty: true, deps: { reports } });
   await world.apply(aChain({ profiles: [profile, sponsorOnly] }));
-  return reports;
+  return {
+    put: (chainId: number, report: TokenLossReport) =>
+      reports.merge('losses', new Map([[String(chainId), report]])),
+  };
 }
 
 const state = async (): Promise<string> => conditionOf(await world.get('Chain', 'dev'), 'TokenLoss');
@@ -68,11 +74,12 @@ describe('the condition TokenLoss of a Chain', () => {
   });
 
   test('stays while reports cannot be read, and over a restart', async () => {
-    const memory = createMemoryTokenLossReports();
+    const memory = inMemory();
     let isAway = false;
     const reports = await start({
       ...memory,
-      all: () => (isAway ? Promise.reject(new DomainError('UNAVAILABLE', 'away')) : memory.all()),
+      all: (subject) =>
+        isAway ? Promise.reject(new DomainError('UNAVAILABLE', 'away')) : memory.all(subject),
     });
     await reports.put(31337, stoppedUntil(inHours(48)));
     await becomes('True/BudgetLow');

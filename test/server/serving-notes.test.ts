@@ -21,9 +21,9 @@ beforeEach(() => {
   isAway = false;
   notes = createServingNotes({
     reports: {
-      merge: async (entries) => {
+      merge: async (_subject, entries) => {
         if (isAway) throw new Error('away');
-        written.push(entries);
+        written.push(entries as ServingEntries);
       },
     },
     clock: { now: () => now },

@@ -8,7 +8,7 @@ import { createSqliteResourceStore } from '../../adapters/resources/sqlite/resou
 import { createSqliteUsageStore } from '../../adapters/store/sqlite/usage.js';
 import { deriveApiKey } from '../../core/config/api-key.js';
 import { silentLogger } from '../../core/log.js';
-import { createMemoryTokenLossReports } from '../../core/policy/token-loss-reports.js';
+import { createMemoryReports } from '../../core/policy/reports.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { createOperator } from '../../operator/operator.js';
@@ -60,8 +60,8 @@ beforeAll(async () => {
     environment: { PAYMASTER_SIGNER_KEY_DEV: sponsorSignerKey },
     log: silentLogger,
   });
-  const tokenLosses = createMemoryTokenLossReports();
-  const common = { configs, chains, signers, tokenLosses, clock, log: silentLogger };
+  const reports = createMemoryReports({ clock, log: silentLogger });
+  const common = { configs, chains, signers, reports, clock, log: silentLogger };
   const operator = createOperator({
     ...common,
     resources,

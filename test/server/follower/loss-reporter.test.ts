@@ -3,11 +3,8 @@ import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js'
 import type { ProfileConfig } from '../../../core/config/chain-config.js';
 import { DomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
-import {
-  createMemoryTokenLossReports,
-  type TokenLossReport,
-  type TokenLossReports,
-} from '../../../core/policy/token-loss-reports.js';
+import { createMemoryReports, type Reports } from '../../../core/policy/reports.js';
+import type { TokenLossReport } from '../../../core/policy/token-loss-reports.js';
 import { lossCharges } from '../../../core/usage/token-losses.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { toAddressKey } from '../../../core/units/address.js';
@@ -35,7 +32,7 @@ const endOfDay = (startMs + 24 * hourMs) as EpochMs;
 
 let clock: ReturnType<typeof aClock>;
 let usage: UsageStore;
-let reports: TokenLossReports;
+let reports: Reports;
 let profiles: readonly ProfileConfig[];
 let reporter: LossReporter;
 const cleanUps: (() => Promise<void> | void)[] = [];
@@ -49,7 +46,7 @@ beforeEach(() => {
     log: silentLogger,
     durability: 'process',
   });
-  reports = createMemoryTokenLossReports();
+  reports = createMemoryReports({ clock, log: silentLogger });
   profiles = [inTokens('1.1.0')];
   reporter = open();
   cleanUps.push(
@@ -61,7 +58,7 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
 });
 
-function open(place: TokenLossReports = reports): LossReporter {
+function open(place: Reports = reports): LossReporter {
   const opened = createLossReporter({
     usage,
     reports: place,
@@ -91,7 +88,8 @@ async function lose(amount: number): Promise<void> {
   });
 }
 
-const report = async (): Promise<TokenLossReport | undefined> => (await reports.all()).get(chainId);
+const report = async (): Promise<TokenLossReport | undefined> =>
+  (await reports.all('losses')).get(String(chainId));
 const stopped = (...versions: readonly string[]) => ({
   stopped: versions.map((version) => ({ version, until: endOfDay })),
 });
@@ -127,7 +125,7 @@ describe('the report of a follower on token payments', () => {
     reporter.followed(chainId, { unpaid: 1 });
     await reporter.stop();
     expect(await report()).toEqual(stopped('1.1.0'));
-    expect((await reports.all()).get(otherChainId)).toEqual({ stopped: [] });
+    expect((await reports.all('losses')).get(String(otherChainId))).toEqual({ stopped: [] });
   });
 
   test('adds up the losses of all versions of one contract, and compares them with the budget of each', async () => {
@@ -152,10 +150,10 @@ describe('the report of a follower on token payments', () => {
 
   test('is written again after a write failed', async () => {
     let isAway = true;
-    const flaky: TokenLossReports = {
-      all: () => reports.all(),
-      put: (id, next) =>
-        isAway ? Promise.reject(new DomainError('UNAVAILABLE', 'away')) : reports.put(id, next),
+    const flaky: Reports = {
+      all: (subject) => reports.all(subject),
+      merge: (subject, next) =>
+        isAway ? Promise.reject(new DomainError('UNAVAILABLE', 'away')) : reports.merge(subject, next),
     };
     const other = open(flaky);
     await lose(tenthOfACoin + 1);

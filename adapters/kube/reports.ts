@@ -1,0 +1,17 @@
+import type { Logger } from '../../core/log.js';
+import { createReports, type Reports } from '../../core/policy/reports.js';
+import type { Clock } from '../../core/units/time.js';
+import { createNamedConfigMap, type ConfigMapPlace } from './config-map.js';
+
+export const reportsConfigMap = 'paymaster-reports';
+
+/**
+ * Reports of all servers in one ConfigMap of the system namespace. The rpc role may write it; the operator may only read it. So neither
+ * of them needs access to the other, or to what it reads.
+ */
+export function createKubeReports(
+  deps: ConfigMapPlace & { readonly clock: Clock; readonly log: Logger },
+): Reports {
+  const map = createNamedConfigMap({ ...deps, name: reportsConfigMap });
+  return createReports({ ...map, read: async () => (await map.read())?.data ?? {} }, deps);
+}

@@ -1,0 +1,85 @@
+import type { Logger } from '../log.js';
+import type { Clock, EpochMs } from '../units/time.js';
+import { servingReports } from './serving-reports.js';
+import { tokenLossReports } from './token-loss-reports.js';
+
+/**
+ * What servers report to the operator, by subject. The operator shows it in conditions and needs neither the usage store nor any host
+ * for that. No decision depends on it.
+ */
+const subjects = {
+  serving: subject(servingReports),
+  losses: subject(tokenLossReports),
+};
+
+function subject<T>(row: Subject<T>): Subject<T> {
+  return row;
+}
+
+/** How the reports of one subject are kept, each under a key of its own. */
+type Subject<T> = {
+  format(report: T): string;
+  /** Undefined for text that is not a report: another program may have written it. */
+  parse(text: string): T | undefined;
+  /** The reports after adding `added`, without those that are over. */
+  merge(present: ReadonlyMap<string, T>, added: ReadonlyMap<string, T>, now: EpochMs): ReadonlyMap<string, T>;
+};
+
+export type ReportSubject = keyof typeof subjects;
+type Entries<S extends ReportSubject> = Parameters<(typeof subjects)[S]['merge']>[0];
+
+/** Port: the one channel from servers to the operator. */
+export type Reports = {
+  /** The reports of a subject that are not over. Throws UNAVAILABLE. */
+  all<S extends ReportSubject>(subject: S): Promise<Entries<S>>;
+  /** Adds to what other servers report; writes nothing if it is already stored. Throws UNAVAILABLE. */
+  merge<S extends ReportSubject>(subject: S, added: Entries<S>): Promise<void>;
+};
+
+/** The texts of all subjects in one place, by `<subject>.<key>`. */
+export type ReportTexts = {
+  read(): Promise<Texts>;
+  /** Writes what `change` makes of the present texts, again when somebody else has written meanwhile. */
+  update(change: (texts: Texts) => Texts): Promise<void>;
+};
+
+type Texts = Readonly<Record<string, string>>;
+
+export function createReports(
+  texts: ReportTexts,
+  { clock, log }: { readonly clock: Clock; readonly log: Logger },
+): Reports {
+  function entriesOf(name: ReportSubject, present: Texts): ReadonlyMap<string, unknown> {
+    const entries = new Map<string, unknown>();
+    for (const [key, text] of Object.entries(present)) {
+      if (!key.startsWith(`${name}.`)) continue;
+      const report = subjects[name].parse(text);
+      if (report === undefined) log.warn('report is not valid', { key });
+      else entries.set(key.slice(name.length + 1), report);
+    }
+    return entries;
+  }
+
+  // One cast for all subjects: `merge` and `format` of a row get what `parse` of the same row made.
+  const rowOf = (name: ReportSubject) => subjects[name] as unknown as Subject<unknown>;
+  return {
+    all: async <S extends ReportSubject>(name: S) =>
+      rowOf(name).merge(entriesOf(name, await texts.read()), new Map(), clock.now()) as Entries<S>,
+    merge: (name, added) =>
+      texts.update((present) => {
+        const others = Object.entries(present).filter(([key]) => !key.startsWith(`${name}.`));
+        const merged = rowOf(name).merge(entriesOf(name, present), added, clock.now());
+        const written = [...merged].map(([key, report]) => [`${name}.${key}`, rowOf(name).format(report)]);
+        return Object.fromEntries([...others, ...written]) as Texts;
+      }),
+  };
+}
+
+/** For servers and an operator in the same process. */
+export function createMemoryReports(deps: Parameters<typeof createReports>[1]): Reports {
+  let texts: Texts = {};
+  return createReports(
+    { read: async () => texts, update: async (change) => void (texts = change(texts)) },
+    deps,
+  );
+}
