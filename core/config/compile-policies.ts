@@ -2,10 +2,7 @@ import { quote } from '../errors.js';
 import type { InParts } from '../units/in-parts.js';
 import { findCondition, finding, type Finding } from '../meta/conditions.js';
 import { dataOf, policyKindOf, readParts, type ConfigOfPolicy } from '../policy/derived.js';
-import type { PolicyRules } from '../policy/kind.js';
-import type { WebhookUrlRules } from '../policy/webhook/webhook-url.js';
-import type { AddressList } from '../policy/senders/address-list.js';
-import type { CycleStatus } from '../policy/spending-limit/spec.js';
+import type { CompiledOfKind, PolicyRules, RecordedCycle } from '../policy/kind.js';
 import type { PaymasterPolicy } from '../resources/paymaster-policy.js';
 import type { EpochMs } from '../units/time.js';
 import type { ChainConfig } from './chain-config.js';
@@ -20,30 +17,24 @@ import { tooManyItems, tooManyPolicies } from './too-many.js';
 /** What is served for one policy. `invalid`: it is active and was never accepted, so every request is refused. */
 export type ServedPolicy = ConfigOfPolicy | 'invalid';
 
-export type CompiledPolicy = {
+export type CompiledPolicy = Omit<CompiledOfKind<unknown>, 'config'> & {
   readonly object: PaymasterPolicy;
   readonly policyId: string;
   readonly accepted: Finding;
-  /** For valid webhooks: the generation of the signing key in force. */
-  readonly keyGeneration?: number;
-  /** The list of addresses that `served` names. */
-  readonly list?: AddressList;
-  /** For limits: the cycle to record in the status. */
-  readonly cycle?: CycleStatus;
   /** Absent when the policy is paused. */
   readonly served?: ServedPolicy;
 };
 
 type Known = {
   readonly known: ReadonlyMap<string, RememberedCycle>;
-  /** Key generations of webhooks, by policyId. */
+  /** Key generations, by policyId. */
   readonly keys: ReadonlyMap<string, number>;
 };
 
 type Context = {
   readonly previous: PaymasterConfig | undefined;
   readonly quota: Quota | undefined;
-  readonly webhookRules: WebhookUrlRules;
+  readonly rules: PolicyRules;
   /** Undefined: the Paymaster names none that is served, and is not ready. */
   readonly chain: Pick<ChainConfig, 'nativePrice'> | undefined;
   readonly now: EpochMs;
@@ -73,7 +64,7 @@ export function* compilePolicies(
       return keepLast(object, quotaExceeded(context.quota, 'policies per paymaster'), context);
     if (full.has(object))
       return keepLast(object, finding('Accepted', 'TooMany', tooManyItems(object.spec.policyType)), context);
-    const problem = problemOf(object, { webhookUrls: context.webhookRules });
+    const problem = problemOf(object, context.rules);
     if (problem !== undefined) return keepLast(object, finding('Accepted', 'Invalid', problem), context);
     const lacking = lackOf(object, context.chain);
     if (lacking !== undefined)
@@ -170,7 +161,7 @@ function lastingOf(
   object: PaymasterPolicy,
   policyId: string,
   { known, now }: Context & Known,
-): CycleStatus | undefined {
+): RecordedCycle | undefined {
   const isNew = object.status?.cycle === undefined && object.metadata.generation === 1;
   return isNew ? lastingCycle(known, policyId, now) : undefined;
 }

@@ -1,7 +1,6 @@
 import { given } from '../units/given.js';
 import { atOnce, type InParts } from '../units/in-parts.js';
 import { judgesIn, writeParts } from '../policy/derived.js';
-import type { AddressList } from '../policy/senders/address-list.js';
 import { finding, type Finding } from '../meta/conditions.js';
 import type { Organisation } from '../resources/organisation.js';
 import type { PaymasterStatus } from '../resources/paymaster.js';
@@ -27,7 +26,7 @@ export type CompiledPaymaster = {
   /** What is served from now on. Also set when nothing may be signed: then `notReady` says why. */
   readonly config: PaymasterConfig;
   /** Lists of addresses that `config` names, to be stored before it; one that was compiled earlier is stored already. */
-  readonly lists: readonly AddressList[];
+  readonly lists: readonly NonNullable<CompiledPolicy['list']>[];
   readonly accepted: Finding;
   readonly resolved: Finding;
   /** True once `config` is stored. */
@@ -62,7 +61,7 @@ export function* compileInParts(sources: PaymasterSources): InParts<CompiledPaym
   const policies = yield* compilePolicies(sources.policies, {
     previous,
     quota: quotaOf(organisation, sources.platform, 'policiesPerPaymaster'),
-    webhookRules: sources.webhookRules,
+    rules: sources.policyRules,
     chain,
     now: sources.now,
     tenant: tenantOfSources(sources),
@@ -199,7 +198,7 @@ function memoryOf(
     unserved: policies.flatMap((policy) =>
       policy.cycle === undefined || isServed(policy) ? [] : [{ policyId: policy.policyId, ...policy.cycle }],
     ),
-    webhookKeys: policies.flatMap(({ policyId, keyGeneration }) =>
+    policyKeys: policies.flatMap(({ policyId, keyGeneration }) =>
       keyGeneration === undefined ? [] : [{ policyId, keyGeneration }],
     ),
     servedIds: new Set(policies.filter(isServed).map(({ policyId }) => policyId)),

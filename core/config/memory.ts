@@ -1,6 +1,7 @@
-import type { CycleStatus, LimitConfig } from '../policy/spending-limit/spec.js';
+import { cyclesIn, type PolicyParts } from '../policy/derived.js';
+import type { RecordedCycle } from '../policy/kind.js';
 import { given } from '../units/given.js';
-import { formatInstant, parseInstant, type EpochMs } from '../units/time.js';
+import { parseInstant, type EpochMs } from '../units/time.js';
 import { limitWindowAt, type LimitCycle } from '../usage/limit-window.js';
 
 /**
@@ -13,20 +14,20 @@ export type PaymasterMemory = {
   readonly keyGeneration?: number;
   /** Cycles of limits that are not served: paused limits, and limits whose object is gone. */
   readonly cycles?: readonly RememberedCycle[];
-  /** Key generations above 1 of webhook policies, also of deleted ones; the latest first. */
-  readonly webhookKeys?: readonly WebhookKey[];
+  /** Key generations above 1 of policies that sign, also of deleted ones; the latest first. */
+  readonly policyKeys?: readonly PolicyKey[];
 };
 
 /** The parts of a config that hold this memory. */
-type Remembering = { readonly limits: readonly LimitConfig[]; readonly memory?: PaymasterMemory };
+type Remembering = PolicyParts & { readonly memory?: PaymasterMemory };
 
-export type RememberedCycle = CycleStatus & {
+export type RememberedCycle = RecordedCycle & {
   readonly policyId: string;
   /** For a limit whose object is gone: the end of the window in which it was deleted. The cycle is forgotten then. */
   readonly until?: EpochMs;
 };
 
-export type WebhookKey = { readonly policyId: string; readonly keyGeneration: number };
+export type PolicyKey = { readonly policyId: string; readonly keyGeneration: number };
 
 /**
  * More than can count at the same time, so that nobody can push a cycle out by making other limits. The cycle that
@@ -44,13 +45,13 @@ export function keyGenerationOf(
 
 /** Every cycle in the last config, of served limits and of others. */
 export function knownCycles(previous: Remembering | undefined): ReadonlyMap<string, RememberedCycle> {
-  const known = [...(previous?.memory?.cycles ?? []), ...(previous?.limits ?? []).map(cycleOf)];
+  const known = [...(previous?.memory?.cycles ?? []), ...(previous === undefined ? [] : cyclesIn(previous))];
   return new Map(known.map((cycle) => [cycle.policyId, cycle]));
 }
 
-/** Key generations above 1 of webhooks, by policyId. */
+/** Key generations above 1, by policyId. */
 export function knownKeys(previous: Pick<Remembering, 'memory'> | undefined): ReadonlyMap<string, number> {
-  const keys = previous?.memory?.webhookKeys ?? [];
+  const keys = previous?.memory?.policyKeys ?? [];
   return new Map(keys.map(({ policyId, keyGeneration }) => [policyId, keyGeneration]));
 }
 
@@ -59,7 +60,7 @@ export function lastingCycle(
   known: ReadonlyMap<string, RememberedCycle>,
   policyId: string,
   now: EpochMs,
-): CycleStatus | undefined {
+): RecordedCycle | undefined {
   const cycle = known.get(policyId);
   if (cycle === undefined || (cycle.until !== undefined && cycle.until <= now)) return undefined;
   const { policyId: _, until: __, ...status } = cycle;
@@ -74,8 +75,8 @@ export function remember(context: {
   readonly keyGeneration: number;
   readonly unserved: readonly RememberedCycle[];
   readonly servedIds: ReadonlySet<string>;
-  /** Key generations of the webhook policies that exist. */
-  readonly webhookKeys: readonly WebhookKey[];
+  /** Key generations of the policies that exist. */
+  readonly policyKeys: readonly PolicyKey[];
   readonly previous: Remembering | undefined;
   readonly now: EpochMs;
 }): PaymasterMemory | undefined {
@@ -90,16 +91,16 @@ export function remember(context: {
       )
     : gone;
   const cycles = [...unserved, ...kept].toSorted((a, b) => (a.policyId < b.policyId ? -1 : 1));
-  const webhookKeys = rememberedKeys(context.webhookKeys, previous?.memory?.webhookKeys ?? []);
-  if (keyGeneration === 1 && cycles.length === 0 && webhookKeys.length === 0) return undefined;
+  const policyKeys = rememberedKeys(context.policyKeys, previous?.memory?.policyKeys ?? []);
+  if (keyGeneration === 1 && cycles.length === 0 && policyKeys.length === 0) return undefined;
   return {
     ...(keyGeneration === 1 ? {} : { keyGeneration }),
     ...(cycles.length === 0 ? {} : { cycles }),
-    ...(webhookKeys.length === 0 ? {} : { webhookKeys }),
+    ...(policyKeys.length === 0 ? {} : { policyKeys }),
   };
 }
 
-function rememberedKeys(present: readonly WebhookKey[], had: readonly WebhookKey[]): readonly WebhookKey[] {
+function rememberedKeys(present: readonly PolicyKey[], had: readonly PolicyKey[]): readonly PolicyKey[] {
   const rotated = present.filter(({ keyGeneration }) => keyGeneration > 1);
   const ids = new Set(rotated.map(({ policyId }) => policyId));
   return [...rotated, ...had.filter(({ policyId }) => !ids.has(policyId))].slice(0, maxGone);
@@ -119,11 +120,6 @@ function endingLast(
   return lasting.toSorted((a, b) => b.until - a.until).slice(0, maxGone);
 }
 
-function cycleOf(limit: LimitConfig): RememberedCycle {
-  const { name: _, startMs, ...terms } = limit;
-  return { ...terms, startTime: formatInstant(startMs) };
-}
-
-function runningOf({ startTime, durationMs, calendar }: CycleStatus, now: EpochMs): LimitCycle {
+function runningOf({ startTime, durationMs, calendar }: RecordedCycle, now: EpochMs): LimitCycle {
   return { startMs: parseInstant(startTime) ?? now, ...given({ durationMs, calendar }) };
 }

@@ -1,4 +1,4 @@
-import type { WebhookUrlRules } from '../policy/webhook/webhook-url.js';
+import type { PolicyRules } from '../policy/kind.js';
 import type { Organisation } from '../resources/organisation.js';
 import type { PaymasterPolicy } from '../resources/paymaster-policy.js';
 import type { Paymaster } from '../resources/paymaster.js';
@@ -33,7 +33,6 @@ export type PaymasterSources = {
   /** What is served now. */
   readonly previous: PaymasterConfig | undefined;
   readonly readMethods: ReadMethods;
-  /** What the platform permits besides public https hosts. */
-  readonly webhookRules: WebhookUrlRules;
+  readonly policyRules: PolicyRules;
   readonly now: EpochMs;
 };

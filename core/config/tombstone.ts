@@ -17,7 +17,7 @@ export function buryPaymaster(config: PaymasterConfig, deletedAt: EpochMs): Paym
     keyGeneration: config.memory?.keyGeneration ?? 1,
     unserved: [],
     servedIds: new Set(),
-    webhookKeys: [],
+    policyKeys: [],
     previous: config,
     now: deletedAt,
   });

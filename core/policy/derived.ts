@@ -102,6 +102,11 @@ export function readParts(
   return undefined;
 }
 
+/** The cycles of all policies in a config. */
+export function cyclesIn(parts: PolicyParts): ReturnType<NonNullable<PolicyKind['config']['cycles']>> {
+  return rows.flatMap(([, { config }]) => config.cycles?.(parts) ?? []);
+}
+
 /** Hashes of the lists of addresses that a config names. */
 export function listsIn(parts: PolicyParts): readonly string[] {
   return rows.flatMap(([, { config }]) => config.lists?.(parts) ?? []);

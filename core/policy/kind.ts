@@ -83,6 +83,9 @@ export type PolicyToCompile<Spec> = PolicyIdentity & {
   readonly cycle: CycleStatus | undefined;
 };
 
+/** The cycle that a status or a config records for a policy that counts by cycles. */
+export type RecordedCycle = CycleStatus;
+
 /** What is known about a policy from before. */
 export type KnownPolicy<Config> = {
   readonly now: EpochMs;
@@ -111,6 +114,8 @@ export type ConfigPart<Config, Part, Served> = {
   read(part: Part, policy: PolicyIdentity & { readonly wasProgrammed: boolean }): Config | undefined;
   /** The form for requests. Throws RangeError or SyntaxError on data that no operator writes. */
   serve(part: Part): Served;
+  /** The cycle of each policy in it; absent: the kind has none. */
+  cycles?(part: Part): readonly (RecordedCycle & Pick<PolicyIdentity, 'policyId'>)[];
   /** Hashes of the lists of addresses that it names; absent: none. */
   lists?(part: Part): readonly string[];
 };

@@ -97,7 +97,7 @@ export async function writeOrphans(deps: Deps, key: string): Promise<void> {
   const policies = await pace.run(
     compilePolicies(deps.cache.policiesOf(key), {
       ...alone,
-      webhookRules: deps.webhookRules,
+      rules: { webhookUrls: deps.webhookRules },
       chain: undefined,
       now: deps.clock.now(),
       tenant: tenantOf(namespace, organisationOf(deps.cache, namespace)?.spec.tenantGeneration),

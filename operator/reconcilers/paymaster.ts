@@ -160,7 +160,7 @@ async function gather(
     masterKeys: deps.masterKeys,
     previous: stored?.config,
     readMethods: deps.readMethods,
-    webhookRules: deps.webhookRules,
+    policyRules: { webhookUrls: deps.webhookRules },
     now: clock.now(),
   };
   return { sources, read: { stored } };

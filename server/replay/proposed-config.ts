@@ -63,7 +63,7 @@ export function compileProposed(
     masterKeys: noKeys,
     previous,
     readMethods: readMethodsInParts,
-    webhookRules: context.webhookUrls,
+    policyRules: context,
     now,
   });
   const found: readonly { readonly object: AnyResource; readonly accepted: Finding }[] = [

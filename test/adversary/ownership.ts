@@ -3,6 +3,7 @@ import { keyGenerationOf, knownCycles, lastingCycle, remember } from '../../core
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { buryPaymaster } from '../../core/config/tombstone.js';
 import type { LimitConfig } from '../../core/policy/spending-limit/spec.js';
+import { noPolicies, type PolicyParts } from '../../core/policy/derived.js';
 import { parseInstant, type EpochMs } from '../../core/units/time.js';
 
 /** Derives every key of a run. */
@@ -28,7 +29,7 @@ function derived(paymasterId: string, keyGeneration: number): string {
  * `forgets` turns that off.
  */
 export class NameMemory {
-  #last: Pick<PaymasterConfig, 'limits' | 'memory'> | undefined;
+  #last: (PolicyParts & Pick<PaymasterConfig, 'memory'>) | undefined;
   #keyGeneration = 1;
   readonly #forgets: boolean;
 
@@ -53,13 +54,13 @@ export class NameMemory {
   ): PaymasterConfig['memory'] {
     const memory = remember({
       keyGeneration: this.#keyGeneration,
-      unserved: [...knownCycles({ limits: paused }).values()],
+      unserved: [...knownCycles({ ...noPolicies, limits: paused }).values()],
       servedIds: new Set(served.map(({ policyId }) => policyId)),
-      webhookKeys: [],
+      policyKeys: [],
       previous: this.#last,
       now,
     });
-    this.#last = { limits: served, ...(memory === undefined ? {} : { memory }) };
+    this.#last = { ...noPolicies, limits: served, ...(memory === undefined ? {} : { memory }) };
     return memory;
   }
 
@@ -69,7 +70,7 @@ export class NameMemory {
     const { memory } = this.#forgets ? { memory: undefined } : tombstone;
     this.#keyGeneration = keyGenerationOf({}, memory);
     const known = knownCycles(this.#forgets ? undefined : tombstone);
-    this.#last = { limits: [], ...(memory === undefined ? {} : { memory }) };
+    this.#last = { ...noPolicies, limits: [], ...(memory === undefined ? {} : { memory }) };
     return policyIds.map((policyId) => {
       const cycle = lastingCycle(known, policyId, now);
       return (cycle === undefined ? undefined : parseInstant(cycle.startTime)) ?? now;

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { repositoryRoot as root } from '../support/repository-root.js';
@@ -67,6 +67,24 @@ test('a room of decisions imports only from the rooms before it', () => {
   expect(new Set(edges.map(({ from }) => roomOf(from)))).toEqual(new Set(rooms));
   const upwards = edges.filter(({ from, to }) => heightOf(from) < heightOf(to));
   expect(upwards.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
+});
+
+test('what compiles and what decides knows no kind of policies: rows say what a kind needs', () => {
+  const kinds = readdirSync(join(root, 'core/policy')).filter((name) =>
+    existsSync(join(root, 'core/policy', name, 'kind.ts')),
+  );
+  const known = ['core/config', 'server/decision']
+    .flatMap(importsBelow)
+    .filter(({ to }) => kinds.some((kind) => to.startsWith(`core/policy/${kind}/`)));
+  expect([...new Set(known.map(({ to }) => to))].toSorted()).toEqual([
+    // Objects that a Chain names as well.
+    'core/policy/senders/address-list.ts',
+    // What is said of a share, whichever kind has taken it.
+    'core/policy/spending-limit/texts.ts',
+    // The port to hosts, and what their answers mean.
+    'core/policy/webhook/decide.ts',
+    'core/policy/webhook/webhook-caller.ts',
+  ]);
 });
 
 test('the dashboard and the JSON-RPC server do not know each other', () => {

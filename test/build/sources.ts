@@ -31,7 +31,7 @@ export function someSources(overrides: Partial<PaymasterSources> = {}): Paymaste
     masterKeys: { current: new Uint8Array(32).fill(1) },
     previous: undefined,
     readMethods: readMethodsInParts,
-    webhookRules: {},
+    policyRules: { webhookUrls: {} },
     now: someNow,
     ...overrides,
   };

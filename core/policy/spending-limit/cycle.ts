@@ -18,7 +18,7 @@ export function decideCycle(
   lasting?: CycleStatus,
 ): CycleStatus {
   return spec.cycleDuration === undefined
-    ? decideStanding(spec, latest([recorded, lasting, cycleOf(served)]), now)
+    ? decideStanding(spec, latest([recorded, lasting, served && cycleOf(served)]), now)
     : decideDuration({ ...spec, cycleDuration: spec.cycleDuration }, recorded, served, now, lasting);
 }
 
@@ -85,8 +85,7 @@ function restartOf({ restartedAt }: SpendingLimitSpec, now: EpochMs): EpochMs | 
   return at === undefined || at > plusMs(now, toleratedAheadMs) ? undefined : at;
 }
 
-function cycleOf(served: LimitConfig | undefined): CycleStatus | undefined {
-  if (served === undefined) return undefined;
+export function cycleOf(served: LimitConfig): CycleStatus {
   const { policyId: _, name: __, startMs, ...terms } = served;
   return { ...terms, startTime: formatInstant(startMs) };
 }

@@ -5,7 +5,7 @@ import { given } from '../../units/given.js';
 import { needsPrice, unitNames, units } from '../../usage/units.js';
 import { column } from '../../meta/schema-parts.js';
 import type { PolicyIdentity, PolicyKind } from '../kind.js';
-import { decideCycle } from './cycle.js';
+import { cycleOf, decideCycle } from './cycle.js';
 import { limitRecord, type LimitBody } from './record.js';
 import { spendingLimitSchema } from './schema.js';
 import { compileLimits, limitShares, type CompiledLimit } from './shares.js';
@@ -31,6 +31,7 @@ export const spendingLimit = {
     write: (limits) => ({ limits }),
     read: ({ limits }, { policyId }) => limits.find((limit) => limit.policyId === policyId),
     serve: ({ limits }) => ({ limits: compileLimits(limits) }),
+    cycles: ({ limits }) => limits.map((limit) => ({ policyId: limit.policyId, ...cycleOf(limit) })),
   },
   counts: {
     modes: ['SPONSORED'],
