@@ -7,6 +7,8 @@ import { printableLines } from '../core/terminal-text.js';
 import { findRoot } from '../standalone/root.js';
 import { addChain } from './commands/chain.js';
 import { addContract } from './commands/contract.js';
+import { addLogin } from './commands/login.js';
+import { addServerCommands } from './commands/server.js';
 import { addSigner } from './commands/signer.js';
 import { addStatus } from './commands/status.js';
 import { addStore } from './commands/store.js';
@@ -48,10 +50,12 @@ export function createProgram(terminal: Terminal): Command {
     addStatus,
     addChain,
     addContract,
+    addLogin,
     addToken,
     addSigner,
     addSuspend,
     addStore,
+    addServerCommands,
     addCompletion,
   ])
     add(program, terminal);

@@ -9,6 +9,8 @@ export type Terminal = {
   readonly out: (text: string) => void;
   /** Messages for people. */
   readonly error: (text: string) => void;
+  /** What nobody shall see, from the terminal without echo, or all of stdin where that is none. */
+  readonly readSecret: (prompt: string) => Promise<string>;
 };
 
 /** Something is not as it should be, or the command refuses. It has been shown, unless there is a message. Exit code 1. */
@@ -32,7 +34,7 @@ export function withFormat(command: Command): Command {
   );
 }
 
-export function show(terminal: Terminal, format: Format, { text, data }: Result): void {
+export function show(terminal: Pick<Terminal, 'out'>, format: Format, { text, data }: Result): void {
   switch (format) {
     case 'table':
       return terminal.out(`${printableLines(text)}\n`);

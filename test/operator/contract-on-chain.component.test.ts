@@ -141,6 +141,7 @@ async function obey(type: ConditionType, call: string): Promise<void> {
     env: { PAYMASTER_RPC_URL: dev.url },
     out: (text) => void (shown += text),
     error: (text) => void (shown += text),
+    readSecret: () => Promise.resolve(''),
   });
   expect([exit, shown]).toEqual([0, expect.stringContaining(call)]);
   const { steps } = JSON.parse(shown) as { steps: { to: Hex; data: Hex; value: string }[] };

@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import { Option, type Command } from 'commander';
+import { readYaml } from '../../adapters/manifests/read-yaml.js';
+import { DomainError, invalidInput, messageOf } from '../../core/errors.js';
+import { isObject } from '../../core/schema/json-value.js';
+import type { JsonSchema } from '../../core/schema/json-schema.js';
+import { collect } from '../terminal.js';
+
+type Members = Readonly<Record<string, JsonSchema>>;
+
+/** `--file` for the whole body, and an option for each member that is short enough to type, or a text of its own file. */
+export function withBody(command: Command, schemas: readonly JsonSchema[]): Command {
+  command.option(
+    '-f, --file <file>',
+    'the body, or the manifest whose spec it is, as YAML or JSON; - is stdin',
+  );
+  for (const [name, schema] of Object.entries(membersOf(schemas))) {
+    const kind = kindOf(schema);
+    if (kind === undefined) continue;
+    const flag = `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    const description = typeof schema['description'] === 'string' ? schema['description'] : '';
+    const option = new Option(`${flag} <${kind === 'file' ? 'file' : 'value'}>`, description);
+    if (Array.isArray(schema['enum'])) option.choices(schema['enum'].map(String));
+    command.addOption(kind === 'list' ? option.argParser(collect).default([]) : option);
+  }
+  return command;
+}
+
+/** Throws INVALID_INPUT. */
+export function bodyOf(
+  schemas: readonly JsonSchema[],
+  { file, ...options }: Readonly<Record<string, unknown>>,
+): unknown {
+  const members = Object.entries(membersOf(schemas)).flatMap(([name, schema]) => {
+    const value = options[name];
+    const kind = kindOf(schema);
+    if (kind === undefined || value === undefined || (Array.isArray(value) && value.length === 0)) return [];
+    return [[name, valueOf(kind, value)] as const];
+  });
+  const whole = typeof file === 'string' ? readBody(file) : undefined;
+  if (members.length === 0 && whole !== undefined) return whole;
+  if (whole !== undefined && !isObject(whole))
+    throw invalidInput({ field: String(file), expected: 'an object, to which the options are added' });
+  return { ...whole, ...Object.fromEntries(members) };
+}
+
+type Kind = 'text' | 'number' | 'boolean' | 'list' | 'file';
+
+/** Undefined for what only a file can say. */
+function kindOf({ type, items, anyOf, enum: choices }: JsonSchema): Kind | undefined {
+  if (type === 'string' || choices !== undefined) return 'text';
+  if (type === 'integer' || type === 'number') return 'number';
+  if (type === 'boolean') return 'boolean';
+  if (type === 'array' && isObject(items) && items['type'] === 'string') return 'list';
+  // A text or something larger: nobody types it.
+  if (Array.isArray(anyOf) && anyOf.some((each) => isObject(each) && each['type'] === 'string'))
+    return 'file';
+  return undefined;
+}
+
+function valueOf(kind: Kind, value: unknown): unknown {
+  if (kind === 'number') return Number(value);
+  if (kind === 'boolean') return value === 'true';
+  return kind === 'file' ? read(String(value)) : value;
+}
+
+function membersOf(schemas: readonly JsonSchema[]): Members {
+  return Object.assign({}, ...schemas.map(({ properties }) => properties ?? {})) as Members;
+}
+
+/** Of a manifest what the API takes of it. */
+function readBody(file: string): unknown {
+  let value: unknown;
+  try {
+    value = readYaml(read(file));
+  } catch (cause) {
+    throw new DomainError('INVALID_INPUT', `${file} is not YAML: ${messageOf(cause)}`, { cause });
+  }
+  if (!isObject(value) || !isObject(value['metadata']) || value['spec'] === undefined) return value;
+  const { name, labels } = value['metadata'];
+  return { name, ...(labels === undefined ? {} : { labels }), spec: value['spec'] };
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (cause) {
+    throw new DomainError('INVALID_INPUT', `${file} cannot be read: ${messageOf(cause)}`, { cause });
+  }
+}

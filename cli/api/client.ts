@@ -1,0 +1,74 @@
+import { DomainError, messageOf } from '../../core/errors.js';
+import { isObject, parseJson } from '../../core/schema/json-value.js';
+import { managePrefix } from '../../server/dashboard/endpoints.js';
+import { Refused } from '../terminal.js';
+import type { Server } from './server.js';
+
+export type Request = {
+  readonly method: string;
+  /** Below {@link managePrefix}, with values in place of its parameters. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+const timeoutMs = 120_000;
+
+/**
+ * `data` of the answer. Throws UNAVAILABLE when the server does not answer now, INVALID_INPUT when it does not take what was asked,
+ * and Refused for any other no.
+ */
+export async function callServer(server: Server, request: Request): Promise<unknown> {
+  const { status, text } = await ask(server, request);
+  const body = parseJson(text);
+  if (status >= 200 && status < 300) {
+    if (status === 204) return undefined;
+    if (isObject(body) && 'data' in body) return body['data'];
+    throw new Refused(`${server.url} does not answer as the management API: is it the dashboard's address?`);
+  }
+  const says = isObject(body) ? describe(body) : '';
+  if (status === 401) throw new Refused(`the server does not accept the token: ${says || 'sign in again'}`);
+  const message = says || `HTTP ${status}: is ${server.url} the dashboard's address?`;
+  if (status === 429 || status >= 500) throw new DomainError('UNAVAILABLE', message);
+  if (status === 400 || status === 422) throw new DomainError('INVALID_INPUT', message);
+  throw new Refused(message);
+}
+
+async function ask(
+  { url, token }: Server,
+  { method, path, query = {}, body, headers = {} }: Request,
+): Promise<{ readonly status: number; readonly text: string }> {
+  const search = new URLSearchParams(query).toString();
+  try {
+    const response = await fetch(`${url}${managePrefix}${path}${search === '' ? '' : `?${search}`}`, {
+      method: method.toUpperCase(),
+      headers: {
+        authorization: `Bearer ${token}`,
+        accept: 'application/json',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      // Wherever it led, the token would not be for it.
+      redirect: 'error',
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    return { status: response.status, text: await response.text() };
+  } catch (cause) {
+    const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
+    throw new DomainError('UNAVAILABLE', `${url} does not answer: ${messageOf(reason)}`, { cause });
+  }
+}
+
+/** RFC 9457, with a line for each field. */
+function describe({ detail, title, errors }: Readonly<Record<string, unknown>>): string {
+  const says = [detail, title].find((each) => typeof each === 'string') ?? '';
+  const fields = Array.isArray(errors) ? errors.filter(isObject) : [];
+  if (fields.length < 2) return says;
+  return [says, ...fields.map(describeField)].join('\n  ');
+}
+
+function describeField({ field, mustBe, value }: Readonly<Record<string, unknown>>): string {
+  return `${String(field)} must be ${String(mustBe)}${typeof value === 'string' ? `, got ${value}` : ''}`;
+}

@@ -1,0 +1,31 @@
+import type { Endpoint } from '../../server/dashboard/endpoint.js';
+
+/** `paymaster NOUN VERB`, or `paymaster NOUN` for what is one thing. */
+export type CommandName = { readonly noun: string; readonly verb?: string };
+
+type Route = Pick<Endpoint, 'method' | 'path'>;
+
+const verbs = { post: 'create', put: 'set', patch: 'change', delete: 'delete' } as const;
+
+/**
+ * The command of an endpoint, from its method and path: `GET /decisions/:id` is `decision show`, `GET /paymasters/:name/rules` is
+ * `paymaster rules`. So an endpoint that is added is a command, and none is forgotten.
+ */
+export function commandNameOf({ method, path }: Route, others: readonly Route[]): CommandName {
+  const parts = path.split('/').filter((part) => part !== '');
+  const [first = '', ...further] = parts.filter((part) => !part.startsWith(':'));
+  const noun = singular(first);
+  if (further.length > 0) {
+    const what = further.join('-');
+    // What can only be sent is what is done: POST /paymasters/:name/suspend.
+    const isAct = method === 'post' && !others.some((each) => each.path === path && each.method === 'get');
+    return { noun, verb: method === 'get' || isAct ? what : `${verbs[method]}-${what}` };
+  }
+  if (method !== 'get') return { noun, verb: verbs[method] };
+  if (parts.length > 1) return { noun, verb: 'show' };
+  return noun === first ? { noun } : { noun, verb: 'list' };
+}
+
+function singular(word: string): string {
+  return word.endsWith('ies') ? `${word.slice(0, -3)}y` : word.replace(/s$/, '');
+}

@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { DomainError, invalidInput, messageOf, quote } from '../../core/errors.js';
+import { Refused, type Terminal } from '../terminal.js';
+import { readContexts } from './contexts.js';
+
+/** Where requests go, and with which token. */
+export type Server = { readonly url: string; readonly token: string };
+export type ServerOptions = { readonly context?: string; readonly insecure?: boolean };
+
+const [urlVariable, tokenVariable] = ['PAYMASTER_URL', 'PAYMASTER_TOKEN_FILE'];
+export const insecureText = 'send the token over http, where others on the way can read it';
+
+/** The token is no option: everybody on the machine can see arguments. */
+export function withServer(command: Command): Command {
+  return command
+    .option(
+      '--context <name>',
+      `a server of "paymaster login"; default: ${urlVariable} with ${tokenVariable}, else the current one`,
+    )
+    .option('--insecure', insecureText);
+}
+
+/** Throws INVALID_INPUT, or Refused where nobody has signed in. */
+export function readServer(terminal: Pick<Terminal, 'env'>, { context, insecure }: ServerOptions): Server {
+  const { env } = terminal;
+  const [url, file] = [env[urlVariable] || undefined, env[tokenVariable] || undefined];
+  if (context === undefined && (url !== undefined || file !== undefined)) {
+    // One of them with the other from the configuration would send a token to a server that it is not for.
+    if (url === undefined || file === undefined)
+      throw invalidInput({ field: urlVariable, expected: `given together with ${tokenVariable}` });
+    return { url: requireUrl(urlVariable, url, insecure), token: readToken(file) };
+  }
+  const { current, contexts } = readContexts(terminal);
+  const name = context ?? current;
+  const found = contexts.find((each) => each.name === name);
+  if (found !== undefined)
+    return {
+      url: requireUrl(`url of the context ${found.name}`, found.url, found.insecure ?? insecure),
+      token: found.token,
+    };
+  const known = contexts.map((each) => each.name).join(', ') || 'none';
+  throw new Refused(
+    name === undefined
+      ? `no server is chosen: "paymaster login URL", or ${urlVariable} and ${tokenVariable}`
+      : `there is no context ${quote(name)} (known: ${known}): "paymaster login URL --context ${name}"`,
+  );
+}
+
+/**
+ * The URL without a slash at its end. Throws INVALID_INPUT for one that would show the token: over http to another machine, or with
+ * user, query or fragment, which proxies write into their logs.
+ */
+export function requireUrl(field: string, text: string, insecure = false): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isPlain = url?.search === '' && url.hash === '' && url.username === '' && url.password === '';
+  if (url === undefined || !isPlain || !['http:', 'https:'].includes(url.protocol))
+    throw invalidInput({ field, expected: 'an http or https URL without user, query and fragment' });
+  if (url.protocol === 'http:' && !isLoopback(url.hostname) && !insecure)
+    throw invalidInput({
+      field,
+      expected: 'https: over http others on the way can read the token (--insecure allows it)',
+      value: quote(url.origin),
+    });
+  return url.href.replace(/\/$/, '');
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+function readToken(file: string): string {
+  try {
+    return requireToken(readFileSync(file, 'utf8'));
+  } catch (cause) {
+    if (cause instanceof DomainError) throw cause;
+    throw new DomainError('INVALID_INPUT', `${tokenVariable}: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** Throws INVALID_INPUT, which quotes nothing of it. */
+export function requireToken(text: string): string {
+  const token = text.trim();
+  if (/^[\x21-\x7e]{1,1024}$/.test(token)) return token;
+  throw invalidInput({ field: 'the token', expected: 'one line of at most 1024 visible characters' });
+}

@@ -1,0 +1,85 @@
+import type { Command } from 'commander';
+import { isObject } from '../../core/schema/json-value.js';
+import { quote } from '../../core/errors.js';
+import { given } from '../../core/units/given.js';
+import { callServer } from '../api/client.js';
+import { contextsFile, readContexts, writeContexts } from '../api/contexts.js';
+import { insecureText, requireToken, requireUrl } from '../api/server.js';
+import { addNoun, Refused, say, show, withFormat, type Format, type Terminal } from '../terminal.js';
+
+export function addLogin(program: Command, terminal: Terminal): void {
+  program
+    .command('login')
+    .description('Keep a server and a token for it, which is read without echo, or from stdin')
+    .argument('<url>', "the dashboard's address, e.g. https://paymaster.example.org")
+    .option('--context <name>', 'how it is called', 'default')
+    .option('--insecure', insecureText)
+    .action((url: string, options: LoginOptions) => login(terminal, url, options));
+  const noun = addNoun(program, 'context', 'The servers of "paymaster login"');
+  withFormat(noun.command('list'))
+    .description('Show them, without their tokens')
+    .action(({ output }: { readonly output: Format }) => list(terminal, output));
+  noun
+    .command('use')
+    .description('Use a server where none is named')
+    .argument('<name>')
+    .action((name: string) => change(terminal, name, (contexts) => ({ contexts, current: name })));
+  noun
+    .command('delete')
+    .description('Forget a server and its token, which stays valid there')
+    .argument('<name>')
+    .action((name: string) =>
+      change(terminal, name, (contexts, current) => ({
+        contexts: contexts.filter((each) => each.name !== name),
+        ...given({ current: current === name ? undefined : current }),
+      })),
+    );
+}
+
+type LoginOptions = { readonly context: string; readonly insecure?: true };
+type Contexts = ReturnType<typeof readContexts>;
+
+async function login(terminal: Terminal, text: string, { context: name, insecure }: LoginOptions) {
+  const url = requireUrl('url', text, insecure);
+  // Before the token is asked for: what cannot be written is not worth typing one.
+  readContexts(terminal);
+  const token = requireToken(await terminal.readSecret(`token for ${url}: `));
+  const me = await callServer({ url, token }, { method: 'get', path: '/me' });
+  const { contexts } = readContexts(terminal);
+  writeContexts(terminal, {
+    current: name,
+    contexts: [
+      ...contexts.filter((each) => each.name !== name),
+      { name, url, token, ...given({ insecure }) },
+    ],
+  });
+  say(terminal, `${describeMe(me)}; kept as context ${quote(name)} in ${contextsFile(terminal)}`);
+}
+
+function describeMe(me: unknown): string {
+  const { organisation, token } = isObject(me) ? me : {};
+  const [whose, what] = [isObject(organisation) ? organisation : {}, isObject(token) ? token : {}];
+  const scopes = Array.isArray(what['scopes']) ? what['scopes'].join(', ') : '';
+  const until = typeof what['expiresAt'] === 'string' ? `, until ${what['expiresAt']}` : '';
+  return `organisation ${String(whose['name'])}, token ${quote(what['name'])} (${scopes})${until}`;
+}
+
+function list(terminal: Terminal, format: Format): void {
+  const { current, contexts } = readContexts(terminal);
+  const shown = contexts.map(({ token: _secret, ...each }) => ({ ...each, current: each.name === current }));
+  const text = shown.map((each) => `${each.current ? '*' : ' '} ${each.name}  ${each.url}`).join('\n');
+  show(terminal, format, {
+    text: text || 'no server is kept: "paymaster login URL"',
+    data: { contexts: shown },
+  });
+}
+
+function change(
+  terminal: Terminal,
+  name: string,
+  next: (contexts: Contexts['contexts'], current: string | undefined) => Contexts,
+): void {
+  const { contexts, current } = readContexts(terminal);
+  if (!contexts.some((each) => each.name === name)) throw new Refused(`there is no context ${quote(name)}`);
+  writeContexts(terminal, next(contexts, current));
+}

@@ -1,0 +1,26 @@
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { Refused } from './terminal.js';
+
+/** A line of a terminal that is not shown, or all of a pipe. Throws Refused when it is given up. */
+export async function readSecret(
+  input: NodeJS.ReadStream,
+  prompt: string,
+  write: (text: string) => void,
+): Promise<string> {
+  if (!input.isTTY) return (await input.toArray()).join('');
+  write(prompt);
+  // The terminal itself does not echo while the line is edited here, and what is edited goes nowhere.
+  const output = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const line = createInterface({ input, output, terminal: true });
+  try {
+    return await new Promise((resolve, reject) => {
+      line.once('line', resolve);
+      line.once('SIGINT', () => reject(new Refused('given up')));
+      line.once('close', () => reject(new Refused('given up')));
+    });
+  } finally {
+    line.close();
+    write('\n');
+  }
+}

@@ -1,0 +1,174 @@
+import { spawn } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { acmeToken, otherToken } from '../build/dashboard.js';
+import { paymaster } from '../support/paymaster.js';
+import { repositoryRoot } from '../support/repository-root.js';
+import { until } from '../support/until.js';
+import { useDashboard } from '../support/use-dashboard.js';
+
+const host = useDashboard();
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'login-'));
+  file = join(folder, 'paymaster/config.yaml');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const run = (args: readonly string[], { env = {}, token = '' } = {}) =>
+  paymaster(args, { XDG_CONFIG_HOME: folder, ...env }, token);
+const login = (more: readonly string[] = [], token = acmeToken, url = host.origin) =>
+  run(['login', url, ...more], { token: `${token}\n` });
+
+describe('paymaster login', () => {
+  test('keeps the token for its owner alone, and shows it nowhere', async () => {
+    const { out, error, status } = await login();
+    expect({ out, status }).toEqual({ out: '', status: 0 });
+    expect(error).toMatch(
+      /^organisation acme, token "acme-ci" \(read, stop, finance, write\); kept as context "default" in /,
+    );
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(statSync(dirname(file)).mode & 0o777).toBe(0o700);
+    const shown = await run(['context', 'list', '-o', 'json']);
+    expect(JSON.parse(shown.out)).toEqual({
+      contexts: [{ name: 'default', url: expect.stringMatching(/^http:\/\/127/), current: true }],
+    });
+    for (const text of [error, shown.out, (await run(['context', 'list'])).out])
+      expect(text).not.toContain(acmeToken);
+  });
+
+  test('keeps several servers; use and delete choose between them', async () => {
+    await login(['--context', 'acme']);
+    await login(['--context', 'other'], otherToken);
+    const contexts = async () => (await run(['context', 'list'])).out.replaceAll(/ +http\S+/g, '');
+    expect(await contexts()).toBe('  acme\n* other\n');
+    await run(['context', 'use', 'acme']);
+    expect(await contexts()).toBe('* acme\n  other\n');
+    await run(['context', 'delete', 'acme']);
+    expect(await contexts()).toBe('  other\n');
+    expect(readFileSync(file, 'utf8')).not.toContain(acmeToken);
+    expect(await run(['context', 'use', 'acme'])).toMatchObject({ status: 1 });
+  });
+
+  test.each([
+    {
+      name: 'a token that the server does not accept',
+      token: 'wrong',
+      status: 1,
+      says: 'does not accept the token',
+    },
+    { name: 'no token', token: '', status: 2, says: 'the token must be one line' },
+    { name: 'two lines', token: `${acmeToken}\nx`, status: 2, says: 'the token must be one line' },
+  ])('writes nothing for $name, and quotes nothing of it', async ({ token, status, says }) => {
+    const ended = await login([], token);
+    expect(ended).toMatchObject({ status, error: expect.stringContaining(says) });
+    if (token !== '') expect(ended.error).not.toContain(token);
+    expect(existsSync(file)).toBe(false);
+  });
+
+  test.each([
+    { url: 'http://paymaster.example.org', says: '--insecure allows it' },
+    { url: 'http://127.0.0.1.example.org', says: '--insecure allows it' },
+    { url: 'http://localhost@example.org', says: 'without user, query and fragment' },
+    { url: 'https://example.org/?token=1', says: 'without user, query and fragment' },
+    { url: 'ftp://127.0.0.1', says: 'must be an http or https URL' },
+    { url: 'paymaster', says: 'must be an http or https URL' },
+  ])('asks for no token for $url', async ({ url, says }) => {
+    const ended = await login([], acmeToken, url);
+    expect(ended).toMatchObject({ status: 2, error: expect.stringContaining(says) });
+    expect(existsSync(file)).toBe(false);
+  });
+
+  test('says that nobody is there, apart from a token that is wrong', async () => {
+    expect(await login([], acmeToken, 'http://127.0.0.1:1')).toMatchObject({
+      status: 3,
+      error: expect.stringContaining('http://127.0.0.1:1 does not answer'),
+    });
+  });
+
+  test('a server that sends us elsewhere does not get the token there', async () => {
+    const asked: string[] = [];
+    const thief = createServer((request, response) => {
+      asked.push(request.url ?? '');
+      const { port } = thief.address() as AddressInfo;
+      response.writeHead(307, { location: `http://localhost:${port}/stolen` }).end();
+    });
+    await new Promise<void>((resolve) => thief.listen(0, '127.0.0.1', resolve));
+    const { port } = thief.address() as AddressInfo;
+    expect(await login([], acmeToken, `http://127.0.0.1:${port}`)).toMatchObject({ status: 3 });
+    expect(asked).toEqual(['/manage/v1/me']);
+    await new Promise((resolve) => thief.close(resolve));
+  });
+
+  test('what others may read, or is not what login writes, is not used, and nothing of it is quoted', async () => {
+    await login();
+    chmodSync(file, 0o640);
+    for (const args of [
+      ['context', 'list'],
+      ['login', host.origin],
+    ]) {
+      const ended = await run(args, { token: acmeToken });
+      expect(ended).toMatchObject({ status: 2, error: expect.stringContaining(`chmod 600 ${file}`) });
+    }
+    chmodSync(file, 0o600);
+    for (const text of [`token: "${acmeToken}\n  x: [`, `contexts: [{ name: a, token: ${acmeToken} }]\n`]) {
+      writeFileSync(file, text);
+      const { error, status } = await run(['context', 'list']);
+      expect(status).toBe(2);
+      expect(error).not.toContain(acmeToken);
+    }
+  });
+
+  test.each([{ PAYMASTER_URL: 'https://thief.example' }, { PAYMASTER_TOKEN_FILE: '/dev/null' }])(
+    'never mixes half of the environment (%j) with a kept token',
+    async (env) => {
+      await login();
+      expect(await run(['usage'], { env })).toMatchObject({
+        status: 2,
+        error: expect.stringContaining('PAYMASTER_URL must be given together with PAYMASTER_TOKEN_FILE'),
+      });
+    },
+  );
+
+  test('is not needed with PAYMASTER_URL and PAYMASTER_TOKEN_FILE; --context goes before them', async () => {
+    const token = join(folder, 'token');
+    writeFileSync(token, `${otherToken}\n`);
+    const env = { PAYMASTER_URL: host.origin, PAYMASTER_TOKEN_FILE: token };
+    const nameOf = async (args: readonly string[]) =>
+      JSON.parse((await run([...args, '-o', 'json'], { env })).out).organisation.name;
+    expect(await nameOf(['me'])).toBe('other');
+    await login();
+    expect(await nameOf(['me'])).toBe('other');
+    expect(await nameOf(['me', '--context', 'default'])).toBe('acme');
+    expect(await run(['me', '--context', 'none'])).toMatchObject({
+      status: 1,
+      error: expect.stringContaining('there is no context "none" (known: default)'),
+    });
+  });
+
+  test('without any, a command says how to get one', async () => {
+    expect(await run(['me'])).toMatchObject({
+      status: 1,
+      error: expect.stringContaining('paymaster login URL'),
+    });
+  });
+
+  test('on a terminal, what is typed is not shown', async () => {
+    const command = `${join(repositoryRoot, 'bin/paymaster')} login http://127.0.0.1:1`;
+    const typing = spawn('script', ['-qec', command, '/dev/null'], {
+      env: { ...process.env, XDG_CONFIG_HOME: folder },
+    });
+    let shown = '';
+    typing.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text));
+    await until('it asks', () => shown.includes('token for http://127.0.0.1:1: '));
+    typing.stdin.write('typed-secret\r');
+    await until('it has tried', () => shown.includes('does not answer'));
+    typing.stdin.end();
+    expect(shown).not.toContain('typed');
+  });
+});

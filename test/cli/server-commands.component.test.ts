@@ -1,0 +1,178 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import { commandNameOf } from '../../cli/api/command-name.js';
+import { manageEndpoints } from '../../server/dashboard/endpoints.js';
+import { acmeToken, otherToken } from '../build/dashboard.js';
+import { aDecision, alone, aRefusal, at, reservationOf } from '../conformance/ledger-records.js';
+import { createMemoryLedger } from '../fakes/memory-ledger.js';
+import { paymaster } from '../support/paymaster.js';
+import { useDashboard } from '../support/use-dashboard.js';
+
+const ledger = createMemoryLedger();
+const host = useDashboard({ ledger, operator: true });
+const noon = at('2026-01-31T12:00:00Z');
+const range = ['--from', '2026-01-31T00:00:00Z', '--to', '2026-02-01T00:00:00Z'];
+const refused = aRefusal('acme', noon, { reason: 'LIMIT_REACHED', detail: 'full\u001b[2J' });
+
+let folder: string;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'commands-'));
+  writeFileSync(join(folder, 'acme'), acmeToken);
+  writeFileSync(join(folder, 'other'), otherToken);
+  await ledger.append([...reservationOf(aDecision('acme', noon, { nonce: 1n })), ...alone(refused)]);
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const run = (args: readonly string[], { url = host.origin, as = 'acme' } = {}) =>
+  paymaster(args, { PAYMASTER_URL: url, PAYMASTER_TOKEN_FILE: join(folder, as) });
+
+test('every endpoint of the management API is a command of its own', async () => {
+  const names = manageEndpoints.map((endpoint) => commandNameOf(endpoint, manageEndpoints));
+  const words = names.map(({ noun, verb }) => [noun, ...(verb === undefined ? [] : [verb])]);
+  expect(new Set(words.map((each) => each.join(' '))).size).toBe(manageEndpoints.length);
+  for (const [at, endpoint] of manageEndpoints.entries()) {
+    const { out, status } = await paymaster([...(words[at] ?? []), '--help']);
+    expect(status).toBe(0);
+    expect(out.replaceAll(/\s+/g, ' ')).toContain(endpoint.summary);
+  }
+});
+
+test.each([
+  ['get', '/usage', 'usage'],
+  ['get', '/decisions', 'decision list'],
+  ['get', '/decisions/:id', 'decision show'],
+  ['get', '/policies', 'policy list'],
+  ['post', '/policies', 'policy create'],
+  ['put', '/policies/:name', 'policy set'],
+  ['patch', '/policies/:name', 'policy change'],
+  ['delete', '/policies/:name', 'policy delete'],
+  ['post', '/paymasters/:name/suspend', 'paymaster suspend'],
+  ['get', '/paymasters/:name/keys', 'paymaster keys'],
+  ['post', '/paymasters/:name/keys', 'paymaster create-keys'],
+  ['delete', '/paymasters/:name/keys/:id', 'paymaster delete-keys'],
+] as const)('%s %s is %s', (method, path, name) => {
+  const others = [{ method: 'get', path: '/paymasters/:name/keys' } as const];
+  const { noun, verb } = commandNameOf({ method, path }, others);
+  expect([noun, verb].filter((word) => word !== undefined).join(' ')).toBe(name);
+});
+
+describe('a command of a server', () => {
+  test('answers the same for people and programs', async () => {
+    const { out, error, status } = await run(['decision', 'list', ...range]);
+    expect({ error, status }).toEqual({ error: '', status: 0 });
+    expect(out.split('\n')[0]).toMatch(/^ {2}AT +ID +VERDICT +REASON +SENDER/);
+    expect(out).toMatch(/ refused +LIMIT_REACHED /);
+    const json = JSON.parse((await run(['decision', 'list', ...range, '-o', 'json'])).out);
+    expect(json.decisions).toHaveLength(2);
+    expect(parse((await run(['decision', 'list', ...range, '-o', 'yaml'])).out)).toEqual(json);
+    const { id } = json.decisions.find((each: { verdict: string }) => each.verdict === 'refused');
+    const shown = await run(['decision', 'show', id]);
+    expect(shown.out).toContain('trace:\n  - step: suspended\n    verdict: pass\n');
+    // Text of a caller does not move the cursor of who reads it.
+    expect(shown.out).toContain('full');
+    expect(shown.out).not.toContain('\u001b');
+  });
+
+  test('says on stderr how to go on where a page is not all', async () => {
+    const first = await run(['decision', 'list', ...range, '--limit', '1', '-o', 'json']);
+    const next = /--cursor (\S+)$/m.exec(first.error)?.[1] ?? '';
+    const second = await run(['decision', 'list', ...range, '--limit', '1', '--cursor', next, '-o', 'json']);
+    const ids = [first, second].flatMap(({ out }) =>
+      JSON.parse(out).decisions.map(({ id }: { id: string }) => id),
+    );
+    expect(new Set(ids).size).toBe(2);
+  });
+
+  test('says that a list is empty', async () => {
+    expect(await run(['usage', ...range], { as: 'other' })).toMatchObject({ out: 'no rows\n', status: 0 });
+  });
+
+  test.each([
+    { args: ['usage', '--step', 'week'], status: 2, says: 'Allowed choices are hour, day, month' },
+    { args: ['usage', '--from', 'yesterday'], status: 2, says: 'from must be a time in UTC' },
+    { args: ['decision', 'show'], status: 2, says: "missing required argument 'id'" },
+    { args: ['decision', 'show', 'none'], status: 1, says: 'There is no such decision' },
+    { args: ['decision', 'show', '../me'], status: 1, says: 'There is no such decision' },
+    { args: ['decision', 'show', '..'], status: 2, says: 'id must be a name or an id, got ".."' },
+    { args: ['decision', 'show', 'a?limit=1#x'], status: 1, says: 'There is no such decision' },
+  ])('$args ends with $status', async ({ args, status, says }) => {
+    expect(await run(args)).toMatchObject({ out: '', status, error: expect.stringContaining(says) });
+  });
+
+  test('nobody sees what is another organisation’s', async () => {
+    const { out } = await run(['decision', 'list', ...range, '-o', 'json']);
+    for (const { id } of JSON.parse(out).decisions)
+      expect(await run(['decision', 'show', id], { as: 'other' })).toMatchObject({ status: 1, out: '' });
+  });
+});
+
+describe('what is sent, and what its answer ends with', () => {
+  type Asked = { readonly line: string; readonly headers: IncomingMessage['headers']; readonly body: string };
+
+  /** A server that answers everything in one way. */
+  async function answering(
+    answer: { readonly status: number; readonly text: string },
+    use: (url: string, asked: readonly Asked[]) => Promise<void>,
+  ): Promise<void> {
+    const asked: Asked[] = [];
+    const server = createServer(async (request, response) => {
+      const body = (await request.toArray()).join('');
+      asked.push({ line: `${request.method} ${request.url}`, headers: request.headers, body });
+      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.text);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    try {
+      await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked);
+    } finally {
+      await new Promise((resolve) => server.close(resolve));
+    }
+  }
+
+  test('a body of options and a file; a whole one of a file', async () => {
+    const resources = join(folder, 'change.yaml');
+    writeFileSync(resources, 'kind: PaymasterPolicy\n');
+    await answering({ status: 202, text: '{"data":{"id":"r1"}}' }, async (url, asked) => {
+      const ids = ['--paymaster-ids', 'a', '--paymaster-ids', 'b'];
+      await run(['replay', 'create', ...range, '--resources', resources, ...ids], { url });
+      expect(JSON.parse(asked[0]?.body ?? '')).toEqual({
+        from: '2026-01-31T00:00:00Z',
+        to: '2026-02-01T00:00:00Z',
+        resources: 'kind: PaymasterPolicy\n',
+        paymasterIds: ['a', 'b'],
+      });
+      expect(asked[0]).toMatchObject({
+        line: 'POST /manage/v1/replays',
+        headers: { authorization: `Bearer ${acmeToken}`, 'content-type': 'application/json' },
+      });
+      writeFileSync(resources, 'from: "1"\nto: "2"\n');
+      await run(['replay', 'create', '-f', resources], { url });
+      expect(JSON.parse(asked[1]?.body ?? '')).toEqual({ from: '1', to: '2' });
+    });
+  });
+
+  test.each([
+    { status: 401, text: '{"detail":"no"}', exit: 1, says: 'the server does not accept the token: no' },
+    { status: 403, text: '{"detail":"needs write"}', exit: 1, says: 'needs write' },
+    { status: 409, text: '{"detail":"it is there"}', exit: 1, says: 'it is there' },
+    { status: 429, text: '{"detail":"slower"}', exit: 3, says: 'slower' },
+    { status: 503, text: 'upstream', exit: 3, says: 'HTTP 503: is http' },
+    { status: 404, text: '<html>', exit: 1, says: "the dashboard's address?" },
+    { status: 200, text: '<html>', exit: 1, says: 'does not answer as the management API' },
+    {
+      status: 400,
+      text: '{"detail":"wrong","errors":[{"field":"a","mustBe":"1"},{"field":"b","mustBe":"2","value":"\\u001b3"}]}',
+      exit: 2,
+      says: 'error: wrong\n  a must be 1\n  b must be 2, got  3\n',
+    },
+  ])('HTTP $status: $exit', async ({ status, text, exit, says }) => {
+    await answering({ status, text }, async (url) => {
+      const ended = await run(['usage'], { url });
+      expect(ended).toMatchObject({ out: '', status: exit, error: expect.stringContaining(says) });
+    });
+  });
+});
