@@ -1,6 +1,7 @@
 import { errorCodes, type RestRow, type RpcRow } from '../core/error-codes.js';
 import { errorReasons } from '../core/error-reasons.js';
 import { refusals } from '../core/refusal.js';
+import { tableOf } from './tables.js';
 
 /** `docs/errors.md`: every error, reason and refusal, and what to do about it. */
 export function renderErrors(): string {
@@ -27,11 +28,6 @@ type Answered = Required<Explained> & { readonly rest?: RestRow; readonly rpc?: 
 
 function explained(rows: Readonly<Record<string, Explained>>): readonly (readonly string[])[] {
   return Object.entries(rows).map(([name, { text, remedy = '–' }]) => [`\`${name}\``, text, remedy]);
-}
-
-function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [head, head.map(() => '---'), ...rows];
-  return `${lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}\n`;
 }
 
 const introduction = `<!-- Generated from core/error-codes.ts, core/error-reasons.ts and core/refusal.ts. Do not edit: run \`make generate\`. -->

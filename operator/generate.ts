@@ -8,6 +8,7 @@ import { definitions } from '../core/resources/schemas.js';
 import { type KindDefinition, toCrd } from '../core/schema/crd.js';
 import { renderConditions } from './conditions-page.js';
 import { renderErrors } from './errors-page.js';
+import { policyTable, withTable } from './tables.js';
 
 /**
  * Entry point of `make generate`: writes one CustomResourceDefinition per kind to `crds/`, from the schemas beside the
@@ -29,17 +30,20 @@ function render(kind: KindDefinition): string {
   return header + stringify(toCrd(kind, group, version), { lineWidth: 110, aliasDuplicateObjects: false });
 }
 
-/** Pages of tables. They are generated here because all come from the core. */
-const pages: ReadonlyMap<string, () => string> = new Map([
+/** Pages of tables, and pages with one, from what is there. They are generated here because all come from the core. */
+const pages: ReadonlyMap<string, (present: string) => string> = new Map([
   [join('docs', 'conditions.md'), renderConditions],
   [join('docs', 'errors.md'), renderErrors],
+  ...['README.md', join('docs', 'policies.md')].map(
+    (page) => [page, (present: string) => withTable(present, 'policies', policyTable())] as const,
+  ),
 ]);
 
 /** Pages that differ from the tables. */
 export async function stalePages(root: string): Promise<readonly string[]> {
   const wrong = [...pages].map(async ([page, rendered]) => {
-    const found = await readFile(join(root, page), 'utf8').catch(() => undefined);
-    return found === rendered() ? [] : [page];
+    const found = await readFile(join(root, page), 'utf8').catch(() => '');
+    return found === rendered(found) ? [] : [page];
   });
   return (await Promise.all(wrong)).flat();
 }
@@ -71,7 +75,8 @@ async function main(args: readonly string[]): Promise<number> {
     return 1;
   }
   for (const page of wrongPages) {
-    await writeFile(join(root, page), pages.get(page)?.() ?? '');
+    const present = await readFile(join(root, page), 'utf8').catch(() => '');
+    await writeFile(join(root, page), pages.get(page)?.(present) ?? '');
     console.log(`wrote ${page}`);
   }
   const files = generatedFiles();

@@ -1,31 +1,40 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { documentEndpoints, manageEndpoints, managePrefix, prefix } from '../server/dashboard/endpoints.js';
+import { withTable } from '../operator/tables.js';
+import { endpointTable } from './rest-page.js';
 import { findRoot } from './root.js';
 import { describeDevChain, type DevDeployments } from './dev-chain/deployments.js';
 import { devDollarsPerEther } from './dev-chain/price-feeds.js';
 import { devAccounts } from './dev-chain/dev-accounts.js';
 
-// Entry of `make generate`: writes the manifests of examples/quickstart that name addresses of the dev chain.
+// Entry of `make generate`: writes the manifests of examples/quickstart that name addresses of the dev chain, and docs/rest.md.
 // `--check` fails when they are out of date.
 
 const devChainId = 31337;
-const directory = join(findRoot(import.meta.url), 'examples/quickstart');
+const root = findRoot(import.meta.url);
 const isCheck = process.argv.includes('--check');
 const stale: string[] = [];
 
 const devChain = describeDevChain(devChainId, devAccounts.signer.address, devAccounts.deployer.address);
 for (const [name, text] of Object.entries({
-  'chain.yaml': renderChain(devChain),
-  'fee-token.yaml': renderFeeToken(devChain),
-  'contract.yaml': renderContract(devChain),
+  'examples/quickstart/chain.yaml': renderChain(devChain),
+  'examples/quickstart/fee-token.yaml': renderFeeToken(devChain),
+  'examples/quickstart/contract.yaml': renderContract(devChain),
+  'docs/rest.md': renderRest(readFileSync(join(root, 'docs/rest.md'), 'utf8')),
 })) {
-  const file = join(directory, name);
+  const file = join(root, name);
   if (isCheck && readFileSync(file, 'utf8') !== text) stale.push(file);
   if (!isCheck) writeFileSync(file, text);
 }
 if (stale.length > 0) {
   process.stderr.write(`error: not current, run "make generate": ${stale.join(', ')}\n`);
   process.exitCode = 1;
+}
+
+function renderRest(page: string): string {
+  const documented = withTable(page, 'document', endpointTable(prefix, documentEndpoints));
+  return withTable(documented, 'manage', endpointTable(managePrefix, manageEndpoints));
 }
 
 function renderChain({ chainId, delegates, profiles, defaultFunding }: DevDeployments): string {

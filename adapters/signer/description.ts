@@ -2,7 +2,7 @@ import { parseDocument } from 'yaml';
 import { invalidInput, quote } from '../../core/errors.js';
 import { isObject } from '../../core/schema/json-value.js';
 import type { SignerText } from './kind.js';
-import { isSignerKind, signerKinds, type SignerKindName } from './kinds.js';
+import { signerKinds, type SignerKindName } from './kinds.js';
 
 /**
  * What a file of the signer directory says: YAML or JSON with `kind`, or the key itself. `origin` names the file in the error. A text
@@ -27,4 +27,8 @@ function parseFields(text: string): Readonly<Record<string, unknown>> | undefine
   if (document.errors.length > 0) return undefined;
   const value: unknown = document.toJS({ maxAliasCount: 0 });
   return isObject(value) ? value : undefined;
+}
+
+function isSignerKind(name: unknown): name is SignerKindName {
+  return typeof name === 'string' && Object.hasOwn(signerKinds, name);
 }

@@ -5,9 +5,11 @@ import { kms } from './kms/kind.js';
 import { web3signer } from './web3signer/kind.js';
 
 /** Kinds of signers, by the `kind` of their file. */
-export const signerKinds = { file, envelope, kms, web3signer } as const satisfies Record<string, SignerKind>;
-export type SignerKindName = keyof typeof signerKinds;
+export const signerKinds = {
+  file,
+  envelope,
+  kms,
+  web3signer,
+} as const satisfies Record<string, SignerKind>;
 
-export function isSignerKind(name: unknown): name is SignerKindName {
-  return typeof name === 'string' && Object.hasOwn(signerKinds, name);
-}
+export type SignerKindName = keyof typeof signerKinds;

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   cpSync,
   existsSync,
@@ -14,17 +14,25 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { repositoryRoot as root } from '../support/repository-root.js';
 
-// "A policy kind is a folder and a row", and so is a unit, tried on a copy of the tree: a kind and a unit that exist nowhere else are
-// added, and everything that they have to be follows.
+// "A variant is a folder and a row", tried on a copy of the tree: a kind of policies, a unit, a kind of signers and an endpoint that
+// exist nowhere else are added, and everything that they have to be follows.
 
 /** Compiling the whole tree takes most of a minute where nothing else runs. */
 const mostMs = 1_800_000;
 const folder = 'core/policy/nonce-parity';
-const fixtures = join(root, 'test/architecture/made-up-kind');
+const fixtures = join(root, 'test/architecture/made-up');
+
+/** Where each is put. */
+const added = {
+  'kind.ts.txt': `${folder}/kind.ts`,
+  'unit.ts.txt': 'core/usage/milliether.ts',
+  'signer.ts.txt': 'adapters/signer/backwards/kind.ts',
+  'endpoint.ts.txt': 'server/dashboard/greeting/greeting.ts',
+};
 
 let copy: string;
 beforeAll(() => {
-  copy = mkdtempSync(join(tmpdir(), 'policy-kind-'));
+  copy = mkdtempSync(join(tmpdir(), 'made-up-'));
   for (const file of git(root, 'ls-files', '--cached', '--others', '--exclude-standard').split('\n'))
     if (file !== '' && existsSync(join(root, file))) bring(file);
   // Already compiled files need not be compiled again, except those that the kind changes.
@@ -35,13 +43,17 @@ beforeAll(() => {
   const author = ['-c', 'user.name=test', '-c', 'user.email=test@example.org'];
   git(copy, ...author, 'commit', '--quiet', '--no-verify', '--message', 'as it is');
 
-  mkdirSync(join(copy, folder));
-  cpSync(join(fixtures, 'kind.ts.txt'), join(copy, folder, 'kind.ts'));
-  cpSync(join(fixtures, 'unit.ts.txt'), join(copy, 'core/usage/milliether.ts'));
+  for (const [fixture, file] of Object.entries(added)) {
+    mkdirSync(dirname(join(copy, file)), { recursive: true });
+    cpSync(join(fixtures, fixture), join(copy, file));
+  }
   addRow('core/policy/kinds.ts', './nonce-parity/kind.js', 'NONCE_PARITY: nonceParity');
   addRow('core/usage/units.ts', './milliether.js', 'MILLIETHER: milliether');
+  addRow('adapters/signer/kinds.ts', './backwards/kind.js', 'backwards');
+  addRow('server/dashboard/endpoints.ts', './greeting/greeting.js', 'greetingEndpoint');
   run('node_modules/.bin/tsc', '-b');
   run(process.execPath, 'dist/operator/generate.js');
+  run(process.execPath, 'dist/standalone/generate-quickstart.js');
   run(process.execPath, 'hack/charts/generate.mjs');
 }, mostMs);
 afterAll(() => rmSync(copy, { recursive: true, force: true }));
@@ -51,14 +63,36 @@ test('nothing else changes but generated files', () => {
   const files = changed.map((line) => line.slice(3));
   // Rendered only where helm is installed.
   const rendered = /^(charts\/install\.yaml|test\/charts\/golden\/.*)$/;
-  expect(files.filter((file) => !rendered.test(file)).sort()).toEqual([
-    'charts/paymaster-crds/templates/paymasterpolicies.yaml',
+  const tables = [
+    'adapters/signer/kinds.ts',
     'core/policy/kinds.ts',
-    `${folder}/kind.ts`,
-    'core/usage/milliether.ts',
     'core/usage/units.ts',
+    'server/dashboard/endpoints.ts',
+  ];
+  const generated = [
+    'README.md',
+    'charts/paymaster-crds/templates/paymasterpolicies.yaml',
     'crds/paymasterpolicies.yaml',
-  ]);
+    'docs/policies.md',
+    'docs/rest.md',
+  ];
+  expect(files.filter((file) => !rendered.test(file)).sort()).toEqual(
+    [...Object.values(added), ...tables, ...generated].sort(),
+  );
+  // Its import, and its line.
+  const counts = git(copy, 'diff', '--numstat', '--', ...tables)
+    .trim()
+    .split('\n');
+  expect(counts.map((line) => line.split('\t')[0])).toEqual(tables.map(() => '2'));
+});
+
+test('the documents list the kind of policies and the endpoint', () => {
+  expect(readFileSync(join(copy, 'README.md'), 'utf8')).toContain(
+    '| `NONCE_PARITY` | Which nonces pass. | SPONSORED | yes | yes |',
+  );
+  expect(readFileSync(join(copy, 'docs/rest.md'), 'utf8')).toContain(
+    '| `GET /manage/v1/greeting` | Greets the organisation of the token | finance, write | name | JSON |',
+  );
 });
 
 test('the definition of the resource has the type, its member, and the rule that ties them', () => {
@@ -110,6 +144,21 @@ describe('what was compiled', () => {
     );
   });
 
+  test('a profile may name a file of the kind of signers; what is wrong in one is said', () => {
+    expect(trial['signer']).toMatchObject({ signed: true });
+    expect(trial['wrongSigner']).toMatch(/wrong: digits must be 64 hex digits/);
+  });
+
+  test('the endpoint answers who may call it, reads its parameters, and is in the OpenAPI document', () => {
+    expect(trial['greetings']).toEqual([
+      [200, { data: { greeting: 'hello acme' } }],
+      [200, { data: { greeting: 'hello x' } }],
+      [400, expect.objectContaining({ status: 400 })],
+      [401, expect.objectContaining({ status: 401 })],
+    ]);
+    expect(JSON.stringify(trial['openApi'])).toContain('"operationId":"getGreeting"');
+  });
+
   test('it refuses, and explain says which policy, why, and what would make it pass', () => {
     const why = { reason: 'POLICY_REFUSED', detail: 'policy "Even only": the nonce 3 is odd' };
     expect(trial['odd']).toMatchObject({ paymasterAndData: '0x', reason: why.reason });
@@ -126,11 +175,16 @@ describe('what was compiled', () => {
 /** A row of a table: its import, and its line at the end. */
 function addRow(file: string, from: string, row: string): void {
   const text = readFileSync(join(copy, file), 'utf8');
-  const [, name] = row.split(': ');
-  const added = text
-    .replace(/^import/m, `import { ${name} } from '${from}';\nimport`)
-    .replace('\n} as const', `\n  ${row},\n} as const`);
-  writeFileSync(join(copy, file), added);
+  const name = row.split(': ').at(-1);
+  const table = text.indexOf('\n} as const');
+  const end = table < 0 ? text.lastIndexOf('\n];') : table;
+  writeFileSync(
+    join(copy, file),
+    `${text.slice(0, end)}\n  ${row},${text.slice(end)}`.replace(
+      /^import/m,
+      `import { ${name} } from '${from}';\nimport`,
+    ),
+  );
 }
 
 function bring(file: string): void {
@@ -143,5 +197,11 @@ function git(directory: string, ...args: readonly string[]): string {
 }
 
 function run(command: string, ...args: readonly string[]): string {
-  return execFileSync(command, args, { cwd: copy, encoding: 'utf8', maxBuffer: 2 ** 28 });
+  const { status, stdout, stderr } = spawnSync(command, args, {
+    cwd: copy,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
+  });
+  if (status !== 0) throw new Error(`${command} ${args.join(' ')}: ${stdout}${stderr}`);
+  return stdout;
 }

@@ -1,0 +1,35 @@
+import { policyKinds } from '../core/policy/kinds.js';
+import type { PolicyKind } from '../core/policy/kind.js';
+
+// Tables of the documents that follow from rows.
+
+export function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, head.map(() => '---'), ...rows];
+  return `${lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}\n`;
+}
+
+/** The page with a table in its place, between `<!-- name: … -->` and `<!-- end -->`. */
+export function withTable(page: string, name: string, table: string): string {
+  const begin = page.indexOf('\n', page.indexOf(`<!-- ${name}: `)) + 1;
+  const end = page.indexOf('<!-- end -->', begin);
+  if (begin === 0 || end < 0) throw new Error(`the page has no place for the table "${name}"`);
+  return page.slice(0, begin) + table + page.slice(end);
+}
+
+/** Every kind of policies, and the modes in which it judges. */
+export function policyTable(): string {
+  const rows = Object.entries<PolicyKind>(policyKinds).map(([type, kind]) => {
+    const { schema, decision, counts, modesOf, isPermission, record } = kind;
+    const [first = 'SPONSORED', ...more] = decision?.modes ?? counts?.modes ?? [];
+    const also = more.map((mode) => `, ${mode}${modesOf ? ' where `appliesTo` says so' : ''}`);
+    const [what = ''] = schema.description.split(/,? for policyType/);
+    return [
+      `\`${type}\``,
+      `${what}.`,
+      first + also.join(''),
+      isPermission ? 'no: it is a permission' : 'yes',
+      record.body === undefined ? 'no' : 'yes',
+    ];
+  });
+  return tableOf(['policyType', 'what it is', 'modes', 'Shadow', 'made by the 13 endpoints'], rows);
+}
