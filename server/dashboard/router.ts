@@ -15,6 +15,7 @@ import type { Reply } from './call.js';
 import type { Endpoint } from './endpoint.js';
 import { credentialsRequired } from './errors.js';
 import { readParameters } from './parameters.js';
+import { recorded } from './recorded-writes.js';
 import { goneSignal, send } from './send.js';
 
 export type RouterDeps = {
@@ -44,7 +45,8 @@ export function createRouter(endpoints: readonly Endpoint[], deps: RouterDeps): 
       await spend(cost, principal.tenant, async () => {
         const body = form?.parse(tools, sent);
         const call = { ...caller, given, params: paramsOf(request), body, gone: goneSignal(response) };
-        const reply = await endpoint.handle(tools, call);
+        const requestId = response.get('X-Request-Id') ?? '';
+        const reply = await endpoint.handle(recorded(tools, principal, requestId), call);
         logWrite(endpoint, caller, reply, { tools, response });
         const warnings = [...bodyWarnings(endpoint, sent), ...(reply.warnings ?? [])];
         await send(request, response, endpoint, { ...reply, warnings });

@@ -1,7 +1,7 @@
 import type { Ambient } from '../../core/ambient.js';
 import { pause } from '../../adapters/pause.js';
 import { DomainError, fieldOwned, isDomainError } from '../../core/errors.js';
-import type { Kind, Resources } from '../../core/resources/kinds.js';
+import type { AnyResource, Kind, Resources } from '../../core/resources/kinds.js';
 import { fieldsOfOthers, ownedFields } from '../../core/resources/managed-fields.js';
 import { createdByAnnotation, formatKey, type ObjectKey } from '../../core/meta/meta.js';
 import type { ApplyRequest, DeepPartial, ResourceStore } from '../../core/resources/resource-store.js';
@@ -31,8 +31,8 @@ export type Writes = {
    * when the object is gone, FIELD_OWNED when another manager owns a field that would change.
    */
   change<K extends Kind>(kind: K, key: ObjectKey, plan: Plan<K>): Promise<Resources[K]>;
-  /** FIELD_OWNED when another manager declares fields of the object: that manager would create it again, or miss it. */
-  remove(kind: Kind, key: ObjectKey): Promise<void>;
+  /** The object as it was. FIELD_OWNED when another manager declares fields of the object: that manager would create it again, or miss it. */
+  remove(kind: Kind, key: ObjectKey): Promise<AnyResource>;
 };
 
 export function createWrites(
@@ -76,6 +76,7 @@ export function createWrites(
         const declared = fieldsOfOthers(current, isOurs);
         if (declared.length > 0) throw fieldOwned(`${kind} ${formatKey(key)}`, declared);
         await resources.delete(kind, key, { version: current.metadata.resourceVersion });
+        return current;
       }),
   };
 
