@@ -140,7 +140,7 @@ export function createTally(operationShares: (operation: Operation) => readonly 
     addChange(delta.amounts, change);
     if (!isSeen || delta.seen === seen) return;
     // Lists are shared by senders, so they are never changed.
-    delta.seen = delta.seen.length === 0 ? seen : mergedSeen(delta.seen, seen);
+    delta.seen = mergedSeen(delta.seen, seen);
   }
 
   function sharesOf(decision: Decision): readonly Share[] {
@@ -221,22 +221,17 @@ function addChange(sum: MutableAmounts, change: Change, share?: Share): void {
   if (token !== undefined) addToken(sum, token.address, { ...token, amount: part(token.amount) });
 }
 
-function mergedSeen(before: readonly Seen[], more: readonly Seen[]): readonly Seen[] {
-  const merged = [...before];
-  for (const one of more) {
-    const { dimension, value } = one;
-    const index = merged.findIndex((other) => other.dimension === dimension && other.value === value);
-    const other = merged[index];
-    if (other === undefined) merged.push(one);
-    else
-      merged[index] = {
-        dimension,
-        value,
-        first: Math.min(other.first, one.first) as EpochMs,
-        last: Math.max(other.last, one.last) as EpochMs,
-      };
+/** Of both lists: for each value the time between the first and the last operation. Neither list is changed. */
+export function mergedSeen(before: readonly Seen[], more: readonly Seen[]): readonly Seen[] {
+  if (before.length === 0) return more;
+  const merged = new Map<string, Seen>();
+  for (const one of [...before, ...more]) {
+    const name = `${one.dimension}\n${one.value}`;
+    const other = merged.get(name) ?? one;
+    const first = Math.min(other.first, one.first) as EpochMs;
+    merged.set(name, { ...one, first, last: Math.max(other.last, one.last) as EpochMs });
   }
-  return merged;
+  return [...merged.values()];
 }
 
 function entryOf<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {

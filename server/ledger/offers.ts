@@ -26,10 +26,13 @@ export function createOffers(deps: { readonly ledger: LedgerWriter; readonly log
   let hasFailed = false;
   let isStopped = false;
 
-  /** Writes until nothing waits, or the store fails: then the next tick goes on. An id that is written again is stored once. */
+  /**
+   * Writes what waits now, until the store fails: then the next tick goes on. What comes meanwhile waits for more, or each turn would
+   * write a few records alone. An id that is written again is stored once.
+   */
   async function drain(): Promise<void> {
-    while (waiting.length > 0) {
-      const batch = nextOf(waiting);
+    for (let left = waiting.length; left > 0;) {
+      const batch = nextOf(waiting.slice(0, left));
       try {
         await ledger.add(batch);
       } catch (error) {
@@ -39,6 +42,7 @@ export function createOffers(deps: { readonly ledger: LedgerWriter; readonly log
       }
       hasFailed = false;
       waiting = waiting.slice(batch.length);
+      left -= batch.length;
       for (const record of batch) bytes -= sizeOf(record);
     }
   }

@@ -5,8 +5,8 @@ import {
   type Amounts,
   type MutableAmounts,
 } from '../../../core/ledger/amounts.js';
-import type { Seen, Tally } from '../../../core/ledger/rollup.js';
-import { startOf, type RollupUnit } from '../../../core/ledger/steps.js';
+import { mergedSeen, type Seen, type Tally } from '../../../core/ledger/rollup.js';
+import { rollupUnits, startOf, type RollupUnit } from '../../../core/ledger/steps.js';
 import type { AddressKey } from '../../../core/units/address.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { usageKey, type RowOf } from './columns.js';
@@ -15,12 +15,14 @@ import { jsonOf, type Row } from './record-rows.js';
 import { keyText } from './text.js';
 
 type Key = Readonly<Record<(typeof usageKey)[number], string | number>> & { readonly start: EpochMs };
-export type Sum = { readonly key: Key; readonly amounts: MutableAmounts; readonly seen: Map<string, Seen> };
+/** Thousands of senders have the same list `seen`, which is never changed. */
+export type Sum = { readonly key: Key; readonly amounts: MutableAmounts; seen: readonly Seen[] };
 /** By key. */
 export type Sums = ReadonlyMap<string, Sum>;
 
 const units: readonly RollupUnit[] = ['minute', 'hour', 'day'];
 const minuteMs = 60_000;
+const nothingSeen: readonly Seen[] = [];
 
 /** What a tally adds to the sums of minutes, hours and days, and to those of senders. */
 export function sumsOf(tally: Tally): Sums {
@@ -28,11 +30,12 @@ export function sumsOf(tally: Tally): Sums {
   for (const { minute, organisation, paymasterId, dimension, value, amounts } of tally.rollups())
     for (const unit of units) {
       const key = { unit, start: startOf(minute, unit), ...ownedBy(organisation, paymasterId) };
-      addTo(sums, { ...key, dimension, value: keyText(value) }, amounts, []);
+      addTo(sums, { ...key, dimension, value: keyText(value) }, amounts, nothingSeen);
     }
+  const stored = oncePerList((seen) => seen.map((one) => ({ ...one, value: keyText(one.value) })));
   for (const { day, organisation, paymasterId, sender, amounts, seen } of tally.senders()) {
     const key = { unit: 'day', start: day, ...ownedBy(organisation, paymasterId) };
-    addTo(sums, { ...key, dimension: 'sender', value: keyText(sender) }, amounts, seen);
+    addTo(sums, { ...key, dimension: 'sender', value: keyText(sender) }, amounts, stored(seen));
   }
   return sums;
 }
@@ -65,32 +68,41 @@ export async function addStored({ dialect, query }: Reader, sums: Sums): Promise
 }
 
 export function addSums(sums: Map<string, Sum>, more: Sums): void {
-  for (const { key, amounts, seen } of more.values()) addTo(sums, key, amounts, seen.values());
+  for (const { key, amounts, seen } of more.values()) addTo(sums, key, amounts, seen);
 }
 
-function addTo(sums: Map<string, Sum>, key: Key, amounts: Amounts, seen: Iterable<Seen>): void {
+function addTo(sums: Map<string, Sum>, key: Key, amounts: Amounts, seen: readonly Seen[]): void {
   const name = usageKey.map((column) => key[column]).join('\n');
   let sum = sums.get(name);
   if (sum === undefined) {
-    sum = { key, amounts: noAmounts(), seen: new Map() };
+    sum = { key, amounts: noAmounts(), seen: nothingSeen };
     sums.set(name, sum);
   }
   addAmounts(sum.amounts, amounts);
-  for (const one of seen) see(sum.seen, { ...one, value: keyText(one.value) });
+  sum.seen = mergedSeen(sum.seen, seen);
 }
 
-/** The time between the first and the last operation, of both. */
-function see(seen: Map<string, Seen>, more: Seen): void {
-  const name = `${more.dimension}\n${more.value}`;
-  const before = seen.get(name) ?? more;
-  seen.set(name, {
-    ...more,
-    first: Math.min(before.first, more.first) as EpochMs,
-    last: Math.max(before.last, more.last) as EpochMs,
-  });
+function oncePerList<T>(make: (seen: readonly Seen[]) => T): (seen: readonly Seen[]) => T {
+  const made = new Map<readonly Seen[], T>();
+  return (seen) => {
+    const value = made.get(seen) ?? make(seen);
+    made.set(seen, value);
+    return value;
+  };
 }
 
 export function usageRows(sums: Sums): readonly RowOf<'usage'>[] {
+  const seenText = oncePerList((seen) =>
+    JSON.stringify(
+      // A list is of one day.
+      seen.map(({ dimension, value, first, last }) => [
+        dimension,
+        value,
+        minuteOfDay(first),
+        minuteOfDay(last),
+      ]),
+    ),
+  );
   return [...sums.values()].map(({ key, amounts, seen }) => ({
     unit: key.unit,
     start: key.start,
@@ -108,15 +120,12 @@ export function usageRows(sums: Sums): readonly RowOf<'usage'>[] {
     tokens: JSON.stringify(
       [...amounts.tokens].map(([token, { amount, decimals }]) => [token, decimals ?? null, String(amount)]),
     ),
-    seen: JSON.stringify(
-      [...seen.values()].map(({ dimension, value, first, last }) => [
-        dimension,
-        value,
-        (first - key.start) / minuteMs,
-        (last - key.start) / minuteMs,
-      ]),
-    ),
+    seen: seenText(seen),
   }));
+}
+
+function minuteOfDay(at: EpochMs): number {
+  return (at % rollupUnits.day) / minuteMs;
 }
 
 function keyOf(row: Row): Key {

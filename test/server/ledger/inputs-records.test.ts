@@ -72,6 +72,22 @@ test('inputs are written half a MiB at a time, whatever their number, and each o
   expect(batches.length).toBeLessThanOrEqual(10);
 });
 
+test('what comes while records are written waits for more, and is written with the next ones', async () => {
+  const batches: number[] = [];
+  const add = (records: readonly LedgerRecord[]): Promise<void> => {
+    batches.push(records.length);
+    if (batches.length < 10) offer();
+    return Promise.resolve();
+  };
+  const offers = createOffers({ ledger: { add }, log: silentLogger });
+  const offer = (): void => void offers.add({ kind: 'inputs', ...of, chainId: 1, sequence: 1, body: '{}' });
+  for (let i = 0; i < 500; i++) offer();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(batches).toEqual([500]);
+  await offers.stop();
+  expect(batches).toEqual([500, 1]);
+});
+
 test('a store that fails is not asked again with every record beyond half a MiB', async () => {
   let asked = 0;
   const add = () => {

@@ -73,6 +73,7 @@ describe('sums in SQLite', () => {
     let stores = 0;
     const failing: RollUpTables = {
       ...tables,
+      sliceRows: 100,
       store: async (rows, from, to) => {
         stores += 1;
         if (stores % 3 === 0) throw cut;
