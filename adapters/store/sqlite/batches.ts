@@ -15,7 +15,7 @@ export type OwnChange = {
   forgotten: string[];
 };
 
-/** Changes that are committed together: those of one turn of the event loop. */
+/** Changes that are committed together. */
 export type Batch = {
   /** By chain. */
   readonly calls: Map<number, TurnCall[]>;
@@ -24,12 +24,17 @@ export type Batch = {
   /** Records that belong to no turn. */
   readonly records: LedgerRecord[];
   readonly committed: PromiseWithResolvers<void>;
-  readonly timer: NodeJS.Immediate;
+  timer: NodeJS.Immediate;
 };
 
+/** Beyond the first one. A commit costs as much as three requests, so requests that come in one after the other share it. */
+const mostFurtherTurns = 4;
+/** A commit does not wait for more than so many calls. */
+const enoughCalls = 64;
+
 /**
- * What one turn of the event loop changes: its calls are decided one after the other at its end, and everything is committed in one
- * transaction before they are answered. A commit that fails refuses the whole turn as UNAVAILABLE.
+ * What a turn of the event loop changes, and some further turns while each brings more calls: they are decided one after the other, and all is
+ * committed in one transaction before they are answered. A commit that fails refuses the whole turn as UNAVAILABLE.
  */
 export class Batches {
   readonly #stored: StoredUsage;
@@ -52,7 +57,7 @@ export class Batches {
     return this.#batch;
   }
 
-  /** The changes that the end of this turn of the event loop commits. */
+  /** The changes that are committed next. */
   open(): Batch {
     if (this.#batch !== undefined) return this.#batch;
     const committed = Promise.withResolvers<void>();
@@ -64,9 +69,18 @@ export class Batches {
       messages: new Map(),
       records: [],
       committed,
-      timer: setImmediate(() => this.end()),
+      timer: setImmediate(() => this.#endOrWait(0, mostFurtherTurns)),
     };
     return this.#batch;
+  }
+
+  /** A call alone never waits; `known`: calls that the turn before had. */
+  #endOrWait(known: number, turns: number): void {
+    const batch = this.#batch!;
+    const calls = [...batch.calls.values()].reduce((sum, ofChain) => sum + ofChain.length, 0);
+    const isGrowing = calls > 1 && calls > known && calls < enoughCalls;
+    if (turns === 0 || !isGrowing) this.end();
+    else batch.timer = setImmediate(() => this.#endOrWait(calls, turns - 1));
   }
 
   /** Commits what is pending, whether or not that works. */

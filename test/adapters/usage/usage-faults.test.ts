@@ -77,6 +77,43 @@ const spend = (nonce: bigint, cost: number) =>
   });
 const balance = () => ({ contract, balance: gwei(1000), reserved: gwei(0), readAt: clock.now() });
 
+describe('one commit for requests of several turns of the event loop', () => {
+  const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+  /** The number of the last write, as another connection sees it. */
+  const written = (): number => {
+    const file = new DatabaseSync(path(), { readOnly: true });
+    const [row] = file.prepare('SELECT sequence FROM usage_chains').all();
+    file.close();
+    return Number(row?.['sequence']);
+  };
+
+  test('while each turn brings more, at most four wait, and all are answered after the commit', async () => {
+    const store = open();
+    await store.addBalance(chainId, balance());
+    const before = written();
+    const answers: number[] = [];
+    const ask = (nonce: number): void =>
+      void store.reserve(spend(BigInt(nonce), 1)).then(() => answers.push(nonce));
+    ask(0);
+    for (let nonce = 1; answers.length === 0 && nonce < 100; nonce++) {
+      ask(nonce);
+      expect(written()).toBe(before);
+      await nextTurn();
+    }
+    expect(written()).toBe(before + 1);
+    expect(answers).toEqual([0, 1, 2, 3, 4, 5]);
+  });
+
+  test('a request alone does not wait for another turn', async () => {
+    const store = open();
+    await store.addBalance(chainId, balance());
+    const before = written();
+    void store.reserve(spend(1n, 1));
+    await nextTurn();
+    expect(written()).toBe(before + 1);
+  });
+});
+
 describe('when a commit fails', () => {
   test.each(['before', 'after'] as const)(
     'every reservation of its turn is refused as unavailable, and what stands is what the file says (failing %s the commit)',
