@@ -8,8 +8,10 @@ import type { ConfigStore } from '../../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { DomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
+import { addressListOf } from '../../../core/policy/senders/address-list.js';
 import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
 import { createMemoryEpochMirror, type UsageRecovery } from '../../../core/usage/epoch.js';
+import type { EpochMs } from '../../../core/units/time.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { createServer } from '../../../server/server.js';
 import { aChainConfig, aPaymasterConfig, sha256 } from '../../build/configs.js';
@@ -43,6 +45,10 @@ export type Service = {
   /** Writes a paymaster of an organisation, or changes it. Its id is the organisation's name, unless it is given. */
   paymaster(namespace: string, overrides?: Partial<PaymasterConfig>): Promise<Served>;
   deletePaymaster(paymasterId: string): Promise<void>;
+  /** Stores a list of accounts and resolves with the name by which configs mention it. */
+  addressList(addresses: readonly string[]): Promise<string>;
+  /** The time by the clock of the replicas. */
+  now(): EpochMs;
   /** Changes what the platform configures of the chain; resolves with what it was before. */
   changeChain(change: (chain: ChainConfig) => ChainConfig): Promise<ChainConfig>;
   /**
@@ -160,6 +166,12 @@ export async function startService(kind: StoreKind, options: ServiceOptions): Pr
         };
       },
       deletePaymaster: (paymasterId) => configs.deletePaymaster(paymasterId),
+      async addressList(addresses) {
+        const { list } = addressListOf(addresses);
+        await configs.putList(list);
+        return list.hash;
+      },
+      now: () => clock.now(),
       async changeChain(change) {
         const before = served;
         served = change(served);

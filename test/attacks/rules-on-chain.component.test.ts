@@ -1,0 +1,210 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
+import type { LimitConfig } from '../../core/policy/spending-limit/spec.js';
+import type { EpochMs } from '../../core/units/time.js';
+import { calendarWindowAt } from '../../core/usage/calendar.js';
+import { aLimitConfig } from '../build/configs.js';
+import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
+import { handleOps, refusalOf } from '../chain/support/handle-ops.js';
+import { buildUserOp, signByAccount, type SignedUserOp } from '../chain/support/user-op.js';
+import { until } from '../support/until.js';
+import { startService, stores, type Service } from './support/service.js';
+import { aDeployedAccount, ask, explain, expectServed, increment, usedOf } from './support/wallet.js';
+
+// Rules of owners, tried by somebody who chooses what he asks for and when his operations are mined. What counts is what the chain
+// took.
+
+const version = 'singleton-0.7';
+const entryPoint = '0.7';
+const gwei = 10n ** 9n;
+const sponsored = { mode: 'SPONSORED' };
+const notReadYet = new Set(['CHAIN_UNAVAILABLE', 'DEPOSIT_UNKNOWN', 'PRICE_STALE']);
+const priceAt = (rate: string) => ({ static: { rate, usdPerNative: rate } });
+
+let devChain: DevChain;
+beforeAll(async () => {
+  devChain = await startDevChain();
+});
+afterAll(() => devChain.stop());
+
+describe.each(stores)('on %s', (store) => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await startService(store, { devChain, versions: [version] });
+    await service.changeChain((chain) => ({ ...chain, nativePrice: priceAt('3000') }));
+  }, 300_000);
+  afterAll(() => service.stop());
+
+  const put = (name: string, rules: Partial<PaymasterConfig>) => service.paymaster(name, rules);
+  const limited = (name: string, limit: Partial<LimitConfig>) =>
+    put(name, { limits: [aLimitConfig({ policyId: `of-${name}`, ...limit })] });
+
+  async function request(url: string, fees: { readonly maxFeePerGas?: bigint } = {}) {
+    const account = await aDeployedAccount(devChain, version);
+    const op = await buildUserOp(account, [increment(devChain)], fees);
+    let asked = await ask(url, op, sponsored, account);
+    // After a jump in time the replicas read the chain and the price again, and refuse until they have.
+    await until('the chain and the price are read', async () => {
+      if (!notReadYet.has(String(asked.reason))) return true;
+      asked = await ask(url, op, sponsored, account);
+      return false;
+    });
+    return { account, op, ...asked };
+  }
+
+  async function mine(ops: readonly SignedUserOp[], of: string): Promise<bigint> {
+    const { events } = await handleOps(devChain, entryPoint, ops);
+    expect(events).toHaveLength(ops.length);
+    await service.settled(0, of);
+    return events.reduce((sum, { actualGasCost }) => sum + actualGasCost, 0n);
+  }
+
+  async function used(url: string): Promise<number> {
+    const op = await buildUserOp(await aDeployedAccount(devChain, version), [increment(devChain)]);
+    let figure = NaN;
+    await until('the limit is shown with its use', async () => {
+      figure = usedOf(await explain(url, op, sponsored));
+      return Number.isFinite(figure);
+    });
+    return figure;
+  }
+
+  test('a limit in dollars: the price multiplies while promises live, and what the chain took at their price is counted, never more than the limit', async () => {
+    const threshold = 500;
+    const shop = await limited('dollars', { thresholdType: 'USD', threshold: String(threshold) });
+    const signed: SignedUserOp[] = [];
+    let refusal: unknown;
+    while (refusal === undefined && signed.length < 100) {
+      const asked = await request(shop.url, { maxFeePerGas: 40n * gwei });
+      refusal = asked.reason;
+      if (asked.signed !== undefined) signed.push(asked.signed);
+    }
+    expect(refusal).toBe('LIMIT_REACHED');
+    expect(signed.length).toBeGreaterThan(1);
+
+    const held = await used(shop.url);
+    expect(held).toBeLessThanOrEqual(threshold);
+    await service.changeChain((chain) => ({ ...chain, nativePrice: priceAt('300000') }));
+    try {
+      const took = await mine(signed, 'dollars');
+      const dollars = (Number(took) / 1e18) * 3000 * 1.01;
+      // Each settlement is rounded up, to a gwei and to a micro-dollar.
+      expect(Math.abs((await used(shop.url)) - dollars)).toBeLessThan(signed.length * 1e-5);
+      expect(dollars).toBeLessThanOrEqual(held);
+      const dear = await request(shop.url, { maxFeePerGas: 40n * gwei });
+      expect([dear.reason, dear.signed]).toEqual(['LIMIT_REACHED', undefined]);
+    } finally {
+      await service.changeChain((chain) => ({ ...chain, nativePrice: priceAt('3000') }));
+    }
+  }, 240_000);
+
+  test('a day of the calendar: a promise made before midnight counts in that day, when it is mined in the next', async () => {
+    const calendar = { every: 'day', timeZone: 'Pacific/Auckland' } as const;
+    const { durationMs: _none, ...limit } = aLimitConfig({
+      policyId: 'of-calendar',
+      threshold: '2',
+      calendar,
+    });
+    const shop = await put('calendar', { limits: [limit] });
+    const secondsToMidnight = () =>
+      Math.floor((calendarWindowAt(calendar, service.now()).until - service.now()) / 1000);
+    if (secondsToMidnight() < 400) await service.pass(400);
+    await service.pass(secondsToMidnight() - 200);
+    const evening = [await request(shop.url), await request(shop.url), await request(shop.url)];
+    expect(evening.map(({ reason }) => reason)).toEqual([undefined, undefined, 'LIMIT_REACHED']);
+
+    await service.pass(260);
+    const morning = await request(shop.url);
+    expect(morning.reason).toBeUndefined();
+    const promises = [...evening, morning].flatMap((asked) => asked.signed ?? []);
+    await mine(promises, 'calendar');
+    expect(await used(shop.url)).toBe(1);
+    expect([(await request(shop.url)).reason, (await request(shop.url)).reason]).toEqual([
+      undefined,
+      'LIMIT_REACHED',
+    ]);
+  }, 240_000);
+
+  test('an endless limit: neither time nor a new threshold gives back what was mined', async () => {
+    const { durationMs: _none, ...limit } = aLimitConfig({ policyId: 'of-endless', threshold: '2' });
+    const shop = await put('endless', { limits: [limit] });
+    const mined = [await request(shop.url), await request(shop.url)];
+    await mine(
+      mined.flatMap(({ signed }) => signed ?? []),
+      'endless',
+    );
+    await service.pass(400 * 86_400);
+    expect((await request(shop.url)).reason).toBe('LIMIT_REACHED');
+
+    await put('endless', { configGeneration: 1, limits: [{ ...limit, threshold: '3' }] });
+    const asked = [await request(shop.url), await request(shop.url)];
+    expect(asked.map(({ reason }) => reason)).toEqual([undefined, 'LIMIT_REACHED']);
+  }, 240_000);
+
+  test('a window: data that were signed before it ends are worth nothing after it', async () => {
+    const end = (service.now() + 120_000) as EpochMs;
+    const shop = await put('window', { windows: [{ policyId: 'launch', name: 'Launch', until: end }] });
+    const late = await request(shop.url);
+    const inTime = await request(shop.url);
+    if (late.signed === undefined || inTime.signed === undefined) throw new Error('nothing was signed');
+    expect(late.answer.result?.['validUntil']).toBeLessThanOrEqual(Math.floor(end / 1000));
+    await handleOps(devChain, entryPoint, [inTime.signed]);
+
+    await service.pass(130);
+    expect(await refusalOf(devChain, entryPoint, [late.signed])).toContain('AA32');
+    expect((await request(shop.url)).reason).toBe('WINDOW_CLOSED');
+  }, 240_000);
+
+  test('a sender that is not allowed cannot spend what another sender was promised', async () => {
+    const attacker = await aDeployedAccount(devChain, version);
+    const list = await service.addressList([attacker.address]);
+    const shop = await put('senders', {
+      senders: [{ policyId: 'banned', name: 'Banned', action: 'Deny', list, count: 1 }],
+    });
+    const his = await buildUserOp(attacker, [increment(devChain)]);
+    expect((await ask(shop.url, his, sponsored, attacker)).reason).toBe('SENDER_NOT_ALLOWED');
+
+    const friend = await request(shop.url);
+    const data = friend.answer.result?.['paymasterAndData'];
+    const stolen = await signByAccount(attacker, { ...his, ...gasOf(friend.op) }, data as `0x${string}`);
+    expect(await refusalOf(devChain, entryPoint, [stolen])).toContain('AA34');
+
+    await service.changeChain((chain) => ({ ...chain, deniedSenders: list }));
+    try {
+      const open = await put('no-rules', {});
+      for (const mode of [
+        sponsored,
+        { mode: 'ERC20', tokenInfo: { feeTokenAddress: devChain.deployments.feeToken.address } },
+      ])
+        expect((await ask(open.url, his, mode, attacker)).reason).toBe('SENDER_DENIED');
+      await expectServed(devChain, version, open.url);
+    } finally {
+      await service.changeChain(({ deniedSenders: _none, ...chain }) => chain);
+    }
+  }, 240_000);
+
+  test('a limit in Shadow refuses nobody, and what was mined meanwhile is there when it is enforced', async () => {
+    const limit = aLimitConfig({ policyId: 'of-shadow', threshold: '1' });
+    const shop = await put('shadow', { limits: [{ ...limit, shadow: true }] });
+    const asked = [await request(shop.url), await request(shop.url), await request(shop.url)];
+    const signed = asked.flatMap((each) => each.signed ?? []);
+    expect(signed).toHaveLength(3);
+    await mine(signed, 'shadow');
+
+    await put('shadow', { configGeneration: 1, limits: [limit] });
+    expect((await request(shop.url)).reason).toBe('LIMIT_REACHED');
+    expect(await used(shop.url)).toBe(3);
+  }, 240_000);
+});
+
+function gasOf({
+  callGasLimit,
+  verificationGasLimit,
+  preVerificationGas,
+}: {
+  readonly callGasLimit: bigint;
+  readonly verificationGasLimit: bigint;
+  readonly preVerificationGas: bigint;
+}) {
+  return { callGasLimit, verificationGasLimit, preVerificationGas };
+}
