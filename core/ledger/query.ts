@@ -3,7 +3,7 @@ import type { Hex } from '../units/hex.js';
 import type { EpochMs } from '../units/time.js';
 import type { Decision, MinedFacts, RecordId, Settlement } from './record.js';
 
-export const usageSteps = ['hour', 'day', 'month'] as const;
+export const usageSteps = ['minute', 'hour', 'day', 'month'] as const;
 export type UsageStep = (typeof usageSteps)[number];
 
 /**

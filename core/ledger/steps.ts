@@ -32,10 +32,10 @@ export type Span = Range & { readonly unit: RollupUnit };
 
 /**
  * The fewest roll-ups that make up a range of whole minutes: days in its middle (not for rows of an hour), hours up to
- * them, minutes at its edges. The spans do not overlap; they are in the order of time, and none is empty.
+ * them, minutes at its edges, or minutes alone for rows of a minute. The spans do not overlap; they are in the order of time, and none is empty.
  */
 export function spansOf({ from, to }: Range, step: UsageStep): readonly Span[] {
-  const hours = within({ from, to }, 'hour');
+  const hours = step === 'minute' ? undefined : within({ from, to }, 'hour');
   if (hours === undefined) return kept([{ unit: 'minute', from, to }]);
   const days = step === 'hour' ? undefined : within(hours, 'day');
   const middle: Span[] =

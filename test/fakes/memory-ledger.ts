@@ -365,16 +365,18 @@ function partOf(amount: bigint, calls: number, indices: readonly number[] | unde
   return indices.reduce((sum, index) => sum + amount / all + (index === 0 ? amount % all : 0n), 0n);
 }
 
+const stepMs = { minute: 60_000, hour: hourMs, day: dayMs } as const;
+
 function stepStart(at: EpochMs, step: UsageQuery['step']): number {
   const date = new Date(at);
   if (step === 'month') return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
-  return step === 'day' ? at - (at % dayMs) : at - (at % hourMs);
+  return at - (at % stepMs[step]);
 }
 
 function stepEnd(at: EpochMs, step: UsageQuery['step']): number {
   const date = new Date(at);
   if (step === 'month') return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
-  return stepStart(at, step) + (step === 'day' ? dayMs : hourMs);
+  return stepStart(at, step) + stepMs[step];
 }
 
 function matches({ decision, settlement }: DecisionView, query: DecisionQuery): boolean {

@@ -358,8 +358,13 @@ describe('a wrong question is answered with what is wrong', () => {
     ['/usage?from=yesterday', /from must be a time in UTC .*got "yesterday"/],
     ['/usage?from=2026-01-01T00:00:00%2B01:00', /from must be a time in UTC/],
     ['/usage?groupBy=wallet', /groupBy must be one of "paymaster", .*got "wallet"/],
-    ['/usage?step=minute', /step must be one of "hour", "day", "month", got "minute"/],
+    ['/usage?step=week', /step must be one of "minute", "hour", "day", "month", got "week"/],
     ['/usage?groupBy=sender&step=hour', /step must be "day" or "month" with groupBy=sender/],
+    ['/usage?groupBy=sender&step=minute', /step must be "day" or "month" with groupBy=sender/],
+    [
+      '/usage?from=2026-01-01T00:00:00Z&to=2026-01-03T00:01:00Z&step=minute',
+      /to must be at most 2 days after from/,
+    ],
     [
       '/usage?from=2020-01-01T00:00:00Z&to=2026-01-01T00:00:00Z&step=hour',
       /to must be at most 100 days after from/,

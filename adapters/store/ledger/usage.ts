@@ -57,10 +57,7 @@ type Parts = ReturnType<typeof usageParts>;
 /** The rows of a dimension in the range, with their `bucket`: the step that they belong to. Undefined for an empty range. */
 function usageParts({ dialect }: Reader, query: UsageQuery, tail: Sums) {
   const { organisation, paymasterId, step } = query;
-  const bucket =
-    step === 'month'
-      ? dialect.monthOf('start')
-      : `start - start % ${rollupUnits[step === 'hour' ? 'hour' : 'day']}`;
+  const bucket = step === 'month' ? dialect.monthOf('start') : `start - start % ${rollupUnits[step]}`;
   const value = query.groupBy === undefined ? `''` : 'value';
   const named = [...sumColumns].join(', ');
 

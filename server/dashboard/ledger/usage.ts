@@ -16,6 +16,8 @@ import * as schemas from './schemas.js';
 
 const maxRows = 10_000;
 const sendersDays = 31;
+/** Longest range by step; rows of days and months are few. */
+const maxDays = { minute: 2, hour: 100, day: 4000, month: 4000 } as const;
 const dayMs = 86_400_000;
 const groups = Object.keys(usageGroups) as UsageGroup[];
 
@@ -56,7 +58,7 @@ export const usageEndpoint = endpoint({
   needs: ['read', 'finance'],
   cost: 'reading',
   parameters: {
-    from: instant('Begin, rounded down to a minute. Default: 30 days before the end.'),
+    from: instant('Begin, rounded down to a minute. Default: 30 days before the end, for step=minute one.'),
     to: instant('End (exclusive), rounded up to a minute; may be in the future. Default: now.'),
     step: oneOf('Length of a row, in UTC. Default day.', usageSteps),
     groupBy: oneOf(
@@ -65,7 +67,7 @@ export const usageEndpoint = endpoint({
     ),
     paymasterId: uuid('Only of this paymaster. Default: all of the organisation.'),
     senders: boolean(
-      'Whether to count distinct senders of each row; null in rows longer than a day. Default: true for ranges of at most 31 days.',
+      'Whether to count distinct senders of each row; null in rows of a minute, or longer than a day. Default: true for ranges of at most 31 days.',
     ),
   },
   form: 'table',
@@ -110,15 +112,15 @@ export const usageEndpoint = endpoint({
   async handle(tools, { principal, given }) {
     const ledger = requireLedger(tools, principal);
     const { step = 'day', groupBy, paymasterId } = given;
-    if (groupBy === 'sender' && step === 'hour')
+    if (groupBy === 'sender' && (step === 'hour' || step === 'minute'))
       throw invalidInput({
         field: 'step',
         expected: '"day" or "month" with groupBy=sender',
-        value: '"hour"',
+        value: `"${step}"`,
       });
     const asked = rangeOf(given, tools.clock.now(), {
-      defaultDays: 30,
-      maxDays: step === 'hour' ? 100 : 4000,
+      defaultDays: step === 'minute' ? 1 : 30,
+      maxDays: maxDays[step],
     });
     const range = groupBy === 'sender' ? widened(asked, 'day') : asked;
     const rows = await ledger.usage({
@@ -128,7 +130,10 @@ export const usageEndpoint = endpoint({
       step,
       groupBy,
       // They are counted one by one.
-      senders: (given.senders ?? range.to - range.from <= sendersDays * dayMs) && step !== 'month',
+      senders:
+        (given.senders ?? range.to - range.from <= sendersDays * dayMs) &&
+        step !== 'month' &&
+        step !== 'minute',
       limit: maxRows,
     });
     if (rows.length > maxRows)

@@ -24,7 +24,7 @@ test('the spans of a range cover it once, in whole units, with few minutes and h
         spans
           .filter(({ unit }) => unit === wanted)
           .reduce((sum, { unit, from, to }) => sum + (to - from) / rollupUnits[unit], 0);
-      expect(count('minute')).toBeLessThan(120);
+      if (step !== 'minute') expect(count('minute')).toBeLessThan(120);
       if (step !== 'hour') expect(count('hour')).toBeLessThan(48);
     }),
     runs(300),
