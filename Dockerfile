@@ -12,7 +12,7 @@ COPY package.json package-lock.json .npmrc ./
 # Nothing reads @uniswap, and its licences do not allow everybody to use it: the dev chain's image is made of this stage.
 RUN npm install --no-save --no-audit --no-fund && rm -rf node_modules/@uniswap
 COPY . .
-RUN node_modules/.bin/tsc -b
+RUN node_modules/.bin/tsc -b && node_modules/.bin/vite build --config console/vite.config.mjs --logLevel warn
 
 FROM ${BASE} AS dependencies
 WORKDIR /src
@@ -42,6 +42,7 @@ COPY --from=build /src/dist/operator dist/operator
 COPY --from=build /src/dist/server dist/server
 COPY --from=build /src/dist/standalone dist/standalone
 COPY --from=build /src/dist/cli dist/cli
+COPY --from=build /src/dist/console dist/console
 COPY --chmod=755 hack/image/paymaster /usr/local/bin/
 COPY --from=build /src/contracts/artifacts contracts/artifacts
 COPY --from=build /src/examples/quickstart examples/quickstart

@@ -15,8 +15,11 @@ help: ## List the targets
 install: ## Install the pinned Node.js and dependencies (only when the lock file changed)
 	@$(if $(BUILT),:,sh hack/install.sh)
 
-build: install ## Compile everything to dist/
+build: install $(if $(BUILT),,dist/console/index.html) ## Compile everything to dist/
 	@$(if $(BUILT),:,PATH="$(CURDIR)/$(BIN):$$PATH" tsc -b)
+
+dist/console/index.html: package-lock.json $(shell find console -type f) | install
+	@PATH="$(CURDIR)/$(BIN):$$PATH" vite build --config console/vite.config.mjs --logLevel warn
 
 run: build ## Start a dev chain, operator and server, apply examples/quickstart, print what to call next (BUNDLER=1: a bundler, too)
 	@$(if $(filter 1,$(BUNDLER)),sh hack/bundler/install.sh)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Brings the real components that tests run against: PostgreSQL, kube-apiserver and etcd, helm, promtool, Lua, actionlint. What is there already
+# Brings the real components that tests run against: PostgreSQL, Chromium, kube-apiserver and etcd, helm, promtool, Lua, actionlint. What is there already
 # costs nothing; what cannot be had is said here, and the tests that need it fail with the same words.
 set -u
 cd "$(dirname "$0")/.."
@@ -17,7 +17,8 @@ need() {
     echo "warning: $1 is not there: install it (Debian, Ubuntu: apt-get install $1; macOS: brew install $3)" >&2
   fi
 }
-# Debian and Ubuntu keep its programs outside of PATH.
+need chromium "$(command -v chromium || command -v google-chrome || true)" chromium
+# Debian and Ubuntu keep the programs of PostgreSQL outside of PATH.
 need postgresql "$(command -v initdb || ls /usr/lib/postgresql/*/bin/initdb 2>/dev/null || true)" postgresql@16
 
 for part in envtest helm promtool lua actionlint; do

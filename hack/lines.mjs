@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const product = ['core', 'adapters', 'operator', 'server', 'standalone', 'cli'];
+const product = ['core', 'adapters', 'operator', 'server', 'standalone', 'cli', 'console'];
 const generated =
   /^(crds|contracts\/artifacts|test\/charts\/golden)\/|^charts\/install\.yaml$|^charts\/[\w-]*crds\/|^docs\/(conditions|errors)\.md$|^package-lock\.json$|^NOTICE$/;
 
@@ -43,7 +43,7 @@ function kindOf(path) {
   if (generated.test(path)) return 'generated';
   if (path.endsWith('.md')) return 'documentation';
   if (folder === 'test') return 'tests';
-  if (product.includes(folder)) return path.endsWith('.ts') || path.endsWith('.tsx') ? folder : undefined;
+  if (product.includes(folder)) return /\.(tsx?|css)$/.test(path) ? folder : undefined;
   return /\.(ts|mjs|sh|ya?ml|tpl|sol)$/.test(path) || ['Makefile', 'Dockerfile'].includes(path)
     ? 'charts and scripts'
     : undefined;

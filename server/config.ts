@@ -10,7 +10,7 @@ import {
 import { providerSettings } from '../adapters/signer/providers/table.js';
 import { platformSettings, readPlatformDefaults } from '../core/config/platform-settings.js';
 import { readWebhookRules, webhookSettings } from '../core/policy/webhook/private-hosts.js';
-import { integer, optional, Settings, type Setting } from '../core/settings.js';
+import { either, integer, optional, Settings, type Setting } from '../core/settings.js';
 import { callLimitSettings, readCallLimits } from './dashboard/call-limits.js';
 import { ledgerSettings, readLedgerSettings } from './ledger-settings.js';
 import { roles, type Role } from './roles.js';
@@ -51,6 +51,15 @@ const fileSettings = {
   ),
 };
 
+const consoleSettings = {
+  hasConsole: either(
+    'PAYMASTER_CONSOLE',
+    'Whether the dashboard role serves the console at /console/.',
+    ['on', 'off'],
+    true,
+  ),
+};
+
 /** Of the rpc role, which needs them. */
 const signingSettings = { signerDirectory, chainUrlDirectory };
 
@@ -62,7 +71,7 @@ export const serverSettings = {
   'Files of the rpc role': signingSettings,
   Database: usageSettings,
   Ledger: ledgerSettings,
-  Dashboard: callLimitSettings,
+  Dashboard: { ...callLimitSettings, ...consoleSettings },
   'Clouds that hold keys': providerSettings,
   Platform: platformSettings,
   Webhooks: webhookSettings,
@@ -88,6 +97,7 @@ export function parseServerConfig(env: Readonly<Record<string, string | undefine
     signerEnvironment: settings.read(providerSettings),
     webhookRules: readWebhookRules(settings),
     callLimits: readCallLimits(settings),
+    ...settings.read(consoleSettings),
   };
   return settings.finishStrictly(config, signingSettings);
 }

@@ -29,6 +29,7 @@ import { createLossReporter, type LossReporter } from './follower/loss-reporter.
 import { createCallRunner } from './rpc/call-runner.js';
 import { createMethods } from './rpc/methods.js';
 import { createRateLimiter } from './http/rate-limit.js';
+import type { Sessions } from './http/sessions.js';
 import { createRequestIds } from './http/request-id.js';
 import { createWebhookDelivery } from './rpc/webhook-delivery.js';
 import { createBodyAdmission } from './http/body-admission.js';
@@ -90,6 +91,8 @@ export type DataPlaneDeps = Ambient & {
   readonly accounts?: AccountValidator;
   /** Proxies in front that each append to X-Forwarded-For, for rate limits per client. Default 0. */
   readonly trustedProxies?: number;
+  /** Of the console, where this process serves it too: its owner may ask for explanations. */
+  readonly sessions?: Sessions;
   /** Remembers refused requests. Default: they are not remembered. */
   readonly recentRefusals?: Pick<RecentRefusals, 'note'>;
   /** Takes records of no promise; the usage store writes those of its turns itself. Default: nothing is recorded. */
@@ -226,6 +229,7 @@ export function createDataPlane(deps: DataPlaneDeps) {
       requestIds,
       bodies,
       trustedProxies: deps.trustedProxies ?? 0,
+      ...given({ sessions: deps.sessions }),
     }),
     checks: servingChecks({ usage: deps.usage, view, follower, isWarm: () => isWarm, clock }),
 

@@ -13,6 +13,7 @@ export function renderIndex(roles: readonly Role[], hasOps: boolean): string {
       : {}),
     ...(roles.includes('dashboard')
       ? {
+          '/console/': 'console, in a browser (authToken)',
           '/api/v2/public/sdk/…': 'dashboard API (authToken, apiKey)',
           'GET /api/v2/public/sdk/openapi.json': 'its endpoints, and what webhook hosts are sent',
           'GET /manage/v1/usage, /decisions, /limits, /funds':

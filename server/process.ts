@@ -162,6 +162,7 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
       webhookUrls: config.webhookRules,
       quotas: config.quotas,
       ...config.callLimits,
+      hasConsole: config.hasConsole,
     };
   }
 }

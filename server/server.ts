@@ -10,6 +10,7 @@ import type { DashboardDeps } from './dashboard/deps.js';
 import { createLastSeen } from './dashboard/last-seen.js';
 import { createDataPlane, type DataPlaneDeps } from './data-plane.js';
 import { renderIndex } from './index-page.js';
+import { createSessions, type Sessions } from './http/sessions.js';
 import { connectionLimits, createHttpServer, type HttpServer } from './http/http-server.js';
 import { createInstruments, type Instruments } from './ops/instruments.js';
 import { createMemoryRegister } from './replay/memory-register.js';
@@ -21,7 +22,7 @@ import { isRpcPath } from './rpc/path.js';
 import type { Role } from './roles.js';
 
 /** The dependencies of the rpc role; the dashboard role uses some of them too. */
-export type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instruments'> & {
+export type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instruments' | 'sessions'> & {
   readonly roles: readonly Role[];
   readonly configs: ConfigStore;
   /** Messages that funding wallets have to sign; required for the dashboard role. */
@@ -35,6 +36,8 @@ export type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instrument
     | 'programmedTimeoutMs'
     | 'rateLimit'
     | 'addressRateLimit'
+    | 'hasConsole'
+    | 'consoleCode'
     | 'ledger'
   > & {
     readonly resources: ResourceStore;
@@ -64,9 +67,12 @@ const opsDrainMs = 1_000;
 export function createServer(deps: ServerDeps) {
   const { log } = deps;
   const instruments = createInstruments(deps.metrics);
-  const dataPlane = deps.roles.includes('rpc') ? createDataPlane({ ...deps, instruments }) : undefined;
+  const isDashboard = deps.roles.includes('dashboard');
+  const sessions = isDashboard && deps.dashboard && createSessions({ ...deps.dashboard, clock: deps.clock });
+  const shared = { instruments, ...(sessions && { sessions }) };
+  const dataPlane = deps.roles.includes('rpc') ? createDataPlane({ ...deps, ...shared }) : undefined;
   const openRpc = dataPlane === undefined ? undefined : JSON.stringify(createOpenRpc());
-  const dashboard = deps.roles.includes('dashboard') ? createDashboardRole(deps, instruments) : undefined;
+  const dashboard = isDashboard ? createDashboardRole(deps, shared) : undefined;
   let isStopping = false;
   const checks: readonly ReadinessCheck[] = [
     {
@@ -153,7 +159,10 @@ export function createServer(deps: ServerDeps) {
   };
 }
 
-function createDashboardRole(deps: ServerDeps, instruments: Instruments) {
+function createDashboardRole(
+  deps: ServerDeps,
+  shared: { readonly instruments: Instruments; readonly sessions?: Sessions },
+) {
   const { configs, messages, usage, clock, log } = deps;
   if (deps.dashboard === undefined || messages === undefined)
     throw new Error('the dashboard role needs resources, master keys and funding messages');
@@ -172,7 +181,7 @@ function createDashboardRole(deps: ServerDeps, instruments: Instruments) {
     lastSeen,
     clock,
     log,
-    instruments,
+    ...shared,
   });
   const checks: readonly ReadinessCheck[] = [
     sharedDependency(

@@ -15,12 +15,18 @@ export function printBanner(deps: {
   readonly connection: Connection;
   readonly states: readonly ResourceState[];
   readonly isLocalChain: boolean;
+  readonly signInCode?: string;
 }): void {
-  const { console, config, directory, connection, states } = deps;
+  const { console, config, directory, connection, states, signInCode } = deps;
   console.line();
   console.line('Running');
   console.line(
     table([
+      [
+        'console',
+        `${connection.dashboardUrl}/console/${signInCode === undefined ? '' : `#code=${signInCode}`}`,
+        signInCode === undefined ? '' : 'signs in once, within 15 minutes; later with authToken',
+      ],
       ['dashboard API', `${connection.dashboardUrl}/api/v2/public/sdk`, 'header authToken, see below'],
       ['JSON-RPC', connection.rpcUrl ?? `${connection.dashboardUrl}/api/v1/{chainId}/{apiKey}`, ''],
       ['health, metrics', `${connection.dashboardUrl}/healthz /readyz /metrics`, ''],

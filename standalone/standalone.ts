@@ -43,6 +43,7 @@ import { startDevChain } from './dev-chain.js';
 import { ensureAuthToken } from './auth-token.js';
 import { waitUntilReady, watchReadiness } from './readiness.js';
 import { explained, refuseBusyPort, refuseMissingManifests } from './start-error.js';
+import { createSignInCode, type SignInCode } from './sign-in-code.js';
 import { createStatusEndpoint } from './status/endpoint.js';
 import { readStatus } from './status/status.js';
 
@@ -159,6 +160,7 @@ async function startParts(
   });
   const refusals = createRecentRefusals();
   const operatorToken = newAuthToken().authToken;
+  let signIn: SignInCode | undefined;
   const server = createServer({
     roles: ['rpc', 'dashboard'],
     configs,
@@ -176,6 +178,7 @@ async function startParts(
       webhookUrls: webhookRules,
       quotas: config.platform.quotas,
       ...config.callLimits,
+      consoleCode: (code) => signIn?.redeem(code),
       ...given({ ledger }),
     },
     recentRefusals: refusals,
@@ -204,6 +207,7 @@ async function startParts(
   printProblems(console, report.problems.map(formatManifestProblem));
   await warnOfOtherChain(console, devChain.chainId, resources);
   const authToken = await ensureAuthToken({ config, directory, resources });
+  signIn = authToken === undefined ? undefined : createSignInCode({ authToken, clock });
 
   const operatorDone = console.step('Starting the operator');
   await operator.start();
@@ -238,7 +242,16 @@ async function startParts(
     log,
   });
   const connection = await connections.write();
-  printBanner({ console, config, directory, connection, states, isLocalChain: devChain.isLocal });
+  const { isLocal: isLocalChain } = devChain;
+  printBanner({
+    console,
+    config,
+    directory,
+    connection,
+    states,
+    isLocalChain,
+    ...given({ signInCode: signIn?.code }),
+  });
   onStop(reportManifestChanges(manifests, console));
   onStop(
     reportLife({ resources, console, timers: systemTimers, shown: states, onBatch: connections.refresh }),

@@ -53,6 +53,7 @@ function fillOperator(rootfs) {
     'dist/server',
     'dist/standalone',
     'dist/cli',
+    'dist/console',
     'contracts/artifacts',
     'examples/quickstart',
     'examples/first',

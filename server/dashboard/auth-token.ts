@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Request } from 'express';
 import { hashCredential } from '../../core/config/api-key.js';
+import type { Sessions } from '../http/sessions.js';
 
 /** A token of the dashboard API, and the hash that an Organisation lists, which does not reveal the token. */
 export type NewAuthToken = { readonly authToken: string; readonly sha256: string };
@@ -11,8 +12,14 @@ export function newAuthToken(): NewAuthToken {
   return { authToken, sha256: hashCredential(authToken) };
 }
 
-/** The header `authToken`, or `Authorization: Bearer`; undefined when neither has one. */
-export function tokenOf(request: Pick<Request, 'get'>): string | undefined {
-  const bearer = /^Bearer +(\S+)$/i.exec(request.get('Authorization')?.trim() ?? '')?.[1];
-  return request.get('authToken')?.trim() || bearer;
+/** Hash of the authToken by which a request is made; undefined when it has none. */
+export type CredentialOf = (request: Pick<Request, 'get' | 'headers'>) => string | undefined;
+
+/** That of the header `authToken`, or `Authorization: Bearer`; without either that of the console's session. */
+export function createCredentialOf({ of: sessionOf }: Pick<Sessions, 'of'>): CredentialOf {
+  return (request) => {
+    const bearer = /^Bearer +(\S+)$/i.exec(request.get('Authorization')?.trim() ?? '')?.[1];
+    const token = request.get('authToken')?.trim() || bearer;
+    return token === undefined ? sessionOf(request)?.sha256 : hashCredential(token);
+  };
 }

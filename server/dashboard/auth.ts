@@ -48,8 +48,7 @@ export function createAuthenticator(deps: AuthenticatorDeps) {
   // An unknown token costs a list of all organisations, and anybody may send one: such requests share one list at a time.
   const listOrganisations = shareCalls(() => resources.list('Organisation'));
 
-  async function principal(authToken: string): Promise<Principal | undefined> {
-    const sha256 = hashCredential(authToken);
+  async function principal(sha256: string): Promise<Principal | undefined> {
     const hint = tokenHints.get(sha256);
     const hinted = hint === undefined ? undefined : await resources.get('Organisation', { name: hint });
     const known = hinted && principalOf(hinted, sha256, clock.now());
@@ -60,13 +59,13 @@ export function createAuthenticator(deps: AuthenticatorDeps) {
   }
 
   return {
-    /** The organisation that an authToken belongs to; undefined when it is unknown or expired. */
+    /** The organisation that the authToken with this hash belongs to; undefined when it is unknown or expired. */
     principal,
 
     /** The same for a reading that needs no API server: while that is away, by the Organisations that were last seen. */
-    reader: (authToken: string): Promise<Principal | undefined> =>
-      lastSeen.orFind(principal(authToken), (organisations) =>
-        principalAmong(organisations, hashCredential(authToken), clock.now()),
+    reader: (sha256: string): Promise<Principal | undefined> =>
+      lastSeen.orFind(principal(sha256), (organisations) =>
+        principalAmong(organisations, sha256, clock.now()),
       ),
 
     /** The caller's paymaster that an apiKey belongs to; undefined for any other key, also one of another organisation. */

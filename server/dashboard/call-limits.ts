@@ -1,8 +1,7 @@
 import type { RequestHandler } from 'express';
-import { hashCredential } from '../../core/config/api-key.js';
 import { DomainError } from '../../core/errors.js';
 import { integer, type Settings } from '../../core/settings.js';
-import { tokenOf } from './auth-token.js';
+import type { CredentialOf } from './auth-token.js';
 import { clientAddress } from '../http/client-address.js';
 import { createRateLimiter } from '../http/rate-limit.js';
 import type { DashboardDeps } from './deps.js';
@@ -39,18 +38,19 @@ export function readCallLimits(settings: Settings): CallLimits {
  * token, whether or not anybody has it. Throws RATE_LIMITED.
  */
 export function createCallLimits(
-  deps: Pick<DashboardDeps, 'clock' | 'rateLimit' | 'addressRateLimit' | 'trustedProxies'>,
+  deps: Pick<DashboardDeps, 'clock' | 'rateLimit' | 'addressRateLimit' | 'trustedProxies'> & {
+    readonly credentialOf: CredentialOf;
+  },
 ): RequestHandler {
-  const { rateLimit, addressRateLimit, trustedProxies = 0 } = deps;
+  const { rateLimit, addressRateLimit, trustedProxies = 0, credentialOf } = deps;
   // Apart, so that guessed tokens do not make the limiter forget addresses.
   const addresses = createRateLimiter(deps);
   const tokens = createRateLimiter(deps);
   return (request, _response, next) => {
     if (addressRateLimit !== undefined)
       requireRoom(addresses.take(clientAddress(request, trustedProxies), addressRateLimit), 'address');
-    const token = tokenOf(request);
-    if (rateLimit !== undefined && token !== undefined)
-      requireRoom(tokens.take(hashCredential(token), rateLimit), 'token');
+    const token = rateLimit && credentialOf(request);
+    if (rateLimit !== undefined && token !== undefined) requireRoom(tokens.take(token, rateLimit), 'token');
     next();
   };
 }

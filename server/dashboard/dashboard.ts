@@ -11,7 +11,10 @@ import { maxBodyBytes } from './body.js';
 import { createBodyAdmission } from '../http/body-admission.js';
 import { createSpending } from './costs.js';
 import { createAuthenticator } from './auth.js';
+import { createCredentialOf } from './auth-token.js';
 import { createCallLimits } from './call-limits.js';
+import { consolePrefix, createConsole } from './console/routes.js';
+import { createSessions } from '../http/sessions.js';
 import { collapseSlashes } from './slashes.js';
 import { createRequestIds } from '../http/request-id.js';
 import type { DashboardDeps, Tools } from './deps.js';
@@ -28,7 +31,7 @@ import { createWrites } from './writes.js';
 
 /**
  * The dashboard management API as a request handler. It serves everything below `/api/v2/public/sdk`, and the endpoints below
- * `/manage/v1`; it passes other requests on to the caller's next handler. It holds no connection and no timer, so there is nothing to stop: a
+ * `/manage/v1`, and the console; it passes other requests on to the caller's next handler. It holds no connection and no timer, so there is nothing to stop: a
  * write that waits for the operator ends within `programmedTimeoutMs`.
  */
 export function createDashboard(deps: DashboardDeps): Express {
@@ -57,10 +60,14 @@ export function createDashboard(deps: DashboardDeps): Express {
     quotaOf: (organisation, name) => quotaOf(organisation, { quotas }, name),
   };
   const openApi = createOpenApi();
-  const limit = createCallLimits(deps);
+  const sessions = deps.sessions ?? createSessions({ masterKeys, clock });
+  const credentialOf = createCredentialOf(sessions);
+  const limit = createCallLimits({ ...deps, credentialOf });
+  const authenticator = createAuthenticator({ lastSeen, configs, masterKeys, clock });
   const routing = {
     tools,
-    authenticator: createAuthenticator({ lastSeen, configs, masterKeys, clock }),
+    authenticator,
+    credentialOf,
     bodies: createBodyAdmission({
       totalBytes: 64 * maxBodyBytes,
       bodyBytes: maxBodyBytes,
@@ -84,7 +91,9 @@ export function createDashboard(deps: DashboardDeps): Express {
     throw new DomainError('NOT_FOUND', `There is no ${request.method} ${request.baseUrl}${request.path}`);
   });
   app.use(managePrefix, createRouter(manageEndpoints, routing));
-  app.use([prefix, managePrefix], answerError(deps));
+  if (deps.hasConsole !== false)
+    app.use(consolePrefix, observe(deps), createConsole({ ...deps, sessions, authenticator }));
+  app.use([prefix, managePrefix, consolePrefix], answerError(deps));
   return app;
 }
 
@@ -136,7 +145,7 @@ function answerError({ log, clock }: DashboardDeps): ErrorRequestHandler {
     else if (status >= 500) log.error('dashboard request failed', fields);
     if (retryAfterSeconds !== undefined) response.set('Retry-After', String(retryAfterSeconds));
     response.status(status);
-    if (request.baseUrl === managePrefix) response.type('application/problem+json').json(problem);
+    if (request.baseUrl !== prefix) response.type('application/problem+json').json(problem);
     else response.json(envelope);
   };
 }

@@ -13,6 +13,7 @@ import type { MasterKeys } from '../../core/secrets.js';
 import type { Instruments } from '../ops/instruments.js';
 import type { ProposalDeps } from '../replay/proposal.js';
 import type { Replays } from '../replay/replays.js';
+import type { Sessions } from '../http/sessions.js';
 import type { MethodReading } from './methods-thread.js';
 import type { LastSeen } from './last-seen.js';
 import type { Parsers } from './parse.js';
@@ -44,6 +45,12 @@ export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly rateLimit?: RateLimit;
   /** Limit on the calls of one client address, also those without a token. Default: no limit. */
   readonly addressRateLimit?: RateLimit;
+  /** Whether the console is served. Default true. */
+  readonly hasConsole?: boolean;
+  /** Where the rpc role of this process knows them, too. Default: its own. */
+  readonly sessions?: Sessions;
+  /** Hash of the authToken that a code of sign-in stands for; it may be asked once. Default: there are no codes. */
+  readonly consoleCode?: (code: string) => string | undefined;
   /** Proxies in front that append to X-Forwarded-For. Default 0. */
   readonly trustedProxies?: number;
   /** How long a write waits for the operator before it answers. Default 2,000 ms; set 0 if no operator runs. */

@@ -6,7 +6,7 @@ import type { TokenScope } from '../../core/resources/token-scopes.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import { unknownFields } from '../../core/schema/unknown-fields.js';
 import { parseBody, readBody } from './body.js';
-import { tokenOf } from './auth-token.js';
+import type { CredentialOf } from './auth-token.js';
 import type { Authenticator, Principal } from './auth.js';
 import type { BodyAdmission } from '../http/body-admission.js';
 import type { Spending } from './costs.js';
@@ -21,6 +21,7 @@ import { goneSignal, send } from './send.js';
 export type RouterDeps = {
   readonly tools: Tools;
   readonly authenticator: Authenticator;
+  readonly credentialOf: CredentialOf;
   /** Bounds the bodies that are held at once, by organisation. */
   readonly bodies: BodyAdmission;
   /** Bounds the answers that are open at once. */
@@ -30,14 +31,14 @@ export type RouterDeps = {
 /** Routes every endpoint under the spellings of its path. Errors go to the application's one error handler. */
 export function createRouter(endpoints: readonly Endpoint[], deps: RouterDeps): IRouter {
   const router = express.Router();
-  const { tools, authenticator, bodies, spend } = deps;
+  const { tools, bodies, spend } = deps;
   for (const endpoint of endpoints) {
     const { method, path, parameters = {}, message, body: form, cost } = endpoint;
     router[method](message === undefined ? path : spellings(path), async (request, response) => {
       // Names the route in metrics, also when the answer is an error.
       response.locals['route'] = `${method.toUpperCase()} ${path}`;
       // Credentials come before the body, so that an unknown caller cannot make us read, parse or store anything.
-      const caller = await identify(endpoint, request, authenticator);
+      const caller = await identify(endpoint, request, deps);
       const { principal } = caller;
       const { search } = new URL(request.url, 'http://localhost');
       const given = readParameters(search, parameters, message === undefined ? 'refused' : 'ignored');
@@ -69,9 +70,13 @@ function spellings(path: string): [string, string] {
 
 type Caller = { readonly principal: Principal; readonly paymaster?: Paymaster };
 
-async function identify(endpoint: Endpoint, request: Request, authenticator: Authenticator): Promise<Caller> {
+async function identify(
+  endpoint: Endpoint,
+  request: Request,
+  { authenticator, credentialOf }: Pick<RouterDeps, 'authenticator' | 'credentialOf'>,
+): Promise<Caller> {
   const { scope, method, message, wrongToken, wrongKey } = endpoint;
-  const token = tokenOf(request);
+  const token = credentialOf(request);
   const key = headerOf(request, 'apiKey');
   if (token === undefined || (scope === 'paymaster' && key === undefined))
     throw credentialsRequired(endpoint);

@@ -9,8 +9,8 @@ export type RpcContext = {
   /** The name by which this method was called. */
   readonly method: string;
   readonly paymaster: ServedPaymaster;
-  /** Header `authToken`, which only `pm_explainSponsorship` needs. */
-  readonly authToken: string | undefined;
+  /** Hash of the authToken, which only `pm_explainSponsorship` needs. */
+  readonly credential: string | undefined;
 };
 
 /** Where a request comes from, for its records. */

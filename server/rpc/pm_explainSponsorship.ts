@@ -22,15 +22,15 @@ export type ExplainMethodDeps = {
 /**
  * Same `params` as `pm_sponsorUserOperation`; `callWebhook: true` in the mode object also calls the webhooks. In mode
  * ERC20 `tokenInfo` may also list tokens as in a quote request: the explanation shows those tokens.
- * Needs the header `authToken` of the paymaster's organisation. An apiKey ships in every wallet, and only the owner may
+ * Needs the header `authToken` of the paymaster's organisation, or a session of the console in the same process. An apiKey ships in every wallet, and only the owner may
  * see the rules and how much of each limit is left.
  */
 export function pm_explainSponsorship(deps: ExplainMethodDeps): RpcMethod {
   const { view, explain, explainTokenPayment, clock } = deps;
   return {
     async handle(params, context) {
-      const { paymaster, authToken } = context;
-      requireOwner(paymaster, authToken, clock.now());
+      const { paymaster, credential } = context;
+      requireOwner(paymaster, credential, clock.now());
       const profile = requireProfile(view, paymaster);
       const { mode, request, members } = parseSponsorParams(params, profile, context);
       requirePhases(request, profile, 'params[1]');
@@ -66,8 +66,8 @@ function feeTokenOf(members: Readonly<Record<string, unknown>>): AddressKey | un
   }
 }
 
-function requireOwner(paymaster: ServedPaymaster, authToken: string | undefined, now: number): void {
-  if (isOwner(paymaster, authToken, now)) return;
+function requireOwner(paymaster: ServedPaymaster, credential: string | undefined, now: number): void {
+  if (isOwner(paymaster, credential, now)) return;
   throw new DomainError(
     'CREDENTIALS_REQUIRED',
     "pm_explainSponsorship needs the header authToken with a token of the paymaster's organisation.",

@@ -13,6 +13,7 @@ import { writeAnswer, writePreflight, type HttpAnswer } from './http-answer.js';
 import type { RpcContext } from './method.js';
 import { parseRpcPath } from './path.js';
 import { clientAddress, single } from '../http/client-address.js';
+import type { Sessions } from '../http/sessions.js';
 import type { RateLimiter } from '../http/rate-limit.js';
 import { cleanRequestId, type RequestIds } from '../http/request-id.js';
 
@@ -24,6 +25,8 @@ export type RpcRouterDeps = {
   readonly bodies: RequestBodies;
   /** Number of proxies in front that each append to X-Forwarded-For; 0 uses the peer's own address. */
   readonly trustedProxies: number;
+  /** Of the console, where this process serves it too. */
+  readonly sessions?: Pick<Sessions, 'of'>;
 };
 
 /** Separate bounds for the bodies held at once: strangers must not use up the memory that callers with a key need. */
@@ -137,9 +140,14 @@ function answerCall(
     callerRequestId,
     method: call.method,
     paymaster: caller,
-    authToken: single(request.headers['authtoken']),
+    credential: credentialOf(deps, request),
   };
   return deps.calls.run(call, context);
+}
+
+function credentialOf({ sessions }: RpcRouterDeps, request: IncomingMessage): string | undefined {
+  const token = single(request.headers['authtoken']);
+  return token ? hashCredential(token) : sessions?.of(request)?.sha256;
 }
 
 /**

@@ -42,7 +42,7 @@ export async function warmUp(
         callerRequestId: undefined,
         method: 'pm_sponsorUserOperation',
         paymaster,
-        authToken: undefined,
+        credential: undefined,
       });
   }
 }

@@ -106,7 +106,8 @@ async function ownedPaymaster(
   if (apiKey === undefined || apiKey === '') return undefined;
   const sha256 = hashCredential(apiKey);
   const paymaster = view.find(sha256) ?? (await view.load(sha256, request.socket.remoteAddress ?? ''));
-  const isOwned = paymaster !== undefined && isOwner(paymaster, headerOf(request, 'authtoken'), clock.now());
+  const token = headerOf(request, 'authtoken');
+  const isOwned = paymaster !== undefined && isOwner(paymaster, token && hashCredential(token), clock.now());
   return isOwned ? paymaster : undefined;
 }
 

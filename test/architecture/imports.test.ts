@@ -7,8 +7,8 @@ import { repositoryRoot as root } from '../support/repository-root.js';
 
 // The compiler keeps the direction between projects; these are the rules that it cannot see.
 
-const sources = ['core', 'adapters', 'operator', 'server', 'standalone', 'cli'].flatMap((folder) =>
-  filesBelow(join(root, folder), '.ts'),
+const sources = ['core', 'adapters', 'operator', 'server', 'standalone', 'cli', 'console'].flatMap(
+  (folder) => [...filesBelow(join(root, folder), '.ts'), ...filesBelow(join(root, folder), '.tsx')],
 );
 
 type PlaceRule = { name: string; packages: RegExp; allowed: RegExp; why: string };
@@ -61,6 +61,12 @@ describe('a package is used only in its place', () => {
       packages: /^@kubernetes\/client-node$/,
       allowed: /^adapters\/kube\//,
       why: 'it costs 90 MB and pools no connections: credentials only',
+    },
+    {
+      name: 'Preact, uPlot',
+      packages: /^(preact|@preact\/|uplot$)/,
+      allowed: /^console\//,
+      why: 'they run in browsers',
     },
     { name: 'commander', packages: /^commander$/, allowed: /^cli\//, why: 'arguments are an edge' },
     {

@@ -254,6 +254,7 @@ spec:
 {{- if eq .component "dashboard" }}
 - { name: PAYMASTER_DASHBOARD_CALLS_PER_SECOND, value: {{ .values.callsPerSecond | quote }} }
 - { name: PAYMASTER_DASHBOARD_CALLS_PER_SECOND_OF_ADDRESS, value: {{ .values.callsPerSecondOfAddress | quote }} }
+- { name: PAYMASTER_CONSOLE, value: {{ .values.console.enabled | ternary "on" "off" | quote }} }
 {{- end }}
 {{- if eq .component "rpc" }}
 - { name: PAYMASTER_SNAPSHOT_DIR, value: /var/lib/paymaster }

@@ -1,0 +1,85 @@
+import { signal } from '@preact/signals';
+
+export type Me = {
+  readonly organisation: { readonly name: string };
+  readonly token: {
+    readonly name: string;
+    readonly scopes: readonly string[];
+    readonly expiresAt: string | null;
+  };
+};
+
+/** Undefined: signed out. The token itself is never kept; the cookie that stands for it is not readable here. */
+export const session = signal<{ readonly csrf: string } | undefined>(undefined);
+
+/** A call that the server refused. */
+export class Refused extends Error {
+  readonly status: number;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(status: number, message: string, retryAfterMs: number | undefined) {
+    super(message);
+    this.status = status;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+type Options = {
+  readonly method?: string;
+  readonly body?: object;
+  readonly apiKey?: string;
+  readonly accept?: string;
+};
+
+/** Relative to this page, so that a proxy may serve everything below another path. */
+const base = '..';
+
+export async function request(path: string, options: Options = {}): Promise<Response> {
+  const { method = 'GET', body, apiKey, accept = 'application/json' } = options;
+  const response = await fetch(`${base}${path}`, {
+    method,
+    headers: {
+      accept,
+      ...(session.value === undefined ? {} : { 'x-csrf-token': session.value.csrf }),
+      ...(apiKey === undefined ? {} : { apiKey }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  if (response.ok) return response;
+  // JSON-RPC servers may be others, which do not know the session.
+  if (response.status === 401 && !path.startsWith('/api/v1/')) session.value = undefined;
+  const seconds = Number(response.headers.get('retry-after'));
+  throw new Refused(response.status, await messageOf(response), seconds > 0 ? seconds * 1000 : undefined);
+}
+
+/** `data` of an answer of both APIs. */
+export async function call<T>(path: string, options?: Options): Promise<T> {
+  const response = await request(path, options);
+  return ((await response.json()) as { data: T }).data;
+}
+
+async function messageOf(response: Response): Promise<string> {
+  try {
+    const { detail, message, error } = (await response.json()) as {
+      detail?: string;
+      message?: string;
+      error?: { message: string };
+    };
+    return detail ?? message ?? error?.message ?? `HTTP ${response.status}`;
+  } catch {
+    return `HTTP ${response.status}`;
+  }
+}
+
+/** With a token or a code; without either it finds the session of the browser's cookie. */
+export async function signIn(given: { token: string } | { code: string } | object): Promise<boolean> {
+  const response = await request('/console/session', { method: 'POST', body: given });
+  session.value = response.status === 204 ? undefined : ((await response.json()) as { csrf: string });
+  return session.value !== undefined;
+}
+
+export async function signOut(): Promise<void> {
+  await request('/console/session', { method: 'DELETE' });
+  session.value = undefined;
+}

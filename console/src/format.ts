@@ -1,0 +1,45 @@
+const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+
+export function count(value: number): string {
+  return whole.format(value);
+}
+
+/** A decimal text with at most six digits after its leading zeros; the exact one belongs into a `title`. */
+export function coins(text: string): string {
+  const [integer = '0', fraction = ''] = text.split('.');
+  const leadingZeros = integer === '0' || integer === '-0' ? (/^0*/.exec(fraction)?.[0].length ?? 0) : 0;
+  const shown = fraction.slice(0, leadingZeros + 6).replace(/0+$/, '');
+  const grouped = integer.replace(/\B(?=(\d{3})+$)/g, ',');
+  return shown === '' ? grouped : `${grouped}.${shown}`;
+}
+
+export function hours(value: number | null): string {
+  if (value === null) return 'nothing spent lately';
+  if (value < 48) return `${whole.format(value)} h`;
+  return value < 24 * 365 ? `${whole.format(value / 24)} days` : 'more than a year';
+}
+
+const moment = new Intl.DateTimeFormat('sv', { dateStyle: 'short', timeStyle: 'medium' });
+
+/** In the reader's time zone, which the foot of each page names. */
+export function time(instant: string): string {
+  return moment.format(new Date(instant));
+}
+
+export const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** `0x1234…abcd`; the whole one belongs into a `title`. */
+export function short(hex: string): string {
+  return hex.length > 14 ? `${hex.slice(0, 6)}…${hex.slice(-4)}` : hex;
+}
+
+/** `METHOD_NOT_WHITELISTED` as words. */
+export function words(constant: string): string {
+  const text = constant.replaceAll('_', ' ').toLowerCase();
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** `limitsAndDeposit` as words. */
+export function stepName(name: string): string {
+  return words(name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
+}

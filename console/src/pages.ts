@@ -1,0 +1,19 @@
+import type { ComponentType } from 'preact';
+import { Activity } from './pages/activity.js';
+import { Overview } from './pages/overview.js';
+import { Paymaster } from './pages/paymaster.js';
+import { Playground } from './pages/playground.js';
+import { Replay } from './pages/replay.js';
+import { Usage } from './pages/usage.js';
+
+type Page = { readonly title: string; readonly page: ComponentType };
+
+/** The first segment of the address, in the order of the navigation. */
+export const pages: Readonly<Record<string, Page>> = {
+  overview: { title: 'Overview', page: Overview },
+  paymaster: { title: 'Paymasters', page: Paymaster },
+  activity: { title: 'Activity', page: Activity },
+  usage: { title: 'Usage', page: Usage },
+  replay: { title: 'Replay', page: Replay },
+  playground: { title: 'Playground', page: Playground },
+};

@@ -1,0 +1,304 @@
+import { useEffect, useState } from 'preact/hooks';
+import { call } from '../api.js';
+import { words } from '../format.js';
+import { useLive } from '../live.js';
+import { Badge, Card, Coins, Facts, Hex, Note, Select, Shown, Table, Time } from '../parts/parts.js';
+import { choicesOf, nameOf, usePaymasters } from '../paymasters.js';
+import { rangeChoices, rangeOf } from '../range.js';
+import type { Call, Decision, TracedDecision } from '../records.js';
+import { choose, hrefOf, route } from '../route.js';
+import { Steps } from '../steps.js';
+
+type Page = {
+  readonly decisions: readonly Decision[];
+  readonly cursor: string | null;
+  readonly from: string;
+};
+
+export function Activity() {
+  const { id } = route.value;
+  return id === undefined ? <Decisions /> : <OneDecision key={id} id={id} />;
+}
+
+const verdicts = [
+  ['', 'All verdicts'],
+  ['sponsored', 'Sponsored'],
+  ['refused', 'Refused'],
+  ['committed', 'Committed (first of two phases)'],
+] as const;
+
+function Decisions() {
+  const paymasters = usePaymasters();
+  const { range = '24h', search = '', ...filters } = route.value.query;
+  const key = JSON.stringify(route.value.query);
+  // A cursor belongs to one query, its begin included.
+  const pageAt = async (from: string, cursor?: string): Promise<Page> => {
+    const asked = { ...filters, ...searchOf(search), from, limit: '50', ...(cursor && { cursor }) };
+    return { ...(await call<Page>(`/manage/v1/decisions?${new URLSearchParams(asked)}`)), from };
+  };
+  const newest = useLive(`decisions ${key}`, () => pageAt(rangeOf(range).from));
+  const [older, setOlder] = useState<readonly Page[]>([]);
+  useEffect(() => setOlder([]), [key]);
+  const { verdict = '', paymasterId = '', reason = '' } = filters as Readonly<Record<string, string>>;
+
+  return (
+    <>
+      <div class="top">
+        <h1>Activity</h1>
+        <form class="row" onSubmit={(event) => event.preventDefault()}>
+          <Select
+            label="Range"
+            value={range}
+            choices={rangeChoices}
+            onChoose={(chosen) => choose({ range: chosen })}
+          />
+          <Select
+            label="Verdict"
+            value={verdict}
+            choices={verdicts}
+            onChoose={(chosen) => choose({ verdict: chosen, reason: undefined })}
+          />
+          <Select
+            label="Paymaster"
+            value={paymasterId}
+            choices={choicesOf(paymasters)}
+            onChoose={(chosen) => choose({ paymasterId: chosen })}
+          />
+          <label class="field">
+            <span>Account, operation hash or request id</span>
+            <input
+              type="search"
+              value={search}
+              onChange={(event) => choose({ search: event.currentTarget.value.trim() })}
+            />
+          </label>
+        </form>
+      </div>
+      {reason !== '' && (
+        <p>
+          Only those refused for “{words(reason)}”.{' '}
+          <a href={hrefOf('activity', { range, verdict })}>Show all</a>
+        </p>
+      )}
+      <Card title="Decisions, the newest first">
+        <Shown
+          live={newest}
+          isEmpty={({ decisions }) => decisions.length === 0}
+          empty="Nothing in this time that fits. Choose a longer range or fewer filters; a wallet's first request appears here at once."
+        >
+          {(first) => {
+            const last = older.at(-1) ?? first;
+            return (
+              <>
+                <DecisionTable
+                  decisions={[first, ...older].flatMap(({ decisions }) => decisions)}
+                  nameOfPaymaster={(of) => nameOf(paymasters, of)}
+                />
+                {last.cursor !== null && (
+                  <More
+                    load={() => pageAt(last.from, last.cursor ?? '')}
+                    onLoaded={(page) => setOlder([...older, page])}
+                  />
+                )}
+              </>
+            );
+          }}
+        </Shown>
+      </Card>
+    </>
+  );
+}
+
+function searchOf(text: string): Readonly<Record<string, string>> {
+  if (text === '') return {};
+  if (/^0x[0-9a-f]{40}$/i.test(text)) return { sender: text };
+  return /^0x[0-9a-f]{64}$/i.test(text) ? { userOpHash: text } : { requestId: text };
+}
+
+function More({
+  load,
+  onLoaded,
+}: {
+  readonly load: () => Promise<Page>;
+  readonly onLoaded: (page: Page) => void;
+}) {
+  const [error, setError] = useState<string>();
+  return (
+    <>
+      {error !== undefined && <Note kind="error">{error}</Note>}
+      <p>
+        <button
+          type="button"
+          onClick={() => void load().then(onLoaded, (cause: Error) => setError(cause.message))}
+        >
+          Show older ones
+        </button>
+      </p>
+    </>
+  );
+}
+
+function DecisionTable({
+  decisions,
+  nameOfPaymaster,
+}: {
+  readonly decisions: readonly Decision[];
+  readonly nameOfPaymaster: (id: string) => string;
+}) {
+  return (
+    <Table
+      caption="Decisions"
+      rows={decisions}
+      columns={[
+        {
+          name: 'When',
+          of: ({ id, at }) => (
+            <a href={hrefOf('activity', {}, id)}>
+              <Time>{at}</Time>
+            </a>
+          ),
+        },
+        { name: 'Verdict', of: ({ verdict }) => <Badge>{verdict}</Badge> },
+        {
+          name: 'Reason',
+          of: ({ reason }) =>
+            reason === null ? (
+              ''
+            ) : (
+              <a href={hrefOf('activity', { ...route.value.query, verdict: 'refused', reason })}>
+                {words(reason)}
+              </a>
+            ),
+        },
+        { name: 'Calls', of: ({ calls }) => calls.map(callName).join(', ') || '–' },
+        {
+          name: 'Account',
+          of: ({ sender }) => (
+            <a href={hrefOf('activity', { ...route.value.query, search: sender })}>
+              <Hex>{sender}</Hex>
+            </a>
+          ),
+        },
+        { name: 'Paymaster', of: ({ paymasterId }) => nameOfPaymaster(paymasterId) },
+        {
+          name: 'At most',
+          isNumber: true,
+          of: ({ maxCost }) => (maxCost === null ? '' : <Coins>{maxCost}</Coins>),
+        },
+        { name: 'Ended', of: ({ settlement }) => settlement !== null && <Badge>{settlement.outcome}</Badge> },
+        {
+          name: 'Cost',
+          isNumber: true,
+          of: ({ settlement }) =>
+            settlement?.outcome === 'mined' && <Coins>{settlement.actualGasCost}</Coins>,
+        },
+      ]}
+    />
+  );
+}
+
+function callName({ name, selector, contractId, target }: Call): string {
+  return `${contractId ?? `${target.slice(0, 8)}…`}.${name ?? selector}`;
+}
+
+function OneDecision({ id }: { readonly id: string }) {
+  const paymasters = usePaymasters();
+  const decision = useLive(`decision ${id}`, () =>
+    call<TracedDecision>(`/manage/v1/decisions/${encodeURIComponent(id)}`),
+  );
+  return (
+    <>
+      <div class="top">
+        <h1>One decision</h1>
+        <a href={hrefOf('activity')}>All activity</a>
+      </div>
+      <Shown live={decision}>
+        {(one) => (
+          <>
+            <Card
+              title={one.verdict === 'refused' ? `Refused: ${words(one.reason ?? '')}` : words(one.verdict)}
+              aside={<Badge>{one.verdict}</Badge>}
+            >
+              {one.detail !== null && <p>{one.detail}</p>}
+              <Facts>
+                {[
+                  ['When', <Time>{one.at}</Time>],
+                  ['Paymaster', nameOf(paymasters, one.paymasterId)],
+                  ['Chain', one.chainId],
+                  ['Account', <code>{one.sender}</code>],
+                  ['Nonce', <code>{one.nonce}</code>],
+                  ['Calls', one.calls.map(callName).join(', ') || '–'],
+                  ['Mode', one.mode],
+                  ['Costs at most', one.maxCost === null ? '–' : <Coins>{one.maxCost}</Coins>],
+                  ['Signature valid until', one.validUntil === null ? '–' : <Time>{one.validUntil}</Time>],
+                  ['JSON-RPC method', one.method],
+                  ['Request id', <code>{one.callerRequestId ?? one.requestId}</code>],
+                  [
+                    'Operation hash',
+                    one.userOpHash === null ? 'not known until it is mined' : <code>{one.userOpHash}</code>,
+                  ],
+                ]}
+              </Facts>
+            </Card>
+            <div class="cards">
+              <Card title="How it was decided">
+                <Steps steps={one.trace} />
+              </Card>
+              <Card title="How it ended">
+                <Settlement decision={one} />
+              </Card>
+            </div>
+          </>
+        )}
+      </Shown>
+    </>
+  );
+}
+
+function Settlement({ decision: { verdict, settlement, validUntil } }: { readonly decision: Decision }) {
+  if (verdict === 'refused') return <p class="quiet">Nothing was signed, so nothing can end.</p>;
+  if (settlement === null)
+    return (
+      <p class="quiet">
+        Open: the operation can still be mined
+        {validUntil === null ? (
+          ''
+        ) : (
+          <>
+            , until <Time>{validUntil}</Time>
+          </>
+        )}
+        . Its most expensive cost is reserved until then.
+      </p>
+    );
+  const { outcome, at, transactionHash, blockNumber, actualGasCost, actualGasUsed, success, token } =
+    settlement;
+  if (outcome !== 'mined')
+    return (
+      <p>
+        {outcome === 'expired'
+          ? 'It was never mined with our signature; what was reserved is free again.'
+          : 'Another operation used its nonce; what was reserved is free again.'}{' '}
+        <Time>{at}</Time>
+      </p>
+    );
+  return (
+    <Facts>
+      {[
+        ['Mined', <Time>{at}</Time>],
+        [
+          'The call',
+          success === false ? <Badge of="failed">reverted</Badge> : <Badge of="pass">succeeded</Badge>,
+        ],
+        ['Cost', <Coins>{actualGasCost}</Coins>],
+        ['Gas used', actualGasUsed],
+        [
+          'Paid by the account',
+          token === null ? 'nothing' : `${token.rendered ?? token.amount} of token ${token.address}`,
+        ],
+        ['Block', blockNumber],
+        ['Transaction', <code>{transactionHash}</code>],
+      ]}
+    </Facts>
+  );
+}

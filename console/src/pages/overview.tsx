@@ -1,0 +1,149 @@
+import { call } from '../api.js';
+import { coins, count, hours, words } from '../format.js';
+import { useLive } from '../live.js';
+import { Card, Coins, Hex, Select, Shown, Table, Tile } from '../parts/parts.js';
+import { rangeChoices, rangeOf } from '../range.js';
+import type { Account, Usage } from '../records.js';
+import { choose, hrefOf, route } from '../route.js';
+import { GroupPlot, OperationsPlot } from '../usage-plot.js';
+
+/** What the person on call and the owner ask first: does it work, what does it cost, and for how long does the money last. */
+export function Overview() {
+  const { range = '24h' } = route.value.query;
+  const usageBy = (groupBy: string) => () => {
+    const query = new URLSearchParams({ ...rangeOf(range), groupBy });
+    return call<Usage>(`/manage/v1/usage?${query}`);
+  };
+  const usage = useLive(`usage ${range}`, usageBy('paymaster'));
+  const reasons = useLive(`reasons ${range}`, usageBy('reason'));
+  const funds = useLive('funds', () => call<{ accounts: readonly Account[] }>('/manage/v1/funds'));
+  return (
+    <>
+      <div class="top">
+        <h1>Overview</h1>
+        <Select
+          label="Range"
+          value={range}
+          choices={rangeChoices}
+          onChoose={(chosen) => choose({ range: chosen })}
+        />
+      </div>
+      <Shown
+        live={usage}
+        isEmpty={({ rows }) => rows.length === 0}
+        empty={
+          <>
+            Nothing was asked for in this time. Choose a longer range, or send a first operation: the{' '}
+            <a href={hrefOf('paymaster')}>paymaster</a> has the address for your wallet, and the{' '}
+            <a href={hrefOf('playground')}>playground</a> shows what would happen.
+          </>
+        }
+      >
+        {(data) => (
+          <>
+            <Tiles usage={data} />
+            <div class="cards">
+              <Card title="Operations over time">
+                <OperationsPlot usage={data} />
+              </Card>
+              <Card title="Refusals by reason">
+                <Shown
+                  live={reasons}
+                  isEmpty={({ rows }) => rows.every(({ refused }) => refused === 0)}
+                  empty="Nothing was refused in this time."
+                >
+                  {(found) => (
+                    <GroupPlot
+                      title="Refusals by reason"
+                      usage={found}
+                      measure="refused"
+                      nameOf={({ group }) => words(group ?? '')}
+                    />
+                  )}
+                </Shown>
+              </Card>
+            </div>
+          </>
+        )}
+      </Shown>
+      <Card title="Money that pays for gas">
+        <Shown
+          live={funds}
+          isEmpty={({ accounts }) => accounts.length === 0}
+          empty={
+            <>
+              No account pays yet: create a <a href={hrefOf('paymaster')}>paymaster</a>, then fund it.
+            </>
+          }
+        >
+          {({ accounts }) => <Funds accounts={accounts} />}
+        </Shown>
+      </Card>
+    </>
+  );
+}
+
+function Tiles({ usage: { rows } }: { readonly usage: Usage }) {
+  const sum = (name: 'sponsored' | 'refused' | 'mined' | 'reverted') =>
+    rows.reduce((total, row) => total + row[name], 0);
+  const asked = sum('sponsored') + sum('refused');
+  const spentWei = rows.reduce((total, { spentWei: wei }) => total + BigInt(wei), 0n);
+  const { range } = route.value.query;
+  return (
+    <div class="tiles">
+      <Tile
+        label="Sponsored"
+        value={count(sum('sponsored'))}
+        note={`of ${count(asked)} asked for`}
+        href={hrefOf('activity', { verdict: 'sponsored' })}
+      />
+      <Tile
+        label="Refused"
+        value={count(sum('refused'))}
+        note={asked === 0 ? '' : `${((100 * sum('refused')) / asked).toFixed(1)} %`}
+        href={hrefOf('activity', { verdict: 'refused' })}
+      />
+      <Tile label="Mined" value={count(sum('mined'))} note={`${count(sum('reverted'))} of them reverted`} />
+      <Tile
+        label="Spent on gas"
+        value={coins(inCoins(spentWei))}
+        note="native coins"
+        href={hrefOf('usage', { range, measure: 'spent' })}
+      />
+    </div>
+  );
+}
+
+function inCoins(wei: bigint): string {
+  const digits = wei.toString().padStart(19, '0');
+  return `${digits.slice(0, -18)}.${digits.slice(-18)}`;
+}
+
+function Funds({ accounts }: { readonly accounts: readonly Account[] }) {
+  return (
+    <Table
+      caption="Accounts that pay"
+      rows={accounts}
+      columns={[
+        {
+          name: 'Account',
+          of: ({ account, kind }) => (
+            <>
+              {kind === 'deposit' ? 'Deposit of contract ' : 'Balance of wallet '}
+              <Hex>{account}</Hex>
+            </>
+          ),
+        },
+        { name: 'Chain', of: ({ chainId }) => chainId },
+        {
+          name: 'Balance',
+          isNumber: true,
+          of: ({ balance }) => (balance === null ? 'not read yet' : <Coins>{balance}</Coins>),
+        },
+        { name: 'Promised', isNumber: true, of: ({ promised }) => <Coins>{promised}</Coins> },
+        { name: 'Spent per hour', isNumber: true, of: ({ burnPerHour }) => <Coins>{burnPerHour}</Coins> },
+        { name: 'Lasts for', isNumber: true, of: ({ hoursLeft }) => hours(hoursLeft) },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,168 @@
+import { useState } from 'preact/hooks';
+import { request } from '../api.js';
+import { Card, Facts, Hex, Note, Select, Shown, Table } from '../parts/parts.js';
+import { choicesOf, usePaymasters, type Known } from '../paymasters.js';
+import type { Step } from '../records.js';
+import { Steps } from '../steps.js';
+
+type Explanation = {
+  readonly sponsored: boolean;
+  readonly reason?: string;
+  readonly steps: readonly Step[];
+  readonly calls?: readonly {
+    readonly target: string;
+    readonly selector: string;
+    readonly contract?: string;
+  }[];
+  readonly gas?: Readonly<Record<string, unknown>>;
+  readonly limits?: readonly {
+    readonly name: string;
+    readonly threshold: string;
+    readonly left: string;
+    readonly needed: string;
+  }[];
+};
+
+/** Paste an operation, and see what would be decided about it, step by step. Nothing is signed or reserved. */
+export function Playground() {
+  const paymasters = usePaymasters();
+  const [id, setId] = useState('');
+  const [text, setText] = useState('');
+  const [outcome, setOutcome] = useState<{ error: string } | { explanation: Explanation }>();
+
+  async function explain(event: SubmitEvent, all: readonly Known[]): Promise<void> {
+    event.preventDefault();
+    try {
+      setOutcome({
+        explanation: await explained(all.find(({ paymasterId }) => paymasterId === id) ?? all[0]!, text),
+      });
+    } catch (error) {
+      setOutcome({ error: (error as Error).message });
+    }
+  }
+
+  return (
+    <>
+      <div class="top">
+        <h1>Playground</h1>
+      </div>
+      <Card title="What would be decided?">
+        <p class="quiet">
+          The answer names every step, and what would make it pass. Nothing is signed, and no limit is used.
+          Webhooks are not called.
+        </p>
+        <Shown
+          live={paymasters}
+          isEmpty={(all) => all.length === 0}
+          empty="There is no paymaster yet that could decide."
+        >
+          {(all) => (
+            <form onSubmit={(event) => void explain(event, all)}>
+              <label class="field">
+                <span>User operation as JSON, or the whole JSON-RPC request of a wallet</span>
+                <textarea
+                  required
+                  spellcheck={false}
+                  value={text}
+                  placeholder='{ "sender": "0x…", "nonce": "0x0", "callData": "0x…", … }'
+                  onInput={(event) => setText(event.currentTarget.value)}
+                />
+              </label>
+              <p class="row">
+                <Select
+                  label="Paymaster"
+                  value={id}
+                  choices={choicesOf(paymasters).slice(1)}
+                  onChoose={setId}
+                />
+                <button class="main">Explain</button>
+              </p>
+            </form>
+          )}
+        </Shown>
+      </Card>
+      {outcome !== undefined && 'error' in outcome && <Note kind="error">{outcome.error}</Note>}
+      {outcome !== undefined && 'explanation' in outcome && <Outcome explanation={outcome.explanation} />}
+    </>
+  );
+}
+
+/** Throws with a sentence for a text that is not an operation, and for a server that decides nothing. */
+async function explained({ chainId, apiKey }: Known, text: string): Promise<Explanation> {
+  const body = { jsonrpc: '2.0', id: 1, method: 'pm_explainSponsorship', params: paramsOf(text) };
+  const response = await request(`/api/v1/${chainId}/${encodeURIComponent(apiKey)}`, {
+    method: 'POST',
+    body,
+  }).catch((error: { status?: number }) => {
+    if (error.status !== 404 && error.status !== 401) throw error;
+    throw new Error(
+      'The servers that decide are at another address, which this page may not call. Send the method pm_explainSponsorship there, with a token.',
+    );
+  });
+  const answer = (await response.json()) as {
+    result?: Explanation;
+    error?: { message: string; data?: { remedy?: string } };
+  };
+  if (answer.result !== undefined) return answer.result;
+  throw new Error([answer.error?.message, answer.error?.data?.remedy].filter(Boolean).join(' '));
+}
+
+function paramsOf(text: string): readonly unknown[] {
+  let given: unknown;
+  try {
+    given = JSON.parse(text);
+  } catch (error) {
+    throw new Error(`This is not JSON: ${(error as Error).message}`);
+  }
+  const { params } = (given ?? {}) as { params?: unknown };
+  return Array.isArray(params) ? params : [given, { mode: 'SPONSORED', calculateGasLimits: false }];
+}
+
+function Outcome({
+  explanation: { sponsored, steps, calls = [], limits = [], gas = {} },
+}: {
+  readonly explanation: Explanation;
+}) {
+  return (
+    <>
+      <Note kind={sponsored ? 'done' : 'warn'}>
+        {sponsored ? 'It would be sponsored.' : 'It would be refused; the first step that refuses says why.'}
+      </Note>
+      <div class="cards">
+        <Card title="Steps">
+          <Steps steps={steps} />
+        </Card>
+        <div>
+          <Card title="Calls of the account">
+            <Table
+              caption="Calls"
+              rows={calls}
+              columns={[
+                { name: 'Target', of: ({ target }) => <Hex>{target}</Hex> },
+                { name: 'Contract', of: ({ contract }) => contract ?? 'not registered' },
+                { name: 'Method', of: ({ selector }) => <code>{selector}</code> },
+              ]}
+            />
+          </Card>
+          {limits.length > 0 && (
+            <Card title="Limits">
+              <Table
+                caption="Limits"
+                rows={limits}
+                columns={[
+                  { name: 'Limit', of: ({ name }) => name },
+                  { name: 'Needed', of: ({ needed }) => needed },
+                  { name: 'Left', of: ({ left }) => left },
+                  { name: 'Of', of: ({ threshold }) => threshold },
+                ]}
+              />
+            </Card>
+          )}
+          <Card title="Gas">
+            <Facts>{Object.entries(gas).map(([name, value]) => [name, String(value)] as const)}</Facts>
+          </Card>
+        </div>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,142 @@
+import { useState } from 'preact/hooks';
+import { call, request } from '../api.js';
+import { count, words } from '../format.js';
+import { useLive } from '../live.js';
+import { Card, Coins, Note, Select, Shown, Table, Time, type Choice, type Column } from '../parts/parts.js';
+import { choicesOf, nameOf, usePaymasters } from '../paymasters.js';
+import { rangeChoices, rangeOf } from '../range.js';
+import type { Usage as UsageRecord, UsageRow } from '../records.js';
+import { choose, route } from '../route.js';
+import { GroupPlot, measures, type Measure } from '../usage-plot.js';
+
+const groups: readonly Choice[] = [
+  ['paymaster', 'Paymaster'],
+  ['chain', 'Chain'],
+  ['contract', 'Contract'],
+  ['method', 'Method'],
+  ['policy', 'Policy'],
+  ['mode', 'Mode'],
+  ['reason', 'Reason of refusal'],
+  ['sender', 'Account'],
+];
+
+export function Usage() {
+  const paymasters = usePaymasters();
+  const { range = '7d', groupBy = 'method', paymasterId = '', ...rest } = route.value.query;
+  const measure: Measure = Object.hasOwn(measures, rest['measure'] ?? '')
+    ? (rest['measure'] as Measure)
+    : 'sponsored';
+  const path = () => {
+    const { from, step } = rangeOf(range);
+    // By account only whole days are counted.
+    const whole = groupBy === 'sender' && step === 'hour' ? 'day' : step;
+    return `/manage/v1/usage?${new URLSearchParams({ from, step: whole, groupBy, ...(paymasterId && { paymasterId }) })}`;
+  };
+  const usage = useLive(`${range} ${groupBy} ${paymasterId}`, () => call<UsageRecord>(path()));
+  const nameOfRow = ({ group, method }: UsageRow): string => {
+    if (group === null || group === '(none)') return 'none';
+    if (groupBy === 'paymaster') return nameOf(paymasters, group);
+    if (groupBy === 'reason') return words(group);
+    return method === null ? group : `${group.split(':')[0]}.${method}`;
+  };
+  return (
+    <>
+      <div class="top">
+        <h1>Usage</h1>
+        <form class="row" onSubmit={(event) => event.preventDefault()}>
+          <Select
+            label="Range"
+            value={range}
+            choices={rangeChoices}
+            onChoose={(chosen) => choose({ range: chosen })}
+          />
+          <Select
+            label="By"
+            value={groupBy}
+            choices={groups}
+            onChoose={(chosen) => choose({ groupBy: chosen })}
+          />
+          <Select
+            label="Plot"
+            value={measure}
+            choices={Object.entries(measures).map(([value, [label]]) => [value, label])}
+            onChoose={(chosen) => choose({ measure: chosen })}
+          />
+          <Select
+            label="Paymaster"
+            value={paymasterId}
+            choices={choicesOf(paymasters)}
+            onChoose={(chosen) => choose({ paymasterId: chosen })}
+          />
+        </form>
+      </div>
+      <Shown
+        live={usage}
+        isEmpty={({ rows }) => rows.length === 0}
+        empty="Nothing was asked for in this time. Choose a longer range, or all paymasters."
+      >
+        {(data) => (
+          <>
+            {!data.additive && (
+              <Note kind="warn">An operation may count in several rows, so they do not add up.</Note>
+            )}
+            <Card title={`${measures[measure][0]} over time`}>
+              <GroupPlot
+                title={`${measures[measure][0]} over time`}
+                usage={data}
+                measure={measure}
+                nameOf={nameOfRow}
+              />
+            </Card>
+            <Card title="All figures" aside={<Download path={path} />}>
+              <Table
+                caption="All figures"
+                rows={data.rows}
+                columns={columnsOf(groups.find(([of]) => of === groupBy)?.[1] ?? groupBy, nameOfRow)}
+              />
+            </Card>
+          </>
+        )}
+      </Shown>
+    </>
+  );
+}
+
+function columnsOf(label: string, name: (row: UsageRow) => string): readonly Column<UsageRow>[] {
+  const counted = (['sponsored', 'refused', 'mined', 'reverted', 'expired'] as const).map((of) => ({
+    name: words(of),
+    isNumber: true,
+    of: (row: UsageRow) => count(row[of]),
+  }));
+  return [
+    { name: 'From', of: ({ from }) => <Time>{from}</Time> },
+    { name: label, of: name },
+    ...counted,
+    { name: 'Promised', isNumber: true, of: ({ promised }) => <Coins>{promised}</Coins> },
+    { name: 'Spent', isNumber: true, of: ({ spent }) => <Coins>{spent}</Coins> },
+  ];
+}
+
+function Download({ path }: { readonly path: () => string }) {
+  const [error, setError] = useState<string>();
+  async function save(): Promise<void> {
+    try {
+      const response = await request(path(), { accept: 'text/csv' });
+      const link = document.createElement('a');
+      link.href = URL.createObjectURL(await response.blob());
+      link.download = 'usage.csv';
+      link.click();
+      URL.revokeObjectURL(link.href);
+    } catch (cause) {
+      setError((cause as Error).message);
+    }
+  }
+  return (
+    <>
+      {error !== undefined && <Note kind="error">{error}</Note>}
+      <button type="button" onClick={() => void save()}>
+        Save as CSV
+      </button>
+    </>
+  );
+}

@@ -1,0 +1,141 @@
+import { useEffect, useRef } from 'preact/hooks';
+import UPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { time } from '../format.js';
+import { Table, type Column } from './parts.js';
+
+export type Series = {
+  readonly name: string;
+  /** One for each time. */
+  readonly values: readonly number[];
+  readonly tone?: 'good' | 'bad';
+};
+
+type Props = {
+  readonly title: string;
+  readonly unit: string;
+  /** Begin of each step. */
+  readonly times: readonly string[];
+  readonly series: readonly Series[];
+  readonly format: (value: number) => string;
+};
+
+/** Bars on top of each other, with their legend, and the same as a table. */
+export function Plot({ title, unit, times, series, format }: Props) {
+  const place = useRef<HTMLDivElement>(null);
+  const data = JSON.stringify([times, series]);
+
+  useEffect(() => {
+    const { current } = place;
+    if (current === null) return undefined;
+    const plot = new UPlot(optionsOf(current, { times, series, format }), stacked(times, series), current);
+    const fit = new ResizeObserver(() => plot.setSize({ width: current.clientWidth, height }));
+    fit.observe(current);
+    // Colours are read when it is drawn.
+    const scheme = matchMedia('(prefers-color-scheme: dark)');
+    const draw = (): void => plot.redraw(true, true);
+    scheme.addEventListener('change', draw);
+    return () => {
+      fit.disconnect();
+      scheme.removeEventListener('change', draw);
+      plot.destroy();
+    };
+  }, [data]);
+
+  const rows = times.map((at, index) => ({ at, index }));
+  const columns: Column<(typeof rows)[number]>[] = [
+    { name: 'From', of: ({ at }) => time(at) },
+    ...series.map(({ name, values }) => ({
+      name,
+      isNumber: true,
+      of: ({ index }: { index: number }) => format(values[index] ?? 0),
+    })),
+  ];
+  return (
+    <figure>
+      <ul class="legend">
+        {series.map((one, index) => (
+          <li key={one.name}>
+            <span class={`swatch ${classOf(one, index)}`} />
+            {one.name} <b>{format(one.values.reduce((sum, value) => sum + value, 0))}</b>
+          </li>
+        ))}
+        <li class="quiet">{unit}</li>
+      </ul>
+      <div ref={place} role="img" aria-label={`${title}: the table below has the same figures`} />
+      <details>
+        <summary>Show as a table</summary>
+        <Table caption={title} columns={columns} rows={rows} />
+      </details>
+    </figure>
+  );
+}
+
+const height = 220;
+
+function classOf({ tone }: Series, index: number): string {
+  return tone ?? `tone-${index % 6}`;
+}
+
+/** uPlot draws each series from zero, so the sums of all above are drawn first, the highest behind. */
+function stacked(times: readonly string[], series: readonly Series[]): UPlot.AlignedData {
+  const sums = times.map(() => 0);
+  const layers = series.map(({ values }) =>
+    sums.map((_, index) => (sums[index] = sums[index]! + (values[index] ?? 0))),
+  );
+  return [times.map((at) => Date.parse(at) / 1000), ...layers.reverse()];
+}
+
+/** Counts have no fractions on their axis. */
+const wholeSteps = Array.from({ length: 12 }, (_, power) =>
+  [1, 2, 5].map((digit) => digit * 10 ** power),
+).flat();
+
+function optionsOf(
+  element: HTMLElement,
+  { times, series, format }: Pick<Props, 'times' | 'series' | 'format'>,
+): UPlot.Options {
+  const secondsOf = (at = '') => Date.parse(at) / 1000;
+  const [first, last] = [secondsOf(times[0]), secondsOf(times.at(-1))];
+  const pad = (value: number) => String(value).padStart(2, '0');
+  const tickOf = (seconds: number): string => {
+    const at = new Date(seconds * 1000);
+    return last - first < 2 * 86_400
+      ? `${pad(at.getHours())}:${pad(at.getMinutes())}`
+      : `${pad(at.getMonth() + 1)}-${pad(at.getDate())}`;
+  };
+  const isWhole = series.every(({ values }) => values.every(Number.isInteger));
+  const colour = (name: string) => () => getComputedStyle(element).getPropertyValue(`--${name}`);
+  const axis = {
+    stroke: colour('quiet'),
+    grid: { stroke: colour('line'), width: 1 },
+    ticks: { show: false },
+  };
+  const bars = UPlot.paths.bars!({ size: [0.8, 48], align: 1, radius: 0.15 });
+  return {
+    width: element.clientWidth,
+    height,
+    legend: { show: false },
+    cursor: { show: false },
+    scales: {
+      // The last bar needs its step, too.
+      x: { range: () => [first, last + (last - first) / Math.max(1, times.length - 1)] },
+      y: { range: (_, __, max) => [0, max * 1.1 || 1] },
+    },
+    axes: [
+      { ...axis, values: (_: UPlot, ticks: number[]) => ticks.map(tickOf) },
+      { ...axis, size: 64, values: (_, ticks) => ticks.map(format), ...(isWhole && { incrs: wholeSteps }) },
+    ],
+    series: [
+      {},
+      ...series
+        .map((one, index) => ({
+          fill: colour(classOf(one, index)),
+          width: 0,
+          points: { show: false },
+          paths: bars,
+        }))
+        .reverse(),
+    ],
+  };
+}

@@ -1,0 +1,42 @@
+import type { Choice } from './parts/parts.js';
+import type { Usage } from './records.js';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+/** Ranges that end now: name, hours, step of a plot. */
+const ranges = [
+  ['1h', 'Last hour', 1, 'minute'],
+  ['24h', 'Last 24 hours', 24, 'hour'],
+  ['7d', 'Last 7 days', 168, 'day'],
+  ['30d', 'Last 30 days', 720, 'day'],
+  ['1y', 'Last 12 months', 8_760, 'month'],
+] as const;
+
+export const rangeChoices: readonly Choice[] = ranges.map(([value, label]) => [value, label]);
+
+/** `from` begins a whole step in UTC, so that the first bar of a plot is a whole one. */
+export function rangeOf(name = '24h'): { readonly from: string; readonly step: string } {
+  const [, , hours, step] = ranges.find(([value]) => value === name) ?? ranges[1];
+  return { from: startOf(new Date(Date.now() - hours * hourMs), step).toISOString(), step };
+}
+
+/** Begins of all steps of the range, also of those without a row. */
+export function stepsOf({ from, to, step }: Usage): readonly string[] {
+  const at = startOf(new Date(from), step);
+  const steps: string[] = [];
+  while (at.toISOString() < to) {
+    steps.push(at.toISOString());
+    if (step === 'month') at.setUTCMonth(at.getUTCMonth() + 1);
+    else at.setTime(at.getTime() + (step === 'minute' ? minuteMs : step === 'hour' ? hourMs : 24 * hourMs));
+  }
+  return steps;
+}
+
+function startOf(at: Date, step: string): Date {
+  if (step === 'month') at.setUTCDate(1);
+  if (step === 'minute') at.setUTCSeconds(0, 0);
+  else if (step === 'hour') at.setUTCMinutes(0, 0, 0);
+  else at.setUTCHours(0, 0, 0, 0);
+  return at;
+}

@@ -1,0 +1,44 @@
+import { useRef, useState } from 'preact/hooks';
+import { signIn } from './api.js';
+import { Note } from './parts/parts.js';
+
+export function SignIn({ error: before }: { readonly error?: string }) {
+  const [error, setError] = useState(before);
+  const [isBusy, setBusy] = useState(false);
+  const input = useRef<HTMLInputElement>(null);
+
+  async function submit(event: SubmitEvent): Promise<void> {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      await signIn({ token: input.current?.value ?? '' });
+    } catch (cause) {
+      setError((cause as Error).message);
+      setBusy(false);
+    }
+  }
+
+  return (
+    <main id="sign-in">
+      <h1>Paymaster console</h1>
+      <p class="quiet">
+        Paste a token of your organisation. It is exchanged for a session of twelve hours and is not kept in
+        this browser.
+      </p>
+      {error !== undefined && <Note kind="error">{error}</Note>}
+      <form onSubmit={(event) => void submit(event)}>
+        <label class="field">
+          <span>Token</span>
+          <input ref={input} name="token" type="password" autocomplete="off" required autofocus />
+        </label>
+        <button class="main" disabled={isBusy}>
+          Sign in
+        </button>
+      </form>
+      <p class="quiet">
+        With <code>make run</code> the link that it prints signs you in, once; later the token is{' '}
+        <code>authToken</code> in <code>.paymaster/connection.json</code>.
+      </p>
+    </main>
+  );
+}

@@ -1,0 +1,77 @@
+import { count } from './format.js';
+import { Plot, type Series } from './parts/plot.js';
+import { stepsOf } from './range.js';
+import type { Usage, UsageRow } from './records.js';
+
+/** What can be drawn of usage: its name, its unit, and its value. */
+export const measures = {
+  sponsored: ['Sponsored', 'operations', ({ sponsored }) => sponsored],
+  refused: ['Refused', 'requests', ({ refused }) => refused],
+  mined: ['Mined', 'operations', ({ mined }) => mined],
+  spent: ['Spent', 'coins', ({ spent }) => Number(spent)],
+} as const satisfies Record<string, readonly [string, string, (row: UsageRow) => number]>;
+export type Measure = keyof typeof measures;
+
+const mostSeries = 6;
+
+export function formatOf(measure: Measure): (value: number) => string {
+  // For eyes only; tables have the exact amounts.
+  return measure === 'spent' ? (value) => String(Number(value.toPrecision(4))) : count;
+}
+
+/** One series for each group, the largest first; those beyond the sixth together. */
+export function GroupPlot({
+  title,
+  usage,
+  measure,
+  nameOf,
+}: {
+  readonly title: string;
+  readonly usage: Usage;
+  readonly measure: Measure;
+  readonly nameOf: (row: UsageRow) => string;
+}) {
+  const [, unit, valueOf] = measures[measure];
+  const times = stepsOf(usage);
+  const groups = Map.groupBy(usage.rows, nameOf);
+  const sorted = [...groups]
+    .map(([name, rows]) => ({ name, rows, sum: rows.reduce((sum, row) => sum + valueOf(row), 0) }))
+    .filter(({ sum }) => sum > 0)
+    .sort((a, b) => b.sum - a.sum);
+  const shown = sorted.slice(0, mostSeries).map(({ name, rows }) => seriesOf(name, rows));
+  const others = sorted.slice(mostSeries).flatMap(({ rows }) => rows);
+  const series =
+    others.length === 0
+      ? shown
+      : [...shown.slice(0, -1), seriesOf('all others', [...others, ...(sorted[mostSeries - 1]?.rows ?? [])])];
+
+  function seriesOf(name: string, rows: readonly UsageRow[]): Series {
+    return {
+      name,
+      values: times.map((at) =>
+        rows.filter(({ from }) => from === at).reduce((sum, row) => sum + valueOf(row), 0),
+      ),
+    };
+  }
+  return <Plot title={title} unit={unit} times={times} series={series} format={formatOf(measure)} />;
+}
+
+export function OperationsPlot({ usage }: { readonly usage: Usage }) {
+  const times = stepsOf(usage);
+  const valuesOf = (measure: 'sponsored' | 'refused') =>
+    times.map((at) =>
+      usage.rows.filter(({ from }) => from === at).reduce((sum, row) => sum + row[measure], 0),
+    );
+  return (
+    <Plot
+      title="Operations"
+      unit="operations"
+      times={times}
+      series={[
+        { name: 'Sponsored', values: valuesOf('sponsored'), tone: 'good' },
+        { name: 'Refused', values: valuesOf('refused'), tone: 'bad' },
+      ]}
+      format={count}
+    />
+  );
+}

@@ -1,0 +1,126 @@
+import { fileURLToPath } from 'node:url';
+import express from 'express';
+import type { Request, RequestHandler, Response, Router } from 'express';
+import { hashCredential } from '../../../core/config/api-key.js';
+import { DomainError } from '../../../core/errors.js';
+import { formatInstant, type EpochMs } from '../../../core/units/time.js';
+import { clientAddress } from '../../http/client-address.js';
+import { createRateLimiter } from '../../http/rate-limit.js';
+import type { Authenticator } from '../auth.js';
+import type { DashboardDeps } from '../deps.js';
+import { sessionMs, setCookie, type Session, type Sessions } from '../../http/sessions.js';
+
+export const consolePrefix = '/console';
+
+/** Of one client address. A person mistypes a few times; a program that guesses gains nothing. */
+const signIns = { requests: 10, perSeconds: 60 };
+
+/** What `npm run build` made of `console/`. */
+const files = fileURLToPath(new URL('../../../console/', import.meta.url));
+
+type Deps = Pick<DashboardDeps, 'clock' | 'log' | 'trustedProxies' | 'consoleCode'> & {
+  readonly sessions: Sessions;
+  readonly authenticator: Authenticator;
+};
+
+/** The console's files, and its sessions: `POST` signs in, or finds the session of the cookie again; `DELETE` signs out. */
+export function createConsole(deps: Deps): Router {
+  const { sessions, authenticator, clock, log } = deps;
+  const limiter = createRateLimiter({ clock });
+  const router = express.Router();
+  router.use(protect);
+
+  router.post('/session', refuseOtherSites, express.json({ limit: '4kb' }), async (request, response) => {
+    response.locals['route'] = 'POST /session';
+    const given = givenBy(request);
+    if (given === undefined) {
+      const session = sessions.ofCookie(request);
+      if (session === undefined || (await authenticator.principal(session.sha256)) === undefined)
+        return void response.status(204).end();
+      return answer(response, session);
+    }
+    const address = clientAddress(request, deps.trustedProxies ?? 0);
+    const retryAfterSeconds = limiter.take(address, signIns);
+    if (retryAfterSeconds > 0)
+      throw new DomainError('RATE_LIMITED', 'Too many attempts to sign in', { retryAfterSeconds });
+    const sha256 = 'token' in given ? hashCredential(given.token) : redeem(request, given.code);
+    const principal = sha256 === undefined ? undefined : await authenticator.principal(sha256);
+    if (sha256 === undefined || principal === undefined)
+      throw new DomainError('CREDENTIALS_REQUIRED', 'The token or code is not known, or has expired');
+    const { cookie, ...session } = sessions.begin(sha256);
+    response.set('Set-Cookie', setCookie(request, cookie, sessionMs / 1000));
+    log.info('console sign-in', { organisation: principal.namespace, tokenName: principal.tokenName });
+    return answer(response, session);
+  });
+
+  router.delete('/session', (request, response) => {
+    response.locals['route'] = 'DELETE /session';
+    const session = sessions.of(request);
+    if (session !== undefined) {
+      sessions.end(session);
+      response.set('Set-Cookie', setCookie(request, '', 0));
+    }
+    response.status(204).end();
+  });
+
+  /** A code works on this machine only: it is printed in a terminal, which others may see. */
+  function redeem(request: Request, code: string): string | undefined {
+    const peer = request.socket.remoteAddress ?? '';
+    return /^(::ffff:)?127\.|^::1$/.test(peer) ? deps.consoleCode?.(code) : undefined;
+  }
+
+  router.use(
+    express.static(files, {
+      cacheControl: false,
+      // Names of assets change with their content.
+      setHeaders: (response, path) =>
+        void response.setHeader(
+          'Cache-Control',
+          path.endsWith('.html') ? 'no-cache' : 'public, max-age=31536000, immutable',
+        ),
+    }),
+  );
+  return router;
+}
+
+function answer(response: Response, { csrf, until }: Session): void {
+  response.json({ csrf, until: formatInstant(until as EpochMs) });
+}
+
+/** Undefined when the page asks for the session that it has. */
+function givenBy({ body }: Request): { readonly token: string } | { readonly code: string } | undefined {
+  const { token, code } = (body ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof token === 'string' && token.trim() !== '') return { token: token.trim() };
+  return typeof code === 'string' ? { code } : undefined;
+}
+
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const protect: RequestHandler = (_request, response, next) => {
+  response.set({
+    'Content-Security-Policy': policy,
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    'Cache-Control': 'no-store',
+  });
+  next();
+};
+
+/** A page of another origin must not sign anybody in or out; without this header it is an older browser, stopped by the JSON body. */
+const refuseOtherSites: RequestHandler = (request, _response, next) => {
+  const site = request.get('Sec-Fetch-Site');
+  if (site !== undefined && site !== 'same-origin')
+    throw new DomainError('CREDENTIALS_REQUIRED', 'Only the console itself may sign in');
+  next();
+};

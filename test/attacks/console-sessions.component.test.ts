@@ -1,0 +1,259 @@
+import { describe, expect, test } from '@jest/globals';
+import { hashCredential } from '../../core/config/api-key.js';
+import { createLogger } from '../../adapters/log/pino-logger.js';
+import type { EpochMs } from '../../core/units/time.js';
+import { createSignInCode } from '../../standalone/sign-in-code.js';
+import { acmeToken, applyOrganisation, otherToken, prefix, recordOf } from '../build/dashboard.js';
+import type { DashboardHost } from '../build/dashboard.js';
+import { useDashboard } from '../support/use-dashboard.js';
+
+// Sessions of the console: someone who has no token, or another page in the owner's browser, tries to act as the owner.
+
+const lines: string[] = [];
+const codes = new Map<string, string>();
+const host = useDashboard({
+  trustedProxies: 1,
+  log: createLogger({ level: 'debug', destination: { write: (line: string) => void lines.push(line) } }),
+  consoleCode: (code) => {
+    const sha256 = codes.get(code);
+    codes.delete(code);
+    return sha256;
+  },
+});
+
+type SignIn = {
+  readonly status: number;
+  readonly setCookie: string;
+  readonly cookie: string;
+  readonly csrf: string;
+};
+let clients = 0;
+const page = 'http://127.0.0.1';
+
+/** Each from an address of its own, since attempts are counted by address. */
+async function signIn(
+  body: object,
+  headers: Readonly<Record<string, string>> = {},
+  at: DashboardHost = host,
+): Promise<SignIn> {
+  clients += 1;
+  const response = await at.fetch('/console/session', {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'x-forwarded-for': `10.0.${clients >> 8}.${clients & 255}`,
+      origin: page,
+      ...headers,
+    },
+    body: JSON.stringify(body),
+  });
+  const text = await response.text();
+  const setCookie = response.headers.get('set-cookie') ?? '';
+  const { csrf } = recordOf(text === '' ? {} : JSON.parse(text));
+  return { status: response.status, setCookie, cookie: setCookie.split(';')[0] ?? '', csrf: String(csrf) };
+}
+
+async function me(headers: Readonly<Record<string, string>>, at: DashboardHost = host): Promise<number> {
+  const response = await at.fetch('/manage/v1/me', { headers });
+  await response.text();
+  return response.status;
+}
+
+const own = ({ cookie, csrf }: SignIn) => ({ cookie, 'x-csrf-token': csrf });
+
+describe('the owner', () => {
+  test('signs in with a token, calls both APIs without it, also on another replica, and finds the session again', async () => {
+    const session = await signIn({ token: acmeToken });
+    expect(session.setCookie).toMatch(
+      /^paymaster-session=[\w-]+; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
+    );
+    expect(await me(own(session))).toBe(200);
+    expect((await host.fetch(`${prefix}/paymaster`, { headers: own(session) })).status).toBe(200);
+    const other = await host.beside();
+    expect(await me(own(session), other)).toBe(200);
+    expect(await signIn({}, { cookie: session.cookie })).toMatchObject({ status: 200, csrf: session.csrf });
+    await other.stop();
+  });
+
+  test('gets a cookie that only TLS carries where the page came by TLS', async () => {
+    const { setCookie } = await signIn({ token: acmeToken }, { origin: 'https://console.example.com' });
+    expect(setCookie).toMatch(/^__Host-paymaster-session=[\w-]+; Path=\/; .*; SameSite=Strict; Secure$/);
+  });
+});
+
+describe('another page in the browser', () => {
+  test.each(['GET', 'POST'])('gets nothing with the cookie alone (%s)', async (method) => {
+    const { cookie } = await signIn({ token: acmeToken });
+    for (const path of [`${prefix}/paymaster`, '/manage/v1/replays', '/manage/v1/me']) {
+      const response = await host.fetch(path, { method, headers: { cookie } });
+      expect([401, 404]).toContain(response.status);
+      expect(await response.text()).not.toContain('"data"');
+    }
+    expect(await me({ cookie })).toBe(401);
+  });
+
+  test("gets nothing with the CSRF token of the attacker's own session", async () => {
+    const [victim, attacker] = [await signIn({ token: acmeToken }), await signIn({ token: otherToken })];
+    expect(await me({ cookie: victim.cookie, 'x-csrf-token': attacker.csrf })).toBe(401);
+    expect(await me({ cookie: victim.cookie, 'x-csrf-token': '' })).toBe(401);
+  });
+
+  test('may not send the CSRF header, nor read what the console is told', async () => {
+    const { cookie } = await signIn({ token: acmeToken });
+    const origin = 'https://evil.example';
+    for (const path of ['/manage/v1/me', `${prefix}/paymaster`]) {
+      const preflight = await host.fetch(path, {
+        method: 'OPTIONS',
+        headers: { origin, 'access-control-request-headers': 'x-csrf-token' },
+      });
+      expect(preflight.headers.get('access-control-allow-headers')?.toLowerCase()).not.toContain('csrf');
+      expect(preflight.headers.get('access-control-allow-credentials')).toBeNull();
+    }
+    const answer = await host.fetch('/console/session', { method: 'POST', headers: { origin, cookie } });
+    expect(answer.headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  test('cannot sign the owner in as the attacker', async () => {
+    expect(await signIn({ token: otherToken }, { 'sec-fetch-site': 'cross-site' })).toMatchObject({
+      status: 401,
+      setCookie: '',
+    });
+    expect(await signIn({ token: otherToken }, { 'sec-fetch-site': 'same-site' })).toMatchObject({
+      status: 401,
+      setCookie: '',
+    });
+    // The only kinds of body that a form can send.
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded'])
+      expect(await signIn({ token: otherToken }, { 'content-type': type })).toMatchObject({ setCookie: '' });
+  });
+
+  test('cannot plant its own session from a neighbouring domain: over TLS the plain name is not read', async () => {
+    const planted = await signIn({ token: otherToken });
+    const answer = await signIn(
+      {},
+      { cookie: planted.cookie, origin: 'https://console.example.com', 'sec-fetch-site': 'same-origin' },
+    );
+    expect(answer).toMatchObject({ status: 204, setCookie: '' });
+  });
+
+  test('cannot sign the owner out', async () => {
+    const session = await signIn({ token: acmeToken });
+    await host.fetch('/console/session', { method: 'DELETE', headers: { cookie: session.cookie } });
+    expect(await me(own(session))).toBe(200);
+  });
+
+  test('cannot frame the console, and the console loads nothing from elsewhere', async () => {
+    const { headers } = await host.fetch('/console/session', { method: 'POST' });
+    const policy = headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toContain('unsafe');
+    expect(policy).not.toContain('http');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+    expect(headers.get('cache-control')).toBe('no-store');
+  });
+});
+
+describe('a thief', () => {
+  test('of a cookie has no session after the owner signed out', async () => {
+    const session = await signIn({ token: acmeToken });
+    const response = await host.fetch('/console/session', { method: 'DELETE', headers: own(session) });
+    expect(response.headers.get('set-cookie')).toContain('paymaster-session=; Path=/; Max-Age=0');
+    expect(await me(own(session))).toBe(401);
+    expect(await signIn({}, { cookie: session.cookie })).toMatchObject({ status: 204 });
+  });
+
+  test('has none, on any replica, once the token is removed', async () => {
+    const token = 'a-token-that-leaks-0123456789';
+    await applyOrganisation(host.resources, 'acme', {
+      namespace: 'acme',
+      tokens: [
+        { name: 'acme-ci', sha256: hashCredential(acmeToken) },
+        { name: 'leaked', sha256: hashCredential(token) },
+      ],
+    });
+    const session = await signIn({ token });
+    expect(await me(own(session))).toBe(200);
+    await applyOrganisation(host.resources, 'acme', {
+      namespace: 'acme',
+      tokens: [{ name: 'acme-ci', sha256: hashCredential(acmeToken) }],
+    });
+    expect(await me(own(session))).toBe(401);
+    expect(await signIn({}, { cookie: session.cookie })).toMatchObject({ status: 204 });
+  });
+
+  test('who changes a cookie, or seals one under another key, has no session', async () => {
+    const session = await signIn({ token: acmeToken });
+    const value = session.cookie.slice('paymaster-session='.length);
+    const bytes = Buffer.from(value, 'base64url');
+    for (const at of [0, 12, 40, bytes.length - 1]) {
+      const changed = Buffer.from(bytes);
+      changed[at] = (changed[at] ?? 0) ^ 1;
+      const cookie = `paymaster-session=${changed.toString('base64url')}`;
+      expect(await me({ ...own(session), cookie })).toBe(401);
+    }
+    const elsewhere = await host.beside({ masterKeys: { ...host.masterKeys, current: Buffer.alloc(32, 7) } });
+    const foreign = await signIn({ token: acmeToken }, {}, elsewhere);
+    expect(await me(own(foreign), elsewhere)).toBe(200);
+    expect(await me(own(foreign))).toBe(401);
+    await elsewhere.stop();
+  });
+
+  test('finds neither token nor hash in cookie, answer or log', async () => {
+    const session = await signIn({ token: acmeToken });
+    const value = Buffer.from(session.cookie.split('=')[1] ?? '', 'base64url').toString('latin1');
+    const seen = `${lines.join('')} ${JSON.stringify(session)} ${value}`;
+    expect(lines.join('')).toContain('console sign-in');
+    for (const secret of [acmeToken, hashCredential(acmeToken)]) expect(seen).not.toContain(secret);
+    expect(lines.join('')).not.toContain(session.csrf);
+    expect(lines.join('')).not.toContain(session.cookie);
+  });
+
+  test('who guesses tokens is slowed down after ten', async () => {
+    const address = { 'x-forwarded-for': '192.0.2.1' };
+    const statuses = [];
+    for (let guess = 0; guess < 12; guess += 1)
+      statuses.push((await signIn({ token: `guess-${guess}` }, address)).status);
+    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429, 429]);
+    expect((await signIn({ token: acmeToken })).status).toBe(200);
+  });
+});
+
+test('a session ends after twelve hours', async () => {
+  const session = await signIn({ token: acmeToken });
+  const later = (ms: number) => ({ now: () => (host.clock.now() + ms) as EpochMs });
+  const before = await host.beside({ clock: later(12 * 3_600_000 - 60_000) });
+  const after = await host.beside({ clock: later(12 * 3_600_000 + 1) });
+  expect(await me(own(session), before)).toBe(200);
+  expect(await me(own(session), after)).toBe(401);
+  await before.stop();
+  await after.stop();
+});
+
+test('a dashboard without a console has no sessions', async () => {
+  const bare = await host.beside({ hasConsole: false });
+  expect((await bare.fetch('/console/session', { method: 'POST' })).status).toBe(404);
+  await bare.stop();
+});
+
+describe('a code of sign-in', () => {
+  test('signs in once, on this machine', async () => {
+    codes.set('printed', hashCredential(acmeToken));
+    const session = await signIn({ code: 'printed' });
+    expect(await me(own(session))).toBe(200);
+    expect(await signIn({ code: 'printed' })).toMatchObject({ status: 401, setCookie: '' });
+    expect(await signIn({ code: 'guessed' })).toMatchObject({ status: 401, setCookie: '' });
+  });
+
+  test('stands for the token once and for fifteen minutes', () => {
+    let now = 0 as EpochMs;
+    const made = () => createSignInCode({ authToken: acmeToken, clock: { now: () => now } });
+    const [used, late] = [made(), made()];
+    expect(used.redeem(late.code)).toBeUndefined();
+    expect(used.redeem(used.code)).toBe(hashCredential(acmeToken));
+    expect(used.redeem(used.code)).toBeUndefined();
+    now = (15 * 60_000 + 1) as EpochMs;
+    expect(late.redeem(late.code)).toBeUndefined();
+  });
+});

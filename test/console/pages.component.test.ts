@@ -1,0 +1,305 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { anAbi } from '../build/resources.js';
+import { dashboard, freshUserOp, rpc, rpcUrlFor } from '../system/support/client.js';
+import {
+  removeDataDirectory,
+  startStandalone,
+  type RunningStandalone,
+} from '../system/support/standalone.js';
+import { until } from '../support/until.js';
+import { useBrowser, violationsOf, type Visit } from './support/browser.js';
+
+// The console in a real browser, against `make run` with some operations asked for.
+
+const visit = useBrowser();
+let running: RunningStandalone;
+let origin: string;
+
+beforeAll(async () => {
+  running = await startStandalone();
+  const connection = running.connection();
+  origin = connection.dashboardUrl;
+  const sponsored = () => freshUserOp(connection);
+  const refused = {
+    ...sponsored(),
+    callData: String(sponsored()['callData']).replace('d09de08a', 'ffffffff'),
+  };
+  for (const op of [sponsored(), sponsored(), refused])
+    await rpc(connection.rpcUrl, 'pm_sponsorUserOperation', [
+      op,
+      { mode: 'SPONSORED', calculateGasLimits: false },
+    ]);
+  await until('the ledger has all of them', async () => {
+    const answer = await fetch(`${origin}/manage/v1/decisions`, {
+      headers: { authToken: connection.authToken },
+    });
+    return ((await answer.json()) as { data: { decisions: unknown[] } }).data.decisions.length === 3;
+  });
+}, 300_000);
+afterAll(async () => {
+  running?.signal('SIGKILL');
+  await running?.ended;
+  if (running !== undefined) removeDataDirectory(running.dataDirectory);
+});
+
+/** The first signs in; others have its cookie, since attempts are counted. */
+let session: Awaited<ReturnType<Visit['context']['storageState']>> | undefined;
+async function signedIn(options: Parameters<typeof visit>[1] = {}): Promise<Visit> {
+  const opened = await visit(origin, { ...options, ...(session && { storageState: session }) });
+  await opened.page.goto(`${origin}/console/`);
+  if (session === undefined) {
+    await opened.page.getByLabel('Token').fill(running.connection().authToken);
+    await opened.page.keyboard.press('Enter');
+  }
+  await opened.page.getByRole('heading', { name: 'Overview' }).waitFor();
+  session ??= await opened.context.storageState();
+  return opened;
+}
+
+/** Each page with what it must show of the seeded data. */
+const pages: readonly { readonly path: string; readonly shows: (page: Page) => Promise<unknown> }[] = [
+  { path: 'overview', shows: (page) => page.getByText('Method not whitelisted').first().waitFor() },
+  {
+    path: 'paymaster',
+    shows: (page) => page.getByRole('cell', { name: 'operations per day' }).first().waitFor(),
+  },
+  { path: 'activity', shows: (page) => page.getByText('counter.increment').first().waitFor() },
+  {
+    path: 'usage',
+    shows: (page) => page.getByRole('cell', { name: 'counter.increment' }).waitFor({ state: 'attached' }),
+  },
+  { path: 'replay', shows: (page) => page.getByRole('button', { name: 'Replay', exact: true }).waitFor() },
+  { path: 'playground', shows: (page) => page.getByRole('button', { name: 'Explain' }).waitFor() },
+];
+
+describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+  test.each(pages)(
+    '$path shows its data, is accessible, and calls no other host',
+    async ({ path, shows }) => {
+      const { page, faults, close } = await signedIn({ colorScheme });
+      await page.goto(`${origin}/console/#/${path}`);
+      await shows(page);
+      expect(await violationsOf(page)).toEqual([]);
+      expect(faults).toEqual([]);
+      await close();
+    },
+  );
+});
+
+test.each(pages)('$path is not cut at 200 % zoom', async ({ path, shows }) => {
+  // A window of 1280 pixels has so many at 200 %.
+  const { page, close } = await signedIn({ viewport: { width: 640, height: 450 } });
+  await page.goto(`${origin}/console/#/${path}`);
+  await shows(page);
+  const { scroll, seen } = await page.evaluate(() => ({
+    scroll: document.documentElement.scrollWidth,
+    seen: document.documentElement.clientWidth,
+  }));
+  expect(scroll).toBeLessThanOrEqual(seen);
+  await close();
+});
+
+describe('sign-in', () => {
+  test('refuses a wrong token, and leaves nothing of the right one in the browser', async () => {
+    const { page, context, faults, close } = await visit(origin);
+    const { authToken } = running.connection();
+    await page.goto(`${origin}/console/`);
+    expect(await violationsOf(page)).toEqual([]);
+    await page.getByLabel('Token').fill('not-a-token');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').waitFor();
+    await page.getByLabel('Token').fill(authToken);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    const kept = await page.evaluate(() =>
+      JSON.stringify([localStorage.length, sessionStorage.length, document.cookie, location.href]),
+    );
+    expect(kept).toBe(JSON.stringify([0, 0, '', `${origin}/console/`]));
+    expect(await page.content()).not.toContain(authToken);
+    const cookies = await context.cookies();
+    expect(cookies).toMatchObject([{ name: 'paymaster-session', httpOnly: true, sameSite: 'Strict' }]);
+    expect(JSON.stringify(cookies)).not.toContain(authToken);
+    expect(faults).toEqual([expect.stringContaining('401')]);
+
+    await page.reload();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Token').waitFor();
+    await page.reload();
+    await page.getByLabel('Token').waitFor();
+    expect(await context.cookies()).toEqual([]);
+    await close();
+  });
+
+  test('follows the printed link once, and takes the code out of the address', async () => {
+    const link = /http:\S+\/console\/#code=[\w-]+/.exec(running.output())?.[0] ?? '';
+    const first = await visit(origin);
+    await first.page.goto(link);
+    await first.page.getByRole('heading', { name: 'Overview' }).waitFor();
+    expect(first.page.url()).toBe(`${origin}/console/#/overview`);
+    await first.close();
+    const second = await visit(origin);
+    await second.page.goto(link);
+    await second.page.getByRole('alert').waitFor();
+    expect(await second.page.getByLabel('Token').isVisible()).toBe(true);
+    await second.close();
+  });
+});
+
+test('the keyboard alone leads from a page to one decision and its trace', async () => {
+  const { page, faults, close } = await signedIn();
+  const tabTo = async (name: string | RegExp): Promise<void> => {
+    for (let presses = 0; presses < 40; presses += 1) {
+      await page.keyboard.press('Tab');
+      const focused = await page.evaluate(() => document.activeElement?.textContent ?? '');
+      if (typeof name === 'string' ? focused === name : name.test(focused)) return;
+    }
+    throw new Error(`the keyboard does not reach ${String(name)}`);
+  };
+  await tabTo('Skip to the page');
+  await tabTo('Activity');
+  await page.keyboard.press('Enter');
+  await page.getByText('Method not whitelisted').first().waitFor();
+  await tabTo(/^20\d\d-/);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Refused: Method not whitelisted' }).waitFor();
+  expect(await page.getByRole('region', { name: 'How it was decided' }).textContent()).toMatch(
+    /refuseCalls: Method not whitelisted/,
+  );
+  expect(faults).toEqual([]);
+  await close();
+});
+
+test('a plot has its figures as a table', async () => {
+  const { page, close } = await signedIn();
+  await page.getByText('Show as a table').first().click();
+  const table = page.getByRole('table', { name: 'Operations' });
+  expect(await table.locator('tbody tr').last().textContent()).toMatch(/:00:00(21|00)$/);
+  await close();
+});
+
+test('the playground explains an operation and changes nothing', async () => {
+  const { page, faults, close } = await signedIn();
+  await page.goto(`${origin}/console/#/playground`);
+  await page.getByRole('textbox').fill(JSON.stringify(freshUserOp(running.connection())));
+  await page.getByRole('button', { name: 'Explain' }).click();
+  await page.getByText('It would be sponsored.').waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  await page.getByRole('textbox').fill('{');
+  await page.getByRole('button', { name: 'Explain' }).click();
+  await page.getByText('This is not JSON').waitFor();
+  expect(faults).toEqual([]);
+  await close();
+});
+
+test('a replay says what a change would have refused', async () => {
+  const { page, faults, close } = await signedIn();
+  await page.goto(`${origin}/console/#/replay`);
+  await page.getByRole('button', { name: 'Begin with an example' }).click();
+  const yaml = await page.getByRole('textbox').inputValue();
+  await page.getByRole('textbox').fill(yaml.replace('threshold: "5"', 'threshold: "1"'));
+  await page.getByRole('button', { name: 'Replay', exact: true }).click();
+  await page.getByRole('heading', { name: 'Newly refused' }).waitFor();
+  expect(await page.getByRole('region', { name: 'Result' }).textContent()).toContain('Newly refused1');
+  expect(await violationsOf(page)).toEqual([]);
+  expect(faults).toEqual([]);
+  await close();
+});
+
+test('a lost connection is shown, and goes when it is back', async () => {
+  const { page, context, close } = await signedIn();
+  const lost = page.getByText('No connection since');
+  await context.setOffline(true);
+  await lost.waitFor();
+  await context.setOffline(false);
+  await lost.waitFor({ state: 'detached' });
+  await close();
+});
+
+test('a policy is paused and resumed, and each next operation follows', async () => {
+  const connection = running.connection();
+  const { apiKey } = connection;
+  const asked = async () => {
+    const mode = { mode: 'SPONSORED', calculateGasLimits: false };
+    const { result } = await rpc(connection.rpcUrl, 'pm_sponsorUserOperation', [
+      freshUserOp(connection),
+      mode,
+    ]);
+    return result?.['paymasterAndData'] === '0x' ? 'refused' : 'sponsored';
+  };
+  const policyData = {
+    type: 'PAYMASTER',
+    cycleDuration: { value: 1, unit: 'hour' },
+    threshold: 1,
+    thresholdType: 'COUNT',
+  };
+  const body = { name: 'only one', policyType: 'PAYMASTER_SA_LIMIT', policyData };
+  expect((await dashboard(connection, 'POST', '/paymaster-policy', { apiKey, body })).status).toBe(200);
+  expect([await asked(), await asked()]).toEqual(['sponsored', 'refused']);
+
+  const { page, faults, close } = await signedIn();
+  await page.goto(`${origin}/console/#/paymaster`);
+  await page.getByRole('button', { name: 'Pause only one' }).click();
+  await page.getByText('“only one” is paused').waitFor();
+  expect(await asked()).toBe('sponsored');
+  await page.getByRole('button', { name: 'Resume only one' }).click();
+  await page.getByText('“only one” is active again').waitFor();
+  expect(await asked()).toBe('refused');
+  expect(faults).toEqual([]);
+  await close();
+});
+
+/** Texts that a tenant may choose, or a wallet may send, as somebody would who wants to act as the owner. */
+test('no text runs as a script', async () => {
+  const connection = running.connection();
+  const evil = `<img src=x onerror="document.title='run'"><script>document.title='run'</script>`;
+  const { apiKey } = await aPaymaster(evil);
+  const contract = {
+    name: evil,
+    address: connection.sponsoredContract.address,
+    abi: anAbi,
+    whitelistedMethods: ['mint'],
+  };
+  const made = [
+    await dashboard(connection, 'POST', '/smart-contract', { apiKey, body: contract }),
+    await dashboard(connection, 'POST', '/paymaster-policy', {
+      apiKey,
+      body: { name: evil, policyType: 'WALLET_DEPLOYMENT', policyData: {} },
+    }),
+  ];
+  expect(made.map(({ status }) => status)).toEqual([200, 200]);
+  await rpc(
+    rpcUrlFor(connection, apiKey),
+    'pm_sponsorUserOperation',
+    [freshUserOp(connection), { mode: 'SPONSORED', calculateGasLimits: false }],
+    { 'x-request-id': evil.replaceAll(' ', '/') },
+  );
+  const { page, faults, close } = await signedIn();
+  const shownAt = [
+    `paymaster/${encodeURIComponent(encodeURIComponent(`${connection.chainId}:${evil}`))}`,
+    'overview',
+    'activity',
+    'usage?range=24h&groupBy=contract',
+    'playground',
+  ];
+  for (const path of shownAt) {
+    await page.goto(`${origin}/console/#/${path}`);
+    await page
+      .getByText(evil)
+      .first()
+      .waitFor({ state: path === 'overview' || path.startsWith('usage') ? 'detached' : 'attached' });
+    expect(await page.title()).not.toBe('run');
+    expect(await page.locator('main img').count()).toBe(0);
+  }
+  expect(faults).toEqual([]);
+  await close();
+});
+
+async function aPaymaster(name: string): Promise<{ readonly apiKey: string }> {
+  const connection = running.connection();
+  const body = { name, type: 'HYBRID', chainId: connection.chainId, version: '1.1.0' };
+  const answer = await dashboard(connection, 'POST', '/paymaster', { body });
+  expect(answer.status).toBe(200);
+  return answer.body.data as { apiKey: string };
+}
