@@ -52,6 +52,16 @@ export const errorCodes = {
       retryAfterSeconds: 1,
     },
   },
+  PRECONDITION_FAILED: {
+    text: 'The object is another one than If-Match names, or has changed since.',
+    remedy: 'Read it again, and decide again.',
+    rest: { status: 412 },
+  },
+  OBJECT_EXISTS: {
+    text: 'An object of the organisation is there already, which the message names.',
+    remedy: 'Change that one, or choose another name.',
+    rest: { status: 409 },
+  },
   FIELD_OWNED: {
     text: 'Another manager, such as a manifest, owns a field that would change.',
     remedy: 'Change it there.',

@@ -29,6 +29,8 @@ export type ErrorDetails = {
   readonly retryAfterSeconds?: number;
   /** Who owns the field that could not be written (FIELD_OWNED). */
   readonly owner?: string;
+  /** Fields that the owner of a field would write (FIELD_OWNED), as YAML. */
+  readonly manifest?: string;
   readonly cause?: unknown;
 };
 

@@ -10,6 +10,8 @@ export type Call<B = unknown, P extends Parameters = Parameters> = {
   /** Parameters of the path. */
   readonly params: Readonly<Record<string, string>>;
   readonly body: B;
+  /** Header If-Match. */
+  readonly ifMatch?: string;
   /** Aborted when the client is no longer there. */
   readonly gone: AbortSignal;
 };
@@ -29,6 +31,10 @@ export type Reply = {
   readonly lines?: (gone: AbortSignal) => AsyncIterable<object>;
   /** The same as a table; absent: JSON only. */
   readonly table?: Table;
+  /** Of the object that is answered, instead of one of the answer itself. */
+  readonly etag?: string;
+  /** HTTP status, where it is not that of the row. */
+  readonly status?: number;
   /** Set on writes: whether the operator has programmed the change; header `X-Programmed`. */
   readonly programmed?: boolean;
   /** Set on writes: the object that was written, for the log. */

@@ -60,7 +60,7 @@ type Documented = {
   readonly wrongKey?: ErrorCode;
 };
 
-type Body<B> = {
+export type Body<B> = {
   /** The body is as one of these. */
   readonly schemas: readonly JsonSchema[];
   readonly example: object;

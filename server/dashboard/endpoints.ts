@@ -1,12 +1,13 @@
 import type { Endpoint } from './endpoint.js';
 import { sendFundingMessage, updatePaymaster } from './funding.js';
-import { changesEndpoint } from './ledger/changes.js';
 import { decisionEndpoint, decisionsEndpoint } from './ledger/decisions.js';
 import { fundsEndpoint } from './ledger/funds.js';
 import { limitsEndpoint } from './ledger/limits.js';
 import { cancelReplayEndpoint, replayEndpoint, startReplayEndpoint } from './ledger/replays.js';
 import { usageEndpoint } from './ledger/usage.js';
 import { updateLimit } from './limits.js';
+import { nouns } from './manage/nouns.js';
+import { objectEndpoints } from './manage/objects.js';
 import { meEndpoint } from './manage/me.js';
 import { createPaymaster, listPaymasters } from './paymasters.js';
 import { createPolicy, listPolicies } from './policies.js';
@@ -42,12 +43,14 @@ export const managePrefix = '/manage/v1';
 /** What the service document has not. */
 export const manageEndpoints: readonly Endpoint[] = [
   meEndpoint,
+  ...objectEndpoints('paymasters', nouns.paymasters),
+  ...objectEndpoints('contracts', nouns.contracts),
+  ...objectEndpoints('policies', nouns.policies),
   usageEndpoint,
   decisionsEndpoint,
   decisionEndpoint,
   limitsEndpoint,
   fundsEndpoint,
-  changesEndpoint,
   startReplayEndpoint,
   replayEndpoint,
   cancelReplayEndpoint,

@@ -20,6 +20,8 @@ export type ProblemBody = {
   readonly status: number;
   readonly detail: string;
   readonly code: ErrorCode;
+  /** To be committed where the owner of a field keeps its manifests. */
+  readonly manifest?: string;
   /** What is wrong, by field. */
   readonly errors?: readonly { readonly field: string; readonly mustBe: string; readonly value?: string }[];
 };
@@ -53,6 +55,7 @@ export function renderError(error: unknown): ErrorReply {
       detail: message,
       code,
       ...given({
+        manifest: known?.details.manifest,
         errors: known?.details.problems?.map(({ expected, ...rest }) => ({ ...rest, mustBe: expected })),
       }),
     },

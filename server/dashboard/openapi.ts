@@ -87,12 +87,11 @@ function operation(endpoint: Endpoint): JsonSchema {
 }
 
 function parametersOf({ path, message, parameters = {} }: Endpoint): readonly object[] {
-  const id = message === undefined ? { type: 'string', format: 'uuid' } : { type: 'string' };
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name,
     in: 'path',
     required: true,
-    schema: id,
+    schema: { type: 'string', ...(name === 'id' && message === undefined && { format: 'uuid' }) },
   }));
   const inQuery = Object.entries(parameters).map(([name, { schema, description }]) => ({
     name,
@@ -171,6 +170,10 @@ const problemSchema: JsonSchema = record(
     code: { type: 'string', description: 'Of the table in docs/errors.md.' },
   },
   {
+    manifest: {
+      type: 'string',
+      description: 'With code FIELD_OWNED: YAML to commit where the owner of a field keeps its manifests.',
+    },
     errors: arrayOf(
       record({ field: { type: 'string' }, mustBe: { type: 'string' } }, { value: { type: 'string' } }),
       'What is wrong, by field.',

@@ -90,10 +90,10 @@ async function create(
 }
 
 /** Throws CHAIN_NOT_SUPPORTED, or VERSION_NOT_SUPPORTED, which lists the versions that are offered. */
-async function requireProfile(
+export async function requireProfile(
   tools: Tools,
   { organisation }: Principal,
-  { chainId, version }: CreatePaymaster,
+  { chainId, version }: Pick<CreatePaymaster, 'chainId' | 'version'>,
 ): Promise<void> {
   const { chains } = organisation.spec;
   const chain = chains && !chains.includes(chainId) ? undefined : await findChain(tools, chainId);

@@ -1,6 +1,7 @@
 import type { PolicyRecord } from '../../core/policy/kind.js';
 import { documentedTypes, policyTypes } from '../../core/policy/derived.js';
 import { policyKinds } from '../../core/policy/kinds.js';
+import type { PaymasterPolicySpec } from '../../core/resources/paymaster-policy.js';
 import { arrayOf, record, type JsonSchema } from '../../core/schema/json-schema.js';
 import { address, chainId, examplePaymasterId, text, uuid } from './record-schemas.js';
 
@@ -36,6 +37,19 @@ export const newPolicyExample = {
     cycleDuration: { value: 1, unit: 'day' },
     threshold: 0.05,
     thresholdType: 'NATIVE_ASSET',
+  },
+};
+
+/** As the management API writes it. */
+export const policySpecExample: PaymasterPolicySpec = {
+  paymasterRef: { name: 'shop' },
+  name: 'a thousand a day',
+  policyType: 'PAYMASTER_SA_LIMIT',
+  spendingLimit: {
+    scope: 'PAYMASTER',
+    cycleDuration: { value: 1, unit: 'day' },
+    threshold: '1000',
+    thresholdType: 'COUNT',
   },
 };
 

@@ -1,4 +1,8 @@
 import { pause } from '../../adapters/pause.js';
+import { paymasterIdOf, policyIdOf } from '../../core/config/ids.js';
+import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
+import type { Tenant } from '../../core/config/tenant.js';
+import { readParts } from '../../core/policy/derived.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import { unlessUnavailable } from '../../core/errors.js';
 import type { Kind, Resources } from '../../core/resources/kinds.js';
@@ -27,6 +31,14 @@ export function createProgrammedWait({ resources, configs, timeoutMs }: Programm
         return present ? verdict(present, object.metadata.generation) : false;
       }),
 
+    /** True once nothing of the object is served. */
+    deleted: (tenant: Tenant, object: Resources['Paymaster' | 'SmartContract' | 'PaymasterPolicy']) =>
+      poll(timeoutMs, async () => {
+        const paymaster = object.kind === 'Paymaster' ? object.metadata.name : object.spec.paymasterRef.name;
+        const config = (await configs.getPaymaster(paymasterIdOf(tenant, paymaster)))?.config;
+        return config !== undefined && serves(config, tenant, object) ? undefined : true;
+      }),
+
     /** True once the served snapshot of the paymaster no longer lists the contract. */
     contractDeleted: (paymasterId: string, address: string): Promise<boolean> =>
       poll(timeoutMs, async () => {
@@ -37,6 +49,18 @@ export function createProgrammedWait({ resources, configs, timeoutMs }: Programm
         return served === true ? undefined : true;
       }),
   };
+}
+
+function serves(
+  config: PaymasterConfig,
+  tenant: Tenant,
+  { kind, metadata, spec }: Resources['Paymaster' | 'SmartContract' | 'PaymasterPolicy'],
+): boolean {
+  if (kind === 'Paymaster') return true;
+  if (kind === 'SmartContract')
+    return config.contracts.some(({ address }) => address.toLowerCase() === spec.address.toLowerCase());
+  const policyId = policyIdOf(tenant, metadata.name);
+  return readParts(config, { policyId, name: spec.name }) !== undefined;
 }
 
 /** Undefined until the operator has processed this generation. */

@@ -4,6 +4,7 @@ import type { ErrorReason } from '../../core/error-reasons.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import type { TokenScope } from '../../core/resources/token-scopes.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
+import { given as definedOnly } from '../../core/units/given.js';
 import { unknownFields } from '../../core/schema/unknown-fields.js';
 import { parseBody, readBody } from './body.js';
 import type { CredentialOf } from './auth-token.js';
@@ -15,7 +16,6 @@ import type { Reply } from './call.js';
 import type { Endpoint } from './endpoint.js';
 import { credentialsRequired } from './errors.js';
 import { readParameters } from './parameters.js';
-import { recorded } from './recorded-writes.js';
 import { goneSignal, send } from './send.js';
 
 export type RouterDeps = {
@@ -45,9 +45,15 @@ export function createRouter(endpoints: readonly Endpoint[], deps: RouterDeps): 
       const sent = form && (await bodyOf(request, response, bodies, principal.namespace));
       await spend(cost, principal.tenant, async () => {
         const body = form?.parse(tools, sent);
-        const call = { ...caller, given, params: paramsOf(request), body, gone: goneSignal(response) };
-        const requestId = response.get('X-Request-Id') ?? '';
-        const reply = await endpoint.handle(recorded(tools, principal, requestId), call);
+        const call = {
+          ...caller,
+          given,
+          params: paramsOf(request),
+          body,
+          gone: goneSignal(response),
+          ...definedOnly({ ifMatch: headerOf(request, 'If-Match') }),
+        };
+        const reply = await endpoint.handle(tools, call);
         logWrite(endpoint, caller, reply, { tools, response });
         const warnings = [...bodyWarnings(endpoint, sent), ...(reply.warnings ?? [])];
         await send(request, response, endpoint, { ...reply, warnings });

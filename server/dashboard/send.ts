@@ -13,7 +13,8 @@ export async function send(
   reply: Reply,
 ): Promise<void> {
   if (message === undefined) {
-    response.status(status);
+    response.status(reply.status ?? status);
+    if (reply.programmed !== undefined) response.set('X-Programmed', String(reply.programmed));
     return sendPreferred(request, response, reply);
   }
   const { list, data, programmed, warnings } = reply;
@@ -28,19 +29,29 @@ const linesType = 'application/x-ndjson';
 async function sendPreferred(
   request: Request,
   response: Response,
-  { data, lines, table }: Reply,
+  { data, lines, table, list, etag: ofObject }: Reply,
 ): Promise<void> {
   response.set('Vary', 'Accept');
   const isLines = lines !== undefined && request.accepts(['application/json', linesType]) === linesType;
   if (isLines) return sendLines(response, lines);
   const isTable = table !== undefined && request.accepts(['application/json', 'text/csv']) === 'text/csv';
   if (isTable) return sendTable(response, table, request.method === 'HEAD');
+  if (list !== undefined) return void response.type('application/json').send(await pageOf(list));
+  if (data === undefined) return void response.status(204).end();
   const body = JSON.stringify({ data });
+  // Names what may be changed, and says nothing about the status: so it does not answer If-None-Match.
+  if (ofObject !== undefined) return void response.set('ETag', ofObject).type('application/json').send(body);
   const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
   // To be asked again each time: an answer changes when an operation is mined.
   response.set('Cache-Control', 'private, no-cache').set('ETag', etag);
   if (request.get('if-none-match') === etag) response.status(304).end();
   else response.type('application/json').send(body);
+}
+
+async function pageOf({ records, cursor = null }: List): Promise<string> {
+  const items: string[] = [];
+  for await (const record of records) items.push(record);
+  return `{"data":{"items":[${items.join(',')}],"nextCursor":${JSON.stringify(cursor)}}}`;
 }
 
 async function sendLines(response: Response, lines: NonNullable<Reply['lines']>): Promise<void> {

@@ -189,7 +189,7 @@ async function findContract(tools: Tools, paymaster: Paymaster, address: string)
 }
 
 /** Throws INVALID_INPUT for text that is not an ABI, and for methods that the ABI lacks, listing those that it has. */
-async function requireMethods(
+export async function requireMethods(
   { methodsOf }: Pick<Tools, 'methodsOf'>,
   { principal, gone }: Pick<PaymasterCall, 'principal' | 'gone'>,
   abi: string,

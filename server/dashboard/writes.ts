@@ -1,15 +1,16 @@
 import type { Ambient } from '../../core/ambient.js';
 import { pause } from '../../adapters/pause.js';
 import { DomainError, fieldOwned, isDomainError } from '../../core/errors.js';
-import type { AnyResource, Kind, Resources } from '../../core/resources/kinds.js';
-import { fieldsOfOthers, ownedFields } from '../../core/resources/managed-fields.js';
+import type { Kind, Resources } from '../../core/resources/kinds.js';
+import { fieldsOfOthers, ownedFields, type OwnedFields } from '../../core/resources/managed-fields.js';
 import { createdByAnnotation, formatKey, type ObjectKey } from '../../core/meta/meta.js';
 import type { ApplyRequest, DeepPartial, ResourceStore } from '../../core/resources/resource-store.js';
+import { given } from '../../core/units/given.js';
 import { createTurns } from '../../adapters/turns.js';
 import { createdAtAnnotation } from './views.js';
 
 /** Field manager of everything that the dashboard API writes. */
-const dashboardManager = 'paymaster-dashboard';
+export const dashboardManager = 'paymaster-dashboard';
 
 export type Spec<K extends Kind> = DeepPartial<Resources[K]['spec']>;
 
@@ -19,20 +20,36 @@ export type Plan<K extends Kind> = (
   owned: Spec<K>,
 ) => Promise<Spec<K> | undefined> | Spec<K> | undefined;
 
+/** What the dashboard owns after the change; undefined when nothing changes. */
+export type Edit<K extends Kind> = (
+  current: Resources[K],
+  owned: OwnedFields<Resources[K]['spec']>,
+) => OwnedFields<Resources[K]['spec']> | undefined | Promise<OwnedFields<Resources[K]['spec']> | undefined>;
+
+type Labels = Readonly<Record<string, string>>;
+
 /**
  * Writes of the dashboard: server-side apply, forced only over a manual edit. An apply replaces all fields that its manager owned before.
  * So a change starts from the owned fields and adds only those whose value changes; the manifest keeps its own fields.
  */
 export type Writes = {
   /** ALREADY_EXISTS when an object of that name exists. */
-  create<K extends Kind>(kind: K, key: ObjectKey, spec: Spec<K>, createdBy: string): Promise<Resources[K]>;
+  create<K extends Kind>(
+    kind: K,
+    key: ObjectKey,
+    spec: Spec<K>,
+    createdBy: string,
+    labels?: Labels,
+  ): Promise<Resources[K]>;
   /**
    * Reads, plans and applies; repeats this for ten seconds when another writer was faster, then throws WRITE_CONFLICT. NOT_FOUND
    * when the object is gone, FIELD_OWNED when another manager owns a field that would change.
    */
   change<K extends Kind>(kind: K, key: ObjectKey, plan: Plan<K>): Promise<Resources[K]>;
-  /** The object as it was. FIELD_OWNED when another manager declares fields of the object: that manager would create it again, or miss it. */
-  remove(kind: Kind, key: ObjectKey): Promise<AnyResource>;
+  /** The same for all that the dashboard owns of an object. */
+  edit<K extends Kind>(kind: K, key: ObjectKey, plan: Edit<K>): Promise<Resources[K]>;
+  /** `check` may throw. FIELD_OWNED when another manager declares fields of the object: that manager would create it again, or miss it. */
+  remove<K extends Kind>(kind: K, key: ObjectKey, check?: (current: Resources[K]) => void): Promise<void>;
 };
 
 export function createWrites(
@@ -47,8 +64,9 @@ export function createWrites(
     turns.run(`${kind} ${formatKey(key)}`, () => retryConflicts(attempt));
 
   return {
-    create: <K extends Kind>(kind: K, key: ObjectKey, spec: Spec<K>, createdBy: string) =>
+    create: <K extends Kind>(kind: K, key: ObjectKey, spec: Spec<K>, createdBy: string, labels?: Labels) =>
       resources.apply<K>({
+        ...given({ labels }),
         manager: dashboardManager,
         kind,
         key,
@@ -61,24 +79,32 @@ export function createWrites(
       }),
 
     change: <K extends Kind>(kind: K, key: ObjectKey, plan: Plan<K>) =>
-      inTurn(kind, key, async () => {
-        const current = await present(kind, key);
-        const owned = ownedFields<K>(current, dashboardManager);
+      edit(kind, key, async (current, owned) => {
         const spec = await plan(current, owned.spec);
-        if (spec === undefined) return current;
-        const version = current.metadata.resourceVersion;
-        return applyOverHand({ ...owned, manager: dashboardManager, kind, key, spec, version });
+        return spec && { ...owned, spec };
       }),
 
-    remove: (kind, key) =>
+    edit,
+
+    remove: (kind, key, check) =>
       inTurn(kind, key, async () => {
         const current = await present(kind, key);
+        check?.(current);
         const declared = fieldsOfOthers(current, isOurs);
         if (declared.length > 0) throw fieldOwned(`${kind} ${formatKey(key)}`, declared);
         await resources.delete(kind, key, { version: current.metadata.resourceVersion });
-        return current;
       }),
   };
+
+  function edit<K extends Kind>(kind: K, key: ObjectKey, plan: Edit<K>): Promise<Resources[K]> {
+    return inTurn(kind, key, async () => {
+      const current = await present(kind, key);
+      const fields = await plan(current, ownedFields<K>(current, dashboardManager));
+      if (fields === undefined) return current;
+      const version = current.metadata.resourceVersion;
+      return applyOverHand({ ...fields, manager: dashboardManager, kind, key, version });
+    });
+  }
 
   async function applyOverHand<K extends Kind>(request: ApplyRequest<K>): Promise<Resources[K]> {
     try {

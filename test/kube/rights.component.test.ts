@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { policyIdOf } from '../../core/config/ids.js';
 import { systemNamespace, type Component } from '../support/cluster/component.js';
+import { paymasterObjectName } from '../../core/resources/names.js';
 import { dashboard, freshUserOp, rpc } from '../system/support/client.js';
 import { until } from '../support/until.js';
 import { readerOf } from './support/read.js';
@@ -221,6 +222,16 @@ describe('requests to the API server', () => {
       await call('PATCH', `/paymaster-policy/limit/${policyId}`, apiKey, { threshold: 60 });
       await call('PATCH', `/paymaster-policy/deactivate/${policyId}`, apiKey);
       await call('PATCH', `/paymaster-policy/activate/${policyId}`, apiKey);
+      for (const [plural, object] of [
+        ['policies', name],
+        ['paymasters', paymasterObjectName(chainId, 'made by rest')],
+      ] as const) {
+        const deleted = await fetch(new URL(`/manage/v1/${plural}/${object}`, connection.dashboardUrl), {
+          method: 'DELETE',
+          headers: { authToken: connection.authToken },
+        });
+        expect({ plural, status: deleted.status, text: await deleted.text() }).toMatchObject({ status: 200 });
+      }
       // Under what a replay decides.
       patch('chain', 'dev', { spec: { deniedSenders: [`0x${'de'.repeat(20)}`] } });
       await until(

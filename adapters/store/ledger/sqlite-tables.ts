@@ -21,8 +21,6 @@ const sliceRows = 2_000;
 export type SqliteTables = RollUpTables & {
   /** A short transaction: turns of the usage store wait for it. */
   write<T>(work: (db: Database) => T): T;
-  /** The same with questions; the thread does nothing else meanwhile. */
-  change<T>(work: (reader: Reader) => Promise<T>): Promise<T>;
   usedBytes(): number;
   close(): void;
 };
@@ -71,12 +69,11 @@ export function openSqliteTables(path: string): SqliteTables {
     return true;
   };
   return {
-    read: (work) => inTransaction(reader, 'BEGIN', () => work(readerOf(reader))),
+    read: (work) => inSnapshot(reader, () => work(readerOf(reader))),
     sliceRows,
     endOfSlice,
     store: async (rows, from, to) => writer.transaction(() => storeSums(rows, from, to)),
     write: (work) => writer.transaction(() => work(writer)),
-    change: (work) => inTransaction(writer, 'BEGIN IMMEDIATE', () => work(readerOf(writer))),
     usedBytes: () => reader.run(() => usedBytes(reader)),
     close: () => {
       reader.close();
@@ -94,14 +91,12 @@ function openedOrClosed(db: Database, open: () => Database): Database {
   }
 }
 
-async function inTransaction<T>(db: Database, begin: string, work: () => Promise<T>): Promise<T> {
-  db.run(() => db.sql.exec(begin));
+async function inSnapshot<T>(db: Database, work: () => Promise<T>): Promise<T> {
+  db.run(() => db.sql.exec('BEGIN'));
   try {
-    const answer = await work();
-    db.run(() => db.sql.exec('COMMIT'));
-    return answer;
+    return await work();
   } finally {
-    if (db.sql.isTransaction) db.run(() => db.sql.exec('ROLLBACK'));
+    if (db.sql.isTransaction) db.run(() => db.sql.exec('COMMIT'));
   }
 }
 

@@ -1,0 +1,99 @@
+import { contractIdOf, paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
+import type { Tenant } from '../../../core/config/tenant.js';
+import { maxContracts } from '../../../core/config/paymaster-config.js';
+import { tooManyContracts } from '../../../core/config/too-many.js';
+import { DomainError } from '../../../core/errors.js';
+import { dataOf, policyKindOf } from '../../../core/policy/derived.js';
+import type { Resources } from '../../../core/resources/kinds.js';
+import type { TokenScope } from '../../../core/resources/token-scopes.js';
+import type { Call } from '../call.js';
+import type { Tools } from '../deps.js';
+import type { requireQuota } from '../lookups.js';
+import { requireProfile } from '../paymasters.js';
+import { policySpecExample } from '../policy-record.js';
+import { requireRoom } from '../policies.js';
+import { requireMethods } from '../smart-contracts.js';
+
+/** Kinds of objects that an organisation makes. */
+export type NounKind = 'Paymaster' | 'SmartContract' | 'PaymasterPolicy';
+
+type Spec<K extends NounKind> = Resources[K]['spec'];
+
+/** What differs between the nouns of the management API; the endpoints of each are in `objects.ts`. */
+export type Noun<K extends NounKind = NounKind> = {
+  readonly kind: K;
+  readonly one: string;
+  idOf(tenant: Tenant, name: string): string;
+  /** Two objects that may not both be there. */
+  clashes(left: Spec<K>, right: Spec<K>): boolean;
+  readonly quota: Parameters<typeof requireQuota>[2];
+  /** Throws for what schemas do not see. `current`: before the change. */
+  check(tools: Tools, call: Call, spec: Spec<K>, siblings: Siblings<K>, current?: Spec<K>): Promise<void>;
+  /** The field that stops it, and who may set it. */
+  readonly stop: {
+    readonly field: 'suspended' | 'active';
+    readonly value: boolean;
+    readonly needs: readonly TokenScope[];
+  };
+  readonly example: Spec<K>;
+};
+
+/** Of the same owner, without itself. Contracts are counted only: each may have 200 kB. */
+type Siblings<K extends NounKind> = { readonly count: number; readonly objects: readonly Resources[K][] };
+
+const paymasters: Noun<'Paymaster'> = {
+  kind: 'Paymaster',
+  one: 'paymaster',
+  idOf: paymasterIdOf,
+  clashes: (left, right) => left.chainId === right.chainId && left.name === right.name,
+  quota: 'paymasters',
+  async check(tools, { principal }, spec, _siblings, current) {
+    if (current === undefined) await requireProfile(tools, principal, spec);
+  },
+  stop: { field: 'suspended', value: true, needs: ['stop'] },
+  example: { name: 'my shop', chainId: 31337, type: 'HYBRID', version: '1.1.0' },
+};
+
+const contracts: Noun<'SmartContract'> = {
+  kind: 'SmartContract',
+  one: 'contract',
+  idOf: contractIdOf,
+  clashes: (left, right) =>
+    left.name === right.name || left.address.toLowerCase() === right.address.toLowerCase(),
+  quota: 'contractsPerPaymaster',
+  async check(tools, call, { abi, whitelistedMethods = [] }, { count }, current) {
+    if (current === undefined && count >= maxContracts)
+      throw new DomainError('QUOTA_EXCEEDED', tooManyContracts);
+    if (abi !== current?.abi || whitelistedMethods !== current.whitelistedMethods)
+      await requireMethods(tools, call, abi, whitelistedMethods);
+  },
+  stop: { field: 'active', value: false, needs: ['stop'] },
+  example: {
+    paymasterRef: { name: 'shop' },
+    name: 'counter',
+    address: '0xD9320514462f98Cf03c32d2FB3d3C608bBCd8F55',
+    abi: '[{"type":"function","name":"mint","stateMutability":"nonpayable","inputs":[],"outputs":[]}]',
+    whitelistedMethods: ['mint'],
+  },
+};
+
+const policies: Noun<'PaymasterPolicy'> = {
+  kind: 'PaymasterPolicy',
+  one: 'policy',
+  idOf: policyIdOf,
+  clashes: (left, right) => left.name === right.name,
+  quota: 'policiesPerPaymaster',
+  async check({ proposals: { webhookUrls } }, _call, spec, { objects }, current) {
+    const kind = policyKindOf(spec.policyType);
+    const data = kind && dataOf(spec, kind);
+    const problem = data && kind.problem?.(data, { webhookUrls });
+    if (problem !== undefined) throw new DomainError('INVALID_INPUT', problem);
+    const wasActive = current !== undefined && current.active !== false;
+    if (spec.active !== false && !wasActive) requireRoom(objects, spec.policyType);
+  },
+  // A pause widens what is sponsored.
+  stop: { field: 'active', value: false, needs: [] },
+  example: policySpecExample,
+};
+
+export const nouns = { paymasters, contracts, policies } as const;
