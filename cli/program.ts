@@ -7,6 +7,7 @@ import { printableLines } from '../core/terminal-text.js';
 import { findRoot } from '../standalone/root.js';
 import { addChain } from './commands/chain.js';
 import { addContract } from './commands/contract.js';
+import { addExport } from './commands/export.js';
 import { addLogin } from './commands/login.js';
 import { addServerCommands } from './commands/server.js';
 import { addSigner } from './commands/signer.js';
@@ -47,6 +48,7 @@ export function createProgram(terminal: Terminal): Command {
     .addHelpText('after', exitCodes);
   for (const add of [
     addValidate,
+    addExport,
     addStatus,
     addChain,
     addContract,

@@ -1,10 +1,12 @@
+import type { ManifestProblem } from '../../adapters/manifests/manifest-problem.js';
+import type { ManifestObject } from '../../adapters/manifests/parse-manifest.js';
 import { readPlatformDefaults } from '../../core/config/platform-settings.js';
 import { DomainError } from '../../core/errors.js';
 import { readWebhookRules } from '../../core/policy/webhook/private-hosts.js';
 import { Settings } from '../../core/settings.js';
 import { findingsOf } from './findings.js';
 import { judge, type JudgeRules } from './judge.js';
-import { readFiles } from './read-files.js';
+import { readFiles, type ReadManifests } from './read-files.js';
 import type { Report } from './report.js';
 
 /** `paths`: files and folders to judge; `context`: those that are there already. `isDev`: as under `make run`. */
@@ -23,6 +25,19 @@ export async function validate(
   { paths, context, isDev }: ValidateOptions,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Report> {
+  const read = readFiles(paths);
+  if (read.objects.length + read.problems.length === 0)
+    throw new DomainError('INVALID_INPUT', `no manifest of ours in ${paths.join(', ')}`);
+  return validateManifests(read, readFiles(context), isDev, env);
+}
+
+/** The same of manifests that were read; `around` is there already. */
+export async function validateManifests(
+  { files, objects, problems, leftOut }: ReadManifests,
+  around: { readonly objects: readonly ManifestObject[]; readonly problems: readonly ManifestProblem[] },
+  isDev: boolean,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Report> {
   const settings = new Settings(env);
   const rules: JudgeRules = settings.finish({
     platform: readPlatformDefaults(settings),
@@ -31,11 +46,6 @@ export async function validate(
       ...(isDev ? { allowHttp: true, allowLoopback: true } : {}),
     },
   });
-  const { files, objects, problems, leftOut } = readFiles(paths);
-  const around = readFiles(context);
-  if (objects.length + problems.length === 0)
-    throw new DomainError('INVALID_INPUT', `no manifest of ours in ${paths.join(', ')}`);
-
   const judgement = await judge({ objects, context: around.objects }, rules);
   const findings = findingsOf([...problems, ...around.problems], judgement);
   return { files, leftOut, objects: objects.length, findings };

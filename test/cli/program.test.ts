@@ -9,7 +9,11 @@ test('help lists every noun, and is a result', async () => {
   expect({ error, status }).toEqual({ error: '', status: 0 });
   for (const noun of [
     'validate',
+    'export',
+    'diff',
+    'apply-check',
     'status',
+    'login',
     'chain',
     'contract',
     'token',

@@ -5,7 +5,7 @@ import { apiVersion, type ManagedFields, type ObjectKey, type ObjectMeta } from 
 import type { ListOptions } from '../../../core/resources/resource-store.js';
 import { definitions } from '../../../core/resources/schemas.js';
 import { invalidInput, quote } from '../../../core/errors.js';
-import type { Database } from '../../sqlite/database.js';
+import { openReader, type Database } from '../../sqlite/database.js';
 import { migrate } from '../../sqlite/migrate.js';
 import { integerOf, type Row, textOf } from '../../sqlite/row.js';
 
@@ -113,6 +113,16 @@ export function createResourceRows(database: Database) {
     /** A number that was never given before. It is rolled back with its transaction. */
     nextVersion: (): string => String(integerOf(bump.get() ?? {}, 'value')),
   };
+}
+
+/** Everything that a file holds. Another process may be using it. Throws UNAVAILABLE. */
+export function readStoredObjects(path: string): readonly StoredObject[] {
+  const reader = openReader(path);
+  try {
+    return reader.run(() => reader.sql.prepare(`SELECT ${columns} FROM resources r`).all().map(parseRow));
+  } finally {
+    reader.close();
+  }
 }
 
 type Selection = {

@@ -1,0 +1,126 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { createCredentialSource } from '../../adapters/kube/credentials.js';
+import { createKubeTransport } from '../../adapters/kube/transport.js';
+import { readYamlDocuments } from '../../adapters/manifests/read-yaml.js';
+import { createKubeResourceStore } from '../../adapters/resources/kubernetes/resources.js';
+import { readStoredObjects, type StoredObject } from '../../adapters/resources/sqlite/resource-rows.js';
+import { DomainError, invalidInput, messageOf, quote } from '../../core/errors.js';
+import { silentLogger } from '../../core/log.js';
+import { isTree } from '../../core/meta/field-tree.js';
+import { apiVersion } from '../../core/meta/meta.js';
+import { noMetrics } from '../../core/metrics.js';
+import { isKind, kindNames, kinds } from '../../core/resources/kinds.js';
+import { systemClock } from '../../core/units/time.js';
+import { collect, type Terminal } from '../terminal.js';
+
+/** Where resources are read from. */
+export type SourceOptions = {
+  readonly kubeconfig?: string;
+  readonly kubeContext?: string;
+  readonly dataDir?: string;
+  readonly got: readonly string[];
+  readonly namespace?: string;
+};
+
+export function withSource(command: Command): Command {
+  return command
+    .option('--kubeconfig <file>', 'of a cluster; default: KUBECONFIG')
+    .option('--kube-context <name>', 'of the kubeconfig, instead of its current context')
+    .option('--data-dir <folder>', 'of "make run", which may be running')
+    .option(
+      '--got <file>',
+      'what "kubectl get -o yaml" has written; - is stdin; may be repeated',
+      collect,
+      [],
+    )
+    .option('-n, --namespace <name>', 'of one organisation: its objects alone');
+}
+
+/** Every object of ours, in the order of kind, namespace and name. Throws INVALID_INPUT without exactly one source. */
+export async function readState(
+  { env }: Pick<Terminal, 'env'>,
+  { kubeconfig, kubeContext, dataDir, got, namespace }: SourceOptions,
+): Promise<readonly StoredObject[]> {
+  const given = [kubeconfig, dataDir, got.length > 0 ? got : undefined].filter((each) => each !== undefined);
+  const file = kubeconfig ?? (given.length === 0 ? env['KUBECONFIG'] || undefined : undefined);
+  if (given.length > 1 || (given.length === 0 && file === undefined))
+    throw invalidInput({
+      field: 'the source',
+      expected: 'one of --kubeconfig (or KUBECONFIG), --data-dir and --got',
+    });
+  const found =
+    file !== undefined
+      ? await readCluster(file, kubeContext, namespace)
+      : dataDir === undefined
+        ? got.flatMap(readGot)
+        : readStoredObjects(join(dataDir, 'resources.sqlite'));
+  const wanted =
+    namespace === undefined ? found : found.filter((each) => each.metadata.namespace === namespace);
+  return wanted.toSorted(inOrder);
+}
+
+async function readCluster(
+  file: string,
+  context: string | undefined,
+  namespace: string | undefined,
+): Promise<readonly StoredObject[]> {
+  const access = { from: 'kubeconfig', file, ...(context === undefined ? {} : { context }) } as const;
+  const ambient = { clock: systemClock, log: silentLogger, metrics: noMetrics };
+  const credentials = createCredentialSource(access, systemClock);
+  // What is wrong with the file is wrong usage; what comes later is the cluster's.
+  await credentials.load(false).catch((cause: unknown) => {
+    throw new DomainError('INVALID_INPUT', `${file}: ${messageOf(cause)}`, { cause });
+  });
+  const transport = createKubeTransport({ credentials, userAgent: 'paymaster', ...ambient });
+  const resources = createKubeResourceStore({
+    ...ambient,
+    transport,
+    statusManager: 'paymaster',
+    now: () => systemClock.now(),
+    random: Math.random,
+  });
+  try {
+    // Somebody who may read one namespace reads no objects of the cluster.
+    const asked = kinds.filter((kind) => namespace === undefined || kindNames[kind].scope === 'Namespaced');
+    const lists = await Promise.all(
+      asked.map((kind) => resources.list(kind, namespace === undefined ? {} : { namespace })),
+    );
+    return lists.flat() as unknown as readonly StoredObject[];
+  } finally {
+    await resources.stop();
+    await transport.stop();
+  }
+}
+
+/** Objects, and lists of them, with whatever the API server has added. */
+function readGot(file: string): readonly StoredObject[] {
+  let documents: readonly unknown[];
+  try {
+    documents = readYamlDocuments(readFileSync(file === '-' ? 0 : file, 'utf8'));
+  } catch (cause) {
+    throw new DomainError('INVALID_INPUT', `${file} cannot be read: ${messageOf(cause)}`, { cause });
+  }
+  return documents.flatMap((document) => objectsOf(file, document));
+}
+
+function objectsOf(file: string, value: unknown): readonly StoredObject[] {
+  if (value === null || value === undefined) return [];
+  if (isTree(value) && String(value['kind']).endsWith('List') && Array.isArray(value['items']))
+    return value['items'].flatMap((item) => objectsOf(file, item));
+  const isOurs = isTree(value) && value['apiVersion'] === apiVersion && isKind(value['kind']);
+  if (!isOurs || !isTree(value['metadata']) || typeof value['metadata']['name'] !== 'string')
+    throw invalidInput({
+      field: file,
+      expected: `made of ${kinds.join(', ')} of ${apiVersion}`,
+      value: quote(value),
+    });
+  return [value as unknown as StoredObject];
+}
+
+function inOrder(a: StoredObject, b: StoredObject): number {
+  const key = ({ kind, metadata: { namespace = '', name } }: StoredObject) =>
+    `${kinds.indexOf(kind)} ${namespace}/${name}`;
+  return key(a) < key(b) ? -1 : 1;
+}

@@ -1,0 +1,100 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createKubeResourceStore } from '../../adapters/resources/kubernetes/resources.js';
+import { silentLogger } from '../../core/log.js';
+import { noMetrics } from '../../core/metrics.js';
+import { aLimit, aPolicy } from '../build/resources.js';
+import { startControlPlane, type ControlPlane } from '../support/cluster/control-plane.js';
+import { paymaster } from '../support/paymaster.js';
+import { repositoryRoot } from '../support/repository-root.js';
+import { installCrds } from './support/crds.js';
+
+// The same on a real API server: what it prints, and what it would do itself.
+
+let plane: ControlPlane;
+let folder: string;
+let file: string;
+let kubeconfig: readonly string[];
+beforeAll(async () => {
+  plane = await startControlPlane();
+  installCrds(plane);
+  folder = mkdtempSync(join(tmpdir(), 'export-'));
+  file = join(folder, 'export.yaml');
+  kubeconfig = ['--kubeconfig', plane.kubeconfig('admin')];
+  plane.kubectl(['create', 'namespace', 'quickstart']);
+  plane.kubectl(['apply', '--server-side', '-f', join(repositoryRoot, 'examples/quickstart')]);
+  // What the dashboard makes, and a note of kubectl to itself.
+  const transport = plane.transport();
+  const resources = createKubeResourceStore({
+    transport,
+    statusManager: 'paymaster-dashboard',
+    log: silentLogger,
+    metrics: noMetrics,
+    now: () => Date.now(),
+    random: Math.random,
+  });
+  const { spec } = aPolicy({ spendingLimit: { ...aLimit, threshold: '5' } });
+  const key = { namespace: 'quickstart', name: 'of-rest' };
+  await resources.apply({ manager: 'paymaster-dashboard', kind: 'PaymasterPolicy', key, spec });
+  await resources.stop();
+  await transport.stop();
+}, 300_000);
+afterAll(async () => {
+  await plane.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const versions = () =>
+  plane.kubectl([
+    'get',
+    'chains,organisations,feetokens,pm,smartcontracts,paymasterpolicies',
+    '-A',
+    '-o=jsonpath={range .items[*]}{.metadata.name} {.metadata.generation}{"\\n"}{end}',
+  ]);
+
+test('what is exported is what kubectl got, is valid, and changes no spec when the API server applies it', async () => {
+  const { out, status } = await paymaster(['export', ...kubeconfig]);
+  expect(status).toBe(0);
+  expect(out).toContain('name: of-rest');
+  writeFileSync(file, out);
+  const got = join(folder, 'got.yaml');
+  writeFileSync(
+    got,
+    plane.kubectl([
+      'get',
+      'chains,organisations,feetokens,pm,smartcontracts,paymasterpolicies',
+      '-A',
+      '-o=yaml',
+      '--show-managed-fields',
+    ]),
+  );
+  expect((await paymaster(['export', '--got', got])).out).toBe(out);
+  expect(await paymaster(['validate', '--dev', file])).toMatchObject({ status: 0 });
+  for (const source of [kubeconfig, ['--got', got]])
+    expect(await paymaster(['diff', file, ...source])).toMatchObject({ out: 'nothing differs\n', status: 0 });
+  const before = versions();
+  plane.kubectl(['apply', '--server-side', '-f', file]);
+  expect(versions()).toBe(before);
+  expect((await paymaster(['export', ...kubeconfig])).out).toBe(out);
+});
+
+test('apply-check refuses what the API server refuses, for the same field and owner', async () => {
+  const { out } = await paymaster(['export', ...kubeconfig]);
+  writeFileSync(file, out.replace(/threshold: "5"/, 'threshold: "6"'));
+  const apply = () => plane.kubectl(['apply', '--server-side', '--field-manager=argocd', '-f', file]);
+  const check = await paymaster(['apply-check', file, '--dev', '--manager', 'argocd', ...kubeconfig]);
+  expect(check).toMatchObject({ status: 1 });
+  expect(check.out).toMatch(
+    /^✗ PaymasterPolicy quickstart\/of-rest refused: .*spec\.spendingLimit\.threshold is owned by/m,
+  );
+  expect(apply).toThrow(/conflict[^]*spec\.spendingLimit\.threshold/);
+});
+
+test('somebody who may read one namespace exports it', async () => {
+  const { out, status } = await paymaster(['export', '-n', 'quickstart', ...kubeconfig]);
+  expect(status).toBe(0);
+  expect(out).not.toMatch(/^kind: (Chain|Organisation|FeeToken)$/m);
+  expect(out).toMatch(/^kind: Paymaster$/m);
+});
