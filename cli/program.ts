@@ -7,6 +7,7 @@ import { printableLines } from '../core/terminal-text.js';
 import { findRoot } from '../standalone/root.js';
 import { addChain } from './commands/chain.js';
 import { addContract } from './commands/contract.js';
+import { addExplain } from './commands/explain.js';
 import { addExport } from './commands/export.js';
 import { addLogin } from './commands/login.js';
 import { addServerCommands } from './commands/server.js';
@@ -48,6 +49,7 @@ export function createProgram(terminal: Terminal): Command {
     .addHelpText('after', exitCodes);
   for (const add of [
     addValidate,
+    addExplain,
     addExport,
     addStatus,
     addChain,

@@ -69,7 +69,7 @@ function membersOf(schemas: readonly JsonSchema[]): Members {
 }
 
 /** Of a manifest what the API takes of it. */
-function readBody(file: string): unknown {
+export function readBody(file: string): unknown {
   let value: unknown;
   try {
     value = readYaml(read(file));

@@ -35,16 +35,28 @@ export async function callServer(server: Server, request: Request): Promise<unkn
   throw new Refused(message);
 }
 
-async function ask(
+function ask(
   { url, token }: Server,
   { method, path, query = {}, body, headers = {} }: Request,
 ): Promise<{ readonly status: number; readonly text: string }> {
   const search = new URLSearchParams(query).toString();
+  return send(url, `${managePrefix}${path}${search === '' ? '' : `?${search}`}`, {
+    method: method.toUpperCase(),
+    headers: { authorization: `Bearer ${token}`, ...headers },
+    body,
+  });
+}
+
+/** Throws UNAVAILABLE, which names the server without the rest of the address: it may hold a key. */
+export async function send(
+  url: string,
+  path: string,
+  { body, headers, method }: { method: string; headers: Readonly<Record<string, string>>; body: unknown },
+): Promise<{ readonly status: number; readonly text: string }> {
   try {
-    const response = await fetch(`${url}${managePrefix}${path}${search === '' ? '' : `?${search}`}`, {
-      method: method.toUpperCase(),
+    const response = await fetch(`${url}${path}`, {
+      method,
       headers: {
-        authorization: `Bearer ${token}`,
         accept: 'application/json',
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
@@ -57,7 +69,9 @@ async function ask(
     return { status: response.status, text: await response.text() };
   } catch (cause) {
     const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
-    throw new DomainError('UNAVAILABLE', `${url} does not answer: ${messageOf(reason)}`, { cause });
+    throw new DomainError('UNAVAILABLE', `${new URL(url).origin} does not answer: ${messageOf(reason)}`, {
+      cause,
+    });
   }
 }
 
