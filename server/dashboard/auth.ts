@@ -110,7 +110,7 @@ export async function currentApiKey(
  * The status says whether a name has had a higher generation than the spec asks for. A new paymaster has no status yet, so the
  * generation that is remembered for its name is used.
  */
-async function keyGenerationInForce(
+export async function keyGenerationInForce(
   configs: Pick<ConfigStore, 'getLatest'>,
   tenant: Tenant,
   { metadata, spec, status }: Paymaster,

@@ -6,6 +6,9 @@ import { limitsEndpoint } from './ledger/limits.js';
 import { cancelReplayEndpoint, replayEndpoint, startReplayEndpoint } from './ledger/replays.js';
 import { usageEndpoint } from './ledger/usage.js';
 import { updateLimit } from './limits.js';
+import { chainsEndpoint } from './manage/chains.js';
+import { keyEndpoints } from './manage/keys.js';
+import { problemsEndpoint } from './manage/problems.js';
 import { nouns } from './manage/nouns.js';
 import { objectEndpoints } from './manage/objects.js';
 import { meEndpoint } from './manage/me.js';
@@ -46,6 +49,9 @@ export const manageEndpoints: readonly Endpoint[] = [
   ...objectEndpoints('paymasters', nouns.paymasters),
   ...objectEndpoints('contracts', nouns.contracts),
   ...objectEndpoints('policies', nouns.policies),
+  ...keyEndpoints,
+  problemsEndpoint,
+  chainsEndpoint,
   usageEndpoint,
   decisionsEndpoint,
   decisionEndpoint,

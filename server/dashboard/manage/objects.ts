@@ -182,7 +182,7 @@ async function create<K extends NounKind>(
 }
 
 /** `nextOf` gets what was shown and says what is wanted. */
-async function change<K extends NounKind>(
+export async function change<K extends NounKind>(
   tools: Tools,
   call: Call,
   noun: Noun<K>,
@@ -282,7 +282,11 @@ function refuse(problems: readonly Problem[]): void {
   if (problems.length > 0) throw invalidInput(problems);
 }
 
-async function present<K extends NounKind>(tools: Tools, call: Call, noun: Noun<K>): Promise<Resources[K]> {
+export async function present<K extends NounKind>(
+  tools: Tools,
+  call: Call,
+  noun: Noun<K>,
+): Promise<Resources[K]> {
   const key = keyOfCall(noun, call);
   const object = await tools.resources.get(noun.kind, key);
   if (object === undefined) throw unknown(noun, key);

@@ -1,0 +1,148 @@
+import { describe, expect, test } from '@jest/globals';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { manageEndpoints, managePrefix } from '../../server/dashboard/endpoints.js';
+import {
+  acmeToken,
+  applyOrganisation,
+  chainId,
+  otherToken,
+  recordOf,
+  recordsOf,
+} from '../build/dashboard.js';
+import { useDashboard } from '../support/use-dashboard.js';
+
+// Keys, problems and chains through the management API.
+
+const host = useDashboard({ operator: true, programmedTimeoutMs: 60_000 });
+
+async function ask(method: string, path: string, body?: unknown, token = acmeToken, etag?: string) {
+  const response = await host.fetch(`${managePrefix}${path}`, {
+    method,
+    headers: { Authorization: `Bearer ${token}`, ...(etag !== undefined && { 'If-Match': etag }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const answer = recordOf(JSON.parse(await response.text()));
+  return {
+    status: response.status,
+    etag: response.headers.get('etag') ?? '',
+    programmed: response.headers.get('x-programmed'),
+    data: response.ok ? recordOf(answer['data']) : answer,
+  };
+}
+
+const isAccepted = async (key: unknown): Promise<boolean> =>
+  (await host.call('GET', '/smart-contract', { token: acmeToken, key: String(key) })).status === 200;
+
+async function aPaymaster(name: string, chain = chainId): Promise<void> {
+  const spec = { name, chainId: chain, type: 'HYBRID', version: '1.1.0' };
+  expect(await ask('POST', '/paymasters', { name, spec })).toMatchObject({ status: 201, programmed: 'true' });
+}
+
+describe('the key of a paymaster', () => {
+  test('is replaced at once, or after an overlap, and once with If-Match', async () => {
+    await aPaymaster('keyed');
+    const { data: first, etag } = await ask('GET', '/paymasters/keyed/key');
+    expect(first).toMatchObject({ generation: 1, previousKeyUntil: null });
+    expect(await isAccepted(first['key'])).toBe(true);
+
+    const overlap = '/paymasters/keyed/key/rotate?overlapSeconds=60';
+    const second = await ask('POST', overlap, undefined, acmeToken, etag);
+    expect(second).toMatchObject({ status: 200, programmed: 'true', data: { generation: 2 } });
+    expect(await ask('POST', overlap, undefined, acmeToken, etag)).toMatchObject({ status: 412 });
+    expect([await isAccepted(first['key']), await isAccepted(second.data['key'])]).toEqual([true, true]);
+    host.clock.advance(60_001);
+    expect([await isAccepted(first['key']), await isAccepted(second.data['key'])]).toEqual([false, true]);
+    expect((await ask('GET', '/paymasters/keyed/key')).data).toEqual({
+      ...second.data,
+      previousKeyUntil: null,
+    });
+
+    const third = await ask('POST', '/paymasters/keyed/key/rotate');
+    expect(third.data).toMatchObject({ generation: 3, previousKeyUntil: null });
+    expect([await isAccepted(second.data['key']), await isAccepted(third.data['key'])]).toEqual([
+      false,
+      true,
+    ]);
+  });
+
+  test('does not come back with a name', async () => {
+    await aPaymaster('returning');
+    const { data: first } = await ask('GET', '/paymasters/returning/key');
+    const { data: second } = await ask('POST', '/paymasters/returning/key/rotate');
+    expect(await ask('DELETE', '/paymasters/returning')).toMatchObject({ status: 200, programmed: 'true' });
+    expect(await isAccepted(second['key'])).toBe(false);
+    await aPaymaster('returning');
+    expect((await ask('GET', '/paymasters/returning/key')).data).toMatchObject({ generation: 2 });
+    expect(await isAccepted(first['key'])).toBe(false);
+    expect((await ask('POST', '/paymasters/returning/key/rotate')).data).toMatchObject({ generation: 3 });
+  });
+
+  test('is not shown to another organisation', async () => {
+    await aPaymaster('mine');
+    for (const [method, path] of [
+      ['GET', '/paymasters/mine/key'],
+      ['POST', '/paymasters/mine/key/rotate'],
+    ] as const)
+      expect(await ask(method, path, undefined, otherToken)).toMatchObject({ status: 404 });
+    expect(await ask('POST', '/paymasters/mine/key/rotate?overlapSeconds=2592001')).toMatchObject({
+      status: 400,
+    });
+  });
+});
+
+test('a webhook has a key that rotates, and its address can be changed; a policy of another kind has none', async () => {
+  await aPaymaster('hooked');
+  const paymasterRef = { name: 'hooked' };
+  const url = 'https://rules.example.com/check';
+  const webhook = { paymasterRef, name: 'check', policyType: 'WEBHOOK', webhook: { url } };
+  await ask('POST', '/policies', { name: 'check', spec: webhook });
+  const { data: first } = await ask('GET', '/policies/check/key');
+  expect(first).toMatchObject({ generation: 1, key: expect.stringMatching(/^[0-9a-f]{64}$/) });
+  const { data: second } = await ask('POST', '/policies/check/key/rotate?overlapSeconds=60');
+  expect(second).toMatchObject({ generation: 2, previousKeyUntil: expect.any(String) });
+  expect(second['key']).not.toBe(first['key']);
+  const moved = await ask('PATCH', '/policies/check', { spec: { webhook: { url: `${url}/2` } } });
+  expect(moved.data['spec']).toMatchObject({ webhook: { url: `${url}/2`, keyGeneration: 2 } });
+  expect((await ask('GET', '/policies/check/key')).data['key']).toBe(second['key']);
+  const deployment = { paymasterRef, name: 'deploy', policyType: 'WALLET_DEPLOYMENT', walletDeployment: {} };
+  expect(await ask('POST', '/policies', { name: 'deploy', spec: deployment })).toMatchObject({ status: 201 });
+  expect(await ask('GET', '/policies/deploy/key')).toMatchObject({ status: 404 });
+});
+
+test('problems are named with their meaning and a remedy, and only the own ones', async () => {
+  const key = { namespace: 'acme', name: 'lost' };
+  const spec = { name: 'lost', chainId: 77, type: 'HYBRID', version: '1.1.0' } as const;
+  await host.resources.apply({ manager: 'argocd', kind: 'Paymaster', key, spec });
+  const found = await (async () => {
+    for (;;) {
+      const { data } = await ask('GET', '/problems');
+      const problem = recordsOf(data['problems']).find(({ name }) => name === 'lost');
+      if (problem !== undefined) return { data, problem };
+    }
+  })();
+  expect(found.problem).toMatchObject({
+    noun: 'paymasters',
+    displayName: 'lost',
+    reason: 'ChainNotFound',
+    remedy: 'Use one of the chains that the message lists.',
+  });
+  const row = manageEndpoints.find(({ path }) => path === '/problems');
+  const isValid = new Ajv2020({ strict: false, validateFormats: false }).compile(row?.schema ?? false);
+  expect(isValid(found.data) ? [] : isValid.errors).toEqual([]);
+  const { data } = await ask('GET', '/problems', undefined, otherToken);
+  expect(JSON.stringify(data)).not.toContain('lost');
+});
+
+test('chains are those that the organisation may use, without the addresses of their nodes', async () => {
+  const { data } = await ask('GET', '/chains');
+  expect(recordsOf(data['chains'])).toMatchObject([{ chainId, suspended: false }]);
+  expect(recordsOf(recordsOf(data['chains'])[0]?.['versions']).map(({ version }) => version)).toEqual([
+    '1.0.0',
+    '1.1.0',
+    '2.0.0',
+  ]);
+  expect(JSON.stringify(data)).not.toMatch(/http|signer|file/);
+  const stored = await host.resources.get('Organisation', { name: 'other' });
+  await applyOrganisation(host.resources, 'other', { ...stored!.spec, chains: [5] });
+  expect((await ask('GET', '/chains', undefined, otherToken)).data).toEqual({ chains: [] });
+});
