@@ -1,5 +1,6 @@
 import type { Account } from './accounts.js';
 import type { Counter, Counters } from './counters.js';
+import type { Entries } from './entries.js';
 import { reservationOf, type Entry } from './reservations.js';
 import type {
   AccountId,
@@ -14,13 +15,9 @@ import { unitOf } from './units.js';
 /** The parts of a turn that a step changes. */
 export type SettledLedger = {
   readonly counters: Counters;
-  find(key: ReservationKey): Entry | undefined;
-  restore(reservation: Reservation): void;
+  readonly entries: Pick<Entries, 'find' | 'restore' | 'keepSigned' | 'end'>;
   charge(counter: Counter, amount: number, until: number): void;
   setBalance(id: AccountId, balance: Account['balance'], readAt: Account['readAt']): void;
-  /** Frees what the entry's commit holds. False: nothing was signed, and the entry has ended with it. */
-  keepSigned(entry: Entry): boolean;
-  end(entry: Entry): void;
   addRecord(reservation: string | undefined, record: StepRecord | undefined): void;
 };
 
@@ -32,31 +29,31 @@ export function settle(chain: SettledLedger, step: FollowerStep): readonly Ended
   const ended: EndedReservation[] = [];
   const decided = new Set<Entry>();
   const undecided = (key: ReservationKey): Entry | undefined => {
-    const entry = chain.find(key);
+    const entry = chain.entries.find(key);
     if (entry === undefined || decided.has(entry)) return undefined;
     decided.add(entry);
     return entry;
   };
 
-  for (const reservation of step.restored) chain.restore(reservation);
+  for (const reservation of step.restored) chain.entries.restore(reservation);
   for (const { reservation, record } of step.restoredRecords ?? []) chain.addRecord(reservation, record);
 
   for (const { key, actualCost, record } of step.settled) {
     const entry = undecided(key);
-    if (entry === undefined || !chain.keepSigned(entry)) continue;
+    if (entry === undefined || !chain.entries.keepSigned(entry)) continue;
     ended.push({ reservation: spend(chain, entry, actualCost), how: 'settled', actualCost });
     chain.addRecord(entry.recordId, record);
   }
   for (const { key, validUntil, record } of step.released) {
     const entry = undecided(key);
     if (entry === undefined || (validUntil !== undefined && entry.validUntil > validUntil)) continue;
-    if (!chain.keepSigned(entry)) continue;
+    if (!chain.entries.keepSigned(entry)) continue;
     ended.push({ reservation: end(chain, entry), how: 'released', actualCost: undefined });
     chain.addRecord(entry.recordId, record);
   }
   for (const { key, record } of step.forfeited) {
     const entry = undecided(key);
-    if (entry === undefined || !chain.keepSigned(entry)) continue;
+    if (entry === undefined || !chain.entries.keepSigned(entry)) continue;
     const reservation = spend(chain, entry, Infinity);
     ended.push({ reservation, how: 'forfeited', actualCost: undefined });
     chain.addRecord(entry.recordId, record);
@@ -77,6 +74,6 @@ function spend(chain: SettledLedger, entry: Entry, actualCost: number | undefine
 }
 
 function end(chain: SettledLedger, entry: Entry): Reservation {
-  chain.end(entry);
+  chain.entries.end(entry);
   return reservationOf(entry);
 }

@@ -1,8 +1,9 @@
 import type { EpochMs } from '../units/time.js';
 import type { RowStore, Wanted } from './row-store.js';
+import { graceMs } from './entries.js';
 import { rememberFenceMs } from './fences.js';
 import { joinResults, partOf, type OpenStep, type StepProgress } from './step-parts.js';
-import { graceMs, type Turn } from './turn.js';
+import type { Turn } from './turn.js';
 import type {
   AccountId,
   CounterId,
@@ -96,7 +97,7 @@ export function usageOver(store: RowStore, limits: LimitObserver): UsageOverRows
         const due = await store.dueCommits(chainId, store.now(), dueCommitsPerTurn);
         if (due.length === 0) return unfinished;
         unfinished += await store.turn(chainId, { reservations: due }, (turn, now) =>
-          turn.dropCommits(due, now),
+          turn.entries.dropCommits(due, now),
         );
         if (due.length < dueCommitsPerTurn) return unfinished;
       }

@@ -13,7 +13,7 @@ import type { RefusalReason } from '../../core/refusal.js';
 import { MemoryRows } from '../../core/usage/memory-rows.js';
 import { given } from '../../core/units/given.js';
 import { unitOf } from '../../core/usage/units.js';
-import { graceMs } from '../../core/usage/turn.js';
+import { graceMs } from '../../core/usage/entries.js';
 import { operationOf } from '../../core/usage/reservations.js';
 import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
 import type { DecidedInputs, EndingInputs } from '../decision/inputs.js';
@@ -92,7 +92,7 @@ export class ReplayedUsage implements Pick<UsageStore, 'now' | 'reserve' | 'peek
       until: window.until,
     }));
     const reservation = { key, promises: [], folded: [], validUntil, limits: held, holds: [], accounts: [] };
-    this.#rows.turn((turn) => turn.restore(reservation));
+    this.#rows.turn((turn) => turn.entries.restore(reservation));
   }
 
   /** What was spent before the replay. `actualCost`: of the mined operation. */
@@ -192,7 +192,7 @@ export class ReplayedUsage implements Pick<UsageStore, 'now' | 'reserve' | 'peek
     if (now < this.#upkeepAt + upkeepMs) return;
     this.#upkeepAt = now;
     this.#rows.turn((turn) => {
-      turn.dropCommits(this.#rows.dueCommits(now), now);
+      turn.entries.dropCommits(this.#rows.dueCommits(now), now);
       turn.forget(this.#rows.endedCounters((now - graceMs) as EpochMs), now);
     });
     for (const [id, until] of this.#refusedCommits) if (until <= now) this.#refusedCommits.delete(id);

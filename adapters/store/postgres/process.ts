@@ -2,7 +2,7 @@ import pg from 'pg';
 import type { Ambient } from '../../../core/ambient.js';
 import { DomainError } from '../../../core/errors.js';
 import type { Logger } from '../../../core/log.js';
-import { graceMs } from '../../../core/usage/turn.js';
+import { graceMs } from '../../../core/usage/entries.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
 import { clientConfig, clientOf, type ClientOptions } from '../../postgres/client.js';
 import { openPipeline, sqlStateOf, type Pipeline, type Statement } from '../../postgres/pipeline.js';

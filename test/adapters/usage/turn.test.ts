@@ -121,7 +121,7 @@ describe('what has to be stored', () => {
     turn((step) => {
       step.reserve({ ...one(1n, 9), accounts: [aNeed(8)] }, startMs);
       step.reserve(one(2n, 9), startMs);
-      step.end(step.find(aKey({ nonce: 1n }))!);
+      step.entries.end(step.entries.find(aKey({ nonce: 1n }))!);
     });
     expect(structuredClone(before)).toEqual(frozen);
   });
@@ -208,7 +208,7 @@ describe('forgetting', () => {
     const after = (startMs + 3 * hourMs) as EpochMs;
     turn((one) => one.forget([settledOf(1)], after));
     expect(rows.counter(settledOf(1))).toMatchObject({ used: 4, reserved: 1 });
-    turn((one) => one.end(one.find(aKey())!));
+    turn((one) => one.entries.end(one.entries.find(aKey())!));
     turn((one) => one.forget([settledOf(1)], after));
     expect(rows.counter(settledOf(1))).toBeUndefined();
     expect(rows.chain.forgottenUntil).toBe(after - 600_000);
@@ -245,7 +245,7 @@ test('a reservation that is restored over one of another account adds its need t
   turn((one) => {
     one.setBalance({ contract }, gwei(100), startMs);
     one.reserve(aRequest({ accounts: [aNeed(10)] }), startMs);
-    one.restore({
+    one.entries.restore({
       key: aKey(),
       promises: [],
       folded: [],
@@ -261,14 +261,14 @@ test('a reservation that is restored over one of another account adds its need t
   expect(rows.account({ contract })).toMatchObject({ balance: 100, reserved: 30 });
   expect(rows.account({ contract: other })).toMatchObject({ balance: undefined, reserved: 30 });
   expect(rows.reservation(aKey())?.validUntil).toBe(seconds(900));
-  turn((one) => one.end(one.find(aKey())!));
+  turn((one) => one.entries.end(one.entries.find(aKey())!));
   expect([...rows.accounts.values()]).toMatchObject([{ contract, balance: 100, reserved: 0 }]);
 });
 
 test('an operation that ends and is promised again in one turn is live, and holds what its new promise holds', () => {
   turn((one) => one.reserve(aRequest({ limits: [aSpend(5)] }), startMs));
   turn((one) => {
-    one.end(one.find(aKey())!);
+    one.entries.end(one.entries.find(aKey())!);
     one.reserve(aRequest({ limits: [aSpend(3)] }), startMs);
   });
   expect(stored()).toMatchObject({ reservations: [0n], ended: [] });
