@@ -19,12 +19,13 @@ export type Stake = Pick<SignedPromise, 'mode' | 'contract'> & {
 
 /** `digest` is absent for a peek before the operation is final: the promise takes the same amounts, and nothing is signed. */
 export function promiseOf(
-  { paymaster, chain, profile, usdPerNative, ...expiry }: RequestFacts,
+  facts: RequestFacts,
   op: FinalUserOperation,
   { mode, contract, payer, token, need, unsecured }: Stake,
   now: EpochMs,
   digest: SignedPromise['digest'] = nothingSigned,
 ): Promised {
+  const { paymaster, chain, profile, usdPerNative } = facts;
   return {
     paymaster,
     chain,
@@ -40,7 +41,7 @@ export function promiseOf(
       ...(payer === undefined ? {} : { fundingAddress: payer }),
       ...(token === undefined ? {} : { token }),
       prefundWei: need.entryPoint,
-      validUntil: validUntilOf(expiry, toSeconds(now)),
+      validUntil: validUntilOf(facts, toSeconds(now)),
     },
   };
 }

@@ -10,12 +10,12 @@ const backDatedSeconds = 60;
  * chain's newest block may be old, and data that is valid only from "now" could not even be simulated on it.
  */
 export function windowOf(
-  { head, ...expiry }: Pick<RequestFacts, 'head' | 'expirySeconds' | 'lastSecond'>,
+  facts: Pick<RequestFacts, 'head' | 'expirySeconds' | 'lastSecond'>,
   now: EpochSeconds,
 ): Window {
   return {
-    validUntil: validUntilOf(expiry, now),
-    validAfter: Math.max(0, Math.min(now, head.timestamp) - backDatedSeconds),
+    validUntil: validUntilOf(facts, now),
+    validAfter: Math.max(0, Math.min(now, facts.head.timestamp) - backDatedSeconds),
   };
 }
 
