@@ -127,8 +127,8 @@ export class EpochRaiser {
 }
 
 /**
- * Deletes the note of a loss when the data are complete after all: a replica of an older release, or one that reached
- * another server, has noted a loss. If the note stayed, the next loss would pass without any wait.
+ * Deletes the note of a loss when the data are complete after all: a replica that reached another server has noted a
+ * loss. If the note stayed, the next loss would pass without any wait.
  */
 export async function clearLoss(mirror: EpochMirror, chainId: number, copy: UsageEpoch): Promise<void> {
   if (copy.lostAt !== undefined) await mirror.put(chainId, foundAgain(copy), copy);

@@ -3,25 +3,25 @@ import type { EpochMs } from '../../core/units/time.js';
 
 /**
  * An epoch as JSON text, the form of the copies. `place` identifies where the text was read: a text that was written in
- * another place is marked `isMoved`. A text of an older release has neither sequence nor place. Throws SyntaxError or
- * RangeError for any other text.
+ * another place is marked `isMoved`. Throws SyntaxError or RangeError for any other text.
  */
 export function parseEpoch(text: string, place?: string): UsageEpoch {
   const value: unknown = JSON.parse(text);
   const fields: ReadonlyMap<string, unknown> = new Map(Object.entries(value ?? {}));
-  const [id, since, longestExpiryMs] = ['id', 'since', 'longestExpiryMs'].map((name) => fields.get(name));
-  if (typeof id !== 'string' || typeof since !== 'number' || typeof longestExpiryMs !== 'number')
-    throw new RangeError('it holds no epoch');
-  const [sequence, longestAt, lostAt] = ['sequence', 'longestAt', 'lostAt'].map((name) => fields.get(name));
-  const writtenIn = fields.get('place');
+  const names = ['id', 'since', 'longestExpiryMs', 'sequence', 'longestAt', 'lostAt', 'place'];
+  const [id, since, longestExpiryMs, sequence, longestAt, lostAt, writtenIn] = names.map((name) =>
+    fields.get(name),
+  );
+  const isEpoch = typeof id === 'string' && typeof since === 'number' && typeof sequence === 'number';
+  if (!isEpoch || typeof longestExpiryMs !== 'number') throw new RangeError('it holds no epoch');
   return {
     id,
     since: since as EpochMs,
-    sequence: typeof sequence === 'number' ? sequence : 0,
+    sequence,
     longestExpiryMs,
     ...(typeof longestAt === 'number' ? { longestAt: longestAt as EpochMs } : {}),
     ...(typeof lostAt === 'number' ? { lostAt: lostAt as EpochMs } : {}),
-    ...(writtenIn !== undefined && writtenIn !== place ? { isMoved: true } : {}),
+    ...(writtenIn !== place ? { isMoved: true } : {}),
   };
 }
 

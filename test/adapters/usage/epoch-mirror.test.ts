@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { createFileEpochMirror } from '../../../adapters/store/file-epoch-mirror.js';
 import { openDatabase } from '../../../adapters/sqlite/database.js';
+import { formatEpoch, parseEpoch } from '../../../adapters/store/epoch-text.js';
 import { createSqliteEpochMirror } from '../../../adapters/store/sqlite/epoch-mirror.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import { epochMirrorConformance } from '../../conformance/epoch-mirror.js';
@@ -58,4 +59,16 @@ test('a file that holds no epoch is an outage, not an absence', async () => {
   await mirror.put(1, { id: 'first', since: startMs, sequence: 0, longestExpiryMs: 1 }, undefined);
   writeFileSync(join(path, '1.1.json'), '{}');
   await expect(mirror.get(1)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+});
+
+test('a copy that names no place, or another one than where it is read, was restored', () => {
+  const epoch = { id: 'first', since: startMs, sequence: 7, longestExpiryMs: 1 };
+  expect(parseEpoch(formatEpoch(epoch, 'here'), 'here')).toEqual(epoch);
+  expect(parseEpoch(formatEpoch(epoch, 'there'), 'here')).toEqual({ ...epoch, isMoved: true });
+  expect(parseEpoch(formatEpoch(epoch), 'here')).toEqual({ ...epoch, isMoved: true });
+});
+
+test('a copy without a sequence holds no epoch', () => {
+  const text = JSON.stringify({ id: 'first', since: startMs, longestExpiryMs: 1 });
+  expect(() => parseEpoch(text)).toThrow(RangeError);
 });
