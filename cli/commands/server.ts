@@ -11,9 +11,11 @@ import { renderAnswer } from '../api/render-answer.js';
 import { readServer, withServer, type ServerOptions } from '../api/server.js';
 import { addNoun, Refused, say, show, withFormat, type Format, type Terminal } from '../terminal.js';
 
-type Options = ServerOptions & { readonly output: Format; readonly yes?: true } & Readonly<
-    Record<string, unknown>
-  >;
+type Options = ServerOptions & {
+  readonly output: Format;
+  readonly yes?: true;
+  readonly ifMatch?: string;
+} & Readonly<Record<string, unknown>>;
 
 /** A command for every endpoint of the management API: arguments, options, help and completion follow from its row. */
 export function addServerCommands(program: Command, terminal: Terminal): void {
@@ -36,6 +38,8 @@ function addEndpoint(command: Command, endpoint: Endpoint, terminal: Terminal): 
   for (const [name, { description, schema }] of Object.entries(parameters))
     if (!(isDeletion && name === 'dryRun')) command.addOption(optionOf(name, description, schema));
   if (isDeletion) command.option('--yes', 'do it; without it only what would end is shown');
+  if (isOfObject(endpoint))
+    command.option('--if-match <uid.generation>', 'only if it is still the one that was shown');
   if (body !== undefined) withBody(command, body.schemas);
   withServer(withFormat(command)).action(async (...given: readonly unknown[]) => {
     const options = given[names.length] as Options;
@@ -50,6 +54,7 @@ function addEndpoint(command: Command, endpoint: Endpoint, terminal: Terminal): 
       path: pathOf(endpoint.path, names, values),
       query: { ...Object.fromEntries(query), ...(isDry ? { dryRun: 'true' } : {}) },
       ...(body === undefined ? {} : { body: bodyOf(body.schemas, options) }),
+      ...(options.ifMatch === undefined ? {} : { headers: { 'if-match': `"${options.ifMatch}"` } }),
     });
     const text = renderAnswer(endpoint, data);
     show(terminal, options.output, { text, data: isObject(data) ? data : { data: data ?? null } });
@@ -57,6 +62,11 @@ function addEndpoint(command: Command, endpoint: Endpoint, terminal: Terminal): 
     if (typeof cursor === 'string') say(terminal, `there are more: repeat with --cursor ${cursor}`);
     if (isDry) throw new Refused('nothing was deleted: --yes deletes it');
   });
+}
+
+/** Changes an object, of which somebody may have seen an older generation. */
+function isOfObject({ method, path }: Endpoint): boolean {
+  return ['put', 'patch', 'delete'].includes(method) && path.endsWith('/:name');
 }
 
 function optionOf(name: string, description: string, schema: JsonSchema): Option {

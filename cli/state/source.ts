@@ -13,19 +13,23 @@ import { apiVersion } from '../../core/meta/meta.js';
 import { noMetrics } from '../../core/metrics.js';
 import { isKind, kindNames, kinds } from '../../core/resources/kinds.js';
 import { systemClock } from '../../core/units/time.js';
-import { collect, type Terminal } from '../terminal.js';
+import { callServer } from '../api/client.js';
+import { readServer, withServer, type ServerOptions } from '../api/server.js';
+import { collect, say, type Terminal } from '../terminal.js';
 
 /** Where resources are read from. */
-export type SourceOptions = {
+export type SourceOptions = ServerOptions & {
   readonly kubeconfig?: string;
   readonly kubeContext?: string;
   readonly dataDir?: string;
   readonly got: readonly string[];
+  readonly server?: true;
   readonly namespace?: string;
 };
 
 export function withSource(command: Command): Command {
-  return command
+  return withServer(command)
+    .option('--server', 'of the server of --context, as far as its organisation goes')
     .option('--kubeconfig <file>', 'of a cluster; default: KUBECONFIG')
     .option('--kube-context <name>', 'of the kubeconfig, instead of its current context')
     .option('--data-dir <folder>', 'of "make run", which may be running')
@@ -40,22 +44,27 @@ export function withSource(command: Command): Command {
 
 /** Every object of ours, in the order of kind, namespace and name. Throws INVALID_INPUT without exactly one source. */
 export async function readState(
-  { env }: Pick<Terminal, 'env'>,
-  { kubeconfig, kubeContext, dataDir, got, namespace }: SourceOptions,
+  terminal: Terminal,
+  options: SourceOptions,
 ): Promise<readonly StoredObject[]> {
-  const given = [kubeconfig, dataDir, got.length > 0 ? got : undefined].filter((each) => each !== undefined);
-  const file = kubeconfig ?? (given.length === 0 ? env['KUBECONFIG'] || undefined : undefined);
+  const { kubeconfig, kubeContext, dataDir, got, namespace, server } = options;
+  const given = [kubeconfig, dataDir, server, got.length > 0 ? got : undefined].filter(
+    (each) => each !== undefined,
+  );
+  const file = kubeconfig ?? (given.length === 0 ? terminal.env['KUBECONFIG'] || undefined : undefined);
   if (given.length > 1 || (given.length === 0 && file === undefined))
     throw invalidInput({
       field: 'the source',
-      expected: 'one of --kubeconfig (or KUBECONFIG), --data-dir and --got',
+      expected: 'one of --kubeconfig (or KUBECONFIG), --data-dir, --got and --server',
     });
   const found =
     file !== undefined
       ? await readCluster(file, kubeContext, namespace)
-      : dataDir === undefined
-        ? got.flatMap(readGot)
-        : readStoredObjects(join(dataDir, 'resources.sqlite'));
+      : server === true
+        ? await readOrganisation(terminal, options)
+        : dataDir === undefined
+          ? got.flatMap(readGot)
+          : readStoredObjects(join(dataDir, 'resources.sqlite'));
   const wanted =
     namespace === undefined ? found : found.filter((each) => each.metadata.namespace === namespace);
   return wanted.toSorted(inOrder);
@@ -93,6 +102,39 @@ async function readCluster(
     await transport.stop();
   }
 }
+
+const plurals = { Paymaster: 'paymasters', SmartContract: 'contracts', PaymasterPolicy: 'policies' } as const;
+
+/** What the token's organisation has made, without what the server shows nobody. */
+async function readOrganisation(
+  terminal: Terminal,
+  options: SourceOptions,
+): Promise<readonly StoredObject[]> {
+  const server = readServer(terminal, options);
+  const { organisation } = (await callServer(server, { method: 'get', path: '/me' })) as {
+    readonly organisation: { readonly namespace: string };
+  };
+  const found: StoredObject[] = [];
+  for (const [kind, plural] of Object.entries(plurals))
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const query = { limit: '500', ...(cursor === '' ? {} : { cursor }) };
+      const page = (await callServer(server, { method: 'get', path: `/${plural}`, query })) as Page;
+      for (const { name, labels, spec, status } of page.items) {
+        const metadata = { name, namespace: organisation.namespace, ...(isEmpty(labels) ? {} : { labels }) };
+        found.push({ apiVersion, kind, metadata, spec, status } as unknown as StoredObject);
+      }
+      cursor = page.nextCursor;
+    }
+  say(terminal, 'a server shows no signatures of funding wallets and no annotations: add them');
+  return found;
+}
+
+type Page = {
+  readonly items: readonly { name: string; labels: object; spec: object; status: object }[];
+  readonly nextCursor: string | null;
+};
+
+const isEmpty = (labels: object) => Object.keys(labels).length === 0;
 
 /** Objects, and lists of them, with whatever the API server has added. */
 function readGot(file: string): readonly StoredObject[] {

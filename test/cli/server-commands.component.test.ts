@@ -4,11 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { commandNameOf } from '../../cli/api/command-name.js';
 import { manageEndpoints } from '../../server/dashboard/endpoints.js';
 import { acmeToken, otherToken } from '../build/dashboard.js';
 import { aDecision, alone, aRefusal, at, reservationOf } from '../conformance/ledger-records.js';
+import { aPaymaster } from '../build/resources.js';
 import { createMemoryLedger } from '../fakes/memory-ledger.js';
 import { paymaster } from '../support/paymaster.js';
 import { useDashboard } from '../support/use-dashboard.js';
@@ -175,4 +176,55 @@ describe('what is sent, and what its answer ends with', () => {
       expect(ended).toMatchObject({ out: '', status: exit, error: expect.stringContaining(says) });
     });
   });
+});
+
+test('a paymaster is made of its manifest, changed, stopped and deleted', async () => {
+  const file = join(folder, 'shop.yaml');
+  const { spec } = aPaymaster();
+  const manifest = (change: object) =>
+    JSON.stringify({
+      apiVersion: 'paymasters.dev/v1alpha1',
+      kind: 'Paymaster',
+      metadata: { name: 'cli-shop', namespace: 'acme', labels: { team: 'growth' } },
+      spec: { ...spec, name: 'By command', ...change },
+    });
+  const json = async (args: readonly string[]) => {
+    const ended = await run([...args, '-o', 'json']);
+    expect(ended).toMatchObject({ status: 0, error: '' });
+    return JSON.parse(ended.out);
+  };
+  writeFileSync(file, manifest({}));
+  const made = await json(['paymaster', 'create', '-f', file]);
+  expect(made).toMatchObject({ name: 'cli-shop', labels: { team: 'growth' }, spec: { name: 'By command' } });
+  expect(await run(['paymaster', 'create', '-f', file])).toMatchObject({ status: 1 });
+  writeFileSync(file, manifest({ maxExpirySeconds: 60 }));
+  const seen = `${made.uid}.${made.generation}`;
+  const set = await json(['paymaster', 'set', 'cli-shop', '-f', file, '--if-match', seen]);
+  expect(set.spec.maxExpirySeconds).toBe(60);
+  expect(await run(['paymaster', 'set', 'cli-shop', '-f', file, '--if-match', seen])).toMatchObject({
+    status: 1,
+    error: expect.stringContaining('If-Match'),
+  });
+  expect((await json(['paymaster', 'suspend', 'cli-shop'])).spec.suspended).toBe(true);
+  expect((await run(['paymaster', 'list'])).out).toMatch(/^ {2}cli-shop /m);
+
+  const exported = await run(['export', '--server']);
+  expect(exported).toMatchObject({ status: 0, error: expect.stringContaining('a server shows no') });
+  const [paymasterThere] = parseAllDocuments(exported.out).map((each) => each.toJS());
+  expect(paymasterThere).toEqual({
+    ...JSON.parse(manifest({ maxExpirySeconds: 60, suspended: true })),
+    spec: { ...spec, name: 'By command', maxExpirySeconds: 60, suspended: true },
+  });
+  writeFileSync(file, exported.out);
+  expect(await run(['diff', file, '--server'])).toMatchObject({ out: 'nothing differs\n', status: 0 });
+  expect((await run(['export', '--server'], { as: 'other' })).out).toBe('');
+
+  // What would end is shown first, and asked for.
+  const shown = await run(['paymaster', 'delete', 'cli-shop']);
+  expect(shown).toMatchObject({ status: 1, error: expect.stringContaining('nothing was deleted: --yes') });
+  expect(shown.out).toContain('dryRun: true');
+  expect(await run(['paymaster', 'delete', 'cli-shop'], { as: 'other' })).toMatchObject({ status: 1 });
+  await json(['paymaster', 'show', 'cli-shop']);
+  await json(['paymaster', 'delete', 'cli-shop', '--yes']);
+  expect(await run(['paymaster', 'show', 'cli-shop'])).toMatchObject({ status: 1 });
 });
