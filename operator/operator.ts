@@ -14,10 +14,12 @@ import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
 import { formatKey, keyOf } from '../core/meta/meta.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
 import type { ConnectionSecrets, MasterKeys } from '../core/secrets.js';
+import type { ChangeLog } from '../core/ledger/change.js';
 import type { TenantAccess } from '../core/tenant-access.js';
 import { createPace, type Pace } from '../adapters/pace.js';
 import { createMethodReader } from './method-reader.js';
 import { createCache, ownerOf } from './cache.js';
+import { createChangeWatch } from './change-watch.js';
 import { createChainFacts } from './facts/chain-facts.js';
 import { createUsageFacts } from './facts/usage-facts.js';
 import { createPlatformView } from './facts/platform-view.js';
@@ -67,6 +69,8 @@ export type OperatorDeps = Ambient & {
   readonly reports?: Pick<Reports, 'all'>;
   /** Copies of the usage store's epochs, which show that it has lost its data. Default: no condition shows it. */
   readonly usageEpochs?: EpochCopies;
+  /** Where changes of specs are recorded, and where an object says who owns its fields. Default: nowhere. */
+  readonly changes?: { readonly log: ChangeLog; readonly resources: Pick<ResourceStore, 'get'> };
   /** Default: this process runs alone. */
   readonly leader?: Leader;
   /** Called once when leadership is lost: writing has stopped, and the process should end. */
@@ -215,6 +219,9 @@ export function createOperator(deps: OperatorDeps) {
     ...ambient,
   });
 
+  const changes =
+    deps.changes &&
+    createChangeWatch({ ...ambient, cache, changes: deps.changes.log, resources: deps.changes.resources });
   const sweeper = createSweeper({
     sweeps: [
       () => sweep(cache, configs, clock.now()),
@@ -233,7 +240,9 @@ export function createOperator(deps: OperatorDeps) {
   async function run(): Promise<void> {
     // Changes before the first pass are part of it; before the election another operator handles them.
     const synced = cache.start((change) => {
-      if (isLeading) roots.add(keysOf(change, cache));
+      if (!isLeading) return;
+      roots.add(keysOf(change, cache));
+      changes?.see(change);
     });
     // A store that never answers must not keep a stopped operator waiting.
     await Promise.race([synced, stopping.promise]);
@@ -259,6 +268,7 @@ export function createOperator(deps: OperatorDeps) {
     serving?.start();
     usage?.start();
     sweeper.start();
+    changes?.start();
   }
 
   function abdicate(): void {
@@ -285,6 +295,7 @@ export function createOperator(deps: OperatorDeps) {
         roots.stop(),
         rotation?.stop(),
         sweeper.stop(),
+        changes?.stop(),
       ]);
       announcer.stop();
       await leader.stop();

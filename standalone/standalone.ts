@@ -153,6 +153,7 @@ async function startParts(
     platform: config.platform,
     reports,
     usageEpochs: epochMirror,
+    ...given({ changes: ledger?.changes && { log: ledger.changes, resources } }),
     rpcUrlOf: ({ chainId }, apiKey) => `${origin}/api/v1/${chainId}/${apiKey}`,
     ...ambient,
     log: log.child({ part: 'operator' }),

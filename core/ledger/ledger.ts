@@ -1,4 +1,5 @@
 import type { EpochMs } from '../units/time.js';
+import type { ChangeLog } from './change.js';
 import type { AddedRecord } from '../usage/usage-store.js';
 import type {
   DecisionPage,
@@ -34,6 +35,8 @@ export type Ledger = {
   inputs(query: InputsQuery): AsyncIterable<readonly DecisionInputs[]>;
   /** Shared by all processes that open this ledger. Absent: one process opens it. */
   readonly replays?: ReplayRegister;
+  /** Who changed which object. Absent: nobody keeps it. */
+  readonly changes?: ChangeLog;
   ping(): Promise<void>;
   stop(): Promise<void>;
 };

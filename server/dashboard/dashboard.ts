@@ -46,7 +46,7 @@ export function createDashboard(deps: DashboardDeps): Express {
     clock,
     log,
     usage,
-    ...given({ ledger: ledger && createFairLedger(ledger), replays }),
+    ...given({ ledger: ledger && createFairLedger(ledger), changes: ledger?.changes, replays }),
     proposals: { resources, configs, webhookUrls, quotas },
     lastSeen,
     pace: createPace(),

@@ -1,6 +1,7 @@
 import type { Ambient } from '../../core/ambient.js';
 import type { Quota, Quotas } from '../../core/config/platform.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
+import type { ChangeLog } from '../../core/ledger/change.js';
 import type { Ledger } from '../../core/ledger/ledger.js';
 import type { FundingMessages } from '../../core/usage/funding-messages.js';
 import type { UsageReading } from '../../core/usage/usage-store.js';
@@ -59,10 +60,14 @@ export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
 /** What handlers share. */
 export type Tools = Pick<
   DashboardDeps,
-  'configs' | 'resources' | 'fundingMessages' | 'masterKeys' | 'clock' | 'log' | 'usage' | 'replays'
+  'configs' | 'fundingMessages' | 'masterKeys' | 'clock' | 'log' | 'usage' | 'replays'
 > & {
+  /** Handlers write by `writes` alone, which are recorded. */
+  readonly resources: Pick<ResourceStore, 'get' | 'list' | 'page'>;
   /** Absent: no ledger is kept. */
   readonly ledger?: FairLedger;
+  /** Who changed what; `writes` are recorded there. */
+  readonly changes?: Pick<ChangeLog, 'record'>;
   readonly proposals: ProposalDeps;
   /** Readings go on with it while the API server is away. */
   readonly lastSeen: LastSeen;

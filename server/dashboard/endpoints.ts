@@ -1,5 +1,6 @@
 import type { Endpoint } from './endpoint.js';
 import { sendFundingMessage, updatePaymaster } from './funding.js';
+import { changesEndpoint } from './ledger/changes.js';
 import { decisionEndpoint, decisionsEndpoint } from './ledger/decisions.js';
 import { fundsEndpoint } from './ledger/funds.js';
 import { limitsEndpoint } from './ledger/limits.js';
@@ -57,6 +58,7 @@ export const manageEndpoints: readonly Endpoint[] = [
   decisionEndpoint,
   limitsEndpoint,
   fundsEndpoint,
+  changesEndpoint,
   startReplayEndpoint,
   replayEndpoint,
   cancelReplayEndpoint,

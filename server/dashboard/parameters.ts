@@ -130,6 +130,16 @@ export function hash(description: string): Parameter<Hex> {
   };
 }
 
+/** A name that people gave. */
+export function name(description: string): Parameter<string> {
+  return {
+    description,
+    schema: { type: 'string', minLength: 1, maxLength: 256 },
+    expected: 'a name of 1 to 256 characters',
+    parse: (given) => (given.length > 0 && given.length <= 256 ? given : undefined),
+  };
+}
+
 /** Visible ASCII characters. */
 export function text(description: string, maxLength: number): Parameter<string> {
   return {

@@ -16,6 +16,7 @@ import type { Reply } from './call.js';
 import type { Endpoint } from './endpoint.js';
 import { credentialsRequired } from './errors.js';
 import { readParameters } from './parameters.js';
+import { recorded } from './recorded-writes.js';
 import { goneSignal, send } from './send.js';
 
 export type RouterDeps = {
@@ -53,7 +54,8 @@ export function createRouter(endpoints: readonly Endpoint[], deps: RouterDeps): 
           gone: goneSignal(response),
           ...definedOnly({ ifMatch: headerOf(request, 'If-Match') }),
         };
-        const reply = await endpoint.handle(tools, call);
+        const requestId = response.get('X-Request-Id') ?? '';
+        const reply = await endpoint.handle(recorded(tools, principal, requestId), call);
         logWrite(endpoint, caller, reply, { tools, response });
         const warnings = [...bodyWarnings(endpoint, sent), ...(reply.warnings ?? [])];
         await send(request, response, endpoint, { ...reply, warnings });

@@ -1,7 +1,7 @@
 import type { Ambient } from '../../core/ambient.js';
 import { pause } from '../../adapters/pause.js';
 import { DomainError, fieldOwned, isDomainError } from '../../core/errors.js';
-import type { Kind, Resources } from '../../core/resources/kinds.js';
+import type { AnyResource, Kind, Resources } from '../../core/resources/kinds.js';
 import { fieldsOfOthers, ownedFields, type OwnedFields } from '../../core/resources/managed-fields.js';
 import { createdByAnnotation, formatKey, type ObjectKey } from '../../core/meta/meta.js';
 import type { ApplyRequest, DeepPartial, ResourceStore } from '../../core/resources/resource-store.js';
@@ -26,6 +26,13 @@ export type Edit<K extends Kind> = (
   owned: OwnedFields<Resources[K]['spec']>,
 ) => OwnedFields<Resources[K]['spec']> | undefined | Promise<OwnedFields<Resources[K]['spec']> | undefined>;
 
+export function asEdit<K extends Kind>(plan: Plan<K>): Edit<K> {
+  return async (current, owned) => {
+    const spec = await plan(current, owned.spec);
+    return spec && { ...owned, spec };
+  };
+}
+
 type Labels = Readonly<Record<string, string>>;
 
 /**
@@ -48,8 +55,12 @@ export type Writes = {
   change<K extends Kind>(kind: K, key: ObjectKey, plan: Plan<K>): Promise<Resources[K]>;
   /** The same for all that the dashboard owns of an object. */
   edit<K extends Kind>(kind: K, key: ObjectKey, plan: Edit<K>): Promise<Resources[K]>;
-  /** `check` may throw. FIELD_OWNED when another manager declares fields of the object: that manager would create it again, or miss it. */
-  remove<K extends Kind>(kind: K, key: ObjectKey, check?: (current: Resources[K]) => void): Promise<void>;
+  /** The object as it was. `check` may throw. FIELD_OWNED when another manager declares fields of the object: that manager would create it again, or miss it. */
+  remove<K extends Kind>(
+    kind: K,
+    key: ObjectKey,
+    check?: (current: Resources[K]) => void,
+  ): Promise<AnyResource>;
 };
 
 export function createWrites(
@@ -78,11 +89,7 @@ export function createWrites(
         create: true,
       }),
 
-    change: <K extends Kind>(kind: K, key: ObjectKey, plan: Plan<K>) =>
-      edit(kind, key, async (current, owned) => {
-        const spec = await plan(current, owned.spec);
-        return spec && { ...owned, spec };
-      }),
+    change: <K extends Kind>(kind: K, key: ObjectKey, plan: Plan<K>) => edit(kind, key, asEdit(plan)),
 
     edit,
 
@@ -93,6 +100,7 @@ export function createWrites(
         const declared = fieldsOfOthers(current, isOurs);
         if (declared.length > 0) throw fieldOwned(`${kind} ${formatKey(key)}`, declared);
         await resources.delete(kind, key, { version: current.metadata.resourceVersion });
+        return current;
       }),
   };
 

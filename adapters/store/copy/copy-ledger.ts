@@ -10,7 +10,7 @@ import { eraLength, xactOfEra } from '../ledger/schema.js';
 import { openSqliteTables } from '../ledger/sqlite-tables.js';
 
 const records = ['decision', 'settlement', 'gap'] as const;
-const tables = [...records, 'inputs', 'funds', 'usage'] as const satisfies readonly Table[];
+const tables = [...records, 'inputs', 'funds', 'usage', 'change'] as const satisfies readonly Table[];
 
 const rowsAtOnce = 1_000;
 

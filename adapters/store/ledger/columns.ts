@@ -86,6 +86,24 @@ export const columns = {
     balance_wei: 'wei',
     promised_wei: 'wei',
   },
+  /** One write of an object. `fields`: list of field, before and after. */
+  change: {
+    day: 'integer',
+    id: 'id',
+    at: 'integer',
+    organisation: 'text',
+    action: 'text',
+    kind: 'text',
+    namespace: 'text',
+    name: 'text',
+    uid: 'text',
+    generation: 'integer',
+    source: 'text',
+    author: 'text?',
+    request_id: 'text?',
+    fields: 'json',
+    left_out: 'integer',
+  },
   /**
    * Sums of a minute, hour or day (`unit`), which begins at `start`; of senders by day only. `tokens`: lists of token, decimals (or
    * null) and amount. `seen`, of senders: lists of dimension, value, and the minutes of the day of the first and the last sponsored operation.

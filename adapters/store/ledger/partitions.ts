@@ -19,6 +19,7 @@ const tables = {
   // Samples of minutes are deleted earlier, see retention.
   funds: { period: 'day', kept: 'decisions' },
   usage: { period: 'month', kept: 'decisions' },
+  change: { period: 'month', kept: 'decisions' },
 } as const satisfies Record<Table, { period: 'day' | 'month'; kept: keyof Retention }>;
 const tableNames = Object.keys(tables) as readonly Table[];
 

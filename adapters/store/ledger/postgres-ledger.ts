@@ -16,6 +16,7 @@ import {
   type Session,
   type Transaction,
 } from '../../postgres/transactions.js';
+import { knownObjects, readChanges, recordChange } from './changes.js';
 import { columns, namesOf, usageKey, type RowOf } from './columns.js';
 import { postgresDialect } from './dialect.js';
 import { readFunds } from './funds.js';
@@ -117,6 +118,18 @@ export function createPostgresLedger(
     },
     size: async () => ({ used: await run('read', sizeOfPostgres), capacity: maxBytes }),
     replays: createReplayTable(run),
+    changes: {
+      record: (write) =>
+        run('write', async (session) => {
+          const { kind, namespace, name } = write.object;
+          await session.query(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, [
+            `change ${kind} ${namespace}/${name}`,
+          ]);
+          await recordChange(readerOf(session), write);
+        }),
+      list: (query) => read((reader) => readChanges(reader, query)),
+      known: () => read(knownObjects),
+    },
     ping: () =>
       read(async ({ query }) => {
         await query('SELECT 1');

@@ -1,6 +1,6 @@
 import { columns, kindOf, usageKey, type Table } from './columns.js';
 import { postgresDialect, sqliteDialect, type Dialect } from './dialect.js';
-import { publishedViews } from './views.js';
+import { changesView, publishedViews } from './views.js';
 
 /** Tables whose rows the roll-up job reads have the number of the transaction that wrote them, above those of earlier servers. */
 const rolledUp: readonly Table[] = ['decision', 'settlement', 'gap'];
@@ -44,6 +44,12 @@ export const postgresSteps: readonly string[] = [
   );
   ${publishedViews}
   `,
+  `
+  ${partedTable('change', 'id, day', 'day')}
+  CREATE INDEX ON ledger.change (organisation, day, id);
+  ${objectTable(postgresDialect)}
+  ${changesView}
+  `,
 ];
 
 /**
@@ -72,7 +78,20 @@ export const sqliteSteps: readonly string[] = [
   ) STRICT;
   INSERT INTO ledger_mark VALUES (1, 0, 0, 0);
   `,
+  `
+  ${rowTable('change', 'UNIQUE (id)')}
+  CREATE INDEX ledger_change_organisation ON ledger_change (organisation, day, id);
+  ${objectTable(sqliteDialect)}
+  `,
 ];
+
+/** What is known of each object, see changes.ts. */
+function objectTable({ table, types }: Dialect): string {
+  return `CREATE TABLE ${table('object')} (
+    kind ${types.text} NOT NULL, namespace ${types.text} NOT NULL, name ${types.text} NOT NULL, uid ${types.text} NOT NULL,
+    generation ${types.integer} NOT NULL, fields ${types.json} NOT NULL, PRIMARY KEY (kind, namespace, name)
+  );`;
+}
 
 /** No part takes what no other takes: see partitions.ts. */
 function partedTable(name: Table, key: string, range: string): string {

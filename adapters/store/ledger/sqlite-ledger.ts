@@ -73,6 +73,11 @@ export async function createSqliteLedger(options: SqliteLedgerOptions): Promise<
     decision: (organisation, id) => call('decision', organisation, id),
     funds: (query) => call('funds', query),
     inputs: (query) => orderedInputs((after) => call('blocks', query, after && { ...after, inputs: [] })),
+    changes: {
+      record: (write) => call('recordChange', write),
+      list: (query) => call('changes', query),
+      known: () => call('known'),
+    },
     prune: (now) => call('prune', now),
     size: async () => ({ used: await call('usedBytes'), capacity: maxBytes }),
     ping: async () => void (await call('usedBytes')),

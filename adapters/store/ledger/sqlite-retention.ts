@@ -26,6 +26,7 @@ export async function pruneSqlite(
   const lapsed: readonly Slice[] = [
     () => removeInputs(tables, ago(retention.inputs)),
     () => removeRecords(tables, dayOfTime(ago(retention.decisions))),
+    () => removeChanges(tables, dayOfTime(ago(retention.decisions))),
     () => removeByKey(tables, 'usage', usageKey, `start < ${startOf(ago(retention.decisions), 'day')}`),
     () =>
       removeByKey(
@@ -39,6 +40,7 @@ export async function pruneSqlite(
   const beyond: readonly Slice[] = [
     () => removeInputs(tables, Infinity),
     () => removeRecords(tables, dayOfTime(today) - 1),
+    () => removeChanges(tables, dayOfTime(today) - 1),
   ];
   const until = performance.now() + mostMs;
   for (const slice of lapsed) while ((await slice(now)) > 0) if (performance.now() > until) return true;
@@ -54,6 +56,16 @@ async function removeInputs(tables: SqliteTables, before: number): Promise<numbe
     query(`SELECT number, last_at FROM ledger_inputs ORDER BY number LIMIT ${mostBlocks}`),
   );
   return removePrefix(tables, 'inputs', rows, ({ last_at: at }) => Number(at) < before);
+}
+
+/** Its newest row stays as well. */
+async function removeChanges(tables: SqliteTables, before: number): Promise<number> {
+  const rows = await tables.read(({ query }) =>
+    query(
+      `SELECT number, day FROM ledger_change WHERE number < (SELECT max(number) FROM ledger_change) ORDER BY number LIMIT ${mostRows}`,
+    ),
+  );
+  return removePrefix(tables, 'change', rows, ({ day }) => Number(day) < before);
 }
 
 /**

@@ -21,6 +21,8 @@ const sliceRows = 2_000;
 export type SqliteTables = RollUpTables & {
   /** A short transaction: turns of the usage store wait for it. */
   write<T>(work: (db: Database) => T): T;
+  /** The same with questions; the thread does nothing else meanwhile. */
+  change<T>(work: (reader: Reader) => Promise<T>): Promise<T>;
   usedBytes(): number;
   close(): void;
 };
@@ -69,11 +71,12 @@ export function openSqliteTables(path: string): SqliteTables {
     return true;
   };
   return {
-    read: (work) => inSnapshot(reader, () => work(readerOf(reader))),
+    read: (work) => inTransaction(reader, 'BEGIN', () => work(readerOf(reader))),
     sliceRows,
     endOfSlice,
     store: async (rows, from, to) => writer.transaction(() => storeSums(rows, from, to)),
     write: (work) => writer.transaction(() => work(writer)),
+    change: (work) => inTransaction(writer, 'BEGIN IMMEDIATE', () => work(readerOf(writer))),
     usedBytes: () => reader.run(() => usedBytes(reader)),
     close: () => {
       reader.close();
@@ -91,12 +94,14 @@ function openedOrClosed(db: Database, open: () => Database): Database {
   }
 }
 
-async function inSnapshot<T>(db: Database, work: () => Promise<T>): Promise<T> {
-  db.run(() => db.sql.exec('BEGIN'));
+async function inTransaction<T>(db: Database, begin: string, work: () => Promise<T>): Promise<T> {
+  db.run(() => db.sql.exec(begin));
   try {
-    return await work();
+    const answer = await work();
+    db.run(() => db.sql.exec('COMMIT'));
+    return answer;
   } finally {
-    if (db.sql.isTransaction) db.run(() => db.sql.exec('COMMIT'));
+    if (db.sql.isTransaction) db.run(() => db.sql.exec('ROLLBACK'));
   }
 }
 

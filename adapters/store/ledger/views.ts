@@ -76,6 +76,12 @@ const senders = `
   CREATE VIEW ledger.senders_day AS SELECT ${at('start')} AS day, organisation, paymaster_id, value AS sender, ${sums}, tokens, seen
   FROM ledger.usage WHERE unit = 'day' AND dimension = 'sender';`;
 
+/** A row for each changed field. */
+export const changesView = `
+  CREATE VIEW ledger.changes AS SELECT ${day} AS day, id, ${at('at')} AS at, organisation, action, kind, namespace, name, uid, generation,
+    source, author, request_id, item ->> 'field' AS field, item ->> 'before' AS before, item ->> 'after' AS after, left_out
+  FROM ledger.change, jsonb_array_elements(fields) AS one(item);`;
+
 export const publishedViews = [decisions, settlements, outcomes, gaps, ...funds, ...usage, senders].join(
   '\n',
 );

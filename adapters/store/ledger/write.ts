@@ -11,7 +11,7 @@ import { decisionRow, fundsRows, gapRow, settlementRow } from './record-rows.js'
 // whose commit is in doubt may be made again.
 
 type LedgerRow = Readonly<Record<string, Cell | undefined>>;
-type RecordTable = Exclude<Table, 'usage'>;
+type RecordTable = Exclude<Table, 'usage' | 'change'>;
 
 /** Rows by table. Throws INVALID_INPUT for an id that is not one of ours. */
 function rowsOf(entries: readonly LedgerEntry[]): ReadonlyMap<RecordTable, readonly LedgerRow[]> {

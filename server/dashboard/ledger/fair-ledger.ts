@@ -1,8 +1,11 @@
 import { FairSlots } from '../../../adapters/fair-slots.js';
+import type { ChangeLog } from '../../../core/ledger/change.js';
 import type { Ledger } from '../../../core/ledger/ledger.js';
 
 /** What endpoints ask of the ledger. */
-export type Questions = Pick<Ledger, 'usage' | 'decisions' | 'decision' | 'funds'>;
+export type Questions = Pick<Ledger, 'usage' | 'decisions' | 'decision' | 'funds'> & {
+  readonly changes?: Pick<ChangeLog, 'list'>;
+};
 /** The ledger for the questions of one organisation. */
 export type FairLedger = (organisation: string) => Questions;
 
@@ -18,6 +21,7 @@ export function createFairLedger(ledger: Questions): FairLedger {
     waitingPerKey: Number.POSITIVE_INFINITY,
     maxWaitMs: 60_000,
   });
+  const { changes } = ledger;
   return (organisation) => {
     const ask = <T>(question: () => Promise<T>): Promise<T> => slots.run(organisation, question);
     return {
@@ -25,6 +29,7 @@ export function createFairLedger(ledger: Questions): FairLedger {
       decisions: (query) => ask(() => ledger.decisions(query)),
       decision: (of, id) => ask(() => ledger.decision(of, id)),
       funds: (query) => ask(() => ledger.funds(query)),
+      ...(changes === undefined ? {} : { changes: { list: (query) => ask(() => changes.list(query)) } }),
     };
   };
 }
