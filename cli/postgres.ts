@@ -1,7 +1,7 @@
 import { invalidInput } from '../core/errors.js';
 import { Settings } from '../core/settings.js';
 import { given } from '../core/units/given.js';
-import { readUsageSettings } from '../server/usage-settings.js';
+import { readUsageSettings } from '../adapters/store/usage-settings.js';
 
 /** How to connect to the shared store, by the same variables as the server's. Throws SettingsError and INVALID_INPUT. */
 export function readPostgres(env: Readonly<Record<string, string | undefined>>, applicationName: string) {

@@ -14,7 +14,7 @@ import { either, integer, optional, Settings, type Setting } from '../core/setti
 import { callLimitSettings, readCallLimits } from './dashboard/call-limits.js';
 import { ledgerSettings, readLedgerSettings } from './ledger-settings.js';
 import { roles, type Role } from './roles.js';
-import { readUsageSettings, usageSettings } from './usage-settings.js';
+import { readUsageSettings, usageSettings } from '../adapters/store/usage-settings.js';
 
 /** Settings of a server process, from environment variables. */
 export type ServerConfig = ReturnType<typeof parseServerConfig>;

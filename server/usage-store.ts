@@ -11,7 +11,7 @@ import type { FundingMessages } from '../core/usage/funding-messages.js';
 import type { UsageReading, UsageStore } from '../core/usage/usage-store.js';
 import { given } from '../core/units/given.js';
 import type { LedgerSettings } from './ledger-settings.js';
-import type { UsageSettings } from './usage-settings.js';
+import type { UsageSettings } from '../adapters/store/usage-settings.js';
 
 /** A usage store, with the parts that the follower needs; an embedded store has one follower. */
 export type OpenedUsage = {

@@ -3,7 +3,7 @@ import { providerSettings } from '../adapters/signer/providers/table.js';
 import { readPlatformDefaults } from '../core/config/platform-settings.js';
 import { readCallLimits } from '../server/dashboard/call-limits.js';
 import { readLedgerSettings } from '../server/ledger-settings.js';
-import { usageSettings } from '../server/usage-settings.js';
+import { usageSettings } from '../adapters/store/usage-settings.js';
 import { webhookSettings } from '../core/policy/webhook/private-hosts.js';
 import { isLoopbackHost } from '../core/policy/webhook/webhook-url.js';
 import { either, integer, oneOf, optional, Settings, text } from '../core/settings.js';

@@ -10,8 +10,11 @@ import { helm, operatorChart, renderOperator, type Manifest } from './support/he
 
 const withCloudNativePg = '--api-versions=postgresql.cnpg.io/v1';
 const example = (name: string): string => join(repositoryRoot, 'examples/kubernetes', `postgres-${name}.yaml`);
-const render = (name: string) =>
-  renderOperator({ valuesFile: example(name), flags: name === 'cloudnativepg' ? [withCloudNativePg] : [] });
+const optionsOf = (name: string) => ({
+  valuesFile: example(name),
+  flags: name === 'cloudnativepg' ? [withCloudNativePg] : [],
+});
+const render = (name: string) => renderOperator(optionsOf(name));
 
 type Pod = {
   readonly containers: readonly { readonly env: readonly { readonly name: string; readonly value?: string }[] }[];
@@ -75,13 +78,14 @@ describe('the address of the database', () => {
     },
   ])('of examples/kubernetes/postgres-$name.yaml is $why', ({ name, settings, sources }) => {
     const manifests = render(name);
-    for (const component of ['rpc', 'dashboard']) {
+    for (const component of ['rpc', 'dashboard', 'operator']) {
       const pod = podOf(manifests, component);
       expect(settingsOf(pod)).toEqual(settings);
       const volume = pod.volumes.find((each) => each.name === 'database');
       expect(volume).toEqual(sources && { name: 'database', projected: { defaultMode: expect.any(Number), sources } });
     }
-    expect(settingsOf(podOf(manifests, 'operator'))).toEqual([]);
+    const withoutLedger = renderOperator({ ...optionsOf(name), set: ['ledger.enabled=false'] });
+    expect(settingsOf(podOf(withoutLedger, 'operator'))).toEqual([]);
     for (const { name: setting, value } of settingsOf(podOf(manifests, 'rpc')))
       if (setting.endsWith('_URL') && value !== undefined) parsePostgresUrl(setting, value);
   });
@@ -155,11 +159,13 @@ describe('what may reach the database', () => {
       name: 'cloudnativepg',
       to: [{ podSelector: { matchLabels: { 'cnpg.io/cluster': 'gas-paymaster-postgres' } } }],
     },
-  ])('of postgres-$name.yaml are rpc and dashboard, and not the operator', ({ name, to }) => {
+  ])('of postgres-$name.yaml are rpc, dashboard and, for the record of changes in the ledger, the operator', ({ name, to }) => {
     const manifests = render(name);
     const rule = to === undefined ? { ports } : { ports, to };
-    for (const component of ['rpc', 'dashboard']) expect(egressOf(manifests, component)).toContainEqual(rule);
-    expect(JSON.stringify(egressOf(manifests, 'operator'))).not.toContain('5432');
+    for (const component of ['rpc', 'dashboard', 'operator'])
+      expect(egressOf(manifests, component)).toContainEqual(rule);
+    const withoutLedger = renderOperator({ ...optionsOf(name), set: ['ledger.enabled=false'] });
+    expect(JSON.stringify(egressOf(withoutLedger, 'operator'))).not.toContain('5432');
   });
 
   test('of the bundled one are they alone', () => {
@@ -167,7 +173,7 @@ describe('what may reach the database', () => {
       ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'gas-paymaster-postgres',
     );
     const callers = JSON.stringify(policy?.spec).matchAll(/"app.kubernetes.io\/component":"(\w+)"/g);
-    expect([...callers].map(([, name]) => name)).toEqual(['postgres', 'rpc', 'dashboard']);
+    expect([...callers].map(([, name]) => name)).toEqual(['postgres', 'rpc', 'dashboard', 'operator']);
   });
 });
 

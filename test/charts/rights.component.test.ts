@@ -87,7 +87,7 @@ const accounts: readonly Account[] = [
     name: 'the operator',
     user: operator,
     may: [
-      ...product(['list', 'watch'], users),
+      ...product(['get', 'list', 'watch'], users),
       ...product(
         ['patch'],
         users.map((resource) => `${resource}/status`),
@@ -115,7 +115,6 @@ const accounts: readonly Account[] = [
       ['update', 'configmaps', system, 'paymaster-master-keys'],
     ],
     mayNot: [
-      ...product(['get'], users, tenant),
       ...product(['watch'], compiled, system),
       // What users write stays theirs.
       ...product(changes, users, tenant),

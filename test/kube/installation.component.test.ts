@@ -55,6 +55,29 @@ test.each([0, 1, 2])('RPC replica %i sponsors an operation, and it is mined', as
   expect(event.success).toBe(true);
 });
 
+test('who changed what with kubectl is recorded by the operator, once', async () => {
+  const change = { spec: { sponsor: { name: 'Our Shop' } } };
+  kubectl('patch', 'pm', 'shop', '-n', 'quickstart', '--type=merge', '-p', JSON.stringify(change));
+  const headers = { authToken: installation.connection.authToken };
+  const recorded = async (): Promise<unknown> => {
+    const answer = await fetch(`${installation.dashboard.origin}/manage/v1/changes?actor=kubectl-patch`, {
+      headers,
+    });
+    return ((await answer.json()) as { readonly data?: { readonly items: unknown } }).data?.items;
+  };
+  await until('it is recorded', async () => ((await recorded()) as readonly unknown[]).length > 0);
+  expect(await recorded()).toEqual([
+    expect.objectContaining({
+      action: 'changed',
+      kind: 'Paymaster',
+      namespace: 'quickstart',
+      name: 'shop',
+      source: 'manager',
+      fields: [{ field: 'spec.sponsor.name', before: null, after: '"Our Shop"' }],
+    }),
+  ]);
+}, 60_000);
+
 describe('the dashboard on the Kubernetes API', () => {
   let apiKey: string;
 

@@ -6,7 +6,6 @@ import {
   type LedgerUpkeep,
   type Retention,
 } from '../../../core/ledger/ledger.js';
-import type { ReplayRegister } from '../../../core/ledger/replay-register.js';
 import { rollupUnits } from '../../../core/ledger/steps.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
 import { changeTables } from '../../postgres/migrate.js';
@@ -55,7 +54,7 @@ const sliceRows = 4_000;
  */
 export function createPostgresLedger(
   options: PostgresLedgerOptions,
-): StoredLedger & { readonly replays: ReplayRegister } {
+): StoredLedger & Required<Pick<StoredLedger, 'replays' | 'changes'>> {
   const {
     clock,
     retention = defaultRetention,

@@ -6,6 +6,8 @@ Call with (dict "root" $ "component" "rpc" "entryPoint" "dist/server/main.js" "v
 {{- $root := .root -}}
 {{- $values := .values -}}
 {{- $isServer := has .component (list "dashboard" "rpc") -}}
+{{- /* The operator records changes in the ledger. */}}
+{{- $usesDatabase := or $isServer $root.Values.ledger.enabled }}
 {{- $databaseFiles := include "paymaster.databaseFiles" $root | fromYaml -}}
 apiVersion: apps/v1
 kind: Deployment
@@ -118,7 +120,7 @@ spec:
             {{- if eq .component "rpc" }}
             - { name: snapshots, mountPath: /var/lib/paymaster }
             {{- end }}
-            {{- if and (ne .component "operator") $databaseFiles }}
+            {{- if and $usesDatabase $databaseFiles }}
             - { name: database, mountPath: /etc/paymaster/database, readOnly: true }
             {{- end }}
       volumes:
@@ -154,7 +156,7 @@ spec:
         - name: snapshots
           emptyDir: { sizeLimit: 2Gi }
         {{- end }}
-        {{- if and (ne .component "operator") $databaseFiles }}
+        {{- if and $usesDatabase $databaseFiles }}
         - name: database
           projected:
             defaultMode: 0440
@@ -215,6 +217,9 @@ spec:
 - { name: PAYMASTER_LEASE_NAME, value: {{ include "paymaster.fullname" .root }}-operator }
 - { name: PAYMASTER_PUBLIC_RPC_URL, value: {{ include "paymaster.publicRpcUrl" .root | quote }} }
 - { name: PAYMASTER_TENANT_GRANT, value: {{ include "paymaster.clusterName" (dict "root" .root "name" "tenant") }}/{{ include "paymaster.fullname" .root }}-dashboard }
+{{- if .root.Values.ledger.enabled }}
+{{ include "paymaster.env.database" . | trim }}
+{{- end }}
 {{- if .root.Values.operator.connectionSecrets.organisations }}
 - { name: PAYMASTER_SECRETS_GRANT, value: {{ include "paymaster.clusterName" (dict "root" .root "name" "connection-secrets") }}/{{ include "paymaster.fullname" .root }}-operator }
 {{- end }}
@@ -222,7 +227,6 @@ spec:
 
 {{/* Where the database is, and what proves who asks. */}}
 {{- define "paymaster.env.database" -}}
-- { name: PAYMASTER_ROLES, value: {{ .component }} }
 {{- with .root.Values.postgres }}
 {{- if .existingSecret }}
 - name: PAYMASTER_DATABASE_URL
@@ -238,7 +242,8 @@ spec:
 
 {{- define "paymaster.env.server" -}}
 {{ include "paymaster.env.common" . }}
-{{ include "paymaster.env.database" . }}
+- { name: PAYMASTER_ROLES, value: {{ .component }} }
+{{ include "paymaster.env.database" . | trim }}
 - { name: PAYMASTER_LEDGER, value: {{ .root.Values.ledger.enabled | ternary "on" "off" | quote }} }
 {{- if eq .component "rpc" }}
 {{- with .root.Values.ledger }}

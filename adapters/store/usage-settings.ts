@@ -1,7 +1,7 @@
-import { parsePostgresUrl, type PostgresAddress } from '../adapters/postgres/address.js';
-import { DomainError } from '../core/errors.js';
-import { oneOf, optional, text, type Settings } from '../core/settings.js';
-import { given } from '../core/units/given.js';
+import { parsePostgresUrl, type PostgresAddress } from '../postgres/address.js';
+import { DomainError } from '../../core/errors.js';
+import { oneOf, optional, text, type Settings } from '../../core/settings.js';
+import { given } from '../../core/units/given.js';
 
 /** Which usage store a process uses, and how to connect to it. */
 export type UsageSettings = Readonly<ReturnType<typeof readUsageSettings>>;
