@@ -14,6 +14,8 @@ import type { RecordId } from './record.js';
 export type ChangeLog = {
   record(write: ChangeWrite): Promise<void>;
   list(query: ChangeQuery): Promise<ChangePage>;
+  /** The names of objects of a kind that were deleted, the latest 1,000; `shown`: their `spec.name`. */
+  deleted(query: DeletedQuery): Promise<readonly Deleted[]>;
   /** What is known of every object that was there when it was last seen. */
   known(): Promise<readonly Known[]>;
 };
@@ -74,6 +76,8 @@ export type ChangeQuery = {
   readonly before?: RecordId;
   readonly limit: number;
 };
+export type DeletedQuery = { readonly organisation: string; readonly kind: string };
+export type Deleted = { readonly name: string; readonly shown: string | undefined };
 /** The newest first. `next`: the value of `before` for the next page. */
 export type ChangePage = { readonly changes: readonly Change[]; readonly next: RecordId | undefined };
 

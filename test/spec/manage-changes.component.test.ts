@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { DomainError } from '../../core/errors.js';
 import type { ChangeLog } from '../../core/ledger/change.js';
+import { paymasterIdOf } from '../../core/config/ids.js';
+import type { EpochMs } from '../../core/units/time.js';
+import { aDecision, reservationOf } from '../conformance/ledger-records.js';
 import { managePrefix } from '../../server/dashboard/endpoints.js';
 import { openSqliteLedger, type WrittenLedger } from '../adapters/store/ledger/written.js';
 import {
@@ -136,5 +139,82 @@ describe('GET /manage/v1/changes', () => {
     const row = csv.split('\r\n').find((line) => line.includes('HYPERLINK'));
     expect(row).toContain('spec.name');
     for (const cell of row!.split(',')) expect(cell).not.toMatch(/^"?[=+\-@]/);
+  });
+});
+
+describe('usage with names', () => {
+  const at = Date.parse('2026-01-31T12:00:00Z') as EpochMs;
+  const used = async (name: string, nonce: bigint): Promise<void> => {
+    const decision = aDecision('acme', at, {
+      nonce,
+      paymasterId: paymasterIdOf('acme', name),
+      maxCostWei: 5n,
+    });
+    await ledger.append(reservationOf(decision));
+  };
+  const usage = async (query: string): Promise<readonly Readonly<Record<string, unknown>>[]> => {
+    const range = 'from=2026-01-31T00:00:00Z&to=2026-02-01T00:00:00Z';
+    const answer = await host.fetch(`${managePrefix}/usage?${range}&${query}`, {
+      headers: { authToken: acmeToken },
+    });
+    const { data, detail } = recordOf(await answer.json());
+    return data === undefined
+      ? [{ detail }]
+      : (recordOf(data)['rows'] as readonly Readonly<Record<string, unknown>>[]);
+  };
+  const make = (name: string, shown: string, labels: Readonly<Record<string, string>>) =>
+    host.fetch(`${managePrefix}/paymasters`, {
+      method: 'POST',
+      headers: { authToken: acmeToken, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        name,
+        labels,
+        spec: { name: shown, chainId, type: 'HYBRID', version: '1.0.0' },
+      }),
+    });
+
+  beforeAll(async () => {
+    for (const [name, shown, team] of [
+      ['one', 'First shop', 'red'],
+      ['two', 'Second shop', 'red'],
+      ['gone', 'Closed shop', 'blue'],
+    ] as const)
+      expect((await make(name, shown, { team })).status).toBe(201);
+    await used('one', 1n);
+    await used('two', 2n);
+    await used('gone', 3n);
+    const ended = await host.fetch(`${managePrefix}/paymasters/gone`, {
+      method: 'DELETE',
+      headers: { authToken: acmeToken },
+    });
+    expect(ended.status).toBeLessThan(300);
+  });
+
+  test('a paymaster has its name and labels beside its id, and one that was deleted the name that it had', async () => {
+    const rows = await usage('groupBy=paymaster');
+    expect(rows.map(({ name, labels }) => ({ name, labels }))).toEqual(
+      expect.arrayContaining([
+        { name: 'First shop', labels: { team: 'red' } },
+        { name: 'Closed shop', labels: {} },
+      ]),
+    );
+  });
+
+  test('paymasters add up by a label, and to the same sum', async () => {
+    const rows = await usage('groupBy=label&label=team');
+    expect(
+      rows.map(({ group, sponsored, promisedWei, senders }) => ({ group, sponsored, promisedWei, senders })),
+    ).toEqual(
+      expect.arrayContaining([
+        { group: 'red', sponsored: 2, promisedWei: '10', senders: null },
+        { group: '(none)', sponsored: 1, promisedWei: '5', senders: null },
+      ]),
+    );
+    expect((await usage('groupBy=label'))[0]).toMatchObject({
+      detail: expect.stringContaining('label must be given'),
+    });
+    expect(await usage('groupBy=label&label=__proto__')).toEqual([
+      expect.objectContaining({ group: '(none)', sponsored: 3 }),
+    ]);
   });
 });

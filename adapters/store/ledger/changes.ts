@@ -7,6 +7,8 @@ import {
   type ChangePage,
   type ChangeQuery,
   type ChangeWrite,
+  type Deleted,
+  type DeletedQuery,
   type Fields,
   type Known,
 } from '../../../core/ledger/change.js';
@@ -174,6 +176,34 @@ export async function readChanges({ dialect, query: ask }: Reader, query: Change
   );
   const changes = rows.slice(0, limit).map(changeOf);
   return { changes, next: rows.length > limit ? changes.at(-1)?.id : undefined };
+}
+
+const mostDeleted = 1_000;
+
+export async function readDeleted(
+  { dialect, query }: Reader,
+  { organisation, kind }: DeletedQuery,
+): Promise<readonly Deleted[]> {
+  const rows = await query(
+    `SELECT name, fields FROM ${dialect.table('change')} WHERE organisation = $1 AND kind = $2 AND action = 'deleted'
+     ORDER BY day DESC, id DESC LIMIT ${mostDeleted}`,
+    [organisation, kind],
+  );
+  // The oldest first: of several of a name the last one counts.
+  return rows.toReversed().map((row) => {
+    const fields = jsonOf(row['fields']) as Change['fields'];
+    const shown = fields.find(({ field }) => field === 'spec.name')?.before ?? undefined;
+    return { name: String(row['name']), shown: shown === undefined ? undefined : unquoted(shown) };
+  });
+}
+
+/** A name that was cut stays as it was shown. */
+function unquoted(shown: string): string {
+  try {
+    return String(JSON.parse(shown));
+  } catch {
+    return shown;
+  }
 }
 
 function objectOf(row: Row): Known {

@@ -15,7 +15,7 @@ import {
   type Session,
   type Transaction,
 } from '../../postgres/transactions.js';
-import { knownObjects, readChanges, recordChange } from './changes.js';
+import { knownObjects, readChanges, readDeleted, recordChange } from './changes.js';
 import { columns, namesOf, usageKey, type RowOf } from './columns.js';
 import { postgresDialect } from './dialect.js';
 import { readFunds } from './funds.js';
@@ -127,6 +127,7 @@ export function createPostgresLedger(
           await recordChange(readerOf(session), write);
         }),
       list: (query) => read((reader) => readChanges(reader, query)),
+      deleted: (query) => read((reader) => readDeleted(reader, query)),
       known: () => read(knownObjects),
     },
     ping: () =>

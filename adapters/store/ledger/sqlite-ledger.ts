@@ -76,6 +76,7 @@ export async function createSqliteLedger(options: SqliteLedgerOptions): Promise<
     changes: {
       record: (write) => call('recordChange', write),
       list: (query) => call('changes', query),
+      deleted: (query) => call('deleted', query),
       known: () => call('known'),
     },
     prune: (now) => call('prune', now),

@@ -7,11 +7,11 @@ import {
   type Ledger,
   type Retention,
 } from '../../../core/ledger/ledger.js';
-import type { ChangeQuery, ChangeWrite } from '../../../core/ledger/change.js';
+import type { ChangeQuery, ChangeWrite, DeletedQuery } from '../../../core/ledger/change.js';
 import type { FundsQuery } from '../../../core/ledger/query.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { plainError, type PlainError } from '../../sqlite/plain-error.js';
-import { knownObjects, readChanges, recordChange } from './changes.js';
+import { knownObjects, readChanges, readDeleted, recordChange } from './changes.js';
 import { readFunds } from './funds.js';
 import { readBlocks, type InputBlock } from './inputs.js';
 import { readTail, rollUpSlice } from './roll-up.js';
@@ -58,6 +58,7 @@ function methodsOf(
       read((reader) => readBlocks(reader, query, after)),
     recordChange: (write: ChangeWrite) => tables.change((reader) => recordChange(reader, write)),
     changes: (query: ChangeQuery) => read((reader) => readChanges(reader, query)),
+    deleted: (query: DeletedQuery) => read((reader) => readDeleted(reader, query)),
     known: () => read(knownObjects),
     rollUp: () => rollUpSlice(tables),
     prune: (now: EpochMs) => pruneSqlite(tables, now, retention, maxBytes * prunedShare),

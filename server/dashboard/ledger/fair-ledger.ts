@@ -4,7 +4,7 @@ import type { Ledger } from '../../../core/ledger/ledger.js';
 
 /** What endpoints ask of the ledger. */
 export type Questions = Pick<Ledger, 'usage' | 'decisions' | 'decision' | 'funds'> & {
-  readonly changes?: Pick<ChangeLog, 'list'>;
+  readonly changes?: Pick<ChangeLog, 'list' | 'deleted'>;
 };
 /** The ledger for the questions of one organisation. */
 export type FairLedger = (organisation: string) => Questions;
@@ -29,7 +29,14 @@ export function createFairLedger(ledger: Questions): FairLedger {
       decisions: (query) => ask(() => ledger.decisions(query)),
       decision: (of, id) => ask(() => ledger.decision(of, id)),
       funds: (query) => ask(() => ledger.funds(query)),
-      ...(changes === undefined ? {} : { changes: { list: (query) => ask(() => changes.list(query)) } }),
+      ...(changes === undefined
+        ? {}
+        : {
+            changes: {
+              list: (query) => ask(() => changes.list(query)),
+              deleted: (query) => ask(() => changes.deleted(query)),
+            },
+          }),
     };
   };
 }

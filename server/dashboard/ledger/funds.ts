@@ -27,6 +27,7 @@ const members = {
   kind: { enum: ['deposit', 'wallet'] },
   contract: schemas.address,
   chainId: { type: 'integer' },
+  paymasters: { ...arrayOf(schemas.text), description: 'Names of your Paymaster objects that it pays for.' },
   balanceWei: { ...schemas.weiOrNull, description: 'Null until it was read.' },
   balance: schemas.coinsOrNull,
   promisedWei: { ...schemas.wei, description: 'Of all paymasters that the account pays for.' },
@@ -63,6 +64,7 @@ export const fundsEndpoint = endpoint({
         kind: 'deposit',
         contract: '0x00000000000000fb866daaa79352cc568a005d96',
         chainId: 31337,
+        paymasters: ['shop'],
         balanceWei: '1000000000000000000',
         balance: '1',
         promisedWei: '0',
@@ -76,7 +78,8 @@ export const fundsEndpoint = endpoint({
 
   async handle(tools, { principal, given }) {
     const ledger = requireLedger(tools, principal);
-    const accounts = await accountsThatPay(tools, await ownPaymasters(tools, principal, given.paymasterId));
+    const paid = await accountsThatPay(tools, await ownPaymasters(tools, principal, given.paymasterId));
+    const accounts = paid.map(({ account }) => account);
     const now = tools.clock.now();
     const histories = await ledger.funds({
       accounts,
@@ -86,7 +89,7 @@ export const fundsEndpoint = endpoint({
     });
     const spent = new Map(histories.map(({ account, spentWei }) => [nameOf(account), spentWei]));
     const states = await statesOf(tools, accounts);
-    const rendered = accounts.map((account) => {
+    const rendered = paid.map(({ account, paymasters }) => {
       const { chainId, contract, fundingAddress } = account;
       const state = states.get(nameOf(account));
       const burn = (spent.get(nameOf(account)) ?? 0n) / 24n;
@@ -96,6 +99,7 @@ export const fundsEndpoint = endpoint({
         kind: fundingAddress === undefined ? 'deposit' : 'wallet',
         contract,
         chainId,
+        paymasters,
         ...(balance === undefined ? { balanceWei: null, balance: null } : amount('balance', balance)),
         ...amount('promised', gweiToWei(state?.reserved ?? gwei(0))),
         burnWeiPerHour: burn.toString(),
@@ -111,19 +115,24 @@ function nameOf({ chainId, contract, fundingAddress }: AccountName): string {
   return `${chainId} ${contract} ${fundingAddress ?? ''}`;
 }
 
-/** Each account once, however many of the paymasters it pays for. */
+type Paid = { readonly account: AccountName; readonly paymasters: readonly string[] };
+
+/** Each account once, with the paymasters that it pays for. */
 async function accountsThatPay(
   tools: Pick<Tools, 'resources' | 'lastSeen'>,
   configs: readonly ReadConfig[],
-): Promise<readonly AccountName[]> {
-  const accounts = new Map<string, AccountName>();
+): Promise<readonly Paid[]> {
+  const accounts = new Map<string, Paid>();
   for (const [chainId, ofChain] of Map.groupBy(configs, (config) => config.chainId)) {
     const { chain } = await tools.lastSeen.of(`chain ${chainId}`, async () => ({
       chain: await findChain(tools, chainId),
     }));
     if (chain === undefined) continue;
-    for (const account of ofChain.flatMap((config) => accountsOf(config, chain)))
-      accounts.set(nameOf(account), account);
+    for (const config of ofChain)
+      for (const account of accountsOf(config, chain)) {
+        const paymasters = accounts.get(nameOf(account))?.paymasters ?? [];
+        accounts.set(nameOf(account), { account, paymasters: [...paymasters, config.objectName] });
+      }
   }
   return [...accounts.values()];
 }

@@ -20,6 +20,7 @@ const figure: JsonSchema = {
 /** What a limit is in both forms: the columns of the table. */
 const figures = {
   paymasterId: schemas.uuid,
+  paymaster: { ...schemas.text, description: 'Name of the Paymaster object.' },
   policy: { ...schemas.uuid, description: '`_id` of the policy.' },
   name: schemas.text,
   scope: { enum: ['PAYMASTER', 'SMART_ACCOUNT'] },
@@ -67,6 +68,7 @@ export const limitsEndpoint = endpoint({
     limits: [
       {
         paymasterId: '0f8fad5b-d9cb-569f-a165-70867728950e',
+        paymaster: 'shop',
         policy: '7e0b4a52-6d7f-5d8a-9a51-0f3b1f1f6a11',
         name: 'a thousand a day',
         scope: 'PAYMASTER',
@@ -91,7 +93,7 @@ export const limitsEndpoint = endpoint({
 
 async function readLimits(
   usage: Tools['usage'],
-  { paymasterId, chainId, limits }: ReadConfig,
+  { paymasterId, objectName: paymaster, chainId, limits }: ReadConfig,
   sender: AddressKey | undefined,
 ): Promise<readonly object[]> {
   if (limits.length === 0) return [];
@@ -113,6 +115,7 @@ async function readLimits(
     };
     return {
       paymasterId,
+      paymaster,
       policy: policyId,
       name,
       scope: perSender ? 'SMART_ACCOUNT' : 'PAYMASTER',

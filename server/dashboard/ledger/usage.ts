@@ -9,7 +9,8 @@ import type { Tools } from '../deps.js';
 import { tableOf } from '../call.js';
 import { endpoint } from '../endpoint.js';
 import { createMethodNames } from './method-names.js';
-import { boolean, instant, oneOf, uuid } from '../parameters.js';
+import { boolean, instant, name, oneOf, uuid } from '../parameters.js';
+import { byLabel, objectNames, type NamedKind } from './object-names.js';
 import { rangeOf, widened } from './range.js';
 import { requireLedger } from './require-ledger.js';
 import * as schemas from './schemas.js';
@@ -19,12 +20,28 @@ const sendersDays = 31;
 /** Longest range by step; rows of days and months are few. */
 const maxDays = { minute: 2, hour: 100, day: 4000, month: 4000 } as const;
 const dayMs = 86_400_000;
-const groups = Object.keys(usageGroups) as UsageGroup[];
+const groups = [...(Object.keys(usageGroups) as UsageGroup[]), 'label' as const];
+/** Groups whose values are ids of objects, whose names are answered. */
+const namedKinds: Partial<Record<(typeof groups)[number], NamedKind>> = {
+  paymaster: 'Paymaster',
+  policy: 'PaymasterPolicy',
+  wouldRefuse: 'PaymasterPolicy',
+};
 
 const members = {
   from: schemas.time,
   to: schemas.time,
   group: { type: ['string', 'null'], description: 'Value of groupBy; null without one.' },
+  name: {
+    ...schemas.textOrNull,
+    description:
+      'With groupBy=paymaster, policy or wouldRefuse: what the object is called, or was called when it was deleted.',
+  },
+  labels: {
+    type: ['object', 'null'],
+    additionalProperties: schemas.text,
+    description: 'Its labels; none of an object that was deleted.',
+  },
   sponsored: schemas.count,
   refused: schemas.count,
   mined: { ...schemas.count, description: 'Reverted ones included: they were paid for.' },
@@ -65,6 +82,7 @@ export const usageEndpoint = endpoint({
       'One row per value. An operation with several calls counts in each of its contracts and methods, its money is divided among them; it counts in full for each of its policies. By sender only whole days are counted.',
       groups,
     ),
+    label: name('With groupBy=label: the label of paymasters by whose values is grouped, e.g. team.'),
     paymasterId: uuid('Only of this paymaster. Default: all of the organisation.'),
     senders: boolean(
       'Whether to count distinct senders of each row; null in rows of a minute, or longer than a day. Default: true for ranges of at most 31 days.',
@@ -93,6 +111,8 @@ export const usageEndpoint = endpoint({
         from: '2026-01-01T00:00:00.000Z',
         to: '2026-01-02T00:00:00.000Z',
         group: 'counter:0xd09de08a',
+        name: null,
+        labels: null,
         method: 'increment',
         sponsored: 12,
         refused: 1,
@@ -111,7 +131,9 @@ export const usageEndpoint = endpoint({
 
   async handle(tools, { principal, given }) {
     const ledger = requireLedger(tools, principal);
-    const { step = 'day', groupBy, paymasterId } = given;
+    const { step = 'day', groupBy, paymasterId, label } = given;
+    if ((groupBy === 'label') !== (label !== undefined))
+      throw invalidInput({ field: 'label', expected: 'given with groupBy=label, and only then' });
     if (groupBy === 'sender' && (step === 'hour' || step === 'minute'))
       throw invalidInput({
         field: 'step',
@@ -123,33 +145,40 @@ export const usageEndpoint = endpoint({
       maxDays: maxDays[step],
     });
     const range = groupBy === 'sender' ? widened(asked, 'day') : asked;
-    const rows = await ledger.usage({
+    const stored = await ledger.usage({
       organisation: principal.tenant,
       paymasterId,
       ...range,
       step,
-      groupBy,
+      groupBy: groupBy === 'label' ? 'paymaster' : groupBy,
       // They are counted one by one.
       senders:
         (given.senders ?? range.to - range.from <= sendersDays * dayMs) &&
         step !== 'month' &&
-        step !== 'minute',
+        step !== 'minute' &&
+        groupBy !== 'label',
       limit: maxRows,
     });
-    if (rows.length > maxRows)
+    if (stored.length > maxRows)
       throw new DomainError(
         'INVALID_INPUT',
         `The answer has more than ${maxRows} rows: choose a larger step, a shorter range or one paymasterId.`,
       );
+    const named = groupBy === 'label' ? 'Paymaster' : groupBy && namedKinds[groupBy];
+    const names = named && (await objectNames(tools, ledger, principal, named));
+    const rows = label !== undefined && names !== undefined ? byLabel(stored, names, label) : stored;
     const nameOf = groupBy === 'method' ? await namesOf(tools, principal, rows) : () => undefined;
-    const rendered = rows.map((row) => ({ ...renderRow(row), method: nameOf(row) ?? null }));
+    const rendered = rows.map((row) => {
+      const { name: called = null, labels = null } = (groupBy !== 'label' && names?.(row.group ?? '')) || {};
+      return { ...renderRow(row), name: called, labels, method: nameOf(row) ?? null };
+    });
     return {
       data: {
         from: formatInstant(range.from),
         to: formatInstant(range.to),
         step,
         groupBy: groupBy ?? null,
-        additive: groupBy === undefined || usageGroups[groupBy].additive,
+        additive: groupBy === undefined || groupBy === 'label' || usageGroups[groupBy].additive,
         rows: rendered,
       },
       table: tableOf(Object.keys(members), rendered),

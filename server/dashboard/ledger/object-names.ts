@@ -1,0 +1,61 @@
+import { inTime } from '../../../adapters/within-deadline.js';
+import { DomainError, unlessUnavailable } from '../../../core/errors.js';
+import { paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
+import {
+  addAmounts,
+  addToken,
+  noAmounts,
+  shownAmounts,
+  type MutableAmounts,
+} from '../../../core/ledger/amounts.js';
+import type { UsageRow } from '../../../core/ledger/query.js';
+import type { Principal } from '../auth.js';
+import type { Tools } from '../deps.js';
+import type { Questions } from './fair-ledger.js';
+
+/** What an object is called now, or was called when it was deleted. Labels are those of an object that is there. */
+export type Named = { readonly name: string; readonly labels: Readonly<Record<string, string>> };
+export type Names = (id: string) => Named | undefined;
+
+const idOf = { Paymaster: paymasterIdOf, PaymasterPolicy: policyIdOf } as const;
+export type NamedKind = keyof typeof idOf;
+
+const patienceMs = 3_000;
+const noAnswer = () => new DomainError('UNAVAILABLE', 'the API server does not answer in time');
+
+/** By id, of one kind of an organisation. While the API server is away, as they were last seen, or none. */
+export async function objectNames(
+  tools: Pick<Tools, 'resources' | 'lastSeen'>,
+  { changes }: Pick<Questions, 'changes'>,
+  { namespace, tenant }: Pick<Principal, 'namespace' | 'tenant'>,
+  kind: NamedKind,
+): Promise<Names> {
+  const names = new Map<string, Named>();
+  for (const { name, shown } of (await changes?.deleted({ organisation: tenant, kind })) ?? [])
+    names.set(idOf[kind](tenant, name), { name: shown ?? name, labels: {} });
+  // An answer is worth more than the names in it.
+  const seen = tools.lastSeen.of(`names of ${kind} ${tenant}`, async () => ({
+    present: (await tools.resources.list(kind, { namespace })).map(({ metadata, spec }) => ({
+      id: idOf[kind](tenant, metadata.name),
+      named: { name: spec.name, labels: metadata.labels ?? {} },
+    })),
+  }));
+  const { present } = (await unlessUnavailable(inTime(patienceMs, seen, noAnswer))) ?? { present: [] };
+  for (const { id, named } of present) names.set(id, named);
+  return (id) => names.get(id);
+}
+
+/** Rows by paymaster as rows by the value of a label. Senders cannot be added up: one may use several paymasters. */
+export function byLabel(rows: readonly UsageRow[], names: Names, label: string): readonly UsageRow[] {
+  const sums = new Map<string, { readonly row: UsageRow; readonly amounts: MutableAmounts }>();
+  for (const row of rows) {
+    const labels = names(row.group ?? '')?.labels ?? {};
+    const group = Object.hasOwn(labels, label) ? labels[label]! : '(none)';
+    const key = `${row.from} ${group}`;
+    const sum = sums.get(key) ?? { row: { ...row, group, senders: undefined }, amounts: noAmounts() };
+    sums.set(key, sum);
+    addAmounts(sum.amounts, { ...row, tokens: new Map() });
+    for (const { address, ...token } of row.tokens) addToken(sum.amounts, address, token);
+  }
+  return [...sums.values()].map(({ row, amounts }) => ({ ...row, ...shownAmounts(amounts) }));
+}
