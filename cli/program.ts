@@ -9,6 +9,7 @@ import { addChain } from './commands/chain.js';
 import { addContract } from './commands/contract.js';
 import { addExplain } from './commands/explain.js';
 import { addExport } from './commands/export.js';
+import { addImport } from './commands/import.js';
 import { addLogin } from './commands/login.js';
 import { addServerCommands } from './commands/server.js';
 import { addSigner } from './commands/signer.js';
@@ -51,6 +52,7 @@ export function createProgram(terminal: Terminal): Command {
     addValidate,
     addExplain,
     addExport,
+    addImport,
     addStatus,
     addChain,
     addContract,

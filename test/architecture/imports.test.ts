@@ -133,6 +133,8 @@ test('what a kind of policies is stands in its folder: nothing else names one', 
     .map((file) => relative(root, file))
     .filter((file) => !file.startsWith('core/policy/') && named.test(read(join(root, file))));
   expect(naming.sort()).toEqual([
+    // Says which kinds the policies of other providers become.
+    'cli/import/parts.ts',
     // Hands the signing keys of webhooks to the cluster.
     'operator/reconcilers/connection-secret.ts',
     'server/dashboard/policy-record.ts',
