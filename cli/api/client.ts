@@ -20,13 +20,18 @@ const timeoutMs = 120_000;
  * and Refused for any other no.
  */
 export async function callServer(server: Server, request: Request): Promise<unknown> {
-  const { status, text } = await ask(server, request);
+  const text = await textFrom(server, request);
   const body = parseJson(text);
-  if (status >= 200 && status < 300) {
-    if (status === 204) return undefined;
-    if (isObject(body) && 'data' in body) return body['data'];
-    throw new Refused(`${server.url} does not answer as the management API: is it the dashboard's address?`);
-  }
+  if (text === '') return undefined;
+  if (isObject(body) && 'data' in body) return body['data'];
+  throw new Refused(`${server.url} does not answer as the management API: is it the dashboard's address?`);
+}
+
+/** The text of the answer, in the form that `accept` of the headers asks for. Throws as {@link callServer}. */
+export async function textFrom(server: Server, request: Request): Promise<string> {
+  const { status, text } = await ask(server, request);
+  if (status >= 200 && status < 300) return text;
+  const body = parseJson(text);
   const says = isObject(body) ? describe(body) : '';
   if (status === 401) throw new Refused(`the server does not accept the token: ${says || 'sign in again'}`);
   const message = says || `HTTP ${status}: is ${server.url} the dashboard's address?`;

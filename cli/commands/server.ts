@@ -1,11 +1,12 @@
 import { Option, type Command } from 'commander';
 import { invalidInput, quote } from '../../core/errors.js';
+import { printableLines } from '../../core/terminal-text.js';
 import { isObject } from '../../core/schema/json-value.js';
 import type { JsonSchema } from '../../core/schema/json-schema.js';
 import type { Endpoint } from '../../server/dashboard/endpoint.js';
 import { manageEndpoints } from '../../server/dashboard/endpoints.js';
 import { bodyOf, withBody } from '../api/body.js';
-import { callServer } from '../api/client.js';
+import { callServer, textFrom } from '../api/client.js';
 import { commandNameOf } from '../api/command-name.js';
 import { renderAnswer } from '../api/render-answer.js';
 import { readServer, withServer, type ServerOptions } from '../api/server.js';
@@ -15,6 +16,7 @@ type Options = ServerOptions & {
   readonly output: Format;
   readonly yes?: true;
   readonly ifMatch?: string;
+  readonly csv?: true;
 } & Readonly<Record<string, unknown>>;
 
 /** A command for every endpoint of the management API: arguments, options, help and completion follow from its row. */
@@ -38,6 +40,7 @@ function addEndpoint(command: Command, endpoint: Endpoint, terminal: Terminal): 
   for (const [name, { description, schema }] of Object.entries(parameters))
     if (!(isDeletion && name === 'dryRun')) command.addOption(optionOf(name, description, schema));
   if (isDeletion) command.option('--yes', 'do it; without it only what would end is shown');
+  if (endpoint.form === 'table') command.option('--csv', 'all rows with all columns as CSV');
   if (isOfObject(endpoint))
     command.option('--if-match <uid.generation>', 'only if it is still the one that was shown');
   if (body !== undefined) withBody(command, body.schemas);
@@ -49,13 +52,19 @@ function addEndpoint(command: Command, endpoint: Endpoint, terminal: Terminal): 
       return typeof value === 'string' ? [[name, value] as const] : [];
     });
     const isDry = isDeletion && options.yes !== true;
-    const data = await callServer(readServer(terminal, options), {
+    const server = readServer(terminal, options);
+    const request = {
       method: endpoint.method,
       path: pathOf(endpoint.path, names, values),
       query: { ...Object.fromEntries(query), ...(isDry ? { dryRun: 'true' } : {}) },
       ...(body === undefined ? {} : { body: bodyOf(body.schemas, options) }),
       ...(options.ifMatch === undefined ? {} : { headers: { 'if-match': `"${options.ifMatch}"` } }),
-    });
+    };
+    if (options.csv === true) {
+      const csv = await textFrom(server, { ...request, headers: { accept: 'text/csv' } });
+      return terminal.out(printableLines(csv.replaceAll('\r\n', '\n')));
+    }
+    const data = await callServer(server, request);
     const text = renderAnswer(endpoint, data);
     show(terminal, options.output, { text, data: isObject(data) ? data : { data: data ?? null } });
     const cursor = isObject(data) ? (data['nextCursor'] ?? data['cursor']) : undefined;

@@ -79,6 +79,18 @@ describe('a command of a server', () => {
     expect(shown.out).not.toContain('\u001b');
   });
 
+  test('answers all rows as CSV, in which a text of a caller does not move the cursor', async () => {
+    const { out, error, status } = await run(['decision', 'list', ...range, '--csv']);
+    expect({ error, status }).toEqual({ error: '', status: 0 });
+    const [head = '', ...rows] = out.trimEnd().split('\n');
+    expect(head).toMatch(/^id,at,/);
+    expect(rows).toHaveLength(2);
+    expect(out).toContain('full');
+    expect(out).not.toContain('\u001b');
+    expect(await run(['me', '--csv'])).toMatchObject({ status: 2 });
+    expect(await run(['usage', '--from', 'x', '--csv'])).toMatchObject({ status: 2, out: '' });
+  });
+
   test('says on stderr how to go on where a page is not all', async () => {
     const first = await run(['decision', 'list', ...range, '--limit', '1', '-o', 'json']);
     const next = /--cursor (\S+)$/m.exec(first.error)?.[1] ?? '';
