@@ -1,0 +1,45 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { repositoryRoot } from '../support/repository-root.js';
+
+// People find every page, and no link of a page leads nowhere.
+
+const pages = readdirSync(join(repositoryRoot, 'docs')).filter((name) => name.endsWith('.md'));
+const linked = (path: string): readonly string[] =>
+  [...readFileSync(join(repositoryRoot, path), 'utf8').matchAll(/\]\(([^)\s]+)\)/g)].map(([, to]) => to!);
+
+test('the index names every page', () => {
+  const named = linked('docs/README.md');
+  expect(pages.filter((page) => page !== 'README.md' && !named.includes(page))).toEqual([]);
+});
+
+test.each(['README.md', 'SECURITY.md', 'ARCHITECTURE.md', ...pages.map((page) => `docs/${page}`)])(
+  'files that %s links to are there, and so are their headings',
+  (page) => {
+    const missing = linked(page).filter((to) => {
+      if (/^[a-z]+:/.test(to)) return false;
+      const [file = '', heading] = to.split('#');
+      const path = file === '' ? page : join(dirname(page), file);
+      if (!existsSync(join(repositoryRoot, path))) return true;
+      return heading !== undefined && path.endsWith('.md') && !headingsOf(path).has(heading);
+    });
+    expect(missing).toEqual([]);
+  },
+);
+
+/** As GitHub names them. */
+function headingsOf(path: string): ReadonlySet<string> {
+  const lines = readFileSync(join(repositoryRoot, path), 'utf8').split('\n');
+  return new Set(
+    lines
+      .filter((line) => /^#+ /.test(line))
+      .map((line) =>
+        line
+          .replace(/^#+ /, '')
+          .toLowerCase()
+          .replace(/[^\p{L}\p{N}\p{M}_ -]/gu, '')
+          .replaceAll(' ', '-'),
+      ),
+  );
+}
