@@ -1,11 +1,9 @@
 import type { Ambient } from '../core/ambient.js';
 import type { Keys } from './reconcilers/mapping.js';
-import { createControllerInstruments } from './runtime/controller-metrics.js';
-import { createController, type Reconcile } from './runtime/controller.js';
+import { createController, createControllerInstruments, type Reconcile } from './runtime/controller.js';
 import { createRateLimiter } from './runtime/rate-limiter.js';
 import type { Timers } from '../adapters/timers.js';
-import { createQueueInstruments } from './runtime/work-queue-metrics.js';
-import { createWorkQueue } from './runtime/work-queue.js';
+import { createQueueInstruments, createWorkQueue } from './runtime/work-queue.js';
 
 /** The controllers of the operator, one per root kind, each with a separate queue. */
 export type Roots = ReturnType<typeof createRoots>;

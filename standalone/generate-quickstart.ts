@@ -1,12 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { documentEndpoints, manageEndpoints, managePrefix, prefix } from '../server/dashboard/endpoints.js';
-import { withTable } from '../operator/tables.js';
-import { endpointTable } from './rest-page.js';
+import { tableOf, withTable } from '../operator/tables.js';
 import { findRoot } from './root.js';
 import { describeDevChain, type DevDeployments } from './dev-chain/deployments.js';
 import { devDollarsPerEther } from './dev-chain/price-feeds.js';
 import { devAccounts } from './dev-chain/dev-accounts.js';
+import type { Endpoint } from '../server/dashboard/endpoint.js';
 
 // Entry of `make generate`: writes the manifests of examples/quickstart that name addresses of the dev chain, and docs/rest.md.
 // `--check` fails when they are out of date.
@@ -116,4 +116,22 @@ spec:
   abi: '${abi}'
   whitelistedMethods: [${method.replace('()', '')}]
 `;
+}
+
+/** The endpoints below a prefix as a table of a document. */
+function endpointTable(prefix: string, endpoints: readonly Endpoint[]): string {
+  const forms = { table: 'JSON or CSV', lines: 'JSON, or a line each second' };
+  const rows = endpoints.map((each) => [
+    `\`${each.method.toUpperCase()} ${prefix}${each.path.replace(/:(\w+)/g, '{$1}')}\``,
+    each.summary,
+    takers(each),
+    Object.keys(each.parameters ?? {}).join(', ') || '–',
+    each.form === undefined ? 'JSON' : forms[each.form],
+  ]);
+  return tableOf(['endpoint', 'what it does', 'token', 'parameters', 'answer'], rows);
+}
+
+function takers({ message, scope, needs = [] }: Endpoint): string {
+  if (message !== undefined) return scope === 'paymaster' ? 'authToken and apiKey' : 'authToken';
+  return [...new Set([...needs, 'write'])].join(', ');
 }

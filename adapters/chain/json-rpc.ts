@@ -3,9 +3,9 @@ import type { Ambient } from '../../core/ambient.js';
 import { CallReverted } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
 import { fieldOf } from '../../core/schema/json-value.js';
-import { errorText } from '../error-text.js';
+import { errorText } from '../http-exchange.js';
 import { withinDeadline } from '../within-deadline.js';
-import { batchOf, singleOf, type Attempt, type Exchange } from './exchange.js';
+import { type Attempt, batchOf, type Exchange, singleOf } from './exchange.js';
 import { RpcError } from './node-errors.js';
 import type { Target, UrlSource } from './url-source.js';
 

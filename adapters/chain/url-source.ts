@@ -4,7 +4,7 @@ import { DomainError, quote } from '../../core/errors.js';
 import type { ChainEndpoint } from '../../core/chain/chains.js';
 import type { Logger } from '../../core/log.js';
 import type { Clock } from '../../core/units/time.js';
-import { basicAuth } from '../basic-auth.js';
+import { basicAuth } from '../http-exchange.js';
 
 /** Where calls of one chain go, in order of preference. Asked before each call; never empty. */
 export type UrlSource = () => Promise<readonly Target[]>;

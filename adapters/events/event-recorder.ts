@@ -4,7 +4,7 @@ import type { EventRecorder, ResourceEvent } from '../../core/resources/kubernet
 import type { EpochMs } from '../../core/units/time.js';
 import { isStatus } from '../kube/api-error.js';
 import { createEventBudget } from './event-budget.js';
-import { microTime } from '../kube/micro-time.js';
+import { microTime } from '../kube/leader-election.js';
 import type { KubeTransport } from '../kube/transport.js';
 
 export type KubeEventRecorder = EventRecorder & {

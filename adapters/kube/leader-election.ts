@@ -1,9 +1,8 @@
 import type { Ambient } from '../../core/ambient.js';
 import { given } from '../../core/units/given.js';
 import type { Clock } from '../../core/units/time.js';
-import { KubeApiError, isStatus } from './api-error.js';
+import { isStatus, KubeApiError } from './api-error.js';
 import { pause } from '../pause.js';
-import { microTime } from './micro-time.js';
 import { readObject } from './reads.js';
 import type { KubeTransport } from './transport.js';
 
@@ -255,4 +254,9 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
 
 function messageOf(error: unknown): string {
   return error instanceof KubeApiError ? `${error.status} ${error.reason} ${error.message}` : String(error);
+}
+
+/** RFC 3339 in UTC with six digits, as Kubernetes' MicroTime requires. */
+export function microTime(epochMs: number): string {
+  return new Date(epochMs).toISOString().replace(/\.(\d{3})Z$/, '.$1000Z');
 }

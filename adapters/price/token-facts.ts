@@ -1,10 +1,9 @@
 import { AbiCoder, decodeBytes32String } from 'ethers/abi';
 import { CallReverted, type Chain } from '../../core/chain/chain.js';
 import { isDomainError } from '../../core/errors.js';
-import { faulty, refused, type PricedToken, type RefusedPrice } from '../../core/pricing/price-source.js';
-import { plusMs, type Clock, type EpochMs } from '../../core/units/time.js';
+import { faulty, type PricedToken, refused, type RefusedPrice } from '../../core/pricing/price-source.js';
+import { type Clock, type EpochMs, plusMs } from '../../core/units/time.js';
 import type { Hex } from '../../core/units/hex.js';
-import { decimalsCall, decodeDecimals } from './decimals.js';
 
 type Deps = { readonly chain: (chainId: number) => Chain; readonly clock: Clock };
 
@@ -74,4 +73,14 @@ function decodeSymbol(result: Hex): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Call data of `decimals()`, which tokens and price feeds have. */
+export const decimalsCall: Hex = '0x313ce567';
+
+/** The answer of {@link decimalsCall}; undefined when it is not a single number of at most `most`. */
+export function decodeDecimals(result: Hex, most: bigint): number | undefined {
+  if (!/^0x[0-9a-fA-F]{64}$/.test(result)) return undefined;
+  const decimals = BigInt(result);
+  return decimals > most ? undefined : Number(decimals);
 }

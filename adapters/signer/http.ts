@@ -1,6 +1,5 @@
 import { Agent, type buildConnector } from 'undici';
-import { errorText } from '../error-text.js';
-import { BodyTooLarge, readBody } from '../read-body.js';
+import { BodyTooLarge, errorText, readBody } from '../http-exchange.js';
 import { codeOf } from '../webhook/network-errors.js';
 import { CallFailed } from './call-failed.js';
 

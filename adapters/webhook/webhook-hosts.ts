@@ -1,6 +1,6 @@
 import { Pool, type buildConnector } from 'undici';
 import { FairSlots } from '../fair-slots.js';
-import { readBody } from '../read-body.js';
+import { readBody } from '../http-exchange.js';
 import { withinDeadline } from '../within-deadline.js';
 import type { WebhookRequest } from '../../core/policy/webhook/webhook-caller.js';
 import type { RenderedWebhook } from '../../core/policy/webhook/webhook-request.js';

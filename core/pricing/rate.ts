@@ -1,6 +1,7 @@
 import type { EpochMs } from '../units/time.js';
-import { ratioUp, scaleUp, type Decimal } from './decimal.js';
-import { faulty, priced, type PriceAnswer } from './price-source.js';
+import { type Decimal, ratioUp, scaleUp } from './decimal.js';
+import { faulty, type PriceAnswer, priced } from './price-source.js';
+import { parseDecimal } from '../units/wei.js';
 
 /**
  * What a source quotes: with `token` two prices in a third currency, usually US dollars; otherwise `native` is whole
@@ -52,4 +53,30 @@ const one: Decimal = { value: 1n, decimals: 0 };
 
 function outOfRange(source: string, detail: string): PriceAnswer {
   return faulty(source, 'OUT_OF_RANGE', detail);
+}
+
+/** Parts per million that mean "no premium": a markup of 1,130,000 is a premium of 13 %. */
+const markupBase = 1_000_000n;
+
+/**
+ * Premium as the markup by which contracts multiply: `"13"` → 1130000n, `"7.5"` → 1075000n. Exact, since a premium
+ * has at most 4 decimals; default no premium. Throws RangeError for other text.
+ */
+export function markupOf(premiumPercentage: string | undefined): bigint {
+  return markupBase + parseDecimal(premiumPercentage ?? '0', 4);
+}
+
+/** Added to the cost, in percent: the price may move between the signature and the block. */
+const marginPercent = 1n;
+
+/**
+ * Micro-dollars of an amount of the coin, with the margin, rounded up. `usdPerNative`: US dollars per 10^18 wei with 18 implied
+ * decimals.
+ */
+export function microDollars(wei: bigint, usdPerNative: bigint): bigint {
+  return divideUp(wei * usdPerNative * (100n + marginPercent), 100n * 10n ** (18n + 12n));
+}
+
+function divideUp(value: bigint, by: bigint): bigint {
+  return (value + by - 1n) / by;
 }

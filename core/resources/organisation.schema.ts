@@ -1,8 +1,15 @@
 import { integer, list, object, text } from '../schema/structural.js';
 import { foundStatus, userKind } from './user-kind.js';
 import type { OrganisationSpec, OrganisationStatus, OrganisationToken } from './organisation.js';
-import { neverFalls } from '../meta/generation-rules.js';
-import { address, chainId, column, displayName, instant, namespaceName } from '../meta/schema-parts.js';
+import {
+  address,
+  chainId,
+  column,
+  displayName,
+  instant,
+  namespaceName,
+  neverFalls,
+} from '../meta/schema-parts.js';
 import { contractAction } from './schema-parts.js';
 
 const token = object<OrganisationToken>('A token of the dashboard API.', {

@@ -1,14 +1,15 @@
 import { boolean, choice, immutable, integer, list, object, text } from '../schema/structural.js';
 import { foundStatus, userKind } from './user-kind.js';
 import type { PaymasterSpec, PaymasterStatus, SponsorInfo } from './paymaster.js';
-import { hasPreviousKey, neverFalls } from '../meta/generation-rules.js';
 import {
   address,
   chainId,
   column,
   displayName,
   enforcement,
+  hasPreviousKey,
   instant,
+  neverFalls,
   objectName,
 } from '../meta/schema-parts.js';
 import { contractAction, expirySeconds, gasCaps, rateLimits, version } from './schema-parts.js';

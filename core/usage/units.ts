@@ -1,7 +1,6 @@
 import { formatDecimal, gweiFloor, parseDecimal } from '../units/wei.js';
-import { microDollars } from '../pricing/dollars.js';
-import { noCost } from './unit.js';
-import type { Taken, UnitRow } from './unit.js';
+import { microDollars } from '../pricing/rate.js';
+import { noCost, type Taken, type UnitRow } from './unit.js';
 
 const gweiDecimals = 9;
 const weiPerGwei = 1_000_000_000n;

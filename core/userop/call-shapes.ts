@@ -1,10 +1,9 @@
 import type { DecodedHex } from '../units/hex.js';
 import { AbiReader } from './abi-reader.js';
 import type { CallShape } from './account-functions.js';
-import { Undecodable, callOf, maxCalls, type Call, type Range } from './call.js';
-import { readErc7579 } from './erc-7579.js';
+import { type Call, callOf, maxCalls, type Range, Undecodable } from './call.js';
+import { readErc7579, readStructs } from './erc-7579.js';
 import { readMultiSend } from './multi-send.js';
-import { readStructs } from './structs.js';
 
 /** Reads the calls in the arguments of an account function. Throws Undecodable. */
 export type CallReader = (callData: DecodedHex, args: Range) => readonly Call[];

@@ -1,8 +1,7 @@
 import { addressKeyAt } from '../units/address.js';
 import type { DecodedHex } from '../units/hex.js';
 import { AbiReader } from './abi-reader.js';
-import { Undecodable, callOf, type Call, type Range } from './call.js';
-import { readStructs } from './structs.js';
+import { type Call, callOf, maxCalls, type Range, Undecodable } from './call.js';
 
 /**
  * Calls of ERC-7579 `execute(bytes32 mode, bytes executionCallData)`. Mode: call type 1, exec type 1 (00 revert, 01
@@ -43,4 +42,16 @@ function readPacked(callData: DecodedHex, execution: Range): Call {
     BigInt(`0x${callData.hex.slice(at + 40, at + 104)}`),
     { start: dataStart, end: execution.end },
   );
+}
+
+/** Calls in arguments of the type `((address target, uint256 value, bytes data)[])`. */
+export function readStructs(callData: DecodedHex, args: Range): readonly Call[] {
+  const elements = new AbiReader(callData, args, 1).elements(args.start, maxCalls);
+  const calls: Call[] = [];
+  for (let index = 0; index < elements.length; index += 1) {
+    const { reader, start } = elements.reader.struct(elements.start + 32 * index, 3);
+    calls.push(callOf(callData, reader.address(start), reader.uint256(start + 32), reader.bytes(start + 64)));
+    elements.reader.passed(reader);
+  }
+  return calls;
 }

@@ -4,9 +4,9 @@ import { finding, type Finding } from '../../core/meta/conditions.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Timers } from '../../adapters/timers.js';
 import type { ChainFacts } from './chain-facts.js';
-import { isGoodProfile, profileKey, unknownProfile, type ProfileFacts } from './facts.js';
-import { dueInMs, settle, type Judge, type Steady } from './steady.js';
-import type { UsageFacts } from './usage-facts.js';
+import { isGoodProfile, type ProfileFacts, profileKey, unknownProfile } from './facts.js';
+import { dueInMs, type Judge, settle, type Steady } from './steady.js';
+import type { UsageFacts } from './reported-facts.js';
 
 /**
  * What Paymasters show of their platform: the chain, its profile, the usage store. A Chain shows a change at once, in

@@ -1,20 +1,20 @@
 import type { Block, BlockTag, Chain } from '../../core/chain/chain.js';
-import { clockSkew } from '../../core/chain/clock-skew.js';
+import { clockSkew } from '../../core/chain/heads.js';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import { unlessUnavailable } from '../../core/errors.js';
 import type { Layout, LayoutId, SponsorshipCodec, SponsorshipTerms } from '../../core/paymaster/layout.js';
 import type { Signer, Signers } from '../../core/paymaster/signer.js';
-import { toAddressKey, type Address } from '../../core/units/address.js';
+import { type Address, toAddressKey } from '../../core/units/address.js';
 import { bytesToHex, type Hex } from '../../core/units/hex.js';
 import type { Clock } from '../../core/units/time.js';
 import {
+  type Acceptance,
   addressWord,
   askCall,
   readAcceptances,
   readCode,
   wordPattern,
   worstOf,
-  type Acceptance,
 } from './acceptance.js';
 import { readContractFacts } from './contract-facts.js';
 import { probeOperation, probeTerms, probeTokenTerms } from './probe-operation.js';
@@ -22,14 +22,14 @@ import { probeSignatures } from './signature-probe.js';
 import { probeTokenPayment } from './token-probe.js';
 import { probeUnsigned } from './unsigned-probe.js';
 import {
-  filesOf,
-  mayDemandAdvance,
-  unknownProfile,
   type ClockLevel,
   type CodeLevel,
+  filesOf,
   type FundingQuestion,
+  mayDemandAdvance,
   type ProfileFacts,
   type Reachability,
+  unknownProfile,
 } from './facts.js';
 
 /** Questions to one chain. Each answer is a documented reason; `Unknown` when the chain does not answer now. */

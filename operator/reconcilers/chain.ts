@@ -8,29 +8,28 @@ import { isDomainError } from '../../core/errors.js';
 import type { Layout, LayoutId } from '../../core/paymaster/layout.js';
 import type { Signers } from '../../core/paymaster/signer.js';
 import type { Chain, ChainStatus } from '../../core/resources/chain.js';
-import { finding, isConditionTrue, setConditions, type Finding } from '../../core/meta/conditions.js';
+import { finding, type Finding, isConditionTrue, setConditions } from '../../core/meta/conditions.js';
 import { given } from '../../core/units/given.js';
 import type { Gauge } from '../../core/metrics.js';
 import type { Cache } from '../cache.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
 import { filesOf } from '../facts/facts.js';
-import type { LossFacts, ServingFacts } from '../facts/reported-facts.js';
-import type { UsageFacts } from '../facts/usage-facts.js';
+import type { LossFacts, ServingFacts, UsageFacts } from '../facts/reported-facts.js';
 import type { DataFeeFacts } from '../facts/data-fee-facts.js';
 import type { PriceFacts } from '../facts/price-facts.js';
 import { done, type Reconcile } from '../runtime/controller.js';
 import { writeFeeTokens } from './fee-token.js';
 import { withSeen } from './seen-on-chain.js';
 import {
+  badKeys,
   dataFeeFindings,
   followingFindings,
   holdingFindings,
-  badKeys,
   missingKeys,
-  troubledKeys,
   profileFindings,
   reachabilityFinding,
   tokenLossFinding,
+  troubledKeys,
   usageFinding,
 } from './findings.js';
 import { dollarOf } from '../../core/pricing/native-price.js';

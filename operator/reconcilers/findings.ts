@@ -8,18 +8,17 @@ import type { Signers } from '../../core/paymaster/signer.js';
 import { acceptedLossAnnotation } from '../../core/meta/meta.js';
 import type { Address } from '../../core/units/address.js';
 import {
-  filesOf,
-  fewOperations,
-  ordinaryGas,
   type CodeLevel,
+  fewOperations,
+  filesOf,
   type FundingLevel,
   type FundingQuestion,
+  ordinaryGas,
   type ProfileFacts,
   type Reachability,
 } from '../facts/facts.js';
 import type { DataFeeLevel } from '../facts/data-fee-facts.js';
-import type { ServingFacts } from '../facts/reported-facts.js';
-import type { UsageFact } from '../facts/usage-facts.js';
+import type { ServingFacts, UsageFact } from '../facts/reported-facts.js';
 
 /** What chains answered, in sentences for people: which address, which file, and what to do. */
 

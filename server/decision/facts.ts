@@ -1,12 +1,11 @@
-import { clockSkew } from '../../core/chain/clock-skew.js';
-import type { Heads } from '../../core/chain/heads.js';
+import { clockSkew, type Heads } from '../../core/chain/heads.js';
 import type { DataFees } from '../../core/chain/data-fee/data-fees.js';
-import { reasonOf, type ErrorReason, type OtherReason } from '../../core/error-reasons.js';
+import { type ErrorReason, type OtherReason, reasonOf } from '../../core/error-reasons.js';
 import type { Prices } from '../../core/pricing/price-source.js';
 import { DomainError } from '../../core/errors.js';
 import { policiesEndAt } from '../../core/policy/derived.js';
 import { Shadow } from '../../core/policy/shadow.js';
-import { toSeconds, type Clock } from '../../core/units/time.js';
+import { type Clock, toSeconds } from '../../core/units/time.js';
 import type { Mode } from '../../core/usage/usage-store.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedChain, ServedProfile } from '../view/served-chain.js';

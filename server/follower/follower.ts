@@ -5,7 +5,7 @@ import type { Chains } from '../../core/chain/chains.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
-import { soleFollower, type FollowerLease } from '../../core/policy/follower-lease.js';
+import { type FollowerLease, soleFollower } from '../../core/policy/follower-lease.js';
 import type { FollowingTrouble } from '../../core/policy/serving-reports.js';
 import { neverLost, type UsageRecovery } from '../../core/usage/epoch.js';
 import type { AccountId, UsageStore } from '../../core/usage/usage-store.js';
@@ -17,9 +17,9 @@ import type { LossReporter } from './loss-reporter.js';
 import type { Instruments } from '../ops/instruments.js';
 import { createFollowerMeter } from './meter.js';
 import { Progress, type Stall } from './progress.js';
-import { ReadAllowance } from './read-allowance.js';
 import type { FollowerLedger } from './records.js';
 import type { Round } from './round.js';
+import type { EpochMs } from '../../core/units/time.js';
 
 export type FollowerDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly usage: ChainFollowerDeps['usage'] & Pick<UsageStore, 'dropCommits' | 'liveCount'>;
@@ -269,4 +269,27 @@ export function createFollower(deps: FollowerDeps) {
       return done;
     },
   };
+}
+
+/** How many balances of new wallets are read per second for one organisation: each costs the node two or three calls. */
+export const readsPerSecond = 5;
+
+/** Keeps an organisation with many wallets from using up the node's calls for everybody else. */
+export class ReadAllowance {
+  #second = 0;
+  readonly #taken = new Map<string, number>();
+
+  /** Throws UNAVAILABLE (DEPOSIT_UNKNOWN) once the second's reads are used up. */
+  take(organisation: string, now: EpochMs): void {
+    const second = Math.floor(now / 1000);
+    if (second !== this.#second) this.#taken.clear();
+    this.#second = second;
+    const taken = this.#taken.get(organisation) ?? 0;
+    if (taken >= readsPerSecond)
+      throw new DomainError('UNAVAILABLE', `${organisation} asked for ${taken} new balances in a second`, {
+        reason: 'DEPOSIT_UNKNOWN',
+        retryAfterSeconds: 1,
+      });
+    this.#taken.set(organisation, taken + 1);
+  }
 }

@@ -5,7 +5,7 @@ import type { CallRequest } from '../../core/chain/chain.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
 import { renderFeeQuote } from '../../core/pricing/fee-quote.js';
-import { markupOf } from '../../core/pricing/premium.js';
+import { markupOf } from '../../core/pricing/rate.js';
 import { requirePrice } from '../../core/pricing/price-source.js';
 import { chooseTokens } from '../../core/pricing/token-list.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { createControllerInstruments } from '../../operator/runtime/controller-metrics.js';
+import { createControllerInstruments } from '../../operator/runtime/controller.js';
 import { createLedgerKeeping } from '../../server/ledger/keeping.js';
 import { createInstruments } from '../../server/ops/instruments.js';
 import { parsePrivateHosts } from '../../core/policy/webhook/private-hosts.js';

@@ -1,14 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import { DomainError } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
-import { createController, done } from '../../operator/runtime/controller.js';
-import type { Controller, Reconcile } from '../../operator/runtime/controller.js';
-import type { Outcome } from '../../operator/runtime/controller-metrics.js';
+import {
+  type Controller,
+  createController,
+  done,
+  type Outcome,
+  type Reconcile,
+} from '../../operator/runtime/controller.js';
 import { createRateLimiter } from '../../operator/runtime/rate-limiter.js';
-import { createWorkQueue } from '../../operator/runtime/work-queue.js';
-import type { WorkQueue } from '../../operator/runtime/work-queue.js';
-import { createVirtualTime, turn } from './virtual-time.js';
-import type { VirtualTime } from './virtual-time.js';
+import { createWorkQueue, type WorkQueue } from '../../operator/runtime/work-queue.js';
+import { createVirtualTime, turn, type VirtualTime } from './virtual-time.js';
 
 type World = {
   readonly time: VirtualTime;

@@ -1,11 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createRateLimiter } from '../../operator/runtime/rate-limiter.js';
-import { createWorkQueue } from '../../operator/runtime/work-queue.js';
-import type { WorkQueue } from '../../operator/runtime/work-queue.js';
-import type { QueueMetrics } from '../../operator/runtime/work-queue-metrics.js';
-import { createVirtualTime, turn } from './virtual-time.js';
-import type { VirtualTime } from './virtual-time.js';
+import { createWorkQueue, type QueueMetrics, type WorkQueue } from '../../operator/runtime/work-queue.js';
+import { createVirtualTime, turn, type VirtualTime } from './virtual-time.js';
 
 const uncounted: QueueMetrics = { added: () => {}, taken: () => {}, finished: () => {}, retried: () => {} };
 

@@ -9,10 +9,9 @@ import type {
 } from '../../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { buryChain, buryPaymaster } from '../../../core/config/tombstone.js';
-import { isWhole, type AddressList } from '../../../core/policy/senders/address-list.js';
+import { type AddressList, isWhole } from '../../../core/policy/senders/address-list.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
-import { callSafely } from '../../sqlite/call-safely.js';
-import { createDelivery } from '../../sqlite/delivery.js';
+import { callSafely, createDelivery } from '../../sqlite/delivery.js';
 import { checkContracts, checkSize } from '../bounds.js';
 import { type ConfigRow, createConfigRows, type Subject } from './config-rows.js';
 import type { Database } from '../../sqlite/database.js';

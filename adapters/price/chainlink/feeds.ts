@@ -1,11 +1,11 @@
 import { AbiCoder } from 'ethers/abi';
 import { CallReverted, type Chain } from '../../../core/chain/chain.js';
 import { isDomainError } from '../../../core/errors.js';
-import { decodeRound, latestRoundDataCall, type FeedRound } from '../../../core/pricing/feed-round.js';
+import { decodeRound, type FeedRound, latestRoundDataCall } from '../../../core/pricing/feed-round.js';
 import { faulty, type RefusedPrice } from '../../../core/pricing/price-source.js';
 import type { Hex } from '../../../core/units/hex.js';
 import { shareInFlight } from '../../share-in-flight.js';
-import { decimalsCall, decodeDecimals } from '../decimals.js';
+import { decimalsCall, decodeDecimals } from '../token-facts.js';
 
 /** The current answer of a feed. */
 export type FeedReading = {

@@ -1,13 +1,11 @@
 import { Agent } from 'undici';
 import type { Ambient } from '../../../core/ambient.js';
-import { parseDocument, type JsonDocument } from '../../../core/pricing/json-document.js';
+import { type JsonDocument, parseDocument } from '../../../core/pricing/json-document.js';
 import { faulty, type RefusedPrice } from '../../../core/pricing/price-source.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import { errorText } from '../../error-text.js';
-import { BodyTooLarge, readBody } from '../../read-body.js';
+import { basicAuth, BodyTooLarge, errorText, readBody } from '../../http-exchange.js';
 import { shareInFlight } from '../../share-in-flight.js';
 import { createHeaderFiles, HeadersUnusable } from './headers-file.js';
-import { basicAuth } from '../../basic-auth.js';
 
 export type DocumentReading = {
   readonly ok: true;

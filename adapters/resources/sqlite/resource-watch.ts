@@ -1,8 +1,7 @@
 import type { Kind, Resources } from '../../../core/resources/kinds.js';
 import { keyOf, type ObjectKey } from '../../../core/meta/meta.js';
 import type { Watch, WatchEvent } from '../../../core/resources/resource-store.js';
-import { callSafely } from '../../sqlite/call-safely.js';
-import { createDelivery } from '../../sqlite/delivery.js';
+import { callSafely, createDelivery } from '../../sqlite/delivery.js';
 import { type ResourceRows, type StoredObject, typed } from './resource-rows.js';
 
 /**

@@ -5,12 +5,12 @@ import { parseAddress } from '../../../core/units/address.js';
 import { systemClock } from '../../../core/units/time.js';
 import { pause } from '../../pause.js';
 import { withinDeadline } from '../../within-deadline.js';
-import { callFailedBy, CallFailed } from '../call-failed.js';
+import { CallFailed, callFailedBy } from '../call-failed.js';
 import { createLocalSigner } from '../file/local-signer.js';
 import { describedKind, type OpenDeps, type OpenSigner } from '../kind.js';
-import { keyField, keyProblems } from '../providers/key-field.js';
-import { providerNames, providerOf, type ProviderName } from '../providers/table.js';
-import { readPrivateKey } from './private-key.js';
+import { keyField, keyProblems } from '../providers/provider.js';
+import { type ProviderName, providerNames, providerOf } from '../providers/table.js';
+import { createPrivateKey } from 'node:crypto';
 
 export type EnvelopeSpec = {
   readonly provider: ProviderName;
@@ -92,4 +92,26 @@ function openEnvelope(spec: EnvelopeSpec, { curve, environment, access, origin }
       client.stop();
     },
   };
+}
+
+const digits = /^(?:0x)?([0-9a-fA-F]{64})\s*$/;
+
+/**
+ * The 32 bytes of a private key that was wrapped: as they are, as 64 hex digits (a key file), or as PKCS#8, as AWS makes
+ * data key pairs. Undefined for anything else.
+ */
+export function readPrivateKey(plaintext: Uint8Array): Uint8Array | undefined {
+  if (plaintext.length === 32) return plaintext;
+  const [, hex] = digits.exec(Buffer.from(plaintext).toString('latin1')) ?? [];
+  if (hex !== undefined) return Buffer.from(hex, 'hex');
+  try {
+    const { crv, d } = createPrivateKey({ key: Buffer.from(plaintext), format: 'der', type: 'pkcs8' }).export(
+      {
+        format: 'jwk',
+      },
+    );
+    return crv === 'secp256k1' && d !== undefined ? Buffer.from(d, 'base64url') : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -6,9 +6,8 @@ import { addressOf } from '../curve.js';
 import { notAKey } from '../file/key-file.js';
 import type { Environment } from '../kind.js';
 import { loadCurve } from '../load-curve.js';
-import { base64 } from '../providers/answer.js';
-import { keyProblems } from '../providers/key-field.js';
-import { providerOf, type ProviderName } from '../providers/table.js';
+import { base64, keyProblems } from '../providers/provider.js';
+import { type ProviderName, providerOf } from '../providers/table.js';
 
 /**
  * The text of a signer's file of kind envelope, for a new key, which nobody sees, or for `privateKey`. Throws INVALID_INPUT, or

@@ -5,8 +5,8 @@ import { parseAddress } from '../../../core/units/address.js';
 import { systemClock } from '../../../core/units/time.js';
 import { recoverWith } from '../curve.js';
 import { describedKind } from '../kind.js';
-import { keyField, keyProblems } from '../providers/key-field.js';
-import { providerOf, signingProviderNames, type ProviderName } from '../providers/table.js';
+import { keyField, keyProblems } from '../providers/provider.js';
+import { type ProviderName, providerOf, signingProviderNames } from '../providers/table.js';
 import { createRemoteSigner, remoteLimits } from '../remote-signer.js';
 
 type KmsSpec = { readonly provider: ProviderName; readonly key: string; readonly address: string };

@@ -1,6 +1,11 @@
 import type { Clock } from '../../../core/units/time.js';
 import type { KeyFileAccess } from '../file/key-file.js';
 import type { Environment } from '../kind.js';
+import { fieldOf, parseJson } from '../../../core/schema/json-value.js';
+import { CallFailed } from '../call-failed.js';
+import { readDerSignature } from '../checked-signature.js';
+import { type Problem, quote } from '../../../core/errors.js';
+import { text } from '../../../core/schema/structural.js';
 
 /** Who holds a key that wraps ours, or that signs: a folder, and a row of `table.ts`. */
 export type KeyProvider = {
@@ -35,3 +40,45 @@ export type KeyClient = {
   /** Ends every call. */
   stop(): void;
 };
+
+/** Operation, what is asked for bytes in base64, and the member of the answer that holds bytes in base64. */
+type Operation = readonly [name: string, input: (bytes: string) => object, member: string];
+
+/** A service that takes and answers JSON: `ask` resolves to the answer of an operation on a key. */
+export function clientOf(
+  service: string,
+  http: { stop(): void },
+  ask: (name: string, key: string, input: object, signal: AbortSignal) => Promise<string>,
+  operations: { readonly sign: Operation; readonly unwrap: Operation; readonly wrap: Operation },
+): KeyClient {
+  const call =
+    ([name, input, member]: Operation): KeyClient['wrap'] =>
+    async (key, bytes, signal) =>
+      bytesOf(await ask(name, key, input(base64(bytes)), signal), member, service);
+  const sign = call(operations.sign);
+  return {
+    sign: async (key, digest, signal) => readDerSignature(await sign(key, digest, signal)),
+    unwrap: call(operations.unwrap),
+    wrap: call(operations.wrap),
+    stop: () => http.stop(),
+  };
+}
+
+/** Bytes of a base64 member of a JSON answer. Throws CallFailed `unclear` when there are none: something was done, and we do not know what. */
+export function bytesOf(body: string, member: string, service: string): Uint8Array {
+  const text = fieldOf(parseJson(body), member);
+  if (typeof text !== 'string' || text === '')
+    throw new CallFailed('unclear', `${service} answers without ${member}`);
+  return Buffer.from(text, 'base64');
+}
+
+export function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64');
+}
+
+/** How keys are named differs between providers: see {@link keyProblems}. */
+export const keyField = text('The key of the provider.', { minLength: 1, maxLength: 512 });
+
+export function keyProblems(key: string, { pattern, expected }: KeyName): readonly Problem[] {
+  return pattern.test(key) ? [] : [{ field: 'key', expected, value: quote(key) }];
+}

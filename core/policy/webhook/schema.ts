@@ -1,5 +1,4 @@
-import { hasPreviousKey, neverFalls } from '../../meta/generation-rules.js';
-import { httpUrl, instant } from '../../meta/schema-parts.js';
+import { hasPreviousKey, httpUrl, instant, neverFalls } from '../../meta/schema-parts.js';
 import { choice, integer, number, object } from '../../schema/structural.js';
 import type { WebhookSpec } from './spec.js';
 

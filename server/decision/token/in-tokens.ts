@@ -3,73 +3,43 @@ import { DomainError } from '../../../core/errors.js';
 import { digestOf } from '../../../core/paymaster/digest.js';
 import type { TokenTerms } from '../../../core/paymaster/layout.js';
 import { mostLost } from '../../../core/paymaster/token-payment.js';
-import {
-  requirePrice,
-  type Price,
-  type PriceAnswer,
-  type Prices,
-} from '../../../core/pricing/price-source.js';
+import { type PriceAnswer, type Prices, requirePrice } from '../../../core/pricing/price-source.js';
 import { pass, type Verdict } from '../../../core/refusal.js';
 import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
-import { zeroAddress, type AddressKey } from '../../../core/units/address.js';
-import { toSeconds, type EpochMs, type EpochSeconds } from '../../../core/units/time.js';
+import { zeroAddress } from '../../../core/units/address.js';
+import { type EpochMs, type EpochSeconds, toSeconds } from '../../../core/units/time.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { decodeCalls } from '../../../core/userop/call-data.js';
 import type { Estimate, GasEstimator } from '../../../core/userop/estimator.js';
 import type {
-  PaymentGround,
   TokenPaymentChecker,
   TokenPaymentRequest,
 } from '../../../core/paymaster/token-payment-checker.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
-import { beginPayments, type EarlyPayments } from './early-payment.js';
+import { beginPayments } from './early-payment.js';
 import type { FactDeps } from '../facts.js';
 import { recordedVerdict } from '../inputs.js';
 import { noLimits, withLimits } from '../gas-limits.js';
 import { inRange } from '../steps/in-range.js';
 import { promiseOf, type Stake } from '../steps/promise.js';
-import type { ExplainedPayment, SponsorRequest } from '../request.js';
 import { rulesOfTokens } from '../steps/rules.js';
 import type { SigningBatch } from '../sign/signing-batch.js';
-import { step, type Case, type Draft, type Finalize, type Mode, type Outcome } from '../step.js';
+import { type Draft, type Finalize, type Mode, type Outcome, step } from '../step.js';
 import type { TokenAccounts } from './token-accounts.js';
+import { gatherTokenCase, type TokenCase, type TokenRequest } from './token-case.js';
 import { draftOf, leastDraftOf, takeableNow, type TokenDraft } from './token-draft.js';
-import { redraftTerms } from './token-redraft.js';
 import {
   decideTokenLimits,
   estimateIfAsked,
-  gatherTokenFacts,
   maxChargeOf,
+  type TokenFacts,
   tokenStubDataForLater,
   tokenTermsOf,
-  type TokenFacts,
 } from './token-terms.js';
 import { peekUsage } from '../usage.js';
 import { whenBoth } from '../steps/when-both.js';
 import { windowOf } from '../steps/window.js';
-
-/** Everything that the steps of mode ERC20 need. */
-export type TokenCase = Case &
-  TokenFacts & {
-    readonly feeToken: AddressKey | undefined;
-    token: FeeTokenSpec | undefined;
-    price: Price | undefined;
-    /** The balance inside the contract that is charged, if there is one. */
-    payer: AddressKey | undefined;
-    /** The draft with the least amount that the payment can take. */
-    least: TokenDraft | undefined;
-    draft: TokenDraft | undefined;
-    /** Asked for while limits are found. */
-    ground: Promise<PaymentGround> | undefined;
-    /** Simulated while limits are confirmed, with each that may be the ones. */
-    early: EarlyPayments | undefined;
-    /** See {@link takeableNow}. */
-    takeable: bigint | undefined;
-    /** Whether the simulated operation pays. */
-    simulated: Verdict | undefined;
-    /** The most that the contract can take, in token base units. */
-    charge: bigint | undefined;
-  };
+import type { Hex } from '../../../core/units/hex.js';
 
 export type TokenModeDeps = FactDeps & {
   readonly usage: Pick<UsageStore, 'now' | 'peek' | 'capacity'>;
@@ -80,8 +50,6 @@ export type TokenModeDeps = FactDeps & {
   readonly signing: SigningBatch;
 };
 
-/** A request to sign names the token; a request to explain may leave it out. */
-export type TokenRequest = SponsorRequest & Pick<ExplainedPayment, 'feeToken'>;
 export type TokenMode = Mode<TokenRequest, TokenCase, TokenTerms> & {
   readonly finalize: Finalize<TokenCase, TokenTerms>;
 };
@@ -191,24 +159,7 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
   const lacksDraft = (on: TokenCase) =>
     on.draft === undefined ? 'The gas limits are not known.' : lacksPrice(on);
   return {
-    gather: (paymaster, request) => ({
-      ...gatherTokenFacts(deps, paymaster, request),
-      feeToken: request.feeToken,
-      op: undefined,
-      usage: undefined,
-      estimate: undefined,
-      validation: undefined,
-      takeable: undefined,
-      simulated: undefined,
-      token: undefined,
-      price: undefined,
-      payer: undefined,
-      least: undefined,
-      draft: undefined,
-      ground: undefined,
-      early: undefined,
-      charge: undefined,
-    }),
+    gather: (paymaster, request) => gatherTokenCase(deps, paymaster, request),
     steps: [
       ...rulesOfTokens,
       step('token', decideToken),
@@ -359,4 +310,26 @@ function takesTheLeast(on: TokenCase): boolean {
 function known<T>(found: T | undefined): T {
   if (found === undefined) throw new Error('a step was asked before the one that it needs');
   return found;
+}
+
+type Redraft = {
+  readonly token: FeeTokenSpec;
+  /** What the commit answered. */
+  readonly committed: Hex;
+  readonly now: EpochSeconds;
+};
+
+/**
+ * The terms of data that a commit has answered, for its finalize. Rate, window and whether the tokens are taken in validation
+ * are those that the account has signed. Contract, token and premium are those of now, so other data are not the committed
+ * ones. Undefined where something has changed since: the contract no longer takes tokens in validation, or only payments that
+ * are taken there are still signed, or a policy's window ends earlier. Throws RangeError for bytes that the codec did not make.
+ */
+function redraftTerms(facts: TokenFacts, { token, committed, now }: Redraft): TokenTerms | undefined {
+  const { codec, isSecured, requiresAllowance } = facts.mode;
+  const { exchangeRate, validUntil, validAfter, inAdvance } = codec.decode(committed);
+  if (inAdvance === true ? !isSecured : requiresAllowance) return undefined;
+  if (validUntil > facts.lastSecond) return undefined;
+  const plain = tokenTermsOf(facts, token, { rate: exchangeRate }, now);
+  return { ...plain, validUntil, validAfter, ...(inAdvance === undefined ? {} : { inAdvance }) };
 }

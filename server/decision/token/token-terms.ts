@@ -5,7 +5,7 @@ import { signatureToTail } from '../../../core/paymaster/tail.js';
 import { limitsWithPayment } from '../../../core/paymaster/token-payment.js';
 import { decideGasLimits } from '../../../core/policy/rules/price-guard/decide.js';
 import { refuseReverted, type Verdict } from '../../../core/refusal.js';
-import { markupOf } from '../../../core/pricing/premium.js';
+import { markupOf } from '../../../core/pricing/rate.js';
 import type { Price } from '../../../core/pricing/price-source.js';
 import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
 import { parseAddressKey } from '../../../core/units/address.js';
@@ -20,7 +20,7 @@ import type {
 import { guardOf, type ServedTokenMode } from '../../view/served-chain.js';
 import type { ServedPaymaster } from '../../view/served-paymaster.js';
 import { ownPreVerificationGas, requireDataFee, withDataFee } from '../steps/data-fee.js';
-import { gatherFacts, type FactDeps, type RequestFacts } from '../facts.js';
+import { type FactDeps, gatherFacts, type RequestFacts } from '../facts.js';
 import { estimateRequest, foundLimits, withLimits } from '../gas-limits.js';
 import type { SponsorRequest } from '../request.js';
 import { decideUnused, needsSimulation } from '../steps/unused-gas.js';

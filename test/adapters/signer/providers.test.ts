@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { computeAddress, recoverAddress } from 'ethers';
 import { generateKeyPairSync } from 'node:crypto';
-import { readPrivateKey } from '../../../adapters/signer/envelope/private-key.js';
+import { readPrivateKey } from '../../../adapters/signer/envelope/kind.js';
 import { newEnvelope } from '../../../adapters/signer/envelope/new-envelope.js';
 import type { Environment } from '../../../adapters/signer/kind.js';
 import { signedHeaders } from '../../../adapters/signer/providers/aws/signature.js';
 import { keepCredentials } from '../../../adapters/signer/providers/kept-credentials.js';
-import { providerNames, type ProviderName } from '../../../adapters/signer/providers/table.js';
+import { type ProviderName, providerNames } from '../../../adapters/signer/providers/table.js';
 import { loadSigners } from '../../../adapters/signer/signers.js';
 import { silentLogger } from '../../../core/log.js';
 import { signatureOf, signingItem } from '../../../core/paymaster/signer.js';
@@ -20,10 +20,10 @@ import {
   awsCredentials,
   awsIdentityToken,
   awsWrappingKey,
-  startFakeAws,
   type FakeAws,
+  startFakeAws,
 } from '../../fakes/signers/aws.js';
-import { gcpVersionOf, gcpWrappingKey, startFakeGcp, type FakeGcp } from '../../fakes/signers/gcp.js';
+import { type FakeGcp, gcpVersionOf, gcpWrappingKey, startFakeGcp } from '../../fakes/signers/gcp.js';
 import { signerConformance } from '../../conformance/signer.js';
 
 const key = `0x${'5d'.repeat(32)}`;

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { clockSkew, type ClockSkew } from '../../../core/chain/clock-skew.js';
+import { clockSkew, type ClockSkew } from '../../../core/chain/heads.js';
 import type { EpochMs } from '../../../core/units/time.js';
 
 const now = 1_800_000_000_999 as EpochMs;

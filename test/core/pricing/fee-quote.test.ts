@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { parseUnits } from 'viem';
 import { quoteLifeSeconds, renderFeeQuote, roundUpToNumber } from '../../../core/pricing/fee-quote.js';
-import { markupOf } from '../../../core/pricing/premium.js';
+import { markupOf } from '../../../core/pricing/rate.js';
 import { divideUp } from '../../../core/units/divide.js';
 import type { EpochSeconds } from '../../../core/units/time.js';
 import { aServedToken } from '../../build/prices.js';

@@ -1,12 +1,10 @@
 import { fieldOf, parseJson } from '../../../../core/schema/json-value.js';
-import { CallFailed, failureOfStatus, type CallFailure } from '../../call-failed.js';
-import { readDerSignature } from '../../checked-signature.js';
+import { CallFailed, type CallFailure, failureOfStatus } from '../../call-failed.js';
 import { createHttp } from '../../http.js';
-import { base64, bytesOf } from '../answer.js';
+import { clientOf, type KeyProvider } from '../provider.js';
 import { keepCredentials, type KeptCredentials } from '../kept-credentials.js';
-import type { KeyProvider } from '../provider.js';
 import { credentialVariables, readAwsCredentials } from './credentials.js';
-import { signedHeaders, type AwsCredentials } from './signature.js';
+import { type AwsCredentials, signedHeaders } from './signature.js';
 
 const keyName = {
   pattern: /^arn:aws(-[a-z]+)*:kms:[a-z0-9-]+:[0-9]{12}:(key|alias)\/[A-Za-z0-9/_-]+$/,
@@ -63,25 +61,12 @@ export const aws: KeyProvider = {
       );
     }
 
-    return {
-      async sign(key, digest, signal) {
-        const input = { Message: base64(digest), MessageType: 'DIGEST', SigningAlgorithm: 'ECDSA_SHA_256' };
-        return readDerSignature(bytesOf(await ask('Sign', key, input, signal), 'Signature', 'AWS KMS'));
-      },
-      unwrap: async (key, ciphertext, signal) =>
-        bytesOf(
-          await ask('Decrypt', key, { CiphertextBlob: base64(ciphertext) }, signal),
-          'Plaintext',
-          'AWS KMS',
-        ),
-      wrap: async (key, plaintext, signal) =>
-        bytesOf(
-          await ask('Encrypt', key, { Plaintext: base64(plaintext) }, signal),
-          'CiphertextBlob',
-          'AWS KMS',
-        ),
-      stop: () => http.stop(),
-    };
+    const sha256 = { MessageType: 'DIGEST', SigningAlgorithm: 'ECDSA_SHA_256' };
+    return clientOf('AWS KMS', http, ask, {
+      sign: ['Sign', (Message) => ({ Message, ...sha256 }), 'Signature'],
+      unwrap: ['Decrypt', (CiphertextBlob) => ({ CiphertextBlob }), 'Plaintext'],
+      wrap: ['Encrypt', (Plaintext) => ({ Plaintext }), 'CiphertextBlob'],
+    });
   },
 };
 

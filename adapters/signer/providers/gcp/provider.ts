@@ -1,11 +1,9 @@
 import { fieldOf, parseJson } from '../../../../core/schema/json-value.js';
 import { trimEnd } from '../../../../core/units/trim-end.js';
 import { CallFailed, failureOfStatus } from '../../call-failed.js';
-import { readDerSignature } from '../../checked-signature.js';
 import { createHttp } from '../../http.js';
-import { base64, bytesOf } from '../answer.js';
+import { clientOf, type KeyProvider } from '../provider.js';
 import { keepCredentials } from '../kept-credentials.js';
-import type { KeyProvider } from '../provider.js';
 import { credentialVariables, readGcpToken } from './credentials.js';
 
 /** Cloud KMS by REST: https://cloud.google.com/kms/docs/reference/rest */
@@ -46,28 +44,12 @@ export const gcp: KeyProvider = {
       );
     }
 
-    return {
-      async sign(key, digest, signal) {
-        // The key's algorithm names SHA-256, and takes any 32 bytes.
-        const input = { digest: { sha256: base64(digest) } };
-        return readDerSignature(
-          bytesOf(await ask('asymmetricSign', key, input, signal), 'signature', 'Cloud KMS'),
-        );
-      },
-      unwrap: async (key, ciphertext, signal) =>
-        bytesOf(
-          await ask('decrypt', key, { ciphertext: base64(ciphertext) }, signal),
-          'plaintext',
-          'Cloud KMS',
-        ),
-      wrap: async (key, plaintext, signal) =>
-        bytesOf(
-          await ask('encrypt', key, { plaintext: base64(plaintext) }, signal),
-          'ciphertext',
-          'Cloud KMS',
-        ),
-      stop: () => http.stop(),
-    };
+    return clientOf('Cloud KMS', http, ask, {
+      // The key's algorithm names SHA-256, and takes any 32 bytes.
+      sign: ['asymmetricSign', (sha256) => ({ digest: { sha256 } }), 'signature'],
+      unwrap: ['decrypt', (ciphertext) => ({ ciphertext }), 'plaintext'],
+      wrap: ['encrypt', (plaintext) => ({ plaintext }), 'ciphertext'],
+    });
   },
 };
 

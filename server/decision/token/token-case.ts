@@ -1,0 +1,64 @@
+import type { Price } from '../../../core/pricing/price-source.js';
+import type { Verdict } from '../../../core/refusal.js';
+import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
+import type { AddressKey } from '../../../core/units/address.js';
+import type { PaymentGround } from '../../../core/paymaster/token-payment-checker.js';
+import type { ServedPaymaster } from '../../view/served-paymaster.js';
+import type { FactDeps } from '../facts.js';
+import type { ExplainedPayment, SponsorRequest } from '../request.js';
+import type { Case } from '../step.js';
+import type { EarlyPayments } from './early-payment.js';
+import type { TokenDraft } from './token-draft.js';
+import { gatherTokenFacts, type TokenFacts } from './token-terms.js';
+
+/** A request to sign names the token; a request to explain may leave it out. */
+export type TokenRequest = SponsorRequest & Pick<ExplainedPayment, 'feeToken'>;
+
+/** Everything that the steps of mode ERC20 need. */
+export type TokenCase = Case &
+  TokenFacts & {
+    readonly feeToken: AddressKey | undefined;
+    token: FeeTokenSpec | undefined;
+    price: Price | undefined;
+    /** The balance inside the contract that is charged, if there is one. */
+    payer: AddressKey | undefined;
+    /** The draft with the least amount that the payment can take. */
+    least: TokenDraft | undefined;
+    draft: TokenDraft | undefined;
+    /** Asked for while limits are found. */
+    ground: Promise<PaymentGround> | undefined;
+    /** Simulated while limits are confirmed, with each that may be the ones. */
+    early: EarlyPayments | undefined;
+    /** See `takeableNow`. */
+    takeable: bigint | undefined;
+    /** Whether the simulated operation pays. */
+    simulated: Verdict | undefined;
+    /** The most that the contract can take, in token base units. */
+    charge: bigint | undefined;
+  };
+
+/** Throws as `gatherFacts`. */
+export function gatherTokenCase(
+  deps: FactDeps,
+  paymaster: ServedPaymaster,
+  request: TokenRequest,
+): TokenCase {
+  return {
+    ...gatherTokenFacts(deps, paymaster, request),
+    feeToken: request.feeToken,
+    op: undefined,
+    usage: undefined,
+    estimate: undefined,
+    validation: undefined,
+    takeable: undefined,
+    simulated: undefined,
+    token: undefined,
+    price: undefined,
+    payer: undefined,
+    least: undefined,
+    draft: undefined,
+    ground: undefined,
+    early: undefined,
+    charge: undefined,
+  };
+}
