@@ -1,6 +1,6 @@
 import type { Logger } from '../core/log.js';
 import { formatKey, keyOf, type ObjectKey } from '../core/meta/meta.js';
-import { kinds, type AnyResource, type Kind, type Resources } from '../core/resources/kinds.js';
+import { judgedKinds, type AnyResource, type Kind, type Resources } from '../core/resources/kinds.js';
 import type { ResourceStore, Watch } from '../core/resources/resource-store.js';
 
 /** One change of the cache: `before` is absent for a new object, `after` for one that is gone. */
@@ -24,6 +24,7 @@ export function createCache(deps: {
     Paymaster: createTable<Resources['Paymaster']>(),
     SmartContract: createTable<Resources['SmartContract']>(),
     PaymasterPolicy: createTable<Resources['PaymasterPolicy']>(),
+    DashboardToken: createTable<Resources['DashboardToken']>(),
   };
   const byNamespace = tables.Paymaster.index(({ metadata }) => metadata.namespace ?? '');
   const byName = tables.Paymaster.index(contestedName);
@@ -68,7 +69,7 @@ export function createCache(deps: {
           deps.log.error('queueing a changed resource failed', { error });
         }
       };
-      await Promise.all(kinds.map((kind) => follow(kind, notify)));
+      await Promise.all(judgedKinds.map((kind) => follow(kind, notify)));
     },
     stop(): void {
       for (const watch of watches.splice(0)) watch.stop();

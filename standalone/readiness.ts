@@ -1,5 +1,5 @@
 import { pause } from '../adapters/pause.js';
-import { kinds } from '../core/resources/kinds.js';
+import { judgedKinds } from '../core/resources/kinds.js';
 import type { Server } from '../server/server.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
 import { stateOf, type ResourceState } from './resource-state.js';
@@ -53,6 +53,6 @@ export async function waitUntilReady(
 }
 
 export async function readStates(resources: Pick<ResourceStore, 'list'>): Promise<readonly ResourceState[]> {
-  const lists = await Promise.all(kinds.map((kind) => resources.list(kind)));
+  const lists = await Promise.all(judgedKinds.map((kind) => resources.list(kind)));
   return lists.flat().map(stateOf);
 }

@@ -11,7 +11,7 @@ import { silentLogger } from '../../core/log.js';
 import { isTree } from '../../core/meta/field-tree.js';
 import { apiVersion } from '../../core/meta/meta.js';
 import { noMetrics } from '../../core/metrics.js';
-import { isKind, kindNames, kinds } from '../../core/resources/kinds.js';
+import { isKind, kindNames, judgedKinds, kinds } from '../../core/resources/kinds.js';
 import { systemClock } from '../../core/units/time.js';
 import { callServer } from '../api/client.js';
 import { readServer, withServer, type ServerOptions } from '../api/server.js';
@@ -92,7 +92,7 @@ async function readCluster(
   });
   try {
     // Somebody who may read one namespace reads no objects of the cluster.
-    const asked = kinds.filter((kind) => namespace === undefined || kindNames[kind].scope === 'Namespaced');
+    const asked = judgedKinds.filter((kind) => namespace === undefined || kindNames[kind].scope === 'Namespaced');
     const lists = await Promise.all(
       asked.map((kind) => resources.list(kind, namespace === undefined ? {} : { namespace })),
     );

@@ -1,5 +1,6 @@
 import type { KindDefinition } from '../schema/crd.js';
 import type { Chain } from './chain.js';
+import type { DashboardToken } from './dashboard-token.js';
 import type { FeeToken } from './fee-token.js';
 import type { Organisation } from './organisation.js';
 import type { PaymasterPolicy } from './paymaster-policy.js';
@@ -14,6 +15,7 @@ export type Resources = {
   readonly Paymaster: Paymaster;
   readonly SmartContract: SmartContract;
   readonly PaymasterPolicy: PaymasterPolicy;
+  readonly DashboardToken: DashboardToken;
 };
 export type Kind = keyof Resources;
 export type AnyResource = Resources[Kind];
@@ -27,9 +29,12 @@ export const kindNames = {
   Paymaster: { plural: 'paymasters', shortNames: ['pm'], scope: 'Namespaced' },
   SmartContract: { plural: 'smartcontracts', shortNames: ['pmsc'], scope: 'Namespaced' },
   PaymasterPolicy: { plural: 'paymasterpolicies', shortNames: ['pmpol'], scope: 'Namespaced' },
+  DashboardToken: { plural: 'dashboardtokens', shortNames: ['pmauth'], scope: 'Namespaced' },
 } as const satisfies Record<Kind, KindNames>;
 
 export const kinds = Object.keys(kindNames) as readonly Kind[];
+/** Kinds that the operator judges. A token is read by the dashboard alone, and has no status. */
+export const judgedKinds = kinds.filter((kind) => kind !== 'DashboardToken');
 
 export function isKind(text: unknown): text is Kind {
   return typeof text === 'string' && Object.hasOwn(kindNames, text);

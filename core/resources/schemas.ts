@@ -1,6 +1,7 @@
 import type { KindDefinition } from '../schema/crd.js';
 import type { StructuralSchema } from '../schema/structural.js';
 import { chainDefinition } from './chain.schema.js';
+import { dashboardTokenDefinition } from './dashboard-token.schema.js';
 import { feeTokenDefinition } from './fee-token.schema.js';
 import type { Kind } from './kinds.js';
 import { organisationDefinition } from './organisation.schema.js';
@@ -19,4 +20,5 @@ export const definitions: Readonly<Record<Kind, UserKindDefinition>> = {
   Paymaster: paymasterDefinition,
   SmartContract: smartContractDefinition,
   PaymasterPolicy: paymasterPolicyDefinition,
+  DashboardToken: dashboardTokenDefinition,
 };

@@ -103,6 +103,8 @@ function keysOfObject(object: AnyResource, cache: Cache, isGone: boolean): Keys 
     }
     case 'FeeToken':
       return { ...none, chains: [String(object.spec.chainId)] };
+    case 'DashboardToken':
+      return none;
     default:
       return unreachable(object);
   }

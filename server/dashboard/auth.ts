@@ -7,6 +7,7 @@ import { tenantOfOrganisation, type Tenant } from '../../core/config/tenant.js';
 import { deriveApiKey, hashCredential } from '../../core/config/api-key.js';
 import { unlessUnavailable } from '../../core/errors.js';
 import { tokenScopes, type TokenScope } from '../../core/resources/token-scopes.js';
+import type { DashboardToken } from '../../core/resources/dashboard-token.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { MasterKeys } from '../../core/secrets.js';
@@ -48,14 +49,18 @@ export function createAuthenticator(deps: AuthenticatorDeps) {
   // An unknown token costs a list of all organisations, and anybody may send one: such requests share one list at a time.
   const listOrganisations = shareCalls(() => resources.list('Organisation'));
 
+  const tokensWith = (sha256: string) =>
+    resources.list('DashboardToken', { fields: { 'spec.sha256': sha256 } });
+
   async function principal(sha256: string): Promise<Principal | undefined> {
     const hint = tokenHints.get(sha256);
     const hinted = hint === undefined ? undefined : await resources.get('Organisation', { name: hint });
     const known = hinted && principalOf(hinted, sha256, clock.now());
     if (known) return known;
-    const found = principalAmong(await listOrganisations(), sha256, clock.now());
+    const organisations = await listOrganisations();
+    const found = principalAmong(organisations, sha256, clock.now());
     if (found !== undefined) tokenHints.set(sha256, found.organisation.metadata.name);
-    return found;
+    return found ?? principalOfObject(organisations, await tokensWith(sha256), clock.now());
   }
 
   return {
@@ -168,7 +173,35 @@ function principalOf(organisation: Organisation, sha256: string, now: EpochMs): 
   };
 }
 
-function isLive(object: Organisation | Paymaster): boolean {
+/**
+ * Of an object that names the token. Whoever knows a hash could write it in a namespace of his own and be sent what its owner
+ * sends: so the platform's tokens come first, also when they have expired, then the oldest object; of two that are equally old
+ * neither counts.
+ */
+function principalOfObject(
+  organisations: readonly Organisation[],
+  tokens: readonly DashboardToken[],
+  now: EpochMs,
+): Principal | undefined {
+  const [first, second] = tokens.toSorted((a, b) => createdAt(a) - createdAt(b));
+  if (first === undefined || !isLive(first)) return undefined;
+  if (second !== undefined && createdAt(second) === createdAt(first)) return undefined;
+  const { name, sha256, scopes, expiresAt } = first.spec;
+  if (expiresAt !== undefined && !(Date.parse(expiresAt) > now)) return undefined;
+  if (organisations.some(({ spec }) => spec.tokens?.some((token) => token.sha256 === sha256)))
+    return undefined;
+  const { namespace } = first.metadata;
+  const organisation = organisations.find((each) => isLive(each) && each.spec.namespace === namespace);
+  if (organisation === undefined || namespace === undefined) return undefined;
+  const tenant = tenantOfOrganisation(organisation);
+  return { organisation, namespace, tenant, tokenName: name, scopes, ...given({ expiresAt }) };
+}
+
+function createdAt({ metadata }: DashboardToken): number {
+  return Date.parse(metadata.creationTimestamp);
+}
+
+function isLive(object: Organisation | Paymaster | DashboardToken): boolean {
   return object.metadata.deletionTimestamp === undefined;
 }
 

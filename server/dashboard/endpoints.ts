@@ -9,6 +9,7 @@ import { usageEndpoint } from './ledger/usage.js';
 import { updateLimit } from './limits.js';
 import { chainsEndpoint } from './manage/chains.js';
 import { keyEndpoints } from './manage/keys.js';
+import { tokenEndpoints } from './manage/tokens.js';
 import { problemsEndpoint } from './manage/problems.js';
 import { nouns } from './manage/nouns.js';
 import { objectEndpoints } from './manage/objects.js';
@@ -51,6 +52,7 @@ export const manageEndpoints: readonly Endpoint[] = [
   ...objectEndpoints('contracts', nouns.contracts),
   ...objectEndpoints('policies', nouns.policies),
   ...keyEndpoints,
+  ...tokenEndpoints,
   problemsEndpoint,
   chainsEndpoint,
   usageEndpoint,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Chain, ChainSpec, ProfileSpec } from '../../core/resources/chain.js';
+import type { DashboardToken } from '../../core/resources/dashboard-token.js';
 import type { FeeToken } from '../../core/resources/fee-token.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import { apiVersion } from '../../core/meta/meta.js';
@@ -118,6 +119,15 @@ export function aPolicy({
       ...spec,
     },
     ...(status === undefined ? {} : { status }),
+  };
+}
+
+export function aDashboardToken(byte = 'ab'): DashboardToken {
+  return {
+    apiVersion,
+    kind: 'DashboardToken',
+    metadata: meta('on-call', true, {}),
+    spec: { name: 'on call', sha256: byte.repeat(32), scopes: ['read', 'stop'] },
   };
 }
 

@@ -232,6 +232,18 @@ describe('requests to the API server', () => {
         });
         expect({ plural, status: deleted.status, text: await deleted.text() }).toMatchObject({ status: 200 });
       }
+      const tokens = async (method: string, path: string, body?: object, authToken = connection.authToken) => {
+        const response = await fetch(new URL(`/manage/v1/${path}`, connection.dashboardUrl), {
+          method,
+          headers: { authToken },
+          ...(body !== undefined && { body: JSON.stringify(body) }),
+        });
+        expect({ path, status: response.status }).toMatchObject({ status: method === 'POST' ? 201 : 200 });
+        return (await response.json()) as { readonly data: { readonly token: string } };
+      };
+      const { data } = await tokens('POST', 'tokens', { name: 'reader', scopes: ['read'] });
+      await tokens('GET', 'tokens', undefined, data.token);
+      await tokens('DELETE', 'tokens/reader');
       // Under what a replay decides.
       patch('chain', 'dev', { spec: { deniedSenders: [`0x${'de'.repeat(20)}`] } });
       await until(

@@ -419,7 +419,8 @@ test('lists come in pages that lose and repeat none, of one paymaster where it i
   expect(seen).toEqual(names);
 });
 
-const nounRows = manageEndpoints.filter(({ path }) => path.includes(':name'));
+// Tokens have tests of their own.
+const nounRows = manageEndpoints.filter(({ path }) => /^\/(?!tokens).*:name/.test(path));
 
 test.each(nounRows)('$method $path does not find an object of another organisation', async (row) => {
   await made(`victim-${row.operationId.toLowerCase()}`);

@@ -6,6 +6,7 @@ import { validateMetadata, validateResource } from '../../core/resources/validat
 import type { StructuralSchema } from '../../core/schema/structural.js';
 import {
   aChain,
+  aDashboardToken,
   aFeeToken,
   anOrganisation,
   aPaymaster,
@@ -20,6 +21,7 @@ const bases: Readonly<Record<Kind, AnyResource>> = {
   Paymaster: aPaymaster(),
   SmartContract: aSmartContract(),
   PaymasterPolicy: aPolicy(),
+  DashboardToken: aDashboardToken(),
 };
 
 /**

@@ -9,6 +9,7 @@ import { validateResource } from '../../../core/resources/validate.js';
 import type { StructuralSchema } from '../../../core/schema/structural.js';
 import {
   aChain,
+  aDashboardToken,
   aFeeToken,
   anAbi,
   anOrganisation,
@@ -28,6 +29,7 @@ const examples: { readonly [K in Kind]: Resources[K] } = {
   Paymaster: aPaymaster(),
   SmartContract: aSmartContract(),
   PaymasterPolicy: aPolicy(),
+  DashboardToken: aDashboardToken(),
 };
 
 /** Every step from an object to the served config. */

@@ -7,6 +7,7 @@ import {
   aFeeToken,
   aLimit,
   anOrganisation,
+  aDashboardToken,
   aPaymaster,
   aPolicy,
   aProfile,
@@ -93,6 +94,14 @@ export const ruleCases: readonly RuleCase[] = [
     message: 'the same or higher than before: a lower one would bring a former tenant back',
     passes: { now: anOrganisation({ tenantGeneration: 3 }), old: anOrganisation({ tenantGeneration: 2 }) },
     fails: { now: anOrganisation(), old: anOrganisation({ tenantGeneration: 2 }) },
+  },
+
+  // DashboardToken
+  {
+    field: 'spec.sha256',
+    message: 'left as it was: delete this DashboardToken and create another',
+    passes: { now: aDashboardToken(), old: aDashboardToken() },
+    fails: { now: aDashboardToken('cd'), old: aDashboardToken() },
   },
 
   // SmartContract

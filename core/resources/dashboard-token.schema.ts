@@ -1,0 +1,53 @@
+import type { FoundStatus } from '../meta/meta.js';
+import { ageColumn, categories, column, displayName, instant } from '../meta/schema-parts.js';
+import { choice, immutable, list, object, text } from '../schema/structural.js';
+import type { DashboardTokenSpec } from './dashboard-token.js';
+import { foundStatus } from './user-kind.js';
+import { kindNames } from './kinds.js';
+import { tokenScopes } from './token-scopes.js';
+
+const another = 'delete this DashboardToken and create another';
+
+const spec = object<DashboardTokenSpec>('Who may do what until when.', {
+  required: {
+    name: displayName('What the token is for, e.g. on call; shown as the creator of what it makes.'),
+    // Of two objects with one hash the older counts: none may become the older one of a foreign hash.
+    sha256: text(
+      'SHA-256 of the token, as paymaster token prints it. Never changes.',
+      {
+        maxLength: 64,
+        pattern: '^[0-9a-f]{64}$',
+        expected: 'the SHA-256 of the token: 64 lowercase hex digits',
+        confidential: true,
+      },
+      immutable(another),
+    ),
+    scopes: list(
+      'What it may do, e.g. [read, stop]: read everything but keys, stop what is served, read what is about money, or (write) all of that and everything else.',
+      choice('A scope.', tokenScopes),
+      { minItems: 1, maxItems: tokenScopes.length },
+    ),
+  },
+  optional: {
+    expiresAt: instant('From then on the token is refused, e.g. "2027-01-01T00:00:00Z". Absent means never.'),
+    createdBy: displayName('The token that made it, e.g. ci.'),
+  },
+});
+
+/** Nothing judges a token, so it has no conditions and no column Ready. */
+export const dashboardTokenDefinition = {
+  kind: 'DashboardToken',
+  singular: 'dashboardtoken',
+  ...kindNames.DashboardToken,
+  categories,
+  description: 'A token that may manage the organisation of its namespace through the dashboard API.',
+  spec,
+  status: foundStatus<FoundStatus>({}),
+  printerColumns: [
+    column('Name', 'string', '.spec.name', 'What it is for.'),
+    column('Scopes', 'string', '.spec.scopes', 'What it may do.'),
+    column('Expires', 'date', '.spec.expiresAt', 'Until when.'),
+    ageColumn,
+  ],
+  selectableFields: ['spec.sha256'],
+} as const;

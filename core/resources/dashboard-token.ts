@@ -1,0 +1,15 @@
+import type { FoundStatus, Resource } from '../meta/meta.js';
+import type { TokenScope } from './token-scopes.js';
+
+export type DashboardTokenSpec = {
+  readonly name: string;
+  /** SHA-256 of the token as 64 lowercase hex digits. The token itself is never stored. */
+  readonly sha256: string;
+  readonly scopes: readonly TokenScope[];
+  /** RFC 3339; absent: never. */
+  readonly expiresAt?: string;
+  /** The token that made it. */
+  readonly createdBy?: string;
+};
+
+export type DashboardToken = Resource<'DashboardToken', DashboardTokenSpec, FoundStatus>;
