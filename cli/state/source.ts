@@ -92,7 +92,9 @@ async function readCluster(
   });
   try {
     // Somebody who may read one namespace reads no objects of the cluster.
-    const asked = judgedKinds.filter((kind) => namespace === undefined || kindNames[kind].scope === 'Namespaced');
+    const asked = judgedKinds.filter(
+      (kind) => namespace === undefined || kindNames[kind].scope === 'Namespaced',
+    );
     const lists = await Promise.all(
       asked.map((kind) => resources.list(kind, namespace === undefined ? {} : { namespace })),
     );

@@ -232,7 +232,12 @@ describe('requests to the API server', () => {
         });
         expect({ plural, status: deleted.status, text: await deleted.text() }).toMatchObject({ status: 200 });
       }
-      const tokens = async (method: string, path: string, body?: object, authToken = connection.authToken) => {
+      const tokens = async (
+        method: string,
+        path: string,
+        body?: object,
+        authToken = connection.authToken,
+      ) => {
         const response = await fetch(new URL(`/manage/v1/${path}`, connection.dashboardUrl), {
           method,
           headers: { authToken },
