@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install build run run-kube status validate test test-fast test-clients bench check format lint generate verify contracts clean image release-dry-run dev-chain-image kind-up kind-down e2e e2e-disturb e2e-first-steps soak auth-token usage-suspend usage-resume usage-list usage-live store-copy lines chain-doctor
+.PHONY: help install build run demo-traffic screenshots run-kube status validate test test-fast test-clients bench check format lint generate verify contracts clean image release-dry-run dev-chain-image kind-up kind-down e2e e2e-disturb e2e-first-steps soak auth-token usage-suspend usage-resume usage-list usage-live store-copy lines chain-doctor
 
 BIN := node_modules/.bin
 NODE := $(BIN)/node
@@ -24,6 +24,12 @@ dist/console/index.html: package-lock.json $(shell find console -type f) | insta
 run: build ## Start a dev chain, operator and server, apply examples/quickstart, print what to call next (BUNDLER=1: a bundler, too)
 	@$(if $(filter 1,$(BUNDLER)),sh hack/bundler/install.sh)
 	@exec $(NODE) --no-warnings $(SERVER_FLAGS) dist/standalone/main.js
+
+demo-traffic: ## With `make run` in another terminal: as many operations as a small DApp has in an hour, in MINUTES (1)
+	@$(NODE) --no-warnings hack/demo/traffic.mjs
+
+screenshots: build ## Take the pictures of docs/console.md anew
+	@$(NODE) --no-warnings hack/demo/screenshots.mjs
 
 run-kube: build ## The same on a local Kubernetes API: operator, dashboard and three RPC replicas as processes, with PostgreSQL
 	@exec hack/run-kube

@@ -6,6 +6,7 @@ const hourMs = 60 * minuteMs;
 
 /** Ranges that end now: name, hours, step of a plot. */
 const ranges = [
+  ['15m', 'Last 15 minutes', 0.25, 'minute'],
   ['1h', 'Last hour', 1, 'minute'],
   ['24h', 'Last 24 hours', 24, 'hour'],
   ['7d', 'Last 7 days', 168, 'day'],

@@ -123,7 +123,7 @@ function optionsOf(
       y: { range: (_, __, max) => [0, max * 1.1 || 1] },
     },
     axes: [
-      { ...axis, values: (_: UPlot, ticks: number[]) => ticks.map(tickOf) },
+      { ...axis, size: 34, values: (_: UPlot, ticks: number[]) => ticks.map(tickOf) },
       { ...axis, size: 64, values: (_, ticks) => ticks.map(format), ...(isWhole && { incrs: wholeSteps }) },
     ],
     series: [
