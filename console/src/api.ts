@@ -16,10 +16,13 @@ export const session = signal<{ readonly csrf: string } | undefined>(undefined);
 export class Refused extends Error {
   readonly status: number;
   readonly retryAfterMs: number | undefined;
+  /** The YAML to commit, where a manifest owns the field. */
+  readonly manifest: string | undefined;
 
-  constructor(status: number, message: string, retryAfterMs: number | undefined) {
+  constructor(status: number, { message, manifest }: Reason, retryAfterMs: number | undefined) {
     super(message);
     this.status = status;
+    this.manifest = manifest;
     this.retryAfterMs = retryAfterMs;
   }
 }
@@ -50,7 +53,7 @@ export async function request(path: string, options: Options = {}): Promise<Resp
   // JSON-RPC servers may be others, which do not know the session.
   if (response.status === 401 && !path.startsWith('/api/v1/')) session.value = undefined;
   const seconds = Number(response.headers.get('retry-after'));
-  throw new Refused(response.status, await messageOf(response), seconds > 0 ? seconds * 1000 : undefined);
+  throw new Refused(response.status, await reasonOf(response), seconds > 0 ? seconds * 1000 : undefined);
 }
 
 /** `data` of an answer of both APIs. */
@@ -59,16 +62,20 @@ export async function call<T>(path: string, options?: Options): Promise<T> {
   return ((await response.json()) as { data: T }).data;
 }
 
-async function messageOf(response: Response): Promise<string> {
+type Reason = { readonly message: string; readonly manifest?: string | undefined };
+
+async function reasonOf(response: Response): Promise<Reason> {
+  const unknown = `HTTP ${response.status}`;
   try {
-    const { detail, message, error } = (await response.json()) as {
+    const { detail, message, error, manifest } = (await response.json()) as {
       detail?: string;
       message?: string;
       error?: { message: string };
+      manifest?: string;
     };
-    return detail ?? message ?? error?.message ?? `HTTP ${response.status}`;
+    return { message: detail ?? message ?? error?.message ?? unknown, manifest };
   } catch {
-    return `HTTP ${response.status}`;
+    return { message: unknown };
   }
 }
 

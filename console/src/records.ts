@@ -105,19 +105,34 @@ export type Step = {
 
 export type TracedDecision = Decision & { readonly trace: readonly Step[] };
 
-export type Contract = {
+/** An object as `/manage/v1` shows it. */
+export type Managed<Spec> = {
   readonly name: string;
-  readonly address: string;
-  readonly whitelistedMethods: readonly string[];
-  readonly methods: readonly string[];
+  readonly id: string;
+  readonly createdBy: string;
+  readonly spec: Spec;
+  readonly status: {
+    readonly methods?: readonly string[];
+    readonly conditions?: readonly {
+      readonly type: string;
+      readonly status: string;
+      readonly reason: string;
+      readonly message: string;
+    }[];
+  };
 };
 
-export type Policy = {
-  readonly _id: string;
+export type PaymasterSpec = {
   readonly name: string;
-  readonly policyType: string;
-  readonly paymasterId: string;
-  readonly active: boolean;
-  readonly policyData: Readonly<Record<string, unknown>>;
-  readonly createdBy: string;
+  readonly chainId: number;
+  readonly version: string;
+  readonly suspended?: boolean;
 };
+
+export type ContractSpec = {
+  readonly name: string;
+  readonly address: string;
+  readonly whitelistedMethods?: readonly string[];
+};
+
+export type PolicySpec = { readonly name: string; readonly policyType: string; readonly active?: boolean };

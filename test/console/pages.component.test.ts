@@ -217,36 +217,102 @@ test('a lost connection is shown, and goes when it is back', async () => {
   await close();
 });
 
-test('a policy is paused and resumed, and each next operation follows', async () => {
+async function asked(): Promise<'refused' | 'sponsored'> {
   const connection = running.connection();
-  const { apiKey } = connection;
-  const asked = async () => {
-    const mode = { mode: 'SPONSORED', calculateGasLimits: false };
-    const { result } = await rpc(connection.rpcUrl, 'pm_sponsorUserOperation', [
-      freshUserOp(connection),
-      mode,
-    ]);
-    return result?.['paymasterAndData'] === '0x' ? 'refused' : 'sponsored';
-  };
-  const policyData = {
-    type: 'PAYMASTER',
-    cycleDuration: { value: 1, unit: 'hour' },
-    threshold: 1,
-    thresholdType: 'COUNT',
-  };
-  const body = { name: 'only one', policyType: 'PAYMASTER_SA_LIMIT', policyData };
-  expect((await dashboard(connection, 'POST', '/paymaster-policy', { apiKey, body })).status).toBe(200);
-  expect([await asked(), await asked()]).toEqual(['sponsored', 'refused']);
+  const mode = { mode: 'SPONSORED', calculateGasLimits: false };
+  const { result } = await rpc(connection.rpcUrl, 'pm_sponsorUserOperation', [freshUserOp(connection), mode]);
+  return result?.['paymasterAndData'] === '0x' ? 'refused' : 'sponsored';
+}
 
+test('a limit is set, paused and resumed, and each next operation follows', async () => {
   const { page, faults, close } = await signedIn();
   await page.goto(`${origin}/console/#/paymaster`);
+  await page.getByText('Set a limit').click();
+  const form = page.locator('form', { has: page.getByLabel('At most') });
+  await form.getByLabel('Name').fill('only one');
+  await form.getByLabel('At most').fill('1');
+  await page.keyboard.press('Enter');
+  await page.getByText('The limit “only one” counts from now on.').waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  expect([await asked(), await asked()]).toEqual(['sponsored', 'refused']);
+
   await page.getByRole('button', { name: 'Pause only one' }).click();
   await page.getByText('“only one” is paused').waitFor();
   expect(await asked()).toBe('sponsored');
   await page.getByRole('button', { name: 'Resume only one' }).click();
   await page.getByText('“only one” is active again').waitFor();
   expect(await asked()).toBe('refused');
+  await page.getByRole('button', { name: 'Pause only one' }).click();
+  await page.getByText('“only one” is paused').waitFor();
   expect(faults).toEqual([]);
+  await close();
+});
+
+test('a paymaster is suspended and resumed, and each next operation follows', async () => {
+  const { page, faults, close } = await signedIn();
+  await page.goto(`${origin}/console/#/paymaster/shop`);
+  await page.getByRole('button', { name: 'Suspend this paymaster' }).click();
+  await page.getByText('It sponsors nothing until').waitFor();
+  expect(await asked()).toBe('refused');
+  await page.getByRole('button', { name: 'Resume this paymaster' }).click();
+  await page.getByText('It sponsors again.').waitFor();
+  expect(await asked()).toBe('sponsored');
+  expect(faults).toEqual([]);
+  await close();
+});
+
+test('a paymaster is created, and a contract registered with the methods that were chosen', async () => {
+  const connection = running.connection();
+  const { page, faults, close } = await signedIn();
+  await page.goto(`${origin}/console/#/paymaster`);
+  await page.getByText('Create a paymaster').click();
+  await page
+    .locator('form', { has: page.getByLabel('Chain id') })
+    .getByLabel('Name')
+    .fill('My Game');
+  await page.keyboard.press('Enter');
+  await page.getByText('“My Game” is created.').waitFor();
+  await page
+    .getByRole('combobox', { name: 'Paymaster', exact: true })
+    .selectOption({ label: `My Game (chain ${connection.chainId})` });
+  await page.getByText('No contract is registered, so').waitFor();
+  await page.getByText('anything is sponsored').waitFor();
+  await page.getByText('Register a contract').first().click();
+  const form = page.locator('form', { has: page.getByLabel('ABI') });
+  await form.getByLabel('Name').fill('Game');
+  await form.getByLabel('Address').fill(connection.sponsoredContract.address);
+  await form.getByLabel('ABI').fill(anAbi);
+  await form.getByLabel('mint').check();
+  await form.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Calls of mint are paid for.').waitFor();
+  await page.getByRole('cell', { name: 'Game', exact: true }).waitFor();
+  const list = (await dashboard(connection, 'GET', '/paymaster')).body.data as {
+    name: string;
+    apiKey: string;
+  }[];
+  const { apiKey } = list.find(({ name }) => name === 'My Game')!;
+  const contracts = await dashboard(connection, 'GET', '/smart-contract', { apiKey });
+  expect(contracts.body.data).toMatchObject([{ name: 'Game', whitelistedMethods: ['mint'] }]);
+  expect(faults).toEqual([]);
+  await close();
+});
+
+test('what is wrong is on the overview, with what to do', async () => {
+  const connection = running.connection();
+  const { apiKey } = await aPaymaster('Elsewhere');
+  const address = '0x00000000000000000000000000000000000000C1';
+  const body = { name: 'not deployed', address, abi: anAbi, whitelistedMethods: ['mint'] };
+  expect((await dashboard(connection, 'POST', '/smart-contract', { apiKey, body })).status).toBe(200);
+  await until('the operator has looked for its code', async () => {
+    const answer = await fetch(`${origin}/manage/v1/contracts`, {
+      headers: { authToken: connection.authToken },
+    });
+    return (await answer.text()).includes('has no code');
+  });
+  const { page, close } = await signedIn();
+  await page.getByRole('heading', { name: 'What is wrong' }).waitFor();
+  await page.getByText('has no code on this chain').waitFor();
+  expect(await violationsOf(page)).toEqual([]);
   await close();
 });
 
@@ -276,19 +342,16 @@ test('no text runs as a script', async () => {
     { 'x-request-id': evil.replaceAll(' ', '/') },
   );
   const { page, faults, close } = await signedIn();
-  const shownAt = [
-    `paymaster/${encodeURIComponent(encodeURIComponent(`${connection.chainId}:${evil}`))}`,
-    'overview',
-    'activity',
-    'usage?range=24h&groupBy=contract',
-    'playground',
-  ];
-  for (const path of shownAt) {
+  await page.goto(`${origin}/console/#/paymaster`);
+  await page
+    .getByRole('combobox', { name: 'Paymaster', exact: true })
+    .selectOption({ label: `${evil} (chain ${connection.chainId})` });
+  await page.getByRole('button', { name: `Pause ${evil}` }).waitFor();
+  expect(await page.getByRole('cell', { name: evil }).count()).toBeGreaterThan(1);
+  for (const path of ['activity', 'usage?range=15m&groupBy=contract', 'playground', 'overview']) {
     await page.goto(`${origin}/console/#/${path}`);
-    await page
-      .getByText(evil)
-      .first()
-      .waitFor({ state: path === 'overview' || path.startsWith('usage') ? 'detached' : 'attached' });
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    if (path !== 'overview') await page.getByRole('option', { name: evil }).waitFor({ state: 'attached' });
     expect(await page.title()).not.toBe('run');
     expect(await page.locator('main img').count()).toBe(0);
   }

@@ -66,6 +66,7 @@ export function Overview() {
           </>
         )}
       </Shown>
+      <Problems />
       <Card title="Money that pays for gas">
         <Shown
           live={funds}
@@ -80,6 +81,39 @@ export function Overview() {
         </Shown>
       </Card>
     </>
+  );
+}
+
+type Problem = {
+  readonly noun: string;
+  readonly displayName: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly remedy: string | null;
+};
+
+/** What needs somebody. Nothing is shown while all is well. */
+function Problems() {
+  const found = useLive(
+    'problems',
+    () => call<{ readonly problems: readonly Problem[] }>('/manage/v1/problems'),
+    15_000,
+  );
+  if (found.data === undefined || found.data.problems.length === 0) return null;
+  return (
+    <Card title="What is wrong">
+      <Table
+        caption="What is wrong"
+        rows={found.data.problems}
+        columns={[
+          { name: 'Of', of: ({ noun }) => noun },
+          { name: 'Name', of: ({ displayName }) => displayName },
+          { name: 'Reason', of: ({ reason }) => reason },
+          { name: 'What the operator says', of: ({ message }) => message },
+          { name: 'What to do', of: ({ remedy }) => remedy ?? '–' },
+        ]}
+      />
+    </Card>
   );
 }
 

@@ -2,120 +2,140 @@ import { useState } from 'preact/hooks';
 import { call } from '../api.js';
 import { coins, count, words } from '../format.js';
 import { useLive } from '../live.js';
+import { NewContract, NewLimit, NewPaymaster } from '../parts/create.js';
+import { OutcomeNote, useOutcome } from '../parts/form.js';
 import { Badge, Card, Facts, Hex, Note, Select, Shown, Table, Time } from '../parts/parts.js';
-import { labelOf, sdk, usePaymasters, type Known } from '../paymasters.js';
-import type { Contract, Limit, Policy } from '../records.js';
+import { labelOf, listOf, usePaymasters, type Known } from '../paymasters.js';
+import type { ContractSpec, Limit, Managed, PolicySpec } from '../records.js';
 import { hrefOf, route } from '../route.js';
 
 export function Paymaster() {
   const paymasters = usePaymasters();
   const { id } = route.value;
   return (
-    <Shown
-      live={paymasters}
-      isEmpty={(all) => all.length === 0}
-      empty="There is no paymaster yet. Apply a manifest of kind Paymaster, or call POST /api/v2/public/sdk/paymaster."
-    >
-      {(all) => {
-        const chosen = all.find((one) => keyOf(one) === decodeURIComponent(id ?? '')) ?? all[0]!;
-        return (
-          <>
-            <div class="top">
-              <h1>{labelOf(chosen)}</h1>
-              <Select
-                label="Paymaster"
-                value={keyOf(chosen)}
-                choices={all.map((one) => [keyOf(one), labelOf(one)])}
-                onChoose={(key) => (location.hash = hrefOf('paymaster', {}, encodeURIComponent(key)))}
-              />
-            </div>
-            <OnePaymaster key={keyOf(chosen)} paymaster={chosen} />
-          </>
-        );
-      }}
-    </Shown>
+    <>
+      <Shown
+        live={paymasters}
+        isEmpty={(all) => all.length === 0}
+        empty="There is no paymaster yet. Create one below, or apply a manifest of kind Paymaster."
+      >
+        {(all) => {
+          const chosen = all.find(({ object }) => object === id) ?? all[0]!;
+          return (
+            <>
+              <div class="top">
+                <h1>{labelOf(chosen)}</h1>
+                <Select
+                  label="Paymaster"
+                  value={chosen.object}
+                  choices={all.map((one) => [one.object, labelOf(one)])}
+                  onChoose={(object) => (location.hash = hrefOf('paymaster', {}, object))}
+                />
+              </div>
+              <OnePaymaster key={chosen.object} paymaster={chosen} onChanged={paymasters.reload} />
+            </>
+          );
+        }}
+      </Shown>
+      {paymasters.data !== undefined && (
+        <Card title="Another paymaster">
+          <NewPaymaster like={paymasters.data[0]} onDone={paymasters.reload} />
+        </Card>
+      )}
+    </>
   );
 }
 
-function keyOf({ name, chainId }: Known): string {
-  return `${chainId}:${name}`;
-}
-
-function OnePaymaster({ paymaster }: { readonly paymaster: Known }) {
-  const { apiKey, paymasterId, chainId } = paymaster;
-  const contracts = useLive(`contracts ${apiKey}`, () =>
-    call<readonly Contract[]>(`${sdk}/smart-contract`, { apiKey }),
+function OnePaymaster({
+  paymaster,
+  onChanged,
+}: {
+  readonly paymaster: Known;
+  readonly onChanged: () => void;
+}) {
+  const { object, paymasterId, isSuspended } = paymaster;
+  const contracts = useLive(`contracts ${object}`, () =>
+    listOf<ContractSpec>(`contracts?paymaster=${object}`),
   );
-  const policies = useLive(`policies ${apiKey}`, () =>
-    call<readonly Policy[]>(`${sdk}/paymaster-policy`, { apiKey }),
-  );
-  const limits = useLive(`limits ${paymasterId}`, async () =>
-    paymasterId === undefined
-      ? []
-      : (await call<{ limits: readonly Limit[] }>(`/manage/v1/limits?paymasterId=${paymasterId}`)).limits,
-  );
+  const policies = useLive(`policies ${object}`, () => listOf<PolicySpec>(`policies?paymaster=${object}`));
+  const limits = useLive(`limits ${paymasterId}`, async () => {
+    const found = await call<{ limits: readonly Limit[] }>(`/manage/v1/limits?paymasterId=${paymasterId}`);
+    return found.limits;
+  });
+  const { outcome, run } = useOutcome(onChanged);
+  const suspend = async (): Promise<string> => {
+    await call(`/manage/v1/paymasters/${object}/${isSuspended ? 'resume' : 'suspend'}`, { method: 'POST' });
+    return isSuspended
+      ? 'It sponsors again.'
+      : 'It sponsors nothing until it is resumed. What is signed already stays valid.';
+  };
   return (
     <>
+      <Card
+        title="State"
+        aside={
+          <button type="button" onClick={() => void run(suspend)}>
+            {isSuspended ? 'Resume this paymaster' : 'Suspend this paymaster'}
+          </button>
+        }
+      >
+        <OutcomeNote outcome={outcome} />
+        {paymaster.open !== undefined && <Note kind="warn">{paymaster.open}</Note>}
+        <Badge of={isSuspended ? 'paused' : 'pass'}>{isSuspended ? 'suspended' : 'in service'}</Badge>
+      </Card>
       <Card title="Limits">
         <Shown
           live={limits}
           isEmpty={(all) => all.length === 0}
-          empty="No limit is set: only the money in the account bounds what this paymaster pays. A policy of type PAYMASTER_SA_LIMIT sets one."
+          empty="No limit is set: only the money in the account bounds what this paymaster pays."
         >
           {(all) => <Limits limits={all} />}
         </Shown>
+        <NewLimit paymaster={paymaster} onDone={limits.reload} />
       </Card>
       <Card title="Contracts and methods that are sponsored">
         <Shown
           live={contracts}
           isEmpty={(all) => all.length === 0}
-          empty="No contract is registered. Register one with its ABI, and choose the methods to pay for."
+          empty="No contract is registered, so this paymaster may pay for calls of anything. Register one with its ABI, and choose the methods to pay for."
         >
           {(all) => (
             <Table
               caption="Contracts"
               rows={all}
               columns={[
-                { name: 'Contract', of: ({ name }) => name },
-                { name: 'Address', of: ({ address }) => <Hex>{address}</Hex> },
+                { name: 'Contract', of: ({ spec }) => spec.name },
+                { name: 'Address', of: ({ spec }) => <Hex>{spec.address}</Hex> },
                 {
                   name: 'Sponsored methods',
-                  of: ({ whitelistedMethods }) => whitelistedMethods.join(', ') || 'none',
+                  of: ({ spec }) => spec.whitelistedMethods?.join(', ') || 'none',
                 },
                 {
                   name: 'Others',
-                  of: ({ methods, whitelistedMethods }) =>
-                    methods.filter((name) => !whitelistedMethods.includes(name)).join(', ') || 'none',
+                  of: ({ spec, status: { methods = [] } }) =>
+                    methods.filter((name) => !spec.whitelistedMethods?.includes(name)).join(', ') || 'none',
                 },
+                { name: 'Made by', of: ({ createdBy }) => createdBy },
               ]}
             />
           )}
         </Shown>
+        <NewContract paymaster={paymaster} onDone={contracts.reload} />
       </Card>
       <Card title="Policies">
         <Shown
           live={policies}
-          isEmpty={(all) => all.every(isContract)}
+          isEmpty={(all) => all.length === 0}
           empty="There is no policy: every call of a sponsored method is paid for."
         >
-          {(all) => (
-            <Policies
-              policies={all.filter((one) => !isContract(one))}
-              apiKey={apiKey}
-              onChanged={policies.reload}
-            />
-          )}
+          {(all) => <Policies policies={all} onChanged={policies.reload} />}
         </Shown>
       </Card>
       <Card title="Connect a wallet">
-        <Connection chainId={chainId} apiKey={apiKey} paymasterId={paymasterId} />
+        <Connection {...paymaster} />
       </Card>
     </>
   );
-}
-
-function isContract({ policyType }: Policy): boolean {
-  return policyType === 'SMART_CONTRACT';
 }
 
 function Limits({ limits }: { readonly limits: readonly Limit[] }) {
@@ -177,55 +197,42 @@ function Use({ limit: { name, used, reserved, threshold } }: { readonly limit: L
 
 function Policies({
   policies,
-  apiKey,
   onChanged,
 }: {
-  readonly policies: readonly Policy[];
-  readonly apiKey: string;
+  readonly policies: readonly Managed<PolicySpec>[];
   readonly onChanged: () => void;
 }) {
-  const [note, setNote] = useState<{ kind: 'error' | 'done'; text: string }>();
-
-  async function change({ _id, name, active }: Policy): Promise<void> {
-    try {
-      await call(`${sdk}/paymaster-policy/${active ? 'deactivate' : 'activate'}/${_id}`, {
-        method: 'PATCH',
-        apiKey,
-      });
-      setNote({
-        kind: 'done',
-        text: `“${name}” is ${active ? 'paused: it no longer decides' : 'active again'}.`,
-      });
-    } catch (error) {
-      setNote({ kind: 'error', text: (error as Error).message });
-    }
-    onChanged();
-  }
-
+  const { outcome, run } = useOutcome(onChanged);
+  const isActive = ({ spec }: Managed<PolicySpec>): boolean => spec.active !== false;
+  const change = (policy: Managed<PolicySpec>) => async (): Promise<string> => {
+    const wasActive = isActive(policy);
+    await call(`/manage/v1/policies/${policy.name}/${wasActive ? 'suspend' : 'resume'}`, { method: 'POST' });
+    return `“${policy.spec.name}” is ${wasActive ? 'paused: it no longer decides' : 'active again'}.`;
+  };
   return (
     <>
-      {note !== undefined && <Note kind={note.kind}>{note.text}</Note>}
+      <OutcomeNote outcome={outcome} />
       <Table
         caption="Policies"
         rows={policies}
         columns={[
-          { name: 'Policy', of: ({ name }) => name },
-          { name: 'Kind', of: ({ policyType }) => kinds[policyType] ?? words(policyType) },
-          { name: 'Settings', of: ({ policyData }) => settingsOf(policyData) },
+          { name: 'Policy', of: ({ spec }) => spec.name },
+          { name: 'Kind', of: ({ spec: { policyType } }) => kinds[policyType] ?? words(policyType) },
+          { name: 'Settings', of: ({ spec }) => settingsOf(spec) },
           { name: 'Made by', of: ({ createdBy }) => createdBy },
           {
             name: 'State',
-            of: ({ active }) => <Badge of={active ? 'pass' : 'paused'}>{active ? 'active' : 'paused'}</Badge>,
+            of: (policy) => (isActive(policy) ? <Badge of="pass">active</Badge> : <Badge>paused</Badge>),
           },
           {
             name: 'Change',
             of: (policy) => (
               <button
                 type="button"
-                onClick={() => void change(policy)}
-                aria-label={`${policy.active ? 'Pause' : 'Resume'} ${policy.name}`}
+                onClick={() => void run(change(policy))}
+                aria-label={`${isActive(policy) ? 'Pause' : 'Resume'} ${policy.spec.name}`}
               >
-                {policy.active ? 'Pause' : 'Resume'}
+                {isActive(policy) ? 'Pause' : 'Resume'}
               </button>
             ),
           },
@@ -240,11 +247,13 @@ const kinds: Readonly<Record<string, string>> = {
   WALLET_DEPLOYMENT: 'Deployment of wallets',
 };
 
-/** As `threshold: 1, cycleDuration: 1 day`; what other columns say is left out. */
-function settingsOf(data: Policy['policyData']): string {
-  return Object.entries(data)
-    .filter(([name]) => !['startTimeInEpoch', 'durationInMs', 'operator'].includes(name))
-    .map(([name, value]) => `${name}: ${textOf(value)}`)
+/** As `threshold: 1, cycleDuration: 1 day`, of the member that has the settings of its kind; other columns say the rest. */
+function settingsOf(spec: PolicySpec): string {
+  const others = ['paymasterRef', 'enforcement'];
+  return Object.entries<unknown>(spec)
+    .filter(([member, value]) => !others.includes(member) && typeof value === 'object' && value !== null)
+    .flatMap(([, value]) => Object.entries(value as object))
+    .map(([member, value]) => `${member}: ${textOf(value)}`)
     .join(', ');
 }
 
@@ -255,15 +264,7 @@ function textOf(value: unknown): string {
     : String(value);
 }
 
-function Connection({
-  chainId,
-  apiKey,
-  paymasterId,
-}: {
-  readonly chainId: number;
-  readonly apiKey: string;
-  readonly paymasterId: string | undefined;
-}) {
+function Connection({ chainId, apiKey = '', paymasterId }: Known) {
   const [isShown, setShown] = useState(false);
   return (
     <>
@@ -273,7 +274,7 @@ function Connection({
       </p>
       <Facts>
         {[
-          ['paymasterId', <code>{paymasterId ?? 'known once it has a contract or a policy'}</code>],
+          ['paymasterId', <code>{paymasterId}</code>],
           ['JSON-RPC path', <code>{`/api/v1/${chainId}/${isShown ? apiKey : '•'.repeat(12)}`}</code>],
         ]}
       </Facts>

@@ -88,7 +88,7 @@ export function Playground() {
 }
 
 /** Throws with a sentence for a text that is not an operation, and for a server that decides nothing. */
-async function explained({ chainId, apiKey }: Known, text: string): Promise<Explanation> {
+async function explained({ chainId, apiKey = '' }: Known, text: string): Promise<Explanation> {
   const body = { jsonrpc: '2.0', id: 1, method: 'pm_explainSponsorship', params: paramsOf(text) };
   const response = await request(`/api/v1/${chainId}/${encodeURIComponent(apiKey)}`, {
     method: 'POST',

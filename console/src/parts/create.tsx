@@ -1,0 +1,166 @@
+import { useState } from 'preact/hooks';
+import { call } from '../api.js';
+import type { Known } from '../paymasters.js';
+import { Field, OpenForm } from './form.js';
+
+type Props = { readonly paymaster: Known; readonly onDone: () => void };
+
+/** `like`: another one, on whose chain most want the next one. */
+export function NewPaymaster({
+  like,
+  onDone,
+}: {
+  readonly like: Known | undefined;
+  readonly onDone: () => void;
+}) {
+  return (
+    <OpenForm
+      title="Create a paymaster"
+      onDone={onDone}
+      send={async ({ name = '', chainId, version }) => {
+        const spec = { name, chainId: Number(chainId), type: 'HYBRID', version };
+        await create('paymasters', nameOf(name), spec);
+        return `“${name}” is created. Until you register a contract it may pay for anything: choose it above, and do that next.`;
+      }}
+    >
+      <Field label="Name" name="name" />
+      <Field
+        label="Chain id"
+        name="chainId"
+        value={String(like?.chainId ?? '')}
+        inputMode="numeric"
+        pattern="[0-9]+"
+      />
+      <Field label="Version of the paymaster contract" name="version" value={like?.version ?? ''} />
+    </OpenForm>
+  );
+}
+
+export function NewContract({ paymaster, onDone }: Props) {
+  const [abi, setAbi] = useState('');
+  const methods = methodsOf(abi);
+  return (
+    <OpenForm
+      title="Register a contract"
+      onDone={onDone}
+      send={async ({ name = '', address, ...chosen }) => {
+        const whitelistedMethods = Object.keys(chosen)
+          .filter((key) => key.startsWith('method '))
+          .map((key) => key.slice(7));
+        const spec = { paymasterRef: { name: paymaster.object }, name, address, abi, whitelistedMethods };
+        await create('contracts', nameOf(`${paymaster.object}-${name}`), spec);
+        return `Calls of ${whitelistedMethods.join(', ') || 'no method'} are paid for.`;
+      }}
+    >
+      <Field label="Name" name="name" />
+      <Field label="Address" name="address" pattern="0x[0-9a-fA-F]{40}" />
+      <label class="field wide">
+        <span>ABI, as JSON</span>
+        <textarea
+          name="abi"
+          required
+          spellcheck={false}
+          onInput={(event) => setAbi(event.currentTarget.value)}
+        />
+      </label>
+      <fieldset class="wide">
+        <legend>Methods to pay for</legend>
+        {methods.length === 0 && <span class="quiet">Paste the ABI first.</span>}
+        {methods.map((method) => (
+          <label key={method}>
+            <input type="checkbox" name={`method ${method}`} /> {method}
+          </label>
+        ))}
+      </fieldset>
+    </OpenForm>
+  );
+}
+
+export function NewLimit({ paymaster, onDone }: Props) {
+  return (
+    <OpenForm
+      title="Set a limit"
+      onDone={onDone}
+      send={async ({ name = '', scope, threshold, thresholdType, value, unit }) => {
+        const spendingLimit = {
+          scope,
+          threshold,
+          thresholdType,
+          cycleDuration: { value: Number(value), unit },
+        };
+        const spec = {
+          paymasterRef: { name: paymaster.object },
+          name,
+          policyType: 'PAYMASTER_SA_LIMIT',
+          spendingLimit,
+        };
+        await create('policies', nameOf(`${paymaster.object}-${name}`), spec);
+        return `The limit “${name}” counts from now on.`;
+      }}
+    >
+      <Field label="Name" name="name" />
+      <Options
+        label="For"
+        name="scope"
+        of={{ PAYMASTER: 'all accounts together', SMART_ACCOUNT: 'each account' }}
+      />
+      <Field label="At most" name="threshold" inputMode="decimal" pattern="[0-9]+([.][0-9]+)?" />
+      <Options
+        label="Of"
+        name="thresholdType"
+        of={{ COUNT: 'operations', NATIVE_ASSET: 'coins', USD: 'dollars' }}
+      />
+      <Field label="In" name="value" value="1" inputMode="numeric" pattern="[0-9]+" />
+      <Options label="Unit" name="unit" of={{ day: 'days', hour: 'hours' }} />
+    </OpenForm>
+  );
+}
+
+function Options({
+  label,
+  name,
+  of,
+}: {
+  readonly label: string;
+  readonly name: string;
+  readonly of: Readonly<Record<string, string>>;
+}) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <select name={name}>
+        {Object.entries(of).map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function create(noun: string, name: string, spec: object): Promise<unknown> {
+  return call(`/manage/v1/${noun}`, { method: 'POST', body: { name, spec } });
+}
+
+/** Names of objects have small letters, digits and dashes. */
+function nameOf(text: string): string {
+  const dashed = text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 63);
+  return dashed.replace(/^-|-$/g, '') || 'unnamed';
+}
+
+/** Those that a transaction may call. The server judges the ABI; this lists what there is to choose. */
+function methodsOf(abi: string): readonly string[] {
+  try {
+    const entries = JSON.parse(abi) as readonly { type?: string; name?: string; stateMutability?: string }[];
+    const names = entries.flatMap(({ type, name, stateMutability = '' }) =>
+      type === 'function' && name !== undefined && !['view', 'pure'].includes(stateMutability) ? [name] : [],
+    );
+    return [...new Set(names)];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,94 @@
+import { useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { Refused } from '../api.js';
+import { Note } from './parts.js';
+
+export type Outcome = { readonly done: string } | { readonly error: Error };
+
+/** What came of a change. Where a manifest owns the field: what to commit instead. */
+export function OutcomeNote({ outcome }: { readonly outcome: Outcome | undefined }) {
+  if (outcome === undefined) return null;
+  if ('done' in outcome) return <Note kind="done">{outcome.done}</Note>;
+  const { error } = outcome;
+  return (
+    <>
+      <Note kind="error">{error.message}</Note>
+      {error instanceof Refused && error.manifest !== undefined && (
+        <>
+          <p>Commit this instead:</p>
+          <pre tabIndex={0}>{error.manifest}</pre>
+        </>
+      )}
+    </>
+  );
+}
+
+/** Runs a change and keeps what came of it. */
+export function useOutcome(onDone: () => void) {
+  const [outcome, setOutcome] = useState<Outcome>();
+  const run = async (change: () => Promise<string>): Promise<void> => {
+    try {
+      setOutcome({ done: await change() });
+    } catch (error) {
+      setOutcome({ error: error as Error });
+    }
+    onDone();
+  };
+  return { outcome, run };
+}
+
+/** A form below a line that opens it. `send` gets the texts of its fields by name, and says what it did. */
+export function OpenForm({
+  title,
+  send,
+  onDone,
+  children,
+}: {
+  readonly title: string;
+  readonly send: (values: Readonly<Record<string, string>>) => Promise<string>;
+  readonly onDone: () => void;
+  readonly children: ComponentChildren;
+}) {
+  const { outcome, run } = useOutcome(onDone);
+  return (
+    <details>
+      <summary>{title}</summary>
+      <form
+        class="made"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const texts = [...new FormData(event.currentTarget)].filter(
+            (pair): pair is [string, string] => typeof pair[1] === 'string',
+          );
+          void run(() => send(Object.fromEntries(texts)));
+        }}
+      >
+        <div class="row">{children}</div>
+        <p>
+          <button class="main">Save</button>
+        </p>
+        <OutcomeNote outcome={outcome} />
+      </form>
+    </details>
+  );
+}
+
+export function Field({
+  label,
+  name,
+  value,
+  ...attributes
+}: {
+  readonly label: string;
+  readonly name: string;
+  readonly value?: string;
+  readonly pattern?: string;
+  readonly inputMode?: 'numeric' | 'decimal';
+}) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <input name={name} defaultValue={value} required autocomplete="off" {...attributes} />
+    </label>
+  );
+}
