@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { parse } from 'yaml';
 import { manageEndpoints, managePrefix } from '../../server/dashboard/endpoints.js';
 import {
   acmeToken,
@@ -248,9 +249,12 @@ describe('what a manifest owns', () => {
         errors: [{ field: 'spec.maxExpirySeconds', mustBe: expect.stringContaining('argocd') }],
       },
     });
-    expect(refused.data['manifest']).toBe(
-      'apiVersion: paymasters.dev/v1alpha1\nkind: Paymaster\nmetadata:\n  namespace: acme\n  name: git\nspec:\n  name: git\n  chainId: 31337\n  type: HYBRID\n  version: 1.1.0\n  maxExpirySeconds: 60\n  suspended: false\n',
-    );
+    expect(parse(String(refused.data['manifest']))).toEqual({
+      apiVersion: 'paymasters.dev/v1alpha1',
+      kind: 'Paymaster',
+      metadata: { namespace: 'acme', name: 'git' },
+      spec: { ...aPaymaster('git'), maxExpirySeconds: 60, suspended: false },
+    });
     for (const [method, path, body] of [
       ['POST', '/paymasters/git/suspend', undefined],
       ['PATCH', '/paymasters/git', { spec: { maxExpirySeconds: null } }],
@@ -442,5 +446,7 @@ test.each(nounRows)('$method $path does not find an object of another organisati
   // PUT without a spec is refused before it is looked for.
   expect([404, 400]).toContain(answer.status);
   expect(JSON.stringify(answer.data)).not.toContain(String(before.data['uid']));
-  expect(await ask('GET', `/${noun}/${owner}`)).toEqual(before);
+  // An operator may have written the status meanwhile.
+  const after = await ask('GET', `/${noun}/${owner}`);
+  expect([after.status, after.etag, after.data['spec']]).toEqual([200, before.etag, before.data['spec']]);
 });

@@ -212,14 +212,17 @@ describe('nobody gets more by', () => {
     expect(await isKnown(late)).toBe(false);
   });
 
-  test('an object in a namespace that is no organisation', async () => {
-    const token = 'nowhere-token-0123456789';
+  test('an object in a namespace that is no longer an organisation', async () => {
+    const token = 'former-token-0123456789';
+    await applyOrganisation(host.resources, 'former', { namespace: 'former' });
     await host.resources.apply({
       manager: 'kubectl',
       kind: 'DashboardToken',
-      key: { namespace: 'nowhere', name: 'x' },
+      key: { namespace: 'former', name: 'x' },
       spec: { name: 'x', sha256: hashCredential(token), scopes: ['write'] },
     });
+    expect(await isKnown(token)).toBe(true);
+    await host.resources.delete('Organisation', { name: 'former' });
     expect(await isKnown(token)).toBe(false);
   });
 });
