@@ -98,6 +98,10 @@ export const refusals = {
       'Wait a second. If it lasts, the operator does not run, or somebody deleted the AddressList: the operator writes it again.',
     error: { code: 'UNAVAILABLE', retryAfterSeconds: 1 },
   },
+  EXPRESSION_REFUSED: {
+    text: 'An expression of the paymaster does not hold for the operation.',
+    remedy: 'Change the part of the operation that the detail names, or change, pause or delete the policy.',
+  },
   OPEN_SPONSORSHIP_DENIED: {
     text: 'No contract is registered and defaultContractAction is Deny.',
     remedy: 'Register the contract that is called, or set defaultContractAction to Allow.',

@@ -17,6 +17,8 @@ export type CompiledContract = {
   readonly object: SmartContract;
   readonly accepted: Finding;
   readonly methods: readonly string[];
+  /** Every function with the names of its parameters, as `core/resources/abi.ts` writes it. */
+  readonly declarations: readonly string[];
   readonly selectors: readonly Selector[];
   /** Set when an address with a wrong checksum stays in use. */
   readonly checksum?: Finding;
@@ -62,7 +64,7 @@ export function* compileContracts(
     // Its ABI is not even read: the cost of reading must not grow with the number of contracts that someone adds.
     if (own === undefined) {
       const accepted = finding('Accepted', 'TooMany', tooManyContracts);
-      compiled.push({ object, accepted, methods: [], selectors: [] });
+      compiled.push({ object, accepted, methods: [], declarations: [], selectors: [] });
       continue;
     }
     const problem =
@@ -79,11 +81,18 @@ export function* compileContracts(
 
 function compileContract(
   object: SmartContract,
-  { methods, selectors, checksum }: ReadContract,
+  { methods, declarations, selectors, checksum }: ReadContract,
   problem: Finding | undefined,
 ): CompiledContract {
   const accepted = problem ?? finding('Accepted', 'Accepted');
-  const compiled = { object, accepted, methods, selectors, ...(checksum === undefined ? {} : { checksum }) };
+  const compiled = {
+    object,
+    accepted,
+    methods,
+    declarations,
+    selectors,
+    ...(checksum === undefined ? {} : { checksum }),
+  };
   if (accepted.status !== 'True') return compiled;
   const address = parseAddress(object.spec.address);
   if (object.spec.active === false) return { ...compiled, paused: address };
@@ -91,7 +100,7 @@ function compileContract(
   return { ...compiled, served };
 }
 
-type ReadContract = Pick<CompiledContract, 'methods' | 'selectors' | 'checksum'> & {
+type ReadContract = Pick<CompiledContract, 'methods' | 'declarations' | 'selectors' | 'checksum'> & {
   /** What is wrong with the contract by itself, independent of other contracts. */
   readonly problem?: Finding;
 };
@@ -103,19 +112,25 @@ function* readContract(
 ): InParts<ReadContract> {
   const { spec } = object;
   if (!isAddressText(spec.address))
-    return { methods: [], selectors: [], problem: invalid(`spec.address must be 0x and 40 hex digits.`) };
-  const { methods, selectors, problems } = yield* readMethods(spec.abi, spec.whitelistedMethods ?? []);
+    return { ...nothing, problem: invalid(`spec.address must be 0x and 40 hex digits.`) };
+  const { methods, declarations, selectors, problems } = yield* readMethods(
+    spec.abi,
+    spec.whitelistedMethods ?? [],
+  );
   // The address of a contract never changes, so one that was accepted before checksums were judged stays accepted.
   const isInUse = served.has(identityOf(spec.name, spec.address)) || isConditionTrue(object, 'Accepted');
   const checksum = judgeChecksum('spec.address', spec.address, isInUse);
-  if (checksum?.type === 'Accepted') return { methods, selectors: [], problem: checksum };
-  if (problems.length === 0) return { methods, selectors, ...(checksum === undefined ? {} : { checksum }) };
+  if (checksum?.type === 'Accepted') return { ...nothing, methods, problem: checksum };
+  if (problems.length === 0)
+    return { methods, declarations, selectors, ...(checksum === undefined ? {} : { checksum }) };
   return {
+    ...nothing,
     methods,
-    selectors: [],
     problem: invalid(`spec.${problems.map(formatProblem).join('; spec.')}.`),
   };
 }
+
+const nothing = { methods: [], declarations: [], selectors: [] } as const;
 
 function identityOf(name: string, address: string): string {
   return `${address.toLowerCase()} ${name}`;

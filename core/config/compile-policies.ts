@@ -2,7 +2,7 @@ import { quote } from '../errors.js';
 import type { InParts } from '../units/in-parts.js';
 import { findCondition, finding, type Finding } from '../meta/conditions.js';
 import { dataOf, policyKindOf, readParts, type ConfigOfPolicy } from '../policy/derived.js';
-import type { CompiledOfKind, PolicyRules, RecordedCycle } from '../policy/kind.js';
+import type { CompiledOfKind, MethodsNamed, PolicyRules, RecordedCycle } from '../policy/kind.js';
 import type { PaymasterPolicy } from '../resources/paymaster-policy.js';
 import type { EpochMs } from '../units/time.js';
 import type { ChainConfig } from './chain-config.js';
@@ -31,7 +31,7 @@ type Known = {
   readonly keys: ReadonlyMap<string, number>;
 };
 
-type Context = {
+type Context = MethodsNamed & {
   readonly previous: PaymasterConfig | undefined;
   readonly quota: Quota | undefined;
   readonly rules: PolicyRules;
@@ -64,7 +64,7 @@ export function* compilePolicies(
       return keepLast(object, quotaExceeded(context.quota, 'policies per paymaster'), context);
     if (full.has(object))
       return keepLast(object, finding('Accepted', 'TooMany', tooManyItems(object.spec.policyType)), context);
-    const problem = problemOf(object, context.rules);
+    const problem = problemOf(object, { ...context.rules, methods: context.methods });
     if (problem !== undefined) return keepLast(object, finding('Accepted', 'Invalid', problem), context);
     const lacking = lackOf(object, context.chain);
     if (lacking !== undefined)
@@ -138,6 +138,7 @@ function compilePolicy(object: PaymasterPolicy, context: Context & Known): Compi
     { policyId, name, spec, cycle: object.status?.cycle },
     {
       now: context.now,
+      methods: context.methods,
       served:
         context.previous && kind.config.read(context.previous, { policyId, name, wasProgrammed: false }),
       lastingCycle: lastingOf(object, policyId, context),
@@ -199,7 +200,7 @@ function isServed({ spec, status, metadata }: PaymasterPolicy, { previous, tenan
 }
 
 /** What is wrong with a spec, as a sentence. Schemas refuse most mistakes earlier, but not in every store. */
-function problemOf({ spec }: PaymasterPolicy, rules: PolicyRules): string | undefined {
+function problemOf({ spec }: PaymasterPolicy, rules: PolicyRules & MethodsNamed): string | undefined {
   const kind = policyKindOf(spec.policyType);
   if (kind === undefined)
     return `spec.policyType must be a known policy type, got ${quote(spec.policyType)}.`;

@@ -12,6 +12,7 @@ import type { ProfileConfig } from './chain-config.js';
 import { compileContracts, type CompiledContract } from './compile-contracts.js';
 import { compilePolicies, type CompiledPolicy } from './compile-policies.js';
 import { fit } from './fit.js';
+import { namedMethods } from './named-methods.js';
 import { resolveFunding } from './funding.js';
 import { shorterExpiry } from './expiry.js';
 import { paymasterIdOf } from './ids.js';
@@ -63,6 +64,7 @@ export function* compileInParts(sources: PaymasterSources): InParts<CompiledPaym
     quota: quotaOf(organisation, sources.platform, 'policiesPerPaymaster'),
     rules: sources.policyRules,
     chain,
+    methods: yield* namedMethods(sources.policies, contracts),
     now: sources.now,
     tenant: tenantOfSources(sources),
   });

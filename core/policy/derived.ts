@@ -4,6 +4,7 @@ import type { EpochMs } from '../units/time.js';
 import type {
   Glance,
   PolicyDecision,
+  PolicyFacts,
   PolicyIdentity,
   PolicyKind,
   PolicyShare,
@@ -170,13 +171,14 @@ export function policiesEndAt(served: ServedPolicies, mode: Mode): number {
   return ends.reduce((end, kind) => Math.min(end, kind.endsAt?.(served, mode) ?? end), Infinity);
 }
 
-/** All policies at a glance that have more to say than their kind. */
+/** All policies at a glance that have more to say than their kind; `facts`: about a request. */
 export function glanceAt(
   served: ServedPolicies,
   now: EpochMs,
+  facts?: PolicyFacts,
 ): readonly (Glance & { readonly policyType: PolicyType })[] {
   return rows.flatMap(([policyType, { decision }]) =>
-    (decision?.glance?.(served, now) ?? []).map((glance) => ({ policyType, ...glance })),
+    (decision?.glance?.(served, now, facts) ?? []).map((glance) => ({ policyType, ...glance })),
   );
 }
 
@@ -187,4 +189,11 @@ export function judgesIn(spec: PolicyMembers & { readonly policyType: PolicyType
   const kind = policyKindOf(spec.policyType);
   const data = kind && dataOf(spec, kind);
   return ((data && kind.modesOf?.(data)) ?? ['SPONSORED']).includes(mode);
+}
+
+/** Signatures of methods that a policy names. */
+export function methodsNamedBy(spec: PolicyMembers & { readonly policyType: PolicyType }): readonly string[] {
+  const kind = policyKindOf(spec.policyType);
+  const data = kind && dataOf(spec, kind);
+  return (data && kind.methodsNamed?.(data)) ?? [];
 }

@@ -11,6 +11,7 @@ import type { LimitShare, Mode } from '../usage/usage-store.js';
 import type { UserOperation } from '../entry-point/user-operation.js';
 import type { DecodedCalls } from '../userop/call-data.js';
 import type { AllowList } from './rules/allow-list/compile.js';
+import type { KnownMethods } from './methods/methods.js';
 import type { AddressList } from './senders/address-list.js';
 import type { Shadow } from './shadow.js';
 import type { CycleStatus } from './spending-limit/spec.js';
@@ -50,7 +51,9 @@ export type PolicyKind<
   /** What the chain lacks that a valid spec needs, as a sentence: NoNativePrice. */
   lacks?(spec: Spec, chain: { readonly nativePrice?: object }): string | undefined;
   /** What is wrong with a spec, as a sentence. Schemas refuse most mistakes earlier, but not in every store. */
-  problem?(spec: Spec, rules: PolicyRules): string | undefined;
+  problem?(spec: Spec, rules: PolicyRules & MethodsNamed): string | undefined;
+  /** Signatures of methods that it names, which the compiler looks up in the contracts of the paymaster; absent: none. */
+  methodsNamed?(spec: Spec): readonly string[];
   compile(policy: PolicyToCompile<Spec>, known: KnownPolicy<Config>): CompiledOfKind<Config>;
   readonly config: ConfigPart<Config, Part, Served>;
   /** The policy permits what nothing else does, so it cannot be in Shadow. */
@@ -77,6 +80,9 @@ export type AppliesTo = { readonly appliesTo?: readonly Mode[] };
 /** What the platform allows policies to do. */
 export type PolicyRules = { readonly webhookUrls: WebhookUrlRules };
 
+/** Methods of accepted contracts that the paymaster's policies name. */
+export type MethodsNamed = { readonly methods: KnownMethods };
+
 export type PolicyToCompile<Spec> = PolicyIdentity & {
   readonly spec: Spec;
   /** As the status records it. */
@@ -87,7 +93,7 @@ export type PolicyToCompile<Spec> = PolicyIdentity & {
 export type RecordedCycle = CycleStatus;
 
 /** What is known about a policy from before. */
-export type KnownPolicy<Config> = {
+export type KnownPolicy<Config> = MethodsNamed & {
   readonly now: EpochMs;
   /** The form in which it is served. */
   readonly served: Config | undefined;
@@ -147,8 +153,14 @@ export type PolicyDecision<Served> = {
   applies?(served: Served, mode: Mode): boolean;
   /** Decides all policies of the kind together; there may be none. */
   decide(served: Served, facts: PolicyFacts): Verdict;
-  /** Each policy of the kind, and what it would say at a time, as far as that depends on no request. */
-  glance?(served: Served, now: EpochMs): readonly Glance[];
+  /** Decides what needs the cost, in a later step of the same name; absent: nothing does. */
+  readonly late?: {
+    /** Whether a policy of the paymaster needs it. */
+    applies(served: Served, mode: Mode): boolean;
+    decide(served: Served, facts: PolicyFacts): Verdict;
+  };
+  /** Each policy of the kind, and what it says at a time, and about a request if there is one. */
+  glance?(served: Served, now: EpochMs, facts?: PolicyFacts): readonly Glance[];
   /** When what is signed now has to have expired; absent, and undefined: at no time. */
   endsAt?(served: Served, mode: Mode): EpochMs | undefined;
 };
@@ -161,10 +173,13 @@ export type Glance = PolicyIdentity & AppliesTo & { readonly says: string };
  */
 export type PolicyFacts = {
   readonly mode: Mode;
+  readonly chainId: number;
   readonly op: UserOperation;
   /** What callData makes the account do. */
   readonly calls: DecodedCalls;
   readonly allowList: AllowList;
+  /** Undefined while gas limits are not known. */
+  readonly cost: OperationCost | undefined;
   readonly now: EpochMs;
   /** The list of addresses with this hash; undefined where this replica does not have it. */
   listOf(hash: string): ReadonlySet<AddressKey> | undefined;

@@ -1,3 +1,4 @@
+import { expression } from './expression/kind.js';
 import type { PolicyKind } from './kind.js';
 import { senders } from './senders/kind.js';
 import { spendingLimit } from './spending-limit/kind.js';
@@ -12,6 +13,7 @@ export const policyKinds = {
   WALLET_DEPLOYMENT: walletDeployment,
   WINDOW: window,
   SENDERS: senders,
+  EXPRESSION: expression,
 } as const satisfies Record<string, PolicyKind>;
 
 export type PolicyType = keyof typeof policyKinds;

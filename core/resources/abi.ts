@@ -11,6 +11,8 @@ export type AbiFunction = {
   readonly name: string;
   /** Canonical form such as `mint(address,uint256)`. */
   readonly signature: string;
+  /** The signature with the names of the parameters that have one: `mint(address to,uint256)`. */
+  readonly declaration: string;
   readonly selector: Selector;
   /** False for views and pure functions. */
   readonly stateChanging: boolean;
@@ -34,6 +36,8 @@ export type Whitelist = {
 export type ContractMethods = {
   /** Names of the state-changing functions of the ABI; empty when the ABI does not parse. */
   readonly methods: readonly string[];
+  /** Every function of the ABI with the names of its parameters: `mint(address to,uint256)`. */
+  readonly declarations: readonly string[];
   readonly selectors: readonly Selector[];
   /** Fields relative to the spec: `abi[3]`, `whitelistedMethods[0]`. */
   readonly problems: readonly Problem[];
@@ -54,10 +58,15 @@ export function* readMethodsInParts(
   try {
     const abi = yield* parseAbiInParts(abiText);
     const { selectors, problems } = selectorsOf(abi, whitelistedMethods);
-    return { methods: methodsOf(abi), selectors: problems.length === 0 ? selectors : [], problems };
+    return {
+      methods: methodsOf(abi),
+      declarations: abi.functions.map(({ declaration }) => declaration),
+      selectors: problems.length === 0 ? selectors : [],
+      problems,
+    };
   } catch (error) {
     if (!isDomainError(error, 'INVALID_INPUT')) throw error;
-    return { methods: [], selectors: [], problems: error.details.problems ?? [] };
+    return { methods: [], declarations: [], selectors: [], problems: error.details.problems ?? [] };
   }
 }
 
@@ -158,18 +167,21 @@ function parseEntry(entry: unknown, field: string): AbiFunction | Problem | unde
   if (!('name' in entry) || typeof entry.name !== 'string' || !namePattern.test(entry.name))
     return problem('malformed');
   const inputs = 'inputs' in entry && entry.inputs !== null ? entry.inputs : [];
-  const types: string[] = [];
-  const fault = entry.name.length > maxNameLength ? 'malformed' : collectTypes(inputs, types, 0);
-  return fault === undefined ? describe(entry.name, `${entry.name}${types.join('')}`, entry) : problem(fault);
+  const parts: string[] = [];
+  const fault = entry.name.length > maxNameLength ? 'malformed' : collectTypes(inputs, parts, 0);
+  return fault === undefined ? describe(entry.name, parts, entry) : problem(fault);
 }
 
 const soundFunction = `a function with a name of at most ${maxNameLength} characters and inputs of valid types`;
 const shallowFunction = `a function whose inputs have at most ${maxTypeDepth} levels of tuples and array dimensions`;
 const namePattern = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
 
+/** A longer name of a parameter is left out: only people read it. */
+const maxParameterName = 64;
+
 /**
  * Adds the canonical text of a list of parameters to `out`, piece by piece: one join per level would copy the text
- * once per level.
+ * once per level. A name is a piece of its own that begins with a space.
  */
 function collectTypes(parameters: unknown, out: string[], depth: number): TypeFault | undefined {
   if (!Array.isArray(parameters)) return 'malformed';
@@ -198,14 +210,19 @@ function collectType(parameter: unknown, out: string[], depth: number): TypeFaul
     out.push(word);
   }
   out.push(type.dimensions);
+  const name = 'name' in parameter ? parameter.name : undefined;
+  if (typeof name === 'string' && name.length <= maxParameterName && namePattern.test(name))
+    out.push(` ${name}`);
   return undefined;
 }
 
-function describe(name: string, signature: string, entry: object): AbiFunction {
+function describe(name: string, parts: readonly string[], entry: object): AbiFunction {
+  const signature = name + parts.filter((part) => !part.startsWith(' ')).join('');
   const digest = Buffer.from(keccak256(Buffer.from(signature)));
   return {
     name,
     signature,
+    declaration: name + parts.join(''),
     selector: `0x${digest.toString('hex', 0, 4)}`,
     stateChanging: isStateChanging(entry),
   };

@@ -3,6 +3,7 @@ import {
   type CompiledContract,
   type ReadMethods,
 } from '../../core/config/compile-contracts.js';
+import { namedMethods } from '../../core/config/named-methods.js';
 import { compilePolicies, type CompiledPolicy } from '../../core/config/compile-policies.js';
 import type { CompiledPaymaster } from '../../core/config/compile.js';
 import { tenantOf } from '../../core/config/tenant.js';
@@ -99,6 +100,7 @@ export async function writeOrphans(deps: Deps, key: string): Promise<void> {
       ...alone,
       rules: { webhookUrls: deps.webhookRules },
       chain: undefined,
+      methods: await pace.run(namedMethods(deps.cache.policiesOf(key), contracts)),
       now: deps.clock.now(),
       tenant: tenantOf(namespace, organisationOf(deps.cache, namespace)?.spec.tenantGeneration),
     }),

@@ -43,7 +43,7 @@ const optional = {
   ),
   rules: arrayOf(
     having('policyType', 'policyId', 'name', 'says'),
-    'Policies that depend on the time, with what they say now. Absent: there are none.',
+    'Policies that depend on the time or on what the operation does, with what they say now about it. Absent: there are none.',
   ),
   wouldRefuse: arrayOf(
     having('policyId', 'reason', 'detail'),

@@ -30,7 +30,7 @@ test('the methods of hundreds of contracts with the longest ABIs stay known, so 
     createMethodReader(function* () {
       yield;
       times += 1;
-      return { methods: [`asked ${times}`], selectors: [], problems: [] };
+      return { methods: [`asked ${times}`], declarations: [], selectors: [], problems: [] };
     }),
   );
   const abis = Array.from({ length: 400 }, (_, index) => `${index} ${' '.repeat(190_000)}`);

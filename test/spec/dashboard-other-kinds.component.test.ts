@@ -33,6 +33,7 @@ const kinds: readonly (Pick<PaymasterPolicySpec, 'policyType'> & Record<string, 
     data: { scope: 'PAYMASTER', thresholdType: 'COUNT', threshold: '12', ...cycle },
   })),
   { policyType: 'WINDOW', member: 'window', data: { until: '2027-01-01T00:00:00Z', appliesTo: ['ERC20'] } },
+  { policyType: 'EXPRESSION', member: 'expression', data: { text: 'chain == 1', allowNoCalls: true } },
   {
     policyType: 'SENDERS',
     member: 'senders',

@@ -180,6 +180,7 @@ describe('decisions', () => {
         'deployment',
         'window',
         'senders',
+        'expressions',
         'factory',
         'delegate',
         'authorization',

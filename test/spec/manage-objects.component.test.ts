@@ -369,6 +369,29 @@ describe('refused', () => {
     expect(await ask('GET', `${path}/${object}`)).toMatchObject({ status: 404 });
   });
 
+  test('an expression, until a contract of its own paymaster has the methods that it names', async () => {
+    for (const name of ['expressed', 'neighbour']) await made(name);
+    const rule = (text: string) => ({
+      name: 'rule',
+      spec: {
+        paymasterRef: { name: 'expressed' },
+        name: 'rule',
+        policyType: 'EXPRESSION',
+        expression: { text },
+      },
+    });
+    const mints = rule('calls.all(c, c.method == "mint(address)" && c.args[0] == sender)');
+    const contract = (paymaster: string) => ({ name: `coin-of-${paymaster}`, spec: aContract(paymaster) });
+    expect(await ask('POST', '/contracts', contract('neighbour'))).toMatchObject({ status: 201 });
+    expect(await ask('POST', '/policies', mints)).toMatchObject({
+      status: 400,
+      data: { detail: expect.stringContaining('spec.expression.text') },
+    });
+    expect(await ask('POST', '/contracts', contract('expressed'))).toMatchObject({ status: 201 });
+    expect(await ask('POST', '/policies', rule('chain == "1"'))).toMatchObject({ status: 400 });
+    expect(await ask('POST', '/policies', mints)).toMatchObject({ status: 201 });
+  });
+
   test('bodies of another form, and names that no object has', async () => {
     for (const body of [[], 'x', null, { name: 'x', spec: {}, annotations: {} }, { name: 'UPPER', spec: {} }])
       expect(await ask('POST', '/paymasters', body)).toMatchObject({ status: 400 });

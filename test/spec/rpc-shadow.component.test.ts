@@ -63,6 +63,24 @@ const refusing: readonly {
     },
   },
   {
+    name: 'an expression',
+    policyId: 'expression',
+    reason: 'EXPRESSION_REFUSED',
+    config: {
+      expressions: [
+        { policyId: 'expression', name: 'Elsewhere', text: 'chain == 1', methods: [], shadow: true },
+      ],
+    },
+  },
+  {
+    name: 'an expression about the cost',
+    policyId: 'cost',
+    reason: 'EXPRESSION_REFUSED',
+    config: {
+      expressions: [{ policyId: 'cost', name: 'Free', text: 'cost.native == 0', methods: [], shadow: true }],
+    },
+  },
+  {
     name: 'a webhook',
     policyId: 'hook',
     reason: 'WEBHOOK_REFUSED',

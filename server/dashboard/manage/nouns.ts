@@ -3,9 +3,17 @@ import type { Tenant } from '../../../core/config/tenant.js';
 import { maxContracts } from '../../../core/config/paymaster-config.js';
 import { tooManyContracts } from '../../../core/config/too-many.js';
 import { DomainError } from '../../../core/errors.js';
-import { dataOf, policyKindOf } from '../../../core/policy/derived.js';
+import { dataOf, methodsNamedBy, policyKindOf } from '../../../core/policy/derived.js';
+import {
+  addMethod,
+  nameOf,
+  signatureOf,
+  type KnownMethod,
+  type KnownMethods,
+} from '../../../core/policy/methods/methods.js';
 import type { Resources } from '../../../core/resources/kinds.js';
 import type { TokenScope } from '../../../core/resources/token-scopes.js';
+import { eachObject } from '../../../adapters/resources/pages.js';
 import type { Call } from '../call.js';
 import type { Tools } from '../deps.js';
 import type { requireQuota } from '../lookups.js';
@@ -83,10 +91,15 @@ const policies: Noun<'PaymasterPolicy'> = {
   idOf: policyIdOf,
   clashes: (left, right) => left.name === right.name,
   quota: 'policiesPerPaymaster',
-  async check({ proposals: { webhookUrls } }, _call, spec, { objects }, current) {
+  async check(tools, call, spec, { objects }, current) {
     const kind = policyKindOf(spec.policyType);
     const data = kind && dataOf(spec, kind);
-    const problem = data && kind.problem?.(data, { webhookUrls });
+    const problem =
+      data &&
+      kind.problem?.(data, {
+        webhookUrls: tools.proposals.webhookUrls,
+        methods: await methodsFor(tools, call, spec),
+      });
     if (problem !== undefined) throw new DomainError('INVALID_INPUT', problem);
     const wasActive = current !== undefined && current.active !== false;
     if (spec.active !== false && !wasActive) requireRoom(objects, spec.policyType);
@@ -95,5 +108,26 @@ const policies: Noun<'PaymasterPolicy'> = {
   stop: { field: 'active', value: false, needs: [] },
   example: policySpecExample,
 };
+
+/** The methods that a policy names, as contracts of its paymaster declare them; contracts without such a name are not read. */
+async function methodsFor(
+  { resources, methodsOf }: Tools,
+  { principal, gone }: Call,
+  spec: Spec<'PaymasterPolicy'>,
+): Promise<KnownMethods> {
+  const named = methodsNamedBy(spec);
+  const known = new Map<string, KnownMethod>();
+  if (named.length === 0) return known;
+  const { namespace, tenant } = principal;
+  const fields = { 'spec.paymasterRef.name': spec.paymasterRef.name };
+  for await (const contract of eachObject(resources, 'SmartContract', { namespace, fields })) {
+    const { abi } = contract.spec;
+    if (!named.some((signature) => abi.includes(`"${nameOf(signature)}"`))) continue;
+    const { declarations } = await methodsOf(tenant, { abi, whitelistedMethods: [] }, gone);
+    for (const declaration of declarations)
+      if (named.includes(signatureOf(declaration))) addMethod(known, declaration);
+  }
+  return known;
+}
 
 export const nouns = { paymasters, contracts, policies } as const;

@@ -59,6 +59,7 @@ const stepOf = {
   POLICY_INVALID: 'policies',
   POLICY_REFUSED: 'policies',
   WINDOW_CLOSED: 'window',
+  EXPRESSION_REFUSED: 'expressions',
   SENDER_NOT_ALLOWED: 'senders',
   SENDER_DENIED: 'sender',
   SENDERS_UNKNOWN: 'senders',

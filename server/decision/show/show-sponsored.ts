@@ -4,6 +4,7 @@ import { formatAmount } from '../../../core/usage/units.js';
 import type { Trace } from '../run.js';
 import { showGas, showOutcome, showPaymaster, showRules, showShadow, showUsage } from './show.js';
 import { isOpen } from '../../view/served-paymaster.js';
+import { factsInSponsored } from '../steps/rules.js';
 import type { SponsorCase } from '../steps/sponsored-case.js';
 
 /** Everything that decides about an operation in mode SPONSORED. Amounts of ether and gwei are decimal text in ether. */
@@ -29,7 +30,7 @@ export async function showSponsored(on: SponsorCase, trace: Trace): Promise<obje
       maxCost: (op) => profile.layout.sponsorship.need(op, profile.options).entryPoint,
     }),
     limits: showLimits(on),
-    ...showRules(on),
+    ...showRules(on, factsInSponsored(on)),
     ...showShadow(on),
     ...showUsage(on),
     webhooks: paymaster.webhooks.map(({ name, onError }, index) =>

@@ -11,6 +11,7 @@ import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { dataGasOfApproval } from '../steps/data-fee.js';
 import type { TokenModeDeps } from '../token/in-tokens.js';
 import type { TokenCase } from '../token/token-case.js';
+import { factsInTokens } from '../steps/rules.js';
 import type { Trace } from '../run.js';
 import { ether, showGas, showOutcome, showPaymaster, showRules, showShadow, showUsage } from './show.js';
 import { maxChargeOf } from '../token/token-terms.js';
@@ -31,7 +32,7 @@ export async function showInTokens(
     mode: 'ERC20',
     ...showOutcome(trace),
     paymaster: showPaymaster(on, mode.contract),
-    ...showRules(on),
+    ...showRules(on, factsInTokens(on)),
     ...showShadow(on),
     tokens: await showTokens(deps, on, choice),
     ...showGas(on, { gas: mode.gas, maxCost: (op) => mode.codec.need(op, mode.options).entryPoint }),

@@ -2,6 +2,7 @@ import type { Address } from '../../../core/units/address.js';
 import { formatDecimal } from '../../../core/units/wei.js';
 import { ordinaryDataFee } from '../../../core/chain/data-fee/data-gas.js';
 import { glanceAt } from '../../../core/policy/derived.js';
+import type { PolicyFacts } from '../../../core/policy/kind.js';
 import type { Trace } from '../run.js';
 import type { PlannedReservation } from '../reservation.js';
 import type { Case } from '../step.js';
@@ -30,9 +31,9 @@ export function showShadow({ shadow }: Case): object {
   return wouldRefuse.length === 0 ? {} : { wouldRefuse };
 }
 
-/** What policies say at this time; those that depend on the request are shown by their steps. */
-export function showRules({ paymaster, now }: Case): object {
-  const rules = glanceAt(paymaster, now);
+/** What policies say at this time, and about this request where their kind tells that. */
+export function showRules({ paymaster, now }: Case, facts: PolicyFacts): object {
+  const rules = glanceAt(paymaster, now, facts);
   return rules.length === 0 ? {} : { rules };
 }
 

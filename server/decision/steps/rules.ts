@@ -10,13 +10,15 @@ import { decideSuspended } from '../../../core/policy/rules/suspended.js';
 import { decideValidPolicies } from '../../../core/policy/rules/valid-policies.js';
 import { contractsInShadow } from '../../../core/policy/shadow.js';
 import { pass, type Verdict } from '../../../core/refusal.js';
+import type { DepositNeed } from '../../../core/paymaster/layout.js';
 import { decisionsIn } from '../../../core/policy/derived.js';
+import type { PolicyFacts } from '../../../core/policy/kind.js';
 import { decodeCalls, type DecodedCalls } from '../../../core/userop/call-data.js';
 import type { Mode } from '../../../core/usage/usage-store.js';
-import { guardOf } from '../../view/served-chain.js';
+import { guardOf, type ServedTokenMode } from '../../view/served-chain.js';
 import type { RequestFacts } from '../facts.js';
 import type { SponsorCase } from './sponsored-case.js';
-import { step, type Step } from '../step.js';
+import { step, type Case, type Step } from '../step.js';
 
 /** The rules that apply in both modes and need only the gathered facts: `suspended`, then `standing`. */
 const suspended = step<RequestFacts>('suspended', ({ paymaster, chain }) =>
@@ -57,7 +59,7 @@ export const rulesOfTokens: readonly Step<RequestFacts>[] = [
   step('policies', ({ paymaster }) => decideValidPolicies(paymaster.invalidInTokens), {
     applies: ({ paymaster }) => paymaster.invalidInTokens.length > 0,
   }),
-  ...policySteps<RequestFacts>('ERC20', ({ request: { op } }) => decodeCalls(op.callData, op.callDataBytes)),
+  ...policySteps<RequestFacts>('ERC20', factsInTokens),
   ...standing,
 ];
 
@@ -75,35 +77,71 @@ export const rulesOfSponsored: readonly Step<SponsorCase>[] = [
     shadow.note({ ...verdict, policyId: contractsInShadow });
     return pass;
   }),
-  ...policySteps<SponsorCase>('SPONSORED', ({ calls }) => calls),
+  ...policySteps<SponsorCase>('SPONSORED', factsInSponsored),
   ...standing,
 ];
 
+/** What policies decide once the gas limits are known. */
+export const lateRulesOfTokens = lateSteps<Case & { readonly mode: ServedTokenMode }>('ERC20', factsInTokens);
+export const lateRulesOfSponsored = lateSteps<SponsorCase>('SPONSORED', factsInSponsored);
+
+/** What policies can know about a request for a sponsorship. */
+export function factsInSponsored(on: SponsorCase): PolicyFacts {
+  const { op, profile, calls } = on;
+  const need = op && profile.layout.sponsorship.need(op, profile.options);
+  return factsOf('SPONSORED', on, calls, need);
+}
+
+/** The same in mode ERC20; nothing else of it decodes the calls. */
+export function factsInTokens(
+  on: RequestFacts & { readonly mode?: ServedTokenMode } & Partial<Pick<Case, 'op'>>,
+): PolicyFacts {
+  const { op, mode, request } = on;
+  const need = op && mode?.codec.need(op, mode.options);
+  return factsOf('ERC20', on, decodeCalls(request.op.callData, request.op.callDataBytes), need);
+}
+
 const anyContract = { kind: 'open' } as const;
 
-/** One step for each kind of policies that judges in the mode. */
-function policySteps<C extends RequestFacts>(
+function factsOf(
   mode: Mode,
-  callsOf: (on: C) => DecodedCalls,
-): readonly Step<C>[] {
+  { paymaster, request: { op }, now, listOf, shadow, usdPerNative }: RequestFacts,
+  calls: DecodedCalls,
+  need: DepositNeed | undefined,
+): PolicyFacts {
+  return {
+    mode,
+    chainId: paymaster.chainId,
+    op,
+    calls,
+    allowList: paymaster.contractsInShadow ? anyContract : paymaster.allowList,
+    cost: need && { wei: need.entryPoint, usdPerNative },
+    now,
+    listOf,
+    shadow,
+  };
+}
+
+/** One step for each kind of policies that judges in the mode. */
+function policySteps<C extends RequestFacts>(mode: Mode, facts: (on: C) => PolicyFacts): readonly Step<C>[] {
   return decisionsIn(mode).map((kind) =>
-    step<C>(
-      kind.step,
-      (on) => {
-        const { paymaster, request, now } = on;
-        const allowList = paymaster.contractsInShadow ? anyContract : paymaster.allowList;
-        return kind.decide(paymaster, {
-          mode,
-          op: request.op,
-          calls: callsOf(on),
-          allowList,
-          now,
-          listOf: on.listOf,
-          shadow: on.shadow,
-        });
-      },
-      { applies: ({ paymaster }) => kind.applies?.(paymaster, mode) !== false },
-    ),
+    step<C>(kind.step, (on) => kind.decide(on.paymaster, facts(on)), {
+      applies: ({ paymaster }) => kind.applies?.(paymaster, mode) !== false,
+      // The later step is shown.
+      isEarly: kind.late !== undefined,
+    }),
+  );
+}
+
+function lateSteps<C extends Case>(mode: Mode, facts: (on: C) => PolicyFacts): readonly Step<C>[] {
+  return decisionsIn(mode).flatMap(({ step: name, late, applies }) =>
+    late === undefined
+      ? []
+      : step<C>(name, (on) => late.decide(on.paymaster, facts(on)), {
+          applies: ({ paymaster }) => applies?.(paymaster, mode) !== false,
+          lacks: ({ paymaster, op }) =>
+            op === undefined && late.applies(paymaster, mode) ? 'The gas limits are not known.' : undefined,
+        }),
   );
 }
 

@@ -20,7 +20,7 @@ import { estimateRequest, foundLimits, noLimits, withLimits } from '../gas-limit
 import { inRange } from './in-range.js';
 import { promiseOf, type Stake } from './promise.js';
 import type { SponsorRequest } from '../request.js';
-import { rulesOfSponsored } from './rules.js';
+import { lateRulesOfSponsored, rulesOfSponsored } from './rules.js';
 import { gatherCase, noWallet, type SponsorCase } from './sponsored-case.js';
 import { step, type Case, type Draft, type Finalize, type Mode } from '../step.js';
 import { decideUnused } from './unused-gas.js';
@@ -104,6 +104,7 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
         lacks: ({ simulates, funding }) =>
           simulates && funding === undefined ? 'Nobody pays, so there is nothing to simulate.' : undefined,
       }),
+      ...lateRulesOfSponsored,
       step('shadowWebhooks', askShadows, {
         isCostly: true,
         isShadow: true,
@@ -118,7 +119,10 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
       step('limitsAndDeposit', (on) => peekAt(on, on.op ?? leastOp(on)), { isSettled: () => true }),
     ],
     draft: draftSponsorship,
-    finalize: { steps: [...rulesOfSponsored, step('gas', decideGiven)], redraft: redraftSponsorship },
+    finalize: {
+      steps: [...rulesOfSponsored, step('gas', decideGiven), ...lateRulesOfSponsored],
+      redraft: redraftSponsorship,
+    },
     encode: ({ profile }, op, terms, signature) => profile.layout.sponsorship.encode(op, terms, signature),
     stub: stubData,
     gas: ({ profile }) => profile.paymasterGas,

@@ -22,7 +22,7 @@ import { recordedVerdict } from '../inputs.js';
 import { noLimits, withLimits } from '../gas-limits.js';
 import { inRange } from '../steps/in-range.js';
 import { promiseOf, type Stake } from '../steps/promise.js';
-import { rulesOfTokens } from '../steps/rules.js';
+import { lateRulesOfTokens, rulesOfTokens } from '../steps/rules.js';
 import type { SigningBatch } from '../sign/signing-batch.js';
 import { type Draft, type Finalize, type Mode, type Outcome, step } from '../step.js';
 import type { TokenAccounts } from './token-accounts.js';
@@ -173,6 +173,7 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
         lacks: ({ least }) => (least === undefined ? 'There is nothing to look up.' : undefined),
       }),
       step('gas', decideGas, { isCostly: true }),
+      ...lateRulesOfTokens,
       step('charge', decideCharge, { lacks: lacksDraft }),
       step(
         'lossesAndDeposit',
@@ -222,6 +223,7 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
         // The rate stays that of the commit. A price that no longer holds ends promises at once, these too.
         step('price', decidePrice),
         step('gas', decideLeast),
+        ...lateRulesOfTokens,
         step('lossesAndDeposit', findPayer),
       ],
       // The caller may have edited them: no codec encodes every rate that can be read from such bytes.

@@ -176,6 +176,12 @@ export const ruleCases: readonly RuleCase[] = [
     },
   },
   {
+    field: 'spec.expression',
+    message: 'set when policyType is EXPRESSION, and left out otherwise',
+    passes: { now: aPolicy({ policyType: 'EXPRESSION', expression: { text: 'chain == 1' } }) },
+    fails: { now: aPolicy({ policyType: 'EXPRESSION' }) },
+  },
+  {
     field: 'spec.senders',
     message: 'set when policyType is SENDERS, and left out otherwise',
     passes: { now: aPolicy({ policyType: 'SENDERS', senders: { action: 'Allow', addresses: [] } }) },

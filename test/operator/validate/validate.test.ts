@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -130,6 +130,14 @@ test('the examples of this repository are fine', async () => {
   const examples = join(repositoryRoot, 'examples');
   expect((await validated([join(examples, 'quickstart')])).ok).toBe(true);
   expect((await validated([join(examples, 'chains')])).ok).toBe(true);
+  const expressions = readdirSync(join(examples, 'policies')).filter((name) =>
+    name.startsWith('expression-'),
+  );
+  expect(expressions).toHaveLength(5);
+  for (const name of expressions)
+    expect(await validated([join(examples, 'quickstart'), join(examples, 'policies', name)])).toMatchObject({
+      ok: true,
+    });
 });
 
 test('for people there is one line per finding and a summary', async () => {
