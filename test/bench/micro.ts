@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Interface } from 'ethers';
+import { parseAllDocuments } from 'yaml';
 import { createPrices } from '../../adapters/price/prices.js';
 import type { CallRequest } from '../../core/chain/chain.js';
 import { silentLogger } from '../../core/log.js';
@@ -10,6 +13,7 @@ import { requirePrice } from '../../core/pricing/price-source.js';
 import { chooseTokens } from '../../core/pricing/token-list.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
+import { repositoryRoot } from '../support/repository-root.js';
 import { FakeChain } from '../fakes/chain.js';
 import { createLocalSigner } from '../../adapters/signer/file/local-signer.js';
 import { loadNativeCurve } from '../../adapters/signer/native.js';
@@ -21,10 +25,12 @@ import { layoutIds } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { userOpHasher } from '../../core/entry-point/user-op-hash.js';
 import { stubSignature } from '../../core/paymaster/signature.js';
+import { compileExpression } from '../../core/policy/expression/expression.js';
+import { methodsOf } from '../../core/policy/methods/methods.js';
 import { compileAllowList } from '../../core/policy/rules/allow-list/compile.js';
 import { decideCalls } from '../../core/policy/rules/allow-list/decide.js';
 import { parseAddress, toAddressKey } from '../../core/units/address.js';
-import type { Hex } from '../../core/units/hex.js';
+import { decodedHex, type Hex } from '../../core/units/hex.js';
 import { decodeCalls } from '../../core/userop/call-data.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
@@ -179,6 +185,45 @@ measure('decodeCalls, 16 calls', (index) => decodeCalls(at(batches, index)));
 measure('decodeCalls + decideCalls, 1 call', (index) =>
   decideCalls(allowList, decodeCalls(at(singles, index)), { initCode: '0x' }),
 );
+// The examples, and the most that one evaluation may take: 64 calls up to the last step.
+const expressions = new Map(
+  readdirSync(join(repositoryRoot, 'examples/policies'))
+    .filter((name) => name.startsWith('expression-'))
+    .map((name): [string, string] => [
+      name,
+      // The policy comes after the contract whose methods it names.
+      parseAllDocuments(readFileSync(join(repositoryRoot, 'examples/policies', name), 'utf8'))
+        .at(-1)
+        ?.toJS().spec.expression.text,
+    ]),
+);
+expressions.set(
+  'the largest',
+  `calls.all(c, c.method == "transfer(address,uint256)" && ${Array.from({ length: 4 }, () => 'c.args[1] % (c.args[1] + 1)').join(' + ')} >= 0)`,
+);
+const declared = methodsOf([
+  'transfer(address to,uint256 amount)',
+  'approve(address spender,uint256 amount)',
+  'mint(address to,uint256 count)',
+]);
+for (const [name, text] of expressions) {
+  const { evaluate } = compileExpression(text, declared);
+  for (const size of [1, 64]) {
+    const facts = variants.map((index) => {
+      const callData = batchOf(size, index);
+      const decoded = decodeCalls(callData);
+      return {
+        sender: at(operations, index).sender,
+        chainId: terms.chainId,
+        nowSeconds: 1_700_000_000,
+        calls: decoded.outcome === 'calls' ? decoded.calls : undefined,
+        callData: decodedHex(callData),
+        cost: undefined,
+      };
+    });
+    measure(`${name}, ${size} calls`, (index) => evaluate(at(facts, index)), 5_000);
+  }
+}
 for (const id of layoutIds) {
   const { sponsorship } = layouts[id];
   measure(`${id}: hash`, (index) => sponsorship.hash(at(operations, index), terms));

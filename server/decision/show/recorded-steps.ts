@@ -7,7 +7,11 @@ import type { TraceStep } from '../run.js';
 /** A step of a decision that was recorded. `undecided`: it comes after the refusal, so nobody knows. */
 export type RecordedStep = Omit<TraceStep, 'verdict'> & { readonly verdict: 'pass' | 'refuse' | 'undecided' };
 
-const stepsOfKinds = (mode: Mode): readonly string[] => decisionsIn(mode).map(({ step }) => step);
+/** Of kinds that decide again when the cost is known, the later step is shown. */
+const stepsOfKinds = (mode: Mode, when: 'early' | 'late'): readonly string[] =>
+  decisionsIn(mode)
+    .filter(({ late }) => (late === undefined) === (when === 'early'))
+    .map(({ step }) => step);
 
 /** The steps of each mode in their order, as an explanation shows them. */
 export const stepNames = {
@@ -18,13 +22,14 @@ export const stepNames = {
     'funding',
     'policies',
     'calls',
-    ...stepsOfKinds('SPONSORED'),
+    ...stepsOfKinds('SPONSORED', 'early'),
     'factory',
     'delegate',
     'authorization',
     'fees',
     'tip',
     'gas',
+    ...stepsOfKinds('SPONSORED', 'late'),
     'webhooks',
     'limitsAndDeposit',
   ],
@@ -33,7 +38,7 @@ export const stepNames = {
     'sender',
     'accountSignature',
     'policies',
-    ...stepsOfKinds('ERC20'),
+    ...stepsOfKinds('ERC20', 'early'),
     'factory',
     'delegate',
     'authorization',
@@ -42,6 +47,7 @@ export const stepNames = {
     'token',
     'price',
     'gas',
+    ...stepsOfKinds('ERC20', 'late'),
     'charge',
     'lossesAndDeposit',
     'payment',
@@ -127,8 +133,11 @@ export function recordedSteps(
   const named = mode === 'ERC20' && reason === 'NOT_FUNDED' ? store : stepOf[reason];
   const refusing = named === store ? storeSteps[mode] : named;
   const others = names.filter((step) => step !== refusing);
-  // Before gas is estimated the usage store is looked at for the least that the operation can cost.
-  const place = refusing === storeSteps[mode] ? others.indexOf('gas') : names.indexOf(refusing);
+  // Before gas is estimated the usage store is looked at for the least that the operation can cost, and policies judge what they
+  // can without the cost. Which of their two steps refused is not recorded: what lies between them counts as undecided.
+  const firstLook = refusing === storeSteps[mode] ? 'gas' : 'factory';
+  const looksTwice = refusing === storeSteps[mode] || stepsOfKinds(mode, 'late').includes(refusing);
+  const place = looksTwice ? others.indexOf(firstLook) : names.indexOf(refusing);
   const end = isReservation || place < 0 ? others.length : place;
   const remedy = remedyOf({ pass: false, reason, detail });
   return [

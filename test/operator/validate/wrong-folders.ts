@@ -296,6 +296,26 @@ export const wrongFolders: readonly WrongFolder[] = [
     ...Array.from({ length: 20 }, (_, n) => aPolicy({ meta: { name: `z-${n}` }, name: `Limit ${n}` })),
   ),
   wrong(
+    'a misspelt member of an expression',
+    'spec.expression.text 1:16: a call has no "vale", only target, value, method, args',
+    aPolicy({
+      meta: { name: 'rule' },
+      name: 'Rule',
+      policyType: 'EXPRESSION',
+      expression: { text: 'calls.all(c, c.vale == 0)' },
+    }),
+  ),
+  wrong(
+    'an expression about a method that no contract has',
+    'no registered contract has the method "transfer(address,uint256)"',
+    aPolicy({
+      meta: { name: 'rule' },
+      name: 'Rule',
+      policyType: 'EXPRESSION',
+      expression: { text: 'calls[0].method == "transfer(address,uint256)"' },
+    }),
+  ),
+  wrong(
     'a funding wallet without a proof',
     'give message and signature in spec.funding',
     aPaymaster({ funding: { address: '0x00000000000000000000000000000000000000f9' } }),

@@ -34,9 +34,10 @@ describe('the steps of a recorded decision', () => {
   });
 
   test('end with the one that refused: those after it are undecided', () => {
-    expect(of({ reason: 'GAS_LIMIT_TOO_HIGH' }).slice(-4)).toEqual([
+    expect(of({ reason: 'GAS_LIMIT_TOO_HIGH' }).slice(-5)).toEqual([
       'tip pass',
       'gas refuse',
+      'expressions undecided',
       'webhooks undecided',
       'limitsAndDeposit undecided',
     ]);
@@ -44,14 +45,16 @@ describe('the steps of a recorded decision', () => {
   });
 
   test('tell a limit that was full at the first look from one that was full when everything had passed', () => {
-    expect(of({ reason: 'LIMIT_REACHED' }).slice(-4)).toEqual([
+    expect(of({ reason: 'LIMIT_REACHED' }).slice(-5)).toEqual([
       'tip pass',
       'limitsAndDeposit refuse',
       'gas undecided',
+      'expressions undecided',
       'webhooks undecided',
     ]);
-    expect(of({ reason: 'LIMIT_REACHED', maxCostWei: 7n }).slice(-3)).toEqual([
+    expect(of({ reason: 'LIMIT_REACHED', maxCostWei: 7n }).slice(-4)).toEqual([
       'gas pass',
+      'expressions pass',
       'webhooks pass',
       'limitsAndDeposit refuse',
     ]);
@@ -59,6 +62,16 @@ describe('the steps of a recorded decision', () => {
       'payment pass',
       'lossesAndDeposit refuse',
     ]);
+  });
+
+  test('do not say that what lies between the two looks of a policy has passed', () => {
+    for (const mode of ['SPONSORED', 'ERC20'] as const) {
+      const steps = of({ mode, reason: 'EXPRESSION_REFUSED' });
+      expect(steps).toContain('window pass');
+      const after = steps.slice(steps.indexOf('expressions refuse') + 1);
+      expect(after).toContain('gas undecided');
+      expect(after.filter((step) => !step.endsWith(' undecided'))).toEqual([]);
+    }
   });
 
   test('of a stub do not say that parts were checked that it does not have', () => {

@@ -91,7 +91,7 @@ const oneByOne = (
     passes: 1_500,
   }));
 
-test('proposed sender lists and windows refuse what they would have refused', async () => {
+test('proposed sender lists, windows and expressions refuse what they would have refused', async () => {
   const recorded = await recordRounds(withoutLimits, [...oneByOne(3), ...oneByOne(2, { sender: 2 })]);
   const first = (parseInputs(recorded.records[0]!.body) as DecidedInputs).request.op.sender;
   const { list } = addressListOf([first]);
@@ -109,6 +109,13 @@ test('proposed sender lists and windows refuse what they would have refused', as
   // The third round began 3 seconds after the first.
   const windows = [{ ...identity, until: (someNow + 3_000) as EpochMs }];
   expect(await reasonsUnder({ windows })).toEqual([{ reason: 'WINDOW_CLOSED', count: 3 }]);
+  const expressionsOf = (text: string) => ({ expressions: [{ ...identity, text, methods: [] }] });
+  const byCalls = expressionsOf(`sender != "${first}" && calls.all(c, c.value == 0)`);
+  expect(await reasonsUnder(byCalls)).toEqual([{ reason: 'EXPRESSION_REFUSED', count: 3 }]);
+  expect(await reasonsUnder(expressionsOf('cost.native > 0'))).toEqual([]);
+  expect(await reasonsUnder(expressionsOf('cost.native == 0'))).toEqual([
+    { reason: 'EXPRESSION_REFUSED', count: 5 },
+  ]);
 });
 
 test('what was promised before the range counts: what was mined as spent, the rest as live', async () => {

@@ -70,8 +70,11 @@ function compiled(name: string) {
     const manifest: unknown = each.toJS();
     return isObject(manifest) ? manifest['spec'] : undefined;
   });
-  const member = (key: string): unknown => specs.filter(isObject).find((spec) => key in spec)?.[key];
-  const declared = parseAbi(String(member('abi') ?? '[]')).functions.map(({ declaration }) => declaration);
+  const member = (key: string) => specs.filter(isObject).find((spec) => key in spec)?.[key];
+  const abiText = member('abi');
+  const declared = parseAbi(typeof abiText === 'string' ? abiText : '[]').functions.map(
+    ({ declaration }) => declaration,
+  );
   const expression = member('expression');
   if (!isObject(expression)) throw new Error(`${file} has no expression`);
   const { evaluate } = compileExpression(String(expression['text']), methodsOf(declared));
