@@ -83,6 +83,16 @@ export const refusals = {
     text: 'The paymaster sponsors at another time.',
     remedy: 'Wait until the window named opens, move it, or pause or delete the policy.',
   },
+  CAMPAIGN_REQUIRED: {
+    text: 'The request names no campaign: send sponsorshipPolicyId.',
+    remedy:
+      'Send the name of an active campaign as sponsorshipPolicyId, in the context or in the object with the mode; or set withoutCampaign of the Paymaster to Allow.',
+  },
+  CAMPAIGN_NOT_ACTIVE: {
+    text: 'The campaign that the request names is not known, or not active.',
+    remedy:
+      'Name a campaign that is active: one of its policies is not paused, and its windows have not ended.',
+  },
   SENDER_NOT_ALLOWED: {
     text: 'The paymaster does not serve this account.',
     remedy: 'Change the list of the policy named, or pause or delete the policy.',

@@ -1,4 +1,5 @@
 import { quote } from '../errors.js';
+import { given } from '../units/given.js';
 import type { InParts } from '../units/in-parts.js';
 import { findCondition, finding, type Finding } from '../meta/conditions.js';
 import { dataOf, policyKindOf, readParts, type ConfigOfPolicy } from '../policy/derived.js';
@@ -150,7 +151,14 @@ function compilePolicy(object: PaymasterPolicy, context: Context & Known): Compi
     policyId,
     accepted: finding('Accepted', 'Accepted'),
     ...recorded,
-    ...(active ? { served: enforcedAs(object, { policyType, config }) } : {}),
+    ...(active
+      ? {
+          served: enforcedAs(object, {
+            policyType,
+            config: { ...config, ...given({ campaign: object.spec.campaign }) },
+          }),
+        }
+      : {}),
   };
 }
 

@@ -149,6 +149,9 @@ function assemble(
   );
   const invalid = policies.flatMap((policy) => (policy.served === 'invalid' ? policy.object.spec : []));
   const invalidInTokens = invalid.filter((spec) => judgesIn(spec, 'ERC20')).map(({ name }) => name);
+  const campaigns = new Set(
+    policies.flatMap(({ object: { spec } }) => (spec.enforcement === 'Shadow' ? [] : (spec.campaign ?? []))),
+  );
   const tenant = tenantOfSources(sources);
   const paused = contracts.flatMap((contract) => contract.paused ?? []);
   return {
@@ -181,6 +184,8 @@ function assemble(
     maxExpirySeconds: shorterExpiry(spec.maxExpirySeconds, sources.chain?.maxExpirySeconds),
     ...given({ rateLimit: spec.rateLimit, sponsor: spec.sponsor }),
     ...(spec.contractsEnforcement === 'Shadow' ? { contractsInShadow: true } : {}),
+    ...(campaigns.size === 0 ? {} : { campaigns: [...campaigns].sort() }),
+    ...(spec.withoutCampaign === 'Allow' ? { withoutCampaign: true } : {}),
     ...(spec.requireAccountSignature === true ? { requireAccountSignature: true } : {}),
     ...(memory === undefined ? {} : { memory }),
   };

@@ -56,6 +56,10 @@ export type PaymasterConfig = {
   readonly requireAccountSignature?: boolean;
   /** The list of contracts judges and never refuses. */
   readonly contractsInShadow?: true;
+  /** Campaigns of its policies that are not in Shadow, of paused ones too; absent: none, and no name is refused. */
+  readonly campaigns?: readonly string[];
+  /** Requests without a campaign are judged by the policies without one; absent: they are refused. */
+  readonly withoutCampaign?: true;
 } & RegisteredContracts &
   PolicyParts;
 

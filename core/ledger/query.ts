@@ -14,6 +14,7 @@ export const usageGroups = {
   paymaster: { additive: true },
   policy: { additive: false },
   wouldRefuse: { additive: false },
+  campaign: { additive: false },
   contract: { additive: true },
   method: { additive: true },
   sender: { additive: true },

@@ -69,10 +69,10 @@ export type DecidedCall = {
   readonly name?: string;
 };
 
-/** `counted`: its limit counts the operation. `would_refuse`: it is in Shadow; see also `contractsInShadow`. */
+/** `counted`: its limit counts the operation. `would_refuse`: it is in Shadow; see also `contractsInShadow`. `campaign`: not a policy, but the campaign that the request names. */
 export type DecidedPolicy = {
   readonly policyId: string;
-  readonly effect: 'counted' | 'refused' | 'would_refuse';
+  readonly effect: 'counted' | 'refused' | 'would_refuse' | 'campaign';
 };
 
 /**

@@ -46,12 +46,14 @@ export function separateShares({ paymasterId, chainId, mode, reason }: Operation
 /** The values of a decision and its outcome that are not those of every operation. */
 export function decisionShares(decision: Decision): readonly Share[] {
   const { policies, calls } = decision;
-  const policyIds = idsOf(policies, (effect) => effect !== 'would_refuse');
+  const policyIds = idsOf(policies, (effect) => effect === 'counted' || effect === 'refused');
   const wouldRefuse = idsOf(policies, (effect) => effect === 'would_refuse');
+  const campaigns = idsOf(policies, (effect) => effect === 'campaign');
   const account = accountValue(decision);
   return [
     ...(policyIds.size === 0 ? [noValue] : [...policyIds]).map((id) => whole('policy', id)),
     ...[...wouldRefuse].map((id) => whole('wouldRefuse', id)),
+    ...[...campaigns].map((name) => whole('campaign', name)),
     ...byCall('contract', calls, ({ contractId }) => contractId ?? otherValue),
     ...byCall('method', calls, methodValue),
     ...(account === undefined ? [] : [whole('account', account)]),

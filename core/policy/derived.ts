@@ -1,7 +1,9 @@
+import { isObject } from '../schema/json-value.js';
 import type { CelRule, SchemaOf } from '../schema/structural.js';
 import type { Mode } from '../usage/usage-store.js';
 import type { EpochMs } from '../units/time.js';
 import type {
+  AppliesTo,
   Glance,
   PolicyDecision,
   PolicyFacts,
@@ -116,6 +118,25 @@ export function listsIn(parts: PolicyParts): readonly string[] {
 /** The parts of a config that serves no policy. */
 export const noPolicies: PolicyParts = writeParts([]);
 
+/** All policies of a config that have a campaign. */
+export function campaignPolicies(parts: PolicyParts): readonly (PolicyIdentity & AppliesTo)[] {
+  return Object.values<unknown>(parts).flatMap(
+    (part) => policiesOf(part)?.filter(({ campaign }) => campaign !== undefined) ?? [],
+  );
+}
+
+/** A config with the policies that `isMeant` lets pass; those without a campaign are asked too. */
+export function partsWith<Parts extends PolicyParts>(
+  parts: Parts,
+  isMeant: (policy: PolicyIdentity) => boolean,
+): Parts {
+  const members = Object.entries<unknown>(parts).map(([name, part]) => [
+    name,
+    policiesOf(part)?.filter(isMeant) ?? part,
+  ]);
+  return Object.fromEntries(members) as Parts;
+}
+
 /** The same members as requests need them. */
 export type ServedPolicies = Intersection<ReturnType<Kinds[PolicyType]['config']['serve']>>;
 
@@ -138,6 +159,14 @@ export function listedType(spec: PolicyMembers & { readonly policyType: PolicyTy
 export const documentedTypes: readonly PolicyType[] = rows.flatMap(([type, { record }]) =>
   record.body === undefined ? [] : [type],
 );
+
+/** Only policies have an id. */
+function policiesOf(part: unknown): readonly (PolicyIdentity & AppliesTo)[] | undefined {
+  const list: readonly unknown[] = Array.isArray(part) ? part : [];
+  return list.length > 0 && list.every((each) => isObject(each) && 'policyId' in each)
+    ? (list as readonly PolicyIdentity[])
+    : undefined;
+}
 
 const counting = rows.flatMap(([, { counts }]) => counts ?? []);
 

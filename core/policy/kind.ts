@@ -72,6 +72,8 @@ export type PolicyIdentity = {
   readonly name: string;
   /** Judges and counts, and never refuses. */
   readonly shadow?: true;
+  /** Judges only requests that name it. */
+  readonly campaign?: string;
 };
 
 /** Modes in which a policy judges; absent: SPONSORED alone. */

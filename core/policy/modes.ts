@@ -34,6 +34,6 @@ export function judgeEach<P extends PolicyIdentity & AppliesTo>(
 
 /** What a policy says at a glance. */
 export function glanceOf<P extends PolicyIdentity & AppliesTo>(policy: P, says: string) {
-  const { policyId, name, appliesTo, shadow } = policy;
-  return { policyId, name, ...given({ appliesTo, shadow }), says };
+  const { policyId, name, appliesTo, shadow, campaign } = policy;
+  return { policyId, name, ...given({ appliesTo, shadow, campaign }), says };
 }

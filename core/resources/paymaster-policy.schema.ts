@@ -10,6 +10,7 @@ import {
   paymasterRef,
 } from '../meta/schema-parts.js';
 import { boolean, choice, immutable, object, text } from '../schema/structural.js';
+import { campaignName } from '../policy/rules/campaign.js';
 import { foundStatus, userKind } from './user-kind.js';
 import type { PaymasterPolicySpec, PaymasterPolicyStatus } from './paymaster-policy.js';
 
@@ -31,6 +32,14 @@ const spec = object<PaymasterPolicySpec>(
       ),
       enforcement: enforcement(
         'Shadow: the policy judges and counts, and never refuses; what it would refuse is in explanations, decisions, usage and metrics. Default Enforce. Back to Enforce restarts no cycle.',
+      ),
+      campaign: text(
+        'The campaign that the policy belongs to, e.g. winter-2026: it judges only requests that name it as sponsorshipPolicyId. While any active policy of a Paymaster has one, requests must name one, see withoutCampaign of the Paymaster.',
+        {
+          pattern: campaignName.source,
+          maxLength: 64,
+          expected: 'letters, digits, ".", "_" or "-", e.g. winter-2026',
+        },
       ),
       ...memberSchemas,
     },
@@ -54,6 +63,7 @@ export const paymasterPolicyDefinition = userKind('PaymasterPolicy', {
     column('Type', 'string', '.spec.policyType', 'Kind of policy.'),
     column('Name', 'string', '.spec.name', 'Name of the policy.'),
     activeColumn,
+    column('Campaign', 'string', '.spec.campaign', 'Judges only requests that name it.', 1),
     column('Enforcement', 'string', '.spec.enforcement', 'Shadow: never refuses.', 1),
     ...policyColumns,
   ],

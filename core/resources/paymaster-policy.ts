@@ -12,6 +12,8 @@ export type PaymasterPolicySpec = {
   readonly policyType: PolicyType;
   /** Absent: Enforce. */
   readonly enforcement?: Enforcement;
+  /** Absent: judges every request. */
+  readonly campaign?: string;
 } & PolicyMembers;
 
 export type PaymasterPolicyStatus = FoundStatus & {

@@ -109,6 +109,10 @@ const spec = object<PaymasterSpec>(
       contractsEnforcement: enforcement(
         'Shadow: registered contracts and methods are judged and refuse nothing, so calls of ANY contract are sponsored meanwhile. What they would refuse is in explanations, decisions, usage and metrics. Default Enforce.',
       ),
+      withoutCampaign: choice(
+        'Requests that name no campaign while active policies have one: Deny refuses them; Allow has only the policies without a campaign judge them, so an apiKey alone decides whether the limits of a campaign count. Default Deny.',
+        ['Allow', 'Deny'],
+      ),
       requireAccountSignature: boolean(
         'True signs only operations that their account has signed: clients send signingPhase, first commit, then finalize. Stock ERC-7677 clients do not. Needs a version whose contract reads the paymaster signature of EntryPoint 0.9, e.g. verifying-0.9.',
       ),

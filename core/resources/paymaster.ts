@@ -44,6 +44,8 @@ export type PaymasterSpec = {
   readonly requireAccountSignature?: boolean;
   /** Absent: Enforce. */
   readonly contractsEnforcement?: Enforcement;
+  /** Whether requests without a campaign pass while active policies have one. Absent: Deny. */
+  readonly withoutCampaign?: 'Allow' | 'Deny';
   readonly writeConnectionSecretToRef?: { readonly name: string };
 };
 

@@ -68,7 +68,10 @@ export function createDecisionRecords(deps: {
         verdict,
         reason: undefined,
         detail: undefined,
-        policies: withShadow(mode === 'SPONSORED' ? counted(paymaster) : none, shadow.found),
+        policies: withShadow(
+          withCampaign(mode === 'SPONSORED' ? counted(paymaster) : none, paymaster, request),
+          shadow.found,
+        ),
         maxCostWei: promise.prefundWei,
         validUntil: promise.validUntil,
         token,
@@ -100,7 +103,11 @@ export function createDecisionRecords(deps: {
         reason,
         detail: cleanDetail(detail),
         policies: withShadow(
-          policyId === undefined ? none : [{ policyId, effect: 'refused' }],
+          withCampaign(
+            policyId === undefined ? none : [{ policyId, effect: 'refused' }],
+            on.paymaster,
+            on.request,
+          ),
           on.shadow.found,
         ),
         maxCostWei: promised?.promise.prefundWei,
@@ -130,6 +137,16 @@ function createCountedPolicies(): (paymaster: ServedPaymaster) => readonly Decid
 }
 
 const none: readonly never[] = [];
+
+/** After the policies that count, which the step that reserves names by their place. Only what the configuration knows. */
+function withCampaign(
+  policies: readonly DecidedPolicy[],
+  { campaigns }: ServedPaymaster,
+  { campaign = '' }: Case['request'],
+): readonly DecidedPolicy[] {
+  if (campaigns === undefined || !campaigns.active.has(campaign)) return policies;
+  return [...policies, { policyId: campaign, effect: 'campaign' }];
+}
 
 /** Policies that count are left out: the step that reserves adds those of them that would refuse then. */
 function withShadow(policies: readonly DecidedPolicy[], found: readonly Refusal[]): readonly DecidedPolicy[] {

@@ -7,6 +7,7 @@ import { policiesEndAt } from '../../core/policy/derived.js';
 import { Shadow } from '../../core/policy/shadow.js';
 import { type Clock, toSeconds } from '../../core/units/time.js';
 import type { Mode } from '../../core/usage/usage-store.js';
+import { judgeAs } from '../view/campaigns.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedChain, ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
@@ -34,12 +35,13 @@ export const maxHeadAgeMs = 15 * 60_000;
  */
 export function gatherFacts(
   { view, heads, dataFees, prices, clock }: FactDeps,
-  paymaster: ServedPaymaster,
+  served: ServedPaymaster,
   request: SponsorRequest,
   mode: Mode,
   longestExpirySeconds = Infinity,
 ) {
   const now = clock.now();
+  const paymaster = judgeAs(served, request.campaign);
   // Otherwise we would sign on configs that may have been revoked since.
   if (view.isStale())
     throw notReady('CONFIG_STALE', 'The configuration of this replica was not confirmed for too long.');

@@ -1,5 +1,6 @@
 import type { Hex } from '../../core/units/hex.js';
 import type { Reserved } from '../../core/usage/plan.js';
+import { given } from '../../core/units/given.js';
 import { recordedVerdict, type DecidedInputs, type RecordedVerdict, type UsageAnswer } from './inputs.js';
 import type { Promised } from './reservation.js';
 import type { Case, Mode } from './step.js';
@@ -37,6 +38,7 @@ export function inputsOf<C extends Case>(
       expirySeconds: request.expirySeconds,
       method: request.method,
       phase: request.phase,
+      ...given({ campaign: request.campaign }),
       committed,
       feeToken: token,
       isStub,

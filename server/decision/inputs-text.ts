@@ -68,7 +68,8 @@ function formatDecided(inputs: DecidedInputs): string {
 }
 
 function formatRequest(request: RecordedRequest): string {
-  const { op, calculateGasLimits, expirySeconds, method, phase, committed, feeToken, isStub } = request;
+  const { op, calculateGasLimits, expirySeconds, method, phase, committed, feeToken, isStub, campaign } =
+    request;
   return (
     `{"op":{"sender":"${op.sender}","nonce":"${op.nonce}","initCode":"${op.initCode}","callData":"${op.callData}"` +
     text('callGasLimit', op.callGasLimit) +
@@ -82,6 +83,7 @@ function formatRequest(request: RecordedRequest): string {
     (expirySeconds === undefined ? '' : `,"expirySeconds":${expirySeconds}`) +
     `,"method":${JSON.stringify(method)}` +
     text('phase', phase) +
+    text('campaign', campaign) +
     text('committed', committed) +
     text('feeToken', feeToken) +
     (isStub === undefined ? '' : ',"isStub":true') +

@@ -65,7 +65,10 @@ export type LeftOutInputs = {
 export type EndingInputs = Ending & { readonly kind: 'ending' };
 
 /** The request without the caller's ids and `webhookData`; `callDataBytes` of the operation are left out. */
-export type RecordedRequest = Pick<SponsorRequest, 'calculateGasLimits' | 'expirySeconds' | 'method'> & {
+export type RecordedRequest = Pick<
+  SponsorRequest,
+  'calculateGasLimits' | 'expirySeconds' | 'method' | 'campaign'
+> & {
   readonly op: UserOperation;
   readonly phase?: SigningPhase | undefined;
   /** Of a finalize: what the commit answered. */

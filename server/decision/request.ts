@@ -30,6 +30,8 @@ export type SponsorRequest = {
   readonly method: string;
   /** Set in a request of two phases; see two-phase.ts. */
   readonly phase?: SigningPhase;
+  /** What the caller names as `sponsorshipPolicyId`; "" for a text that cannot be a name. Absent: nothing. */
+  readonly campaign?: string;
 };
 
 /** The second phase: `committed` is what the commit answered, `paymasterAndData` with a placeholder in its tail. */

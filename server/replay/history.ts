@@ -9,6 +9,7 @@ import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
 export type PastPromise = {
   readonly key: ReservationKey;
   readonly at: EpochMs;
+  readonly campaign: string | undefined;
   readonly maxCostWei: bigint;
   readonly validUntil: EpochSeconds;
   /** What it has cost; undefined: it was not mined yet. */
@@ -60,5 +61,6 @@ function promiseOf({ decision, settlement }: DecisionView, from: EpochMs): PastP
   const ended = settlement !== undefined && settlement.at < from ? settlement : undefined;
   if (ended !== undefined && ended.mined === undefined) return undefined;
   const key = { chainId, paymasterId, entryPoint, sender, nonce };
-  return { key, at, maxCostWei, validUntil, spentWei: ended?.mined?.actualGasCostWei };
+  const campaign = decision.policies.find(({ effect }) => effect === 'campaign')?.policyId;
+  return { key, at, campaign, maxCostWei, validUntil, spentWei: ended?.mined?.actualGasCostWei };
 }

@@ -15,6 +15,7 @@ import { parseInputs } from '../decision/inputs-text.js';
 import { countable } from '../decision/reservation.js';
 import { serveChain, type ServedChain } from '../view/served-chain.js';
 import { servePaymaster, type ServedPaymaster } from '../view/served-paymaster.js';
+import { judgeAs } from '../view/campaigns.js';
 import { createSharing } from '../view/sharing.js';
 import { createDeciders, type Deciders } from './deciders.js';
 import type { PastPromise } from './history.js';
@@ -74,10 +75,10 @@ export class Replayer {
     for (const past of this.#past.splice(0)) this.#count(past);
   }
 
-  #count({ key, at, maxCostWei, validUntil, spentWei }: PastPromise): void {
+  #count({ key, at, campaign, maxCostWei, validUntil, spentWei }: PastPromise): void {
     const paymaster = this.#paymasters.get(key.paymasterId);
     if (paymaster === undefined) return;
-    const limits = sharesOf(paymaster, 'SPONSORED', {
+    const limits = sharesOf(judgeAs(paymaster, campaign), 'SPONSORED', {
       sender: key.sender,
       cost: { wei: maxCostWei, usdPerNative: this.#usdPerNative.get(key.chainId) ?? 0n },
       now: at,
@@ -191,6 +192,7 @@ export class Replayer {
     this.#count({
       key: keyOf(record, inputs.entryPoint, operation),
       at: usage.plannedAt,
+      campaign: inputs.kind === 'decided' ? inputs.request.campaign : undefined,
       maxCostWei: usage.prefundWei,
       validUntil: usage.validUntil,
       spentWei: undefined,
@@ -205,8 +207,12 @@ export class Replayer {
       return this.#current;
     };
     const usage = new ReplayedUsage(chainId, () => current().inputs);
+    // A finalize decides again what its commit has decided.
+    const wouldRefuse = (refusal: Refusal): void => {
+      if (current().inputs.request.phase !== 'commit') this.#tally.wouldRefuse(refusal);
+    };
     const ports = recordedPorts(current, (count) => (this.#tally.webhookAnswers += count));
-    const made = { usage, deciders: createDeciders({ ...ports, usage }) };
+    const made = { usage, deciders: createDeciders({ ...ports, usage, wouldRefuse }) };
     this.#ofChains.set(chainId, made);
     return made;
   }

@@ -39,6 +39,8 @@ export type Changed = {
   readonly examples: readonly Example[];
 };
 
+export type WouldRefuse = { readonly policyId: string; readonly reason: string; readonly count: number };
+
 export type ReplayResult = {
   readonly replayed: number;
   readonly unchanged: {
@@ -49,6 +51,8 @@ export type ReplayResult = {
   };
   readonly newlyRefused: Changed;
   readonly newlySponsored: Changed;
+  /** What policies in Shadow would refuse; nothing of it is refused above. The most frequent first. */
+  readonly wouldRefuse: readonly WouldRefuse[];
   readonly notReplayed: readonly { readonly why: NotReplayed; readonly count: number }[];
   /** Recorded answers of webhooks that were used; no webhook was called. */
   readonly webhookAnswers: number;

@@ -1,5 +1,6 @@
 import type { AddressKey } from '../../core/units/address.js';
-import type { Changed, Decided, Example, Findings, NotReplayed } from './result.js';
+import type { Refusal } from '../../core/refusal.js';
+import type { Changed, Decided, Example, Findings, NotReplayed, WouldRefuse } from './result.js';
 
 const mostExamples = 20;
 const mostShown = 20;
@@ -18,6 +19,7 @@ export class Tally {
   #sameSponsored = 0;
   #sameRefused = 0;
   #otherReason = 0;
+  readonly #wouldRefuse = new Map<string, WouldRefuse>();
   readonly #notReplayed = new Map<NotReplayed, number>();
 
   /** The verdict that changed; undefined: the same as recorded. */
@@ -37,6 +39,13 @@ export class Tally {
     return undefined;
   }
 
+  /** A policy in Shadow would refuse. */
+  wouldRefuse({ policyId = '', reason }: Refusal): void {
+    const key = `${policyId} ${reason}`;
+    const before = this.#wouldRefuse.get(key)?.count ?? 0;
+    this.#wouldRefuse.set(key, { policyId, reason, count: before + 1 });
+  }
+
   leftOut(why: NotReplayed): void {
     count(this.#notReplayed, why);
   }
@@ -51,6 +60,7 @@ export class Tally {
       },
       newlyRefused: this.refused.result(),
       newlySponsored: this.sponsored.result(),
+      wouldRefuse: [...this.#wouldRefuse.values()].sort((a, b) => b.count - a.count),
       notReplayed: byCount(this.#notReplayed).map(([why, found]) => ({ why, count: found })),
       webhookAnswers: this.webhookAnswers,
       asRecorded: this.asRecorded,

@@ -22,6 +22,7 @@ const members: Members = {
   expiryDuration: read,
   signingPhase: read,
   callWebhook: flag,
+  sponsorshipPolicyId: text,
   token: text,
   tokenInfo: { preferredToken: text, tokenList: list, feeTokenAddress: text },
   sponsorshipInfo: { webhookData: object, smartAccountInfo: { name: text, version: text } },

@@ -49,6 +49,11 @@ const optional = {
     having('policyId', 'reason', 'detail'),
     'What policies in Shadow would refuse; the policyId is "contracts" for the list of contracts. Absent: nothing.',
   ),
+  campaigns: {
+    ...having('active'),
+    description:
+      'The campaign that the request names, and those with an active policy. Absent: there are none.',
+  },
   reason: { ...text, description: 'Of the first step that does not pass.' },
   gas: object,
   dataFee: {

@@ -20,6 +20,11 @@ const modeMembers = {
     default: 300,
     description: 'Seconds. Shortened to what chain and paymaster allow, 600 in mode ERC20.',
   },
+  sponsorshipPolicyId: {
+    ...text,
+    description:
+      'The campaign whose policies judge the request, beside those without a campaign. Required while policies of the paymaster have campaigns, unless it says withoutCampaign: Allow.',
+  },
   signingPhase: {
     enum: ['commit', 'finalize'],
     description:

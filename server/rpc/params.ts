@@ -1,5 +1,6 @@
 import { isObject } from '../../core/schema/json-value.js';
 import { DomainError, invalidInput, isDomainError, quote, type Problem } from '../../core/errors.js';
+import { campaignName } from '../../core/policy/rules/campaign.js';
 import type { SigningPhase } from '../../core/policy/rules/account-signature.js';
 import type { TokenChoice } from '../../core/pricing/token-list.js';
 import { checkMembers } from './known-members.js';
@@ -19,6 +20,7 @@ export type ModeParams = {
   readonly expirySeconds: number | undefined;
   readonly webhookData: unknown;
   readonly phase: SigningPhase | undefined;
+  readonly campaign: string | undefined;
   readonly members: Readonly<Record<string, unknown>>;
 };
 
@@ -46,6 +48,7 @@ function parseModeParams(value: unknown, path = 'params[1]'): ModeParams {
     calculateGasLimits: readFlag(value['calculateGasLimits'], `${path}.calculateGasLimits`, problems),
     expirySeconds: readExpiry(value['expiryDuration'], path, problems),
     phase: readPhase(value['signingPhase'], path, problems),
+    campaign: readCampaign(value['sponsorshipPolicyId']),
     webhookData: readWebhookData(value['sponsorshipInfo'], path, problems),
     members: value,
   };
@@ -72,7 +75,7 @@ export function parseSponsorParams(
     () => parseUserOperation(params[0], entryPointVersion),
     () => parseModeParams(params[1], modePath),
   );
-  const { mode, calculateGasLimits, expirySeconds, webhookData, members, phase } = given;
+  const { mode, calculateGasLimits, expirySeconds, webhookData, members, phase, campaign } = given;
   const request = {
     op,
     calculateGasLimits,
@@ -81,6 +84,7 @@ export function parseSponsorParams(
     requestId,
     callerRequestId,
     method,
+    ...(campaign === undefined ? {} : { campaign }),
   };
   return { mode, members, request: phase === undefined ? request : { ...request, phase } };
 }
@@ -209,6 +213,12 @@ function readPhase(value: unknown, path: string, problems: Problem[]): SigningPh
   if (value === 'commit' || value === 'finalize') return value;
   problems.push({ field: `${path}.signingPhase`, expected: '"commit" or "finalize"', value: quote(value) });
   return undefined;
+}
+
+/** Its type is checked with the other members. Callers choose the text, and it is recorded: one that is not a name is "". */
+function readCampaign(value: unknown): string | undefined {
+  if (isMissing(value)) return undefined;
+  return typeof value === 'string' && campaignName.test(value) ? value : '';
 }
 
 function readExpiry(value: unknown, path: string, problems: Problem[]): number | undefined {

@@ -63,6 +63,8 @@ export function createConfigView(deps: ConfigViewDeps) {
   const lists = new Map<string, ReadonlySet<AddressKey>>();
   /** Records that were replaced or removed. */
   const replaced = new WeakSet<ServedPaymaster>();
+  /** The same by their campaigns, which a request may have narrowed a record to. */
+  const replacedCampaigns = new WeakSet<object>();
   const sharing = createSharing();
   const lookup = createKeyLookup({ configs, clock });
   const counts = {
@@ -98,6 +100,7 @@ export function createConfigView(deps: ConfigViewDeps) {
     byId.delete(paymasterId);
     if (isOpenNow(known)) open -= 1;
     replaced.add(known);
+    if (known.campaigns !== undefined) replacedCampaigns.add(known.campaigns);
     for (const key of known.keys) if (byKey.get(key) === known) byKey.delete(key);
   }
 
@@ -222,7 +225,12 @@ export function createConfigView(deps: ConfigViewDeps) {
      */
     isCurrent(paymaster: ServedPaymaster, chain: ServedChain): boolean {
       const { paymasterId, configGeneration, chainId } = paymaster;
-      if (replaced.has(paymaster) || chains.get(chainId) !== chain) return false;
+      if (
+        replaced.has(paymaster) ||
+        replacedCampaigns.has(paymaster.campaigns ?? paymaster) ||
+        chains.get(chainId) !== chain
+      )
+        return false;
       const listed = byId.get(paymasterId);
       // A record that a look-up read before the watch is not listed, but it is current.
       return listed === undefined || listed === paymaster || listed.configGeneration <= configGeneration;

@@ -2,12 +2,13 @@ import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { compileAllowList, type AllowList } from '../../core/policy/rules/allow-list/compile.js';
 import { compilePriceGuard } from '../../core/policy/rules/price-guard/compile.js';
 import type { FactoryList } from '../../core/policy/rules/factory.js';
-import { serveParts, type ServedPolicies } from '../../core/policy/derived.js';
+import { partsWith, serveParts, type ServedPolicies } from '../../core/policy/derived.js';
 import type { GasCaps } from '../../core/policy/rules/price-guard/gas-caps.js';
 import type { RateLimits, SponsorInfo } from '../../core/resources/paymaster.js';
 import { toAddressKey, type AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import type { Tenant } from '../../core/config/tenant.js';
+import { isOfAll, serveCampaigns, type Campaigns } from './campaigns.js';
 import type { Sharing } from './sharing.js';
 
 /**
@@ -45,10 +46,13 @@ export type ServedPaymaster = {
   readonly requiresAccountSignature: boolean;
   /** The list of contracts judges and never refuses. */
   readonly contractsInShadow: boolean;
+  /** Set while policies have campaigns: then the members for policies are those of the policies without one. */
+  readonly campaigns: Campaigns | undefined;
 } & ServedPolicies;
 
 /** Compiles a config. Throws RangeError or SyntaxError on a config that no operator writes, e.g. with a threshold that is not a number. */
 export function servePaymaster(config: PaymasterConfig, share: Sharing): ServedPaymaster {
+  const campaigns = serveCampaigns(config);
   const ends = config.keys.flatMap(({ sha256, validUntil }) =>
     validUntil === undefined ? [] : [[sha256, validUntil] as const],
   );
@@ -66,13 +70,14 @@ export function servePaymaster(config: PaymasterConfig, share: Sharing): ServedP
     tokens: share.tokens(config.namespace, config.tokens),
     fundingAddress: config.fundingAddress === undefined ? undefined : toAddressKey(config.fundingAddress),
     allowList: compileAllowList(config, share.text),
-    ...serveParts(config),
+    ...serveParts(campaigns === undefined ? config : partsWith(config, isOfAll)),
     invalidPolicies: config.invalidPolicies.length === 0 ? none : config.invalidPolicies,
     invalidInTokens: config.invalidInTokens ?? none,
     gas: ownCaps(config.gas),
     maxExpirySeconds: config.maxExpirySeconds,
     rateLimit: config.rateLimit,
     contractsInShadow: config.contractsInShadow === true,
+    campaigns,
     requiresAccountSignature: config.requireAccountSignature === true,
     accountFactories: config.accountFactories && new Set(config.accountFactories.map(toAddressKey)),
     sponsor: config.sponsor,

@@ -175,6 +175,7 @@ describe('decisions', () => {
       'accountSignature pass',
       'funding pass',
       'policies pass',
+      'campaign pass',
       'calls refuse',
       ...[
         'deployment',
@@ -192,7 +193,7 @@ describe('decisions', () => {
       ].map((step) => `${step} undecided`),
       'decision refused',
     ]);
-    const step = trace[5];
+    const step = trace[6];
     expect(step).toMatchObject({
       reason: 'CONTRACT_NOT_REGISTERED',
       detail: refused.detail,

@@ -4,7 +4,12 @@ import { decideDeployment } from './decide.js';
 
 type Nothing = Readonly<Record<string, never>>;
 /** True when an active policy permits deploy-only operations. */
-type Permission = { readonly walletDeployment: boolean };
+type Permission = {
+  readonly walletDeployment: boolean;
+  /** Policies that permit them in a campaign. */
+  readonly deployments?: readonly PolicyIdentity[];
+};
+type Served = Pick<Permission, 'walletDeployment'>;
 
 const anyObject: SchemaOf<object> = {
   type: 'object',
@@ -20,11 +25,18 @@ export const walletDeployment = {
   most: { count: 5, name: 'wallet deployment policies' },
   compile: ({ policyId, name }) => ({ config: { policyId, name } }),
   config: {
-    write: (policies) => ({ walletDeployment: policies.length > 0 }),
-    // A permission has no entry in the config; only the policy's status records that it was served.
-    read: ({ walletDeployment: isPermitted }, { policyId, name, wasProgrammed }) =>
-      isPermitted && wasProgrammed ? { policyId, name } : undefined,
-    serve: ({ walletDeployment: isPermitted }) => ({ walletDeployment: isPermitted }),
+    write(policies): Permission {
+      const deployments = policies.filter(({ campaign }) => campaign !== undefined);
+      const walletDeployment = policies.length > deployments.length;
+      return deployments.length === 0 ? { walletDeployment } : { walletDeployment, deployments };
+    },
+    // A permission outside campaigns has no entry in the config; only the policy's status records that it was served.
+    read: ({ walletDeployment: isPermitted, deployments }, { policyId, name, wasProgrammed }) =>
+      deployments?.find((each) => each.policyId === policyId) ??
+      (isPermitted && wasProgrammed ? { policyId, name } : undefined),
+    serve: ({ walletDeployment: isPermitted, deployments = [] }): Served => ({
+      walletDeployment: isPermitted || deployments.length > 0,
+    }),
   },
   decision: {
     step: 'deployment',
@@ -38,4 +50,4 @@ export const walletDeployment = {
     render: () => ({ operator: 'walletDeployment' }),
     answer: { required: { operator: { const: 'walletDeployment' } } },
   },
-} as const satisfies PolicyKind<Nothing, PolicyIdentity, Permission, Permission>;
+} as const satisfies PolicyKind<Nothing, PolicyIdentity, Permission, Served>;

@@ -39,7 +39,8 @@ export function renderDecision(
       name: (contractId && nameOf(contractId, selector)) ?? null,
       contractId: contractId ?? null,
     })),
-    policies: decision.policies,
+    policies: policiesOf(decision),
+    campaign: decision.policies.find(({ effect }) => effect === 'campaign')?.policyId ?? null,
     ...(maxCostWei === undefined ? { maxCostWei: null, maxCost: null } : amount('maxCost', maxCostWei)),
     validUntil: validUntil === undefined ? null : formatInstant(toMs(validUntil)),
     token: decision.token ?? null,
@@ -49,12 +50,17 @@ export function renderDecision(
 
 /** What was decided, for one who asks why: every step with its outcome, every policy that had a part in it, and the verdict. */
 export function renderTrace(decision: Decision): readonly object[] {
-  const { verdict, reason, policies } = decision;
+  const { verdict, reason } = decision;
   return [
     ...recordedSteps(decision),
-    ...policies.map(({ policyId, effect }) => ({ step: 'policy', policyId, verdict: effect })),
+    ...policiesOf(decision).map(({ policyId, effect }) => ({ step: 'policy', policyId, verdict: effect })),
     { step: 'decision', verdict, ...(reason === undefined ? {} : { reason }) },
   ];
+}
+
+/** The campaign is kept among them. */
+function policiesOf({ policies }: Decision): Decision['policies'] {
+  return policies.filter(({ effect }) => effect !== 'campaign');
 }
 
 function renderSettlement({ outcome, at, mined, takenBack }: SettlementView): object {
@@ -142,6 +148,7 @@ export const members: Readonly<Record<string, JsonSchema>> = {
   policies: arrayOf(
     record({ policyId: schemas.text, effect: { enum: ['counted', 'refused', 'would_refuse'] } }),
   ),
+  campaign: { ...schemas.textOrNull, description: 'The campaign that the request named, if it is known.' },
   maxCostWei: schemas.weiOrNull,
   maxCost: schemas.coinsOrNull,
   validUntil: schemas.timeOrNull,
@@ -213,6 +220,7 @@ export const decisionExample = {
     },
   ],
   policies: [],
+  campaign: null,
   maxCostWei: '420000000000000',
   maxCost: '0.00042',
   validUntil: '2026-01-01T00:10:00.000Z',

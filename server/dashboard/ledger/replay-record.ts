@@ -122,6 +122,11 @@ const result: JsonSchema = record({
     }),
     description: 'Proposed less recorded.',
   },
+  wouldRefuse: {
+    type: 'array',
+    description: 'What policies in Shadow would refuse; nothing of it is refused above.',
+    items: record({ policyId: schemas.text, reason: schemas.text, count: schemas.count }),
+  },
   notReplayed: {
     type: 'array',
     description: 'Operations that could not be decided again, and what their inputs lack.',
@@ -220,6 +225,7 @@ export const replayExample = {
       spentWei: '-210000000000000',
       spent: '-0.00021',
     },
+    wouldRefuse: [],
     notReplayed: [],
     webhookAnswers: 0,
     asRecorded: 0,

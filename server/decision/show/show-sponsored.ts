@@ -2,7 +2,15 @@ import { traceCalls } from '../../../core/policy/rules/allow-list/decide.js';
 import { never } from '../../../core/usage/window.js';
 import { formatAmount } from '../../../core/usage/units.js';
 import type { Trace } from '../run.js';
-import { showGas, showOutcome, showPaymaster, showRules, showShadow, showUsage } from './show.js';
+import {
+  showCampaigns,
+  showGas,
+  showOutcome,
+  showPaymaster,
+  showRules,
+  showShadow,
+  showUsage,
+} from './show.js';
 import { isOpen } from '../../view/served-paymaster.js';
 import { factsInSponsored } from '../steps/rules.js';
 import type { SponsorCase } from '../steps/sponsored-case.js';
@@ -31,6 +39,7 @@ export async function showSponsored(on: SponsorCase, trace: Trace): Promise<obje
     }),
     limits: showLimits(on),
     ...showRules(on, factsInSponsored(on)),
+    ...showCampaigns(on),
     ...showShadow(on),
     ...showUsage(on),
     webhooks: paymaster.webhooks.map(({ name, onError }, index) =>

@@ -13,7 +13,16 @@ import type { TokenModeDeps } from '../token/in-tokens.js';
 import type { TokenCase } from '../token/token-case.js';
 import { factsInTokens } from '../steps/rules.js';
 import type { Trace } from '../run.js';
-import { ether, showGas, showOutcome, showPaymaster, showRules, showShadow, showUsage } from './show.js';
+import {
+  ether,
+  showCampaigns,
+  showGas,
+  showOutcome,
+  showPaymaster,
+  showRules,
+  showShadow,
+  showUsage,
+} from './show.js';
 import { maxChargeOf } from '../token/token-terms.js';
 
 export type ShowTokenDeps = Pick<TokenModeDeps, 'prices' | 'clock'> & {
@@ -33,6 +42,7 @@ export async function showInTokens(
     ...showOutcome(trace),
     paymaster: showPaymaster(on, mode.contract),
     ...showRules(on, factsInTokens(on)),
+    ...showCampaigns(on),
     ...showShadow(on),
     tokens: await showTokens(deps, on, choice),
     ...showGas(on, { gas: mode.gas, maxCost: (op) => mode.codec.need(op, mode.options).entryPoint }),

@@ -1,6 +1,7 @@
 import type { Address } from '../../../core/units/address.js';
 import { formatDecimal } from '../../../core/units/wei.js';
 import { ordinaryDataFee } from '../../../core/chain/data-fee/data-gas.js';
+import { given } from '../../../core/units/given.js';
 import { glanceAt } from '../../../core/policy/derived.js';
 import type { PolicyFacts } from '../../../core/policy/kind.js';
 import type { Trace } from '../run.js';
@@ -29,6 +30,12 @@ export function showOutcome(
 export function showShadow({ shadow }: Case): object {
   const wouldRefuse = shadow.found.map(({ policyId, reason, detail }) => ({ policyId, reason, detail }));
   return wouldRefuse.length === 0 ? {} : { wouldRefuse };
+}
+
+/** Where policies have campaigns: those that are active, for the owner. */
+export function showCampaigns({ paymaster: { campaigns }, request }: Case): object {
+  if (campaigns === undefined) return {};
+  return { campaigns: { ...given({ named: request.campaign }), active: [...campaigns.active.keys()] } };
 }
 
 /** What policies say at this time, and about this request where their kind tells that. */

@@ -1,5 +1,6 @@
 import { decideAccountSignature } from '../../../core/policy/rules/account-signature.js';
 import { decideCalls } from '../../../core/policy/rules/allow-list/decide.js';
+import { decideCampaign } from '../../../core/policy/rules/campaign.js';
 import { decideDeniedSender } from '../../../core/policy/rules/denied-sender.js';
 import { decideDelegate } from '../../../core/policy/rules/delegate.js';
 import { decideFees, decideTip } from '../../../core/policy/rules/price-guard/decide.js';
@@ -36,6 +37,13 @@ const accountSignature = step<RequestFacts>(
   ({ paymaster, request }) => decideAccountSignature(paymaster, request.phase),
   { applies: ({ paymaster }) => paymaster.requiresAccountSignature },
 );
+const campaign = (mode: Mode): Step<RequestFacts> =>
+  step(
+    'campaign',
+    ({ paymaster: { campaigns }, request, now }) =>
+      campaigns === undefined ? pass : decideCampaign(campaigns, { name: request.campaign, mode, now }),
+    { applies: ({ paymaster }) => paymaster.campaigns !== undefined },
+  );
 const standing: readonly Step<RequestFacts>[] = [
   step('factory', decideFactories),
   step('delegate', decideDelegation),
@@ -59,6 +67,7 @@ export const rulesOfTokens: readonly Step<RequestFacts>[] = [
   step('policies', ({ paymaster }) => decideValidPolicies(paymaster.invalidInTokens), {
     applies: ({ paymaster }) => paymaster.invalidInTokens.length > 0,
   }),
+  campaign('ERC20'),
   ...policySteps<RequestFacts>('ERC20', factsInTokens),
   ...standing,
 ];
@@ -71,6 +80,7 @@ export const rulesOfSponsored: readonly Step<SponsorCase>[] = [
     decideFunding(funding, { version: profile.version, organisation: paymaster.namespace }),
   ),
   step('policies', ({ paymaster }) => decideValidPolicies(paymaster.invalidPolicies)),
+  campaign('SPONSORED'),
   step('calls', ({ paymaster, calls, request, shadow }) => {
     const verdict = decideCalls(paymaster.allowList, calls, request.op);
     if (verdict.pass || !paymaster.contractsInShadow) return verdict;

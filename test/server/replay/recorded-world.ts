@@ -60,6 +60,7 @@ export type Asked = {
   readonly reverts: boolean;
   readonly webhook: 'verified' | 'refused' | 'failed';
   readonly pays: boolean;
+  readonly campaign?: string;
 };
 
 export type Ending = {
@@ -241,6 +242,7 @@ export async function recordRounds(
       expirySeconds: undefined,
       webhookData: { secret: 'of the caller' },
       requestId: String(number),
+      ...(one.campaign === undefined ? {} : { campaign: one.campaign }),
       method: 'pm_sponsorUserOperation',
       feeToken: toAddressKey(usdx.address as `0x${string}`),
     };

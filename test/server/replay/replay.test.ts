@@ -118,6 +118,24 @@ test('proposed sender lists, windows and expressions refuse what they would have
   ]);
 });
 
+test('campaigns are proposed for the names that were sent, also where nobody read them', async () => {
+  const recorded = await recordRounds(withoutLimits, [
+    ...oneByOne(3, { campaign: 'winter' }),
+    ...oneByOne(2, { sender: 2 }),
+  ]);
+  const limit = { ...aLimitConfig({ policyId: 'w', threshold: '2' }), campaign: 'winter' };
+  const under = (change: Partial<PaymasterConfig>) =>
+    replay({ ...recorded, paymasters: recorded.paymasters.map((config) => ({ ...config, ...change })) });
+  const enforced = await under({ campaigns: ['winter'], limits: [limit] });
+  expect(enforced.newlyRefused.byReason).toEqual([
+    { reason: 'CAMPAIGN_REQUIRED', count: 2 },
+    { reason: 'LIMIT_REACHED', count: 1 },
+  ]);
+  const tried = await under({ limits: [{ ...limit, shadow: true }] });
+  expect(tried.newlyRefused.count).toBe(0);
+  expect(tried.wouldRefuse).toEqual([{ policyId: 'w', reason: 'LIMIT_REACHED', count: 1 }]);
+});
+
 test('what was promised before the range counts: what was mined as spent, the rest as live', async () => {
   const { records, ...config } = await recordRounds(withoutLimits, oneByOne(4));
   const { paymasterId, chainId } = records[0]!;
@@ -134,7 +152,12 @@ test('what was promised before the range counts: what was mined as spent, the re
     sender: inputs[0]!.request.op.sender,
     nonce,
   });
-  const past = { at: someNow, maxCostWei: 1n, validUntil: (someNow / 1000 + 300) as EpochSeconds };
+  const past = {
+    at: someNow,
+    campaign: undefined,
+    maxCostWei: 1n,
+    validUntil: (someNow / 1000 + 300) as EpochSeconds,
+  };
   replayer.addPast({ ...past, key: keyOf(100n), spentWei: 1n });
   // Live: released in the range, before the fourth operation.
   replayer.addPast({ ...past, key: keyOf(101n), spentWei: undefined });

@@ -1,0 +1,38 @@
+import { pass, refuse, type Verdict } from '../../refusal.js';
+import type { EpochMs } from '../../units/time.js';
+import type { Mode } from '../../usage/usage-store.js';
+
+/** Names of campaigns. Callers choose the text in requests, and it is recorded. */
+export const campaignName = /^[A-Za-z0-9._-]{1,64}$/;
+
+/** A campaign with an active policy. */
+export type ActiveCampaign = {
+  /** Modes in which one of its policies judges and refuses. */
+  readonly modes: ReadonlySet<Mode>;
+  /** When the first of its windows ends, in a mode; Infinity: never. */
+  readonly endsAt: (mode: Mode) => number;
+};
+
+export type CampaignRules = {
+  readonly active: ReadonlyMap<string, ActiveCampaign>;
+  /** False while only policies in Shadow have campaigns: then no name is refused. */
+  readonly isEnforced: boolean;
+  readonly withoutIsAllowed: boolean;
+};
+
+/**
+ * A request names one active campaign where any judges in its mode. Unknown, paused and ended get one answer, so that callers
+ * cannot tell which names have been used.
+ */
+export function decideCampaign(
+  { active, isEnforced, withoutIsAllowed }: CampaignRules,
+  { name, mode, now }: { readonly name: string | undefined; readonly mode: Mode; readonly now: EpochMs },
+): Verdict {
+  const isJudged = [...active.values()].some(({ modes }) => modes.has(mode));
+  if (name === undefined)
+    return isJudged && !withoutIsAllowed ? refuse('CAMPAIGN_REQUIRED', 'no sponsorshipPolicyId') : pass;
+  const named = active.get(name);
+  // Naming another campaign must not lead around one that judges in this mode.
+  const isOpen = named !== undefined && now < named.endsAt(mode) && (!isJudged || named.modes.has(mode));
+  return isOpen || !isEnforced ? pass : refuse('CAMPAIGN_NOT_ACTIVE', 'as the request names it');
+}
