@@ -217,6 +217,11 @@ export const errorCodes = {
     remedy: 'Correct the operation; the message says how it fails.',
     rpc: { code: -32004, status: 400, retryable: false },
   },
+  ORIGIN_NOT_ALLOWED: {
+    text: 'A web page asks whose origin is not among allowedOrigins of the paymaster.',
+    remedy: 'The owner adds the origin of the page to spec.allowedOrigins.',
+    rpc: { code: -32001, status: 403, retryable: false },
+  },
   SPONSORSHIP_REFUSED: {
     text: 'A refusal where the form of the request has no other answer: in mode ERC20, and in the forms of ERC-7677.',
     remedy: 'Do what the reason asks for.',

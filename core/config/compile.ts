@@ -182,7 +182,7 @@ function assemble(
     gas: spec.gas ?? {},
     ...(factories === undefined ? {} : { accountFactories: factories.kept }),
     maxExpirySeconds: shorterExpiry(spec.maxExpirySeconds, sources.chain?.maxExpirySeconds),
-    ...given({ rateLimit: spec.rateLimit, sponsor: spec.sponsor }),
+    ...given({ rateLimit: spec.rateLimit, sponsor: spec.sponsor, allowedOrigins: spec.allowedOrigins }),
     ...(spec.contractsEnforcement === 'Shadow' ? { contractsInShadow: true } : {}),
     ...(campaigns.size === 0 ? {} : { campaigns: [...campaigns].sort() }),
     ...(spec.withoutCampaign === 'Allow' ? { withoutCampaign: true } : {}),

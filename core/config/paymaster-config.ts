@@ -54,6 +54,8 @@ export type PaymasterConfig = {
   readonly sponsor?: SponsorInfo;
   /** Nothing is signed for an operation that its account has not signed. */
   readonly requireAccountSignature?: boolean;
+  /** Web pages of other origins are refused; absent: none is. */
+  readonly allowedOrigins?: readonly string[];
   /** The list of contracts judges and never refuses. */
   readonly contractsInShadow?: true;
   /** Campaigns of its policies that are not in Shadow, of paused ones too; absent: none, and no name is refused. */

@@ -116,6 +116,18 @@ const spec = object<PaymasterSpec>(
       requireAccountSignature: boolean(
         'True signs only operations that their account has signed: clients send signingPhase, first commit, then finalize. Stock ERC-7677 clients do not. Needs a version whose contract reads the paymaster signature of EntryPoint 0.9, e.g. verifying-0.9.',
       ),
+      allowedOrigins: list(
+        'Origins of web pages that may ask for data, e.g. https://app.example.com. Absent: every page. A convenience, not a protection: whoever is not a browser sends any origin or none.',
+        text(
+          'Origin of a page, e.g. https://app.example.com: scheme, host and, where it is not the usual one, port.',
+          {
+            maxLength: 300,
+            pattern: '^[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\\[[0-9a-f:.]+\\])(:[1-9][0-9]{0,4})?$',
+            expected: 'an origin as browsers send it, e.g. https://app.example.com or http://localhost:3000',
+          },
+        ),
+        { maxItems: 50 },
+      ),
       rateLimit: rateLimits("Limits of requests. They can only tighten the Chain's; none by default."),
       sponsor,
       writeConnectionSecretToRef: object<NonNullable<PaymasterSpec['writeConnectionSecretToRef']>>(

@@ -42,6 +42,8 @@ export type PaymasterSpec = {
   readonly sponsor?: SponsorInfo;
   /** Sign only in two phases, after the account has signed. Default false. */
   readonly requireAccountSignature?: boolean;
+  /** Origins of web pages that may ask, e.g. https://app.example.com. */
+  readonly allowedOrigins?: readonly string[];
   /** Absent: Enforce. */
   readonly contractsEnforcement?: Enforcement;
   /** Whether requests without a campaign pass while active policies have one. Absent: Deny. */

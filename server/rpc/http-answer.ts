@@ -16,15 +16,29 @@ export type HttpAnswer = {
 };
 
 /** Wallets in browsers call from any origin; the key in the address is the only credential, and it is not a cookie. */
-const corsHeaders = [
-  'Access-Control-Allow-Origin',
-  '*',
+const exposedHeaders = [
   'Access-Control-Expose-Headers',
   'X-Sponsorship-Reason, X-Open-Sponsorship, X-Request-Id, Retry-After',
 ] as const;
+const corsHeaders = ['Access-Control-Allow-Origin', '*', ...exposedHeaders] as const;
+
+/** For a paymaster that names the origins of its pages: the page that asks may read the answer, where it is of one of them. */
+function corsHeadersFor(origin: AllowedOrigin): readonly string[] {
+  if (origin === 'any') return corsHeaders;
+  const allowed = origin === 'none' ? [] : ['Access-Control-Allow-Origin', origin.page, ...exposedHeaders];
+  return ['Vary', 'Origin', ...allowed];
+}
+
+/** Whose pages may read the answer. */
+export type AllowedOrigin = 'any' | 'none' | { readonly page: string };
 
 /** Writes headers as one flat list, so that node skips its per-header bookkeeping. */
-export function writeAnswer(response: ServerResponse, answer: HttpAnswer, requestId: string): void {
+export function writeAnswer(
+  response: ServerResponse,
+  answer: HttpAnswer,
+  requestId: string,
+  origin: AllowedOrigin = 'any',
+): void {
   if (response.destroyed || response.headersSent) return;
   const size = Buffer.byteLength(answer.body);
   const headers: (string | number)[] = [
@@ -34,7 +48,7 @@ export function writeAnswer(response: ServerResponse, answer: HttpAnswer, reques
     size,
     'X-Request-Id',
     requestId,
-    ...corsHeaders,
+    ...corsHeadersFor(origin),
   ];
   if (answer.refusal !== undefined) headers.push('X-Sponsorship-Reason', answer.refusal);
   if (answer.isOpen === true) headers.push('X-Open-Sponsorship', 'true');
@@ -46,7 +60,10 @@ export function writeAnswer(response: ServerResponse, answer: HttpAnswer, reques
   response.end(answer.body, size === answer.body.length ? 'latin1' : 'utf8');
 }
 
-/** Answers a CORS preflight. Allows all headers that the client asks for, since none of them grants any rights here. */
+/**
+ * Answers a CORS preflight. Allows all headers that the client asks for, since none of them grants any rights here, and every
+ * origin: it may come without a key, and nothing is looked up for it. The request that follows is refused.
+ */
 export function writePreflight(response: ServerResponse, requested: string | undefined): void {
   response.writeHead(204, [
     ...corsHeaders,

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import { tighterLimits } from '../../core/config/rate-limits.js';
-import { DomainError, isDomainError } from '../../core/errors.js';
+import { DomainError, isDomainError, quote } from '../../core/errors.js';
 import { hashCredential } from '../../core/config/api-key.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
@@ -9,7 +9,7 @@ import type { AdmittedBody, BodyAdmission } from '../http/body-admission.js';
 import { readBody, type UnreadBody } from './body.js';
 import type { CallAnswer, CallRunner } from './call-runner.js';
 import { invalidRequest, maxBatchCalls, parseCall, type RpcCall } from './envelope.js';
-import { writeAnswer, writePreflight, type HttpAnswer } from './http-answer.js';
+import { writeAnswer, writePreflight, type AllowedOrigin, type HttpAnswer } from './http-answer.js';
 import type { RpcContext } from './method.js';
 import { parseRpcPath } from './path.js';
 import { clientAddress, single } from '../http/client-address.js';
@@ -67,11 +67,12 @@ export function createRpcRouter(deps: RpcRouterDeps): RpcRouter {
     }
 
     async function respond(asked: Asked, body: string | UnreadBody, admitted: AdmittedBody): Promise<void> {
+      const origin = originOf(asked);
       try {
-        writeAnswer(response, await answer(deps, asked, body), requestId);
+        writeAnswer(response, await answer(deps, asked, body), requestId, origin);
       } catch (error) {
         // Failures inside become answers. Anything that still throws is a bug, which must not leave a client waiting.
-        writeAnswer(response, deps.calls.fail({ id: 'null' }, error, requestId), requestId);
+        writeAnswer(response, deps.calls.fail({ id: 'null' }, error, requestId), requestId, origin);
       } finally {
         admitted.release();
       }
@@ -132,6 +133,7 @@ function answerCall(
   if (isDomainError(caller)) return deps.calls.fail(call satisfies RpcCall, caller, requestId);
   try {
     limitRate(deps, request, caller);
+    requireOrigin(request, caller);
   } catch (error) {
     return deps.calls.fail(call satisfies RpcCall, error, requestId);
   }
@@ -143,6 +145,18 @@ function answerCall(
     credential: credentialOf(deps, request),
   };
   return deps.calls.run(call, context);
+}
+
+/** Only browsers send an origin; `null` is that of a page without one, e.g. a file. */
+function requireOrigin({ headers: { origin } }: IncomingMessage, { allowedOrigins }: ServedPaymaster): void {
+  if (origin === undefined || allowedOrigins === undefined || allowedOrigins.includes(origin)) return;
+  throw new DomainError('ORIGIN_NOT_ALLOWED', `Pages of ${quote(origin)} may not ask this paymaster.`);
+}
+
+function originOf({ request: { headers }, caller }: Asked): AllowedOrigin {
+  if (isDomainError(caller) || caller.allowedOrigins === undefined) return 'any';
+  const { origin } = headers;
+  return origin !== undefined && caller.allowedOrigins.includes(origin) ? { page: origin } : 'none';
 }
 
 function credentialOf({ sessions }: RpcRouterDeps, request: IncomingMessage): string | undefined {

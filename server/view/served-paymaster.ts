@@ -42,6 +42,8 @@ export type ServedPaymaster = {
   /** Factories that operations may create accounts with; undefined: what the chain allows. */
   readonly accountFactories: FactoryList;
   readonly sponsor: SponsorInfo | undefined;
+  /** Undefined: web pages of every origin may ask. */
+  readonly allowedOrigins: readonly string[] | undefined;
   /** True if nothing is signed for an operation that its account has not signed. */
   readonly requiresAccountSignature: boolean;
   /** The list of contracts judges and never refuses. */
@@ -81,6 +83,7 @@ export function servePaymaster(config: PaymasterConfig, share: Sharing): ServedP
     requiresAccountSignature: config.requireAccountSignature === true,
     accountFactories: config.accountFactories && new Set(config.accountFactories.map(toAddressKey)),
     sponsor: config.sponsor,
+    allowedOrigins: config.allowedOrigins,
   });
 }
 
