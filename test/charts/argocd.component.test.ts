@@ -90,10 +90,14 @@ describe("Argo CD's health of a resource", () => {
     expect(judge(object)).toEqual(want);
   });
 
-  test('is given to Argo CD for every kind that people write, and for no other', () => {
+  test('is given to Argo CD for every kind that people write and the operator judges, and for no other', () => {
     const file = join(repositoryRoot, 'hack/argocd/argocd-cm.yaml');
     const { data } = parse(readFileSync(file, 'utf8')) as { readonly data: Readonly<Record<string, string>> };
-    const kinds = Object.values(definitions).map(({ kind }) => kind);
+    const isJudged = ({ printerColumns }: (typeof definitions)[keyof typeof definitions]) =>
+      printerColumns.some(({ name }) => name === 'Ready');
+    const kinds = Object.values(definitions)
+      .filter(isJudged)
+      .map(({ kind }) => kind);
     expect(Object.keys(data).sort()).toEqual(
       kinds.map((kind) => `resource.customizations.health.paymasters.dev_${kind}`).sort(),
     );

@@ -62,8 +62,10 @@ afterAll(() => cluster?.stop());
 
 type Question = readonly [verb: string, resource: string, namespace?: string, name?: string];
 
-const users = ['chains', 'feetokens', 'organisations', 'paymasters', 'smartcontracts', 'paymasterpolicies'];
-const tenants = ['paymasters', 'smartcontracts', 'paymasterpolicies'];
+/** Kinds that the operator judges. */
+const judged = ['chains', 'feetokens', 'organisations', 'paymasters', 'smartcontracts', 'paymasterpolicies'];
+const users = [...judged, 'dashboardtokens'];
+const tenants = ['paymasters', 'smartcontracts', 'paymasterpolicies', 'dashboardtokens'];
 const compiled = ['paymasterconfigs', 'chainconfigs', 'addresslists'];
 const changes = ['create', 'update', 'patch', 'delete'];
 const product = (
@@ -87,10 +89,10 @@ const accounts: readonly Account[] = [
     name: 'the operator',
     user: operator,
     may: [
-      ...product(['get', 'list', 'watch'], users),
+      ...product(['get', 'list', 'watch'], judged),
       ...product(
         ['patch'],
-        users.map((resource) => `${resource}/status`),
+        judged.map((resource) => `${resource}/status`),
       ),
       ...product(['get', 'list', 'create', 'update', 'delete'], compiled, system),
       ['create', 'leases.coordination.k8s.io', system],
@@ -118,6 +120,7 @@ const accounts: readonly Account[] = [
       ...product(['watch'], compiled, system),
       // What users write stays theirs.
       ...product(changes, users, tenant),
+      ...product(['get', 'list', 'watch'], ['dashboardtokens'], tenant),
       ...product(changes, compiled, tenant),
       // Reading, and `patch`, whose refusals show values.
       ...product(['get', 'list', 'watch', 'patch', 'delete'], ['secrets'], tenant),
@@ -147,18 +150,19 @@ const accounts: readonly Account[] = [
     user: dashboard,
     may: [
       ...product(['get', 'list'], ['organisations']),
-      ['list', 'chains'],
-      ...product(['get', 'list', 'create', 'patch'], tenants, tenant),
-      ['delete', 'smartcontracts', tenant],
+      // Which token a caller has sent: it may be of any organisation.
+      ...product(['list'], ['chains', 'dashboardtokens']),
+      ...product(['get', 'list', 'create', 'patch', 'delete'], tenants, tenant),
       ...product(['get', 'list'], ['paymasterconfigs'], system),
       ...product(['get'], ['chainconfigs', 'addresslists'], system),
       ['get', 'configmaps', system, 'paymaster-master-keys'],
     ],
     mayNot: [
-      ...product(['delete'], ['paymasters', 'paymasterpolicies'], tenant),
       // Only where the operator has bound it.
-      ...product(['get', 'list', 'create', 'patch', 'delete'], tenants, elsewhere),
-      ...product(['get', 'list', 'create', 'patch', 'delete'], tenants, system),
+      ...product(['get', 'create', 'patch', 'delete'], tenants, elsewhere),
+      ...product(['get', 'create', 'patch', 'delete'], tenants, system),
+      ...product(['list'], ['paymasters', 'smartcontracts', 'paymasterpolicies'], elsewhere),
+      ...product(['list'], ['paymasters', 'smartcontracts', 'paymasterpolicies'], system),
       ...product(
         ['patch', 'update'],
         tenants.map((resource) => `${resource}/status`),
