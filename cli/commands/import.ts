@@ -3,6 +3,7 @@ import { Option, type Command } from 'commander';
 import { readYaml } from '../../adapters/manifests/read-yaml.js';
 import { renderYaml } from '../../adapters/manifests/render-yaml.js';
 import { DomainError, invalidInput, messageOf } from '../../core/errors.js';
+import { given } from '../../core/units/given.js';
 import { isTree } from '../../core/meta/field-tree.js';
 import { apiVersion } from '../../core/meta/meta.js';
 import { validateResource } from '../../core/resources/validate.js';
@@ -42,6 +43,7 @@ function importPolicy(terminal: Terminal, file: string, options: Options): void 
   const policy = format.policyOf(read(file));
   if (!isTree(policy)) throw wrong(file, 'one policy', policy);
   const name = textOf(format.nameOf(policy)) ?? 'imported';
+  const campaign = textOf(format.campaignOf(policy));
   const { policies, notes, lost } = takeFields(format, policy);
   const documents = policies.map(({ end, spec }) => {
     const object = {
@@ -52,6 +54,7 @@ function importPolicy(terminal: Terminal, file: string, options: Options): void 
         paymasterRef: { name: paymaster },
         name: `${name.slice(0, 40)} ${end}`,
         ...(format.isActive(policy) ? {} : { active: false }),
+        ...given({ campaign }),
         ...spec,
       },
     };

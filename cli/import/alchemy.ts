@@ -5,7 +5,7 @@ import {
   aLimit,
   countOf,
   dollarsOf,
-  idNote,
+  campaignNote,
   noPerOperation,
   noWebhook,
   theSenders,
@@ -37,12 +37,13 @@ export const alchemy: Format = {
     return data['policy'] ?? data;
   },
   nameOf: (policy) => policy['policyName'],
+  campaignOf: (policy) => policy['policyId'],
   isActive: (policy) => [undefined, 'active'].includes(policy['status'] as string | undefined),
   rows: [
     {
       field: 'policyId',
-      becomes: '–: the policies judge every request of the Paymaster',
-      take: idNote,
+      becomes: '`campaign` of every policy; requests name it as `sponsorshipPolicyId`',
+      take: campaignNote,
     },
     { field: 'policyName', becomes: '`name` of every policy' },
     { field: 'status', becomes: '`active`' },

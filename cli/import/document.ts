@@ -28,6 +28,8 @@ export type Format = {
   /** The policy inside an answer. */
   readonly policyOf: (document: Tree) => unknown;
   readonly nameOf: (policy: Tree) => unknown;
+  /** What requests name it by. */
+  readonly campaignOf: (policy: Tree) => unknown;
   readonly isActive: (policy: Tree) => boolean;
 };
 

@@ -48,8 +48,8 @@ export function countOf(field: string, value: unknown): string {
   return text;
 }
 
-export const idNote = (id: unknown): Taken => ({
-  note: `requests that name ${String(id)} are judged by these policies, and so are all others of the Paymaster`,
+export const campaignNote = (id: unknown): Taken => ({
+  note: `the policies are the campaign ${String(id)}: they judge requests that name it as sponsorshipPolicyId, and while any policy of the Paymaster has a campaign, requests that name none are refused (withoutCampaign of the Paymaster)`,
 });
 
 export const noPerOperation: Taken = { lost: 'there is no limit on what one operation may cost' };

@@ -6,7 +6,7 @@ import {
   countOf,
   cycles,
   dollarsOf,
-  idNote,
+  campaignNote,
   noPerOperation,
   noWebhook,
   theWindow,
@@ -53,9 +53,10 @@ function limitRows(part: string, scope: 'PAYMASTER' | 'SMART_ACCOUNT', whose: st
 export const pimlico: Format = {
   policyOf: (document) => document,
   nameOf: (policy) => policy['policy_name'],
+  campaignOf: (policy) => policy['id'],
   isActive: (policy) => [undefined, 'active'].includes(policy['policy_status'] as string | undefined),
   rows: [
-    { field: 'id', becomes: '–: the policies judge every request of the Paymaster', take: idNote },
+    { field: 'id', becomes: '`campaign` of every policy; requests go on naming it', take: campaignNote },
     { field: 'policy_name', becomes: '`name` of every policy' },
     { field: 'policy_status', becomes: '`active`' },
     { field: 'created_at', becomes: '–' },

@@ -80,6 +80,7 @@ test('a policy of Pimlico', async () => {
   expect(status).toBe(0);
   const limit = (name: string, spendingLimit: object) => ({
     name: `Spring / Gas Fund ${name}`,
+    campaign: 'sp_brave_otter',
     policyType: 'PAYMASTER_SA_LIMIT',
     spendingLimit,
   });
@@ -87,6 +88,7 @@ test('a policy of Pimlico', async () => {
   expect(specs).toEqual([
     {
       name: 'Spring / Gas Fund window',
+      campaign: 'sp_brave_otter',
       policyType: 'WINDOW',
       window: { from: '2026-03-01T00:00:00Z', until: '2026-06-01T00:00:00Z' },
     },
@@ -99,7 +101,7 @@ test('a policy of Pimlico', async () => {
     'chain_ids.allowlist: a Paymaster is of one chain: import it for each of 10,8453\n',
   );
   expect(error).toContain(
-    'id: requests that name sp_brave_otter are judged by these policies, and so are all others',
+    'id: the policies are the campaign sp_brave_otter: they judge requests that name it as sponsorshipPolicyId',
   );
   expect(error).toContain('limits begin at zero');
 });
@@ -108,6 +110,7 @@ test('a policy of Alchemy, also inside an answer', async () => {
   const { specs, error, status } = await imported('alchemy', { data: { policy: ofAlchemy } });
   expect(status).toBe(0);
   expect(specs.map(({ active }) => active)).toEqual(specs.map(() => false));
+  expect(new Set(specs.map(({ campaign }) => campaign))).toEqual(new Set([ofAlchemy.policyId]));
   const limit = (scope: string, threshold: string, thresholdType: string) => ({
     spendingLimit: { scope, threshold, thresholdType, never: {} },
   });

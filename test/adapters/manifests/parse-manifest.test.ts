@@ -167,7 +167,11 @@ describe('a bad document', () => {
       text: paymaster.replace('v1alpha1', 'v1'),
       want: /^a\.yaml:1:1: apiVersion must be "paymasters\.dev\/v1alpha1", got "paymasters\.dev\/v1"$/,
     },
-    { name: 'no kind', text: without(/kind.*\n/), want: /kind must be one of Chain, .*PaymasterPolicy$/ },
+    {
+      name: 'no kind',
+      text: without(/kind.*\n/),
+      want: /kind must be one of Chain, .*PaymasterPolicy, DashboardToken$/,
+    },
     {
       name: 'a kind in lower case',
       text: paymaster.replace('kind: Paymaster', 'kind: paymaster'),
