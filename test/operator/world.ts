@@ -156,6 +156,9 @@ async function applyOne(resources: ResourceStore, object: AnyResource): Promise<
       return;
     case 'PaymasterPolicy':
       await resources.apply({ manager, kind: 'PaymasterPolicy', key, spec: object.spec });
+      return;
+    case 'DashboardToken':
+      await resources.apply({ manager, kind: 'DashboardToken', key, spec: object.spec });
   }
 }
 
