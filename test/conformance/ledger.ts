@@ -751,10 +751,13 @@ function ofShape(organisation: string, time: EpochMs, shape: number): Decision {
       selector,
       ...((shape + index) % 3 !== 0 && { contractId: `c${index % 2}`, name: `m${shape % 3}` }),
     })),
-    policies: times(shape % 3).map((index) => ({
-      policyId: `p${index}`,
-      effect: (shape + index) % 4 === 0 ? ('would_refuse' as const) : ('counted' as const),
-    })),
+    policies: [
+      ...times(shape % 3).map((index) => ({
+        policyId: `p${index}`,
+        effect: (shape + index) % 4 === 0 ? ('would_refuse' as const) : ('counted' as const),
+      })),
+      ...(shape % 6 === 1 ? [{ policyId: 'winter', effect: 'campaign' as const }] : []),
+    ],
   };
   if (shape % 7 === 0) return aRefusal(organisation, time, common);
   return aDecision(organisation, time, { ...common, ...(shape % 11 === 0 && { verdict: 'committed' }) });

@@ -311,11 +311,12 @@ function emptyRow(from: EpochMs, to: EpochMs, group: string | undefined): UsageR
   return { from, to, group, ...counts, promisedWei: 0n, spentWei: 0n, senders: undefined, tokens: [] };
 }
 
-/** Those that would have refused in Shadow, or all others. */
-function policiesOf(decision: Event['decision'], inShadow: boolean): ReadonlySet<string> {
+type Effect = Decision['policies'][number]['effect'];
+
+/** Policies, or the campaign, on which the operation had one of these effects. */
+function policiesOf(decision: Event['decision'], ...effects: readonly Effect[]): ReadonlySet<string> {
   const policies = decision?.policies ?? [];
-  const meant = policies.filter(({ effect }) => (effect === 'would_refuse') === inShadow);
-  return new Set(meant.map(({ policyId }) => policyId));
+  return new Set(policies.filter(({ effect }) => effects.includes(effect)).map(({ policyId }) => policyId));
 }
 
 /** Values of the group with the indices of their calls; undefined: all of the operation. */
@@ -337,9 +338,11 @@ function valuesOf(
     case 'sender':
       return decision ? [[decision.sender, undefined]] : [];
     case 'wouldRefuse':
-      return [...policiesOf(decision, true)].map((id) => [id, undefined]);
+      return [...policiesOf(decision, 'would_refuse')].map((id) => [id, undefined]);
+    case 'campaign':
+      return [...policiesOf(decision, 'campaign')].map((name) => [name, undefined]);
     case 'policy': {
-      const ids = policiesOf(decision, false);
+      const ids = policiesOf(decision, 'counted', 'refused');
       return ids.size === 0 ? [['(none)', undefined]] : [...ids].map((id) => [id, undefined]);
     }
     default: {
