@@ -147,9 +147,11 @@ function answerCall(
   return deps.calls.run(call, context);
 }
 
-/** Only browsers send an origin; `null` is that of a page without one, e.g. a file. */
-function requireOrigin({ headers: { origin } }: IncomingMessage, { allowedOrigins }: ServedPaymaster): void {
+/** Only browsers send an origin; `null` is that of a page without one, e.g. a file. Pages of this server are the console's. */
+function requireOrigin({ headers }: IncomingMessage, { allowedOrigins }: ServedPaymaster): void {
+  const { origin } = headers;
   if (origin === undefined || allowedOrigins === undefined || allowedOrigins.includes(origin)) return;
+  if (headers['sec-fetch-site'] === 'same-origin') return;
   throw new DomainError('ORIGIN_NOT_ALLOWED', `Pages of ${quote(origin)} may not ask this paymaster.`);
 }
 

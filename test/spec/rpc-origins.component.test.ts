@@ -41,6 +41,14 @@ describe('a paymaster with allowedOrigins', () => {
     expect(await host.usage.reservations(someChainId)).toHaveLength(before);
   });
 
+  test('serves the console, which is a page of this server', async () => {
+    const headers = { origin: host.origin, 'sec-fetch-site': 'same-origin' };
+    const operation = anOperation({ nonce: (nonce += 1) });
+    expect((await host.call('pm_sponsorUserOperation', [operation, sponsored], { headers })).status).toBe(
+      200,
+    );
+  });
+
   test('serves whoever is not a browser: this protects nothing that a key does not', async () => {
     expect((await ask()).status).toBe(200);
   });
