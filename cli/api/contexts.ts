@@ -56,7 +56,7 @@ export function contextsFile({ env }: Pick<Terminal, 'env'>): string {
   return join(folder, 'paymaster', 'config.yaml');
 }
 
-/** None where there is no file yet. Throws INVALID_INPUT for a file that others can read, or that somebody else has written. */
+/** An empty list before the first sign-in. Throws INVALID_INPUT for a file that others can read, or that somebody else has written. */
 export function readContexts(terminal: Pick<Terminal, 'env'>): Contexts {
   const file = contextsFile(terminal);
   const content = readOwn(file);

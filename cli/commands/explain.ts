@@ -15,7 +15,7 @@ type Options = ServerOptions & {
   readonly feeToken?: string;
 };
 
-/** `pm_explainSponsorship`, for who has a token of the organisation. */
+/** `pm_explainSponsorship`, with a token of the organisation. */
 export function addExplain(program: Command, terminal: Terminal): void {
   withServer(withFormat(program.command('explain')))
     .description('Say what every rule would say to an operation; exit code 1 if it would be refused')

@@ -163,7 +163,7 @@ function checkMacro(
   const { typed, count, enter } = elementsOf(of, name, start);
   const holds = checkBool(body, { ...scope, variable: { name, typed } });
 
-  /** The first element, from `from`, for which the body is as wanted; undefined if there is none. */
+  /** The first element, from `from`, for which the body has the wanted value; else undefined. */
   const find = (run: Run, wanted: boolean, from = 0): number | undefined => {
     const length = count(run);
     if (length > maxElements)

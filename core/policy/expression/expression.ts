@@ -34,7 +34,7 @@ export function compileExpression(text: string, methods: KnownMethods): Expressi
         if ((facts.calls?.length ?? 0) > maxElements)
           throw new EvaluationError(`the operation makes more than ${maxElements} calls`);
         if (condition.read(run)) return { holds: true, steps: run.steps };
-        // With the steps that are left, so that a refusal is no more work.
+        // Explaining uses the steps that are left, so a refusal stays within the same bound.
         const why = orText(() => whyFalse(condition, syntax, scope, run));
         return { holds: false, steps: run.steps, why: shorten(why ?? 'it is false') };
       } catch (error) {

@@ -35,7 +35,7 @@ export type Noun<K extends NounKind = NounKind> = {
   /** Two objects that may not both be there. */
   clashes(left: Spec<K>, right: Spec<K>): boolean;
   readonly quota: Parameters<typeof requireQuota>[2];
-  /** Throws for what schemas do not see. `current`: before the change. */
+  /** Checks what a schema cannot check, and throws. `current`: before the change. */
   check(tools: Tools, call: Call, spec: Spec<K>, siblings: Siblings<K>, current?: Spec<K>): Promise<void>;
   /** The field that stops it, and who may set it. */
   readonly stop: {

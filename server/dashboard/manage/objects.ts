@@ -223,7 +223,7 @@ export async function change<K extends NounKind>(
   }
 }
 
-/** Throws for what is wrong beside other objects of the same owner. */
+/** Checks the object against others of the same owner, and throws. */
 async function admit<K extends NounKind>(
   tools: Tools,
   call: Call,
