@@ -1,6 +1,7 @@
 import type { Ambient } from '../core/ambient.js';
 import { tenantOf, tenantOfOrganisation } from '../core/config/tenant.js';
 import type { ChangeLog, Known } from '../core/ledger/change.js';
+import { isDomainError } from '../core/errors.js';
 import { knownOf, writeOf } from '../core/resources/object-change.js';
 import { keyOf } from '../core/meta/meta.js';
 import { kinds } from '../core/resources/kinds.js';
@@ -29,26 +30,31 @@ export function createChangeWatch(
   const { changes, resources, cache, clock, log, timers } = deps;
   /** Undefined until it is read. */
   let recorded: Map<string, Known> | undefined;
-  let waiting = new Map<string, Change>();
-  const ripe = new Map<string, Change>();
+  let waiting = new Map<string, () => Promise<void>>();
+  const ripe = new Map<string, () => Promise<void>>();
 
   function see(change: Change): void {
     const object = change.after ?? change.before;
-    if (object !== undefined) waiting.set(nameOf(knownOf(object)), change);
+    if (object === undefined) return;
+    const name = nameOf(knownOf(object));
+    waiting.set(name, () => record(name, change));
   }
 
   async function look(): Promise<number> {
     try {
       if (recorded === undefined) await begin();
-      for (const [name, change] of ripe) {
-        await record(name, change);
-        ripe.delete(name);
+      for (const [name, recordOne] of ripe) {
+        // One that cannot be recorded stops no other.
+        const error = await failureOf(recordOne);
+        if (error === undefined) ripe.delete(name);
+        else if (isDomainError(error, 'UNAVAILABLE')) throw error;
+        else log.warn('change not recorded', { object: name, error });
       }
     } catch (error) {
       log.warn('changes not recorded', { waiting: ripe.size, error });
     }
     // What was seen a moment ago waits for one more round.
-    for (const [name, change] of waiting) ripe.set(name, change);
+    for (const [name, recordOne] of waiting) ripe.set(name, recordOne);
     waiting = new Map();
     return everyMs;
   }
@@ -59,8 +65,8 @@ export function createChangeWatch(
     const present = new Map(
       kinds.flatMap((kind) => cache.all(kind)).map((each) => [nameOf(knownOf(each)), each]),
     );
-    for (const [name, after] of present) ripe.set(name, { after });
-    for (const [name, gone] of known) if (!present.has(name)) await forget(gone);
+    for (const [name, after] of present) ripe.set(name, () => record(name, { after }));
+    for (const [name, gone] of known) if (!present.has(name)) ripe.set(name, () => forget(gone));
     recorded = known;
   }
 
@@ -89,6 +95,15 @@ export function createChangeWatch(
 
   const repetition = createRepetition(timers, look);
   return { see, start: () => repetition.start(0), stop: () => repetition.stop() };
+}
+
+async function failureOf(work: () => Promise<void>): Promise<unknown> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    return error;
+  }
 }
 
 function nameOf({ kind, namespace, name }: Known): string {

@@ -10,8 +10,11 @@ import { startWorld, type World } from './world.js';
 let ledger: WrittenLedger;
 let world: World;
 let isAway = false;
+/** Name of an object whose record fails, whatever is tried. */
+let poison: string | undefined;
 beforeEach(async () => {
   isAway = false;
+  poison = undefined;
   ledger = await openSqliteLedger();
   world = await startWorld();
   await world.restart(deps());
@@ -27,6 +30,7 @@ const deps = () => {
     ...stored,
     record: async (write) => {
       if (isAway) throw new DomainError('UNAVAILABLE', 'the database is away');
+      if (write.object.name === poison) throw new Error('a text that no table takes');
       return stored.record(write);
     },
   };
@@ -80,4 +84,21 @@ test('reconciles go on while the database is away, and the change is recorded la
   await world.until('it is served', async () => (await world.config('shop')) !== undefined);
   isAway = false;
   await until('it was recorded', 1);
+});
+
+test('an object whose change cannot be recorded stops no other, also where it went while no operator ran', async () => {
+  await world.apply(aPaymaster({ meta: { name: 'gone' } }));
+  await until('it was recorded', 1);
+  await world.operator.stop();
+  await world.remove('Paymaster', 'gone');
+  poison = 'gone';
+  await world.restart(deps());
+  await world.apply(aPaymaster());
+  await until('the other one was recorded', 2);
+
+  poison = 'shop';
+  await world.apply(aPaymaster({ keyGeneration: 2 }), aPaymaster({ meta: { name: 'third' } }));
+  await until('the end of the first and the third were recorded', 4);
+  poison = undefined;
+  await until('the rest was recorded later', 5);
 });
