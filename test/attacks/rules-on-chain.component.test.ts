@@ -183,6 +183,60 @@ describe.each(stores)('on %s', (store) => {
     }
   }, 240_000);
 
+  test('an expression: data that were signed for calls that it lets pass are worth nothing for other calls', async () => {
+    const shop = await put('expression', {
+      expressions: [
+        {
+          policyId: 'plain',
+          name: 'Plain',
+          text: `calls.all(c, c.value == 0 && c.target == "${devChain.deployments.sponsoredContract.address}")`,
+          methods: [],
+        },
+      ],
+    });
+    const [account, coins] = [await aDeployedAccount(devChain, version), 10n ** 15n];
+    await devChain.setBalance(account.address, coins);
+    const fair = await buildUserOp(account, [increment(devChain)]);
+    const greedy = await buildUserOp(account, [
+      increment(devChain),
+      { to: devChain.deployments.treasury, data: '0x', value: coins },
+    ]);
+    expect((await ask(shop.url, greedy, sponsored, account)).reason).toBe('EXPRESSION_REFUSED');
+    const { signed, answer } = await ask(shop.url, fair, sponsored, account);
+    if (signed === undefined) throw new Error('nothing was signed');
+    const data = answer.result?.['paymasterAndData'] as `0x${string}`;
+    const swapped = await signByAccount(account, { ...fair, callData: greedy.callData }, data);
+    expect(await refusalOf(devChain, entryPoint, [swapped])).toContain('AA34');
+    await mine([signed], 'expression');
+  }, 240_000);
+
+  test('campaigns: one operation that is promised in two takes from both, and is mined once', async () => {
+    const limitOf = (campaign: string) => ({
+      ...aLimitConfig({ policyId: `of-${campaign}`, name: campaign, threshold: '1' }),
+      campaign,
+    });
+    const shop = await put('campaigns', {
+      campaigns: ['summer', 'winter'],
+      limits: [limitOf('summer'), limitOf('winter')],
+    });
+    const inCampaign = (sponsorshipPolicyId: string) => ({ ...sponsored, sponsorshipPolicyId });
+    const account = await aDeployedAccount(devChain, version);
+    const op = await buildUserOp(account, [increment(devChain)]);
+    expect((await ask(shop.url, op, sponsored)).reason).toBe('CAMPAIGN_REQUIRED');
+    const promises = [];
+    for (const name of ['summer', 'winter'])
+      promises.push((await ask(shop.url, op, inCampaign(name), account)).signed ?? []);
+    const [first, second] = promises.flat();
+    if (first === undefined || second === undefined) throw new Error('nothing was signed');
+    await mine([first], 'campaigns');
+    expect(await refusalOf(devChain, entryPoint, [second])).toContain('AA25');
+
+    const next = await aDeployedAccount(devChain, version);
+    const another = await buildUserOp(next, [increment(devChain)]);
+    for (const name of ['summer', 'winter'])
+      expect((await ask(shop.url, another, inCampaign(name))).reason).toBe('LIMIT_REACHED');
+  }, 240_000);
+
   test('a limit in Shadow refuses nobody, and what was mined meanwhile is there when it is enforced', async () => {
     const limit = aLimitConfig({ policyId: 'of-shadow', threshold: '1' });
     const shop = await put('shadow', { limits: [{ ...limit, shadow: true }] });
