@@ -100,6 +100,30 @@ test.each(pages)('$path is not cut at 200 % zoom', async ({ path, shows }) => {
   await close();
 });
 
+test('usage answers for every range and grouping that its page offers', async () => {
+  const { page, faults, close } = await signedIn();
+  await page.goto(`${origin}/console/#/usage`);
+  await page.getByRole('heading', { name: 'Usage' }).waitFor();
+  const choicesOf = (label: string) =>
+    page
+      .getByRole('combobox', { name: label, exact: true })
+      .locator('option')
+      .evaluateAll((options) => options.map((option) => (option as HTMLOptionElement).value));
+  const [ranges, groups] = [await choicesOf('Range'), await choicesOf('By')];
+  expect(groups).toEqual(expect.arrayContaining(['sender', 'campaign', 'wouldRefuse']));
+  for (const range of ranges)
+    for (const groupBy of groups) {
+      const answered = page.waitForResponse(
+        (response) =>
+          response.url().includes('/manage/v1/usage') && response.url().includes(`groupBy=${groupBy}`),
+      );
+      await page.goto(`${origin}/console/#/usage?range=${range}&groupBy=${groupBy}`);
+      expect(`${range} by ${groupBy}: ${(await answered).status()}`).toBe(`${range} by ${groupBy}: 200`);
+    }
+  expect(faults).toEqual([]);
+  await close();
+});
+
 describe('sign-in', () => {
   test('refuses a wrong token, and leaves nothing of the right one in the browser', async () => {
     const { page, context, faults, close } = await visit(origin);

@@ -15,6 +15,8 @@ const groups: readonly Choice[] = [
   ['contract', 'Contract'],
   ['method', 'Method'],
   ['policy', 'Policy'],
+  ['wouldRefuse', 'Policy in Shadow that would refuse'],
+  ['campaign', 'Campaign'],
   ['mode', 'Mode'],
   ['reason', 'Reason of refusal'],
   ['sender', 'Account'],
@@ -29,7 +31,7 @@ export function Usage() {
   const path = () => {
     const { from, step } = rangeOf(range);
     // By account only whole days are counted.
-    const whole = groupBy === 'sender' && step === 'hour' ? 'day' : step;
+    const whole = groupBy === 'sender' && (step === 'minute' || step === 'hour') ? 'day' : step;
     return `/manage/v1/usage?${new URLSearchParams({ from, step: whole, groupBy, ...(paymasterId && { paymasterId }) })}`;
   };
   const usage = useLive(`${range} ${groupBy} ${paymasterId}`, () => call<UsageRecord>(path()));
