@@ -8,9 +8,10 @@ import { entryPoint07 } from '../../core/entry-point/v07.js';
 import type { Hex } from '../../core/units/hex.js';
 import { parseAddress } from '../../core/units/address.js';
 import { parseEther } from '../../core/units/wei.js';
-import { createTransactor, deterministicDeployer } from '../../standalone/dev-chain/transactor.js';
-import { buildAccount, encodeCalls } from '../chain/support/account.js';
+import { deterministicDeployer } from '../../standalone/dev-chain/transactor.js';
+import { buildAccount } from '../chain/support/account.js';
 import { handleOp } from '../chain/support/handle-ops.js';
+import { deploySafe } from '../chain/support/safe.js';
 import { buildUserOp, sponsorUserOp } from '../chain/support/user-op.js';
 import { createNodes } from '../chain/support/nodes.js';
 import { repositoryRoot } from '../support/repository-root.js';
@@ -179,14 +180,15 @@ test('what nobody has audited is deployed only by --unaudited, and what we may n
     });
 });
 
-test('a Safe owns the contract: its file does what the stranger may not', async () => {
-  const safeOwner = newWallet();
-  await chain.setBalance(parseAddress(safeOwner.address), parseEther('1'));
-  const account = await buildAccount(chain, '0.7', safeOwner);
-  const init = await account.initCode();
-  const transactor = createTransactor(chain.chain, safeOwner.privateKey);
-  await transactor.send('account', { to: parseAddress(init.slice(0, 42)), data: `0x${init.slice(42)}` });
-  const owner = parseAddress(account.address);
+test('a Safe owns the contract: its file does what the stranger may not, and not without enough of its owners', async () => {
+  const owners = [newWallet(), newWallet(), newWallet()];
+  const safe = await deploySafe(
+    chain.chain,
+    chain.transactor,
+    owners.map(({ address }) => address),
+    2,
+  );
+  const owner = safe.address;
   await chain.setBalance(owner, parseEther('1'));
   const args = which('singleton-0.7', { owner, signer: chain.sponsorSigner.address });
   const address = parseAddress(await deployed(args));
@@ -200,15 +202,15 @@ test('a Safe owns the contract: its file does what the stranger may not', async 
   const batch = JSON.parse(readFileSync(file, 'utf8'));
   expect(batch).toMatchObject({ chainId: String(emptyChainId), meta: { createdFromSafeAddress: owner } });
   // What the Safe's application makes of it: a call from the names and values, equal to the data.
+  const calls = [];
   for (const { to, value, data, contractMethod, contractInputsValues } of batch.transactions) {
     const call = new Interface([{ type: 'function', ...contractMethod }]);
     const values = contractMethod.inputs.map((input: { name: string }) => contractInputsValues[input.name]);
     expect(call.encodeFunctionData(contractMethod.name, values)).toBe(data);
-    await transactor.send('batch', {
-      to: owner,
-      data: encodeCalls('0.7', [{ to, value: BigInt(value), data }]),
-    });
+    calls.push({ to, value: BigInt(value), data });
   }
+  await expect(safe.execute(calls, owners.slice(0, 1))).rejects.toThrow('GS020');
+  await safe.execute(calls, owners.slice(1));
   const { out } = await chain.run(['status', ...args, '-o', 'json']);
   expect(JSON.parse(out)).toMatchObject({
     missing: ['deposit'],
