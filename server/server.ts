@@ -163,7 +163,7 @@ function createDashboardRole(
   deps: ServerDeps,
   shared: { readonly instruments: Instruments; readonly sessions?: Sessions },
 ) {
-  const { configs, messages, usage, clock, log } = deps;
+  const { configs, messages, usage, webhooks, clock, log } = deps;
   if (deps.dashboard === undefined || messages === undefined)
     throw new Error('the dashboard role needs resources, master keys and funding messages');
   const { ledger } = deps.dashboard;
@@ -177,6 +177,7 @@ function createDashboardRole(
     trustedProxies: deps.trustedProxies ?? 0,
     ...(replays === undefined ? {} : { replays }),
     configs,
+    webhooks,
     fundingMessages: messages,
     lastSeen,
     clock,

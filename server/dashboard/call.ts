@@ -10,6 +10,7 @@ export type Call<B = unknown, P extends Parameters = Parameters> = {
   /** Parameters of the path. */
   readonly params: Readonly<Record<string, string>>;
   readonly body: B;
+  readonly requestId: string;
   /** Header If-Match. */
   readonly ifMatch?: string;
   /** Aborted when the client is no longer there. */

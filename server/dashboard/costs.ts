@@ -10,6 +10,8 @@ const costs = {
   list: { slots: 200, perKey: 2, waitingPerKey: 40, maxWaitMs: 10_000 },
   /** A page is some megabytes. */
   reading: { slots: 40, perKey: 8, waitingPerKey: 56, maxWaitMs: 10_000 },
+  /** Waits for the host of a webhook, for ten seconds at most. */
+  host: { slots: 20, perKey: 2, waitingPerKey: 8, maxWaitMs: 2_000 },
 } as const satisfies Record<string, SlotLimits>;
 export type Cost = keyof typeof costs;
 
@@ -24,6 +26,7 @@ export function createSpending(): Spending {
   const slots = {
     list: new FairSlots(costs.list),
     reading: new FairSlots(costs.reading),
+    host: new FairSlots(costs.host),
   } as const satisfies Record<Cost, FairSlots>;
   return async (cost, organisation, work) => {
     if (cost === undefined) return work();

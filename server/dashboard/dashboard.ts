@@ -14,6 +14,7 @@ import { createAuthenticator } from './auth.js';
 import { createCredentialOf } from './auth-token.js';
 import { createCallLimits } from './call-limits.js';
 import { consolePrefix, createConsole } from './console/routes.js';
+import { createRateLimiter } from '../http/rate-limit.js';
 import { createSessions } from '../http/sessions.js';
 import { collapseSlashes } from './slashes.js';
 import { createRequestIds } from '../http/request-id.js';
@@ -35,7 +36,7 @@ import { createWrites } from './writes.js';
  * write that waits for the operator ends within `programmedTimeoutMs`.
  */
 export function createDashboard(deps: DashboardDeps): Express {
-  const { resources, configs, fundingMessages, masterKeys, clock, log, usage } = deps;
+  const { resources, configs, fundingMessages, masterKeys, webhooks, clock, log, usage } = deps;
   const { ledger, replays, webhookUrls = {}, quotas = {} } = deps;
   const lastSeen = deps.lastSeen ?? createLastSeen({ resources, clock });
   const tools: Tools = {
@@ -43,6 +44,8 @@ export function createDashboard(deps: DashboardDeps): Express {
     fundingMessages,
     configs,
     masterKeys,
+    webhooks,
+    deliveries: createRateLimiter({ clock }),
     clock,
     log,
     usage,

@@ -5,6 +5,7 @@ import type { ChangeLog } from '../../core/ledger/change.js';
 import type { Ledger } from '../../core/ledger/ledger.js';
 import type { FundingMessages } from '../../core/usage/funding-messages.js';
 import type { UsageReading } from '../../core/usage/usage-store.js';
+import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import type { RateLimit } from '../../core/resources/paymaster.js';
 import type { Organisation } from '../../core/resources/organisation.js';
@@ -13,6 +14,7 @@ import type { MasterKeys } from '../../core/secrets.js';
 import type { Instruments } from '../ops/instruments.js';
 import type { ProposalDeps } from '../replay/proposal.js';
 import type { Replays } from '../replay/replays.js';
+import type { RateLimiter } from '../http/rate-limit.js';
 import type { Sessions } from '../http/sessions.js';
 import type { MethodReading } from './methods-thread.js';
 import type { LastSeen } from './last-seen.js';
@@ -36,6 +38,8 @@ export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
   /** Set with `ledger`. */
   readonly replays?: Replays;
   readonly masterKeys: MasterKeys;
+  /** Asks the hosts of webhooks that their owners try. */
+  readonly webhooks: Pick<WebhookCaller, 'call'>;
   readonly instruments: Pick<Instruments, 'dashboardRequests' | 'dashboardDuration'>;
   /** Which webhook URLs may be stored: the rules that the webhook caller applies. Default: public https hosts. */
   readonly webhookUrls?: WebhookUrlRules;
@@ -60,8 +64,10 @@ export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
 /** What handlers share. */
 export type Tools = Pick<
   DashboardDeps,
-  'configs' | 'fundingMessages' | 'masterKeys' | 'clock' | 'log' | 'usage' | 'replays'
+  'configs' | 'fundingMessages' | 'masterKeys' | 'clock' | 'log' | 'usage' | 'replays' | 'webhooks'
 > & {
+  /** Of test deliveries, by organisation. */
+  readonly deliveries: RateLimiter;
   /** Handlers write by `writes` alone, which are recorded. */
   readonly resources: Pick<ResourceStore, 'get' | 'list' | 'page'>;
   /** Absent: no ledger is kept. */

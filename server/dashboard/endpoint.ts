@@ -64,6 +64,8 @@ export type Body<B> = {
   /** The body is as one of these. */
   readonly schemas: readonly JsonSchema[];
   readonly example: object;
+  /** A request may have none. */
+  readonly isOptional?: true;
   /** Undefined for a request without a body. Throws INVALID_INPUT. */
   readonly parse: (tools: Tools, body: unknown) => B;
   /** The schema for a body, whose unknown fields become warnings. Absent: they are refused. */

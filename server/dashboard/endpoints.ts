@@ -9,6 +9,7 @@ import { usageEndpoint } from './ledger/usage.js';
 import { updateLimit } from './limits.js';
 import { chainsEndpoint } from './manage/chains.js';
 import { keyEndpoints } from './manage/keys.js';
+import { testWebhookEndpoint } from './manage/test-webhook.js';
 import { tokenEndpoints } from './manage/tokens.js';
 import { problemsEndpoint } from './manage/problems.js';
 import { nouns } from './manage/nouns.js';
@@ -52,6 +53,7 @@ export const manageEndpoints: readonly Endpoint[] = [
   ...objectEndpoints('contracts', nouns.contracts),
   ...objectEndpoints('policies', nouns.policies),
   ...keyEndpoints,
+  testWebhookEndpoint,
   ...tokenEndpoints,
   problemsEndpoint,
   chainsEndpoint,

@@ -60,7 +60,7 @@ function operation(endpoint: Endpoint): JsonSchema {
     security: securityOf(endpoint),
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
-      requestBody: { required: true, content: json(anyOf(body.schemas), body.example) },
+      requestBody: { required: body.isOptional !== true, content: json(anyOf(body.schemas), body.example) },
     }),
     responses: {
       [status]: {

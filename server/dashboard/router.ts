@@ -46,15 +46,16 @@ export function createRouter(endpoints: readonly Endpoint[], deps: RouterDeps): 
       const sent = form && (await bodyOf(request, response, bodies, principal.namespace));
       await spend(cost, principal.tenant, async () => {
         const body = form?.parse(tools, sent);
+        const requestId = response.get('X-Request-Id') ?? '';
         const call = {
           ...caller,
+          requestId,
           given,
           params: paramsOf(request),
           body,
           gone: goneSignal(response),
           ...definedOnly({ ifMatch: headerOf(request, 'If-Match') }),
         };
-        const requestId = response.get('X-Request-Id') ?? '';
         const reply = await endpoint.handle(recorded(tools, principal, requestId), call);
         logWrite(endpoint, caller, reply, { tools, response });
         const warnings = [...bodyWarnings(endpoint, sent), ...(reply.warnings ?? [])];

@@ -1,11 +1,9 @@
 import type { Ambient } from '../../core/ambient.js';
-import { isObject } from '../../core/schema/json-value.js';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
 import { restRowOf } from '../../core/error-codes.js';
-import { invalidInput, isDomainError, quote } from '../../core/errors.js';
+import { isDomainError } from '../../core/errors.js';
+import { deliverTest, deliveriesAtOnce, parseSample, type Sample } from '../http/test-delivery.js';
 import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
-import { zeroAddress } from '../../core/units/address.js';
 import type { BodyAdmission } from '../http/body-admission.js';
 import { parseJson } from '../http/json.js';
 import { hashCredential } from '../../core/config/api-key.js';
@@ -26,9 +24,6 @@ export type WebhookDeliveryDeps = Pick<Ambient, 'clock' | 'log'> & {
 };
 
 const path = /^\/+api\/+v1\/+webhooks\/+([0-9a-f-]{36})\/+deliveries\/*$/;
-
-/** Each delivery calls the owner's host; this is enough to try things out. */
-const perPaymaster = { requests: 10, perSeconds: 10 } as const;
 
 /**
  * Answers `POST /api/v1/webhooks/{policyId}/deliveries` with the headers authToken and apiKey. Calls the host of a policy from the
@@ -71,31 +66,13 @@ async function deliver(
   const webhook = all.find((each) => each.policyId === policyId);
   if (webhook === undefined)
     return said(404, 'Paymaster Policy not found among the webhooks that are active and valid');
-  const wait = deps.rateLimiter.take(`${paymaster.paymasterId} deliveries`, perPaymaster);
+  const wait = deps.rateLimiter.take(`${paymaster.paymasterId} deliveries`, deliveriesAtOnce);
   if (wait > 0) return said(429, `Too many test deliveries: try again in ${wait} s`);
-  const { webhookData, userOp } = await sampleOf(deps, request, paymaster);
-  const startedAt = performance.now();
-  const [outcome] = await deps.webhooks.call({
-    paymasterId: paymaster.paymasterId,
-    organisation: paymaster.namespace,
-    webhooks: [webhook],
-    data: webhookData,
-    userOp,
-    requestId,
-    isTest: true,
-  });
-  deps.log.info('webhook test delivery', { requestId, policyId, verdict: outcome?.verdict });
-  const data = {
-    ...outcome,
-    wouldPass: outcome?.verdict === 'verified' || isForgiven(webhook, outcome?.verdict),
-    durationMs: Math.round(performance.now() - startedAt),
-    requestId,
-  };
+  const sample = await sampleOf(deps, request, paymaster);
+  const { paymasterId, namespace: organisation } = paymaster;
+  const data = await deliverTest(deps.webhooks, webhook, sample, { paymasterId, organisation, requestId });
+  deps.log.info('webhook test delivery', { requestId, policyId, verdict: data.verdict });
   return { status: 200, body: { statusCode: 200, message: 'Webhook asked', data } };
-}
-
-function isForgiven({ onError }: WebhookConfig, verdict: string | undefined): boolean {
-  return verdict === 'failed' && onError === 'Allow';
 }
 
 async function ownedPaymaster(
@@ -110,23 +87,6 @@ async function ownedPaymaster(
   const isOwned = paymaster !== undefined && isOwner(paymaster, token && hashCredential(token), clock.now());
   return isOwned ? paymaster : undefined;
 }
-
-type Sample = { readonly webhookData: unknown; readonly userOp: Readonly<Record<string, unknown>> };
-
-/** An operation that calls nothing, with every field that a host may look at. */
-const sampleOperation: Sample['userOp'] = {
-  sender: zeroAddress,
-  nonce: '0x0',
-  initCode: '0x',
-  callData: '0x',
-  callGasLimit: '0x186a0',
-  verificationGasLimit: '0x249f0',
-  preVerificationGas: '0xea60',
-  maxFeePerGas: '0x77359400',
-  maxPriorityFeePerGas: '0x3b9aca00',
-  paymasterAndData: '0x',
-  signature: '0x',
-};
 
 async function sampleOf(
   { bodies }: WebhookDeliveryDeps,
@@ -143,13 +103,6 @@ async function sampleOf(
   } finally {
     admitted.release();
   }
-}
-
-function parseSample(body: unknown): Sample {
-  if (!isObject(body)) throw invalidInput({ field: 'body', expected: 'a JSON object', value: quote(body) });
-  const { webhookData = {}, userOp = sampleOperation } = body;
-  if (!isObject(userOp)) throw invalidInput({ field: 'userOp', expected: 'an object', value: quote(userOp) });
-  return { webhookData, userOp };
 }
 
 function failure({ log }: WebhookDeliveryDeps, error: unknown, requestId: string): Answer {

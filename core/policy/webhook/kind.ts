@@ -21,9 +21,8 @@ export const webhook = {
     return wrong && `${formatProblem(wrong)}.`;
   },
   compile({ spec, policyId, name }, known) {
-    // Re-creating an object without a generation must not bring a rotated key back.
-    const keyGeneration = Math.max(spec.keyGeneration ?? 1, known.keyGeneration);
-    return { config: configOf({ policyId, name }, spec, keyGeneration), keyGeneration };
+    const config = webhookConfigOf({ policyId, name }, spec, known.keyGeneration);
+    return { config, keyGeneration: config.keyGeneration ?? 1 };
   },
   config: {
     write: (webhooks) => ({ webhooks }),
@@ -43,11 +42,13 @@ export const webhook = {
 /** Shared by all paymasters without webhooks: there may be a hundred thousand of them. */
 const none: readonly never[] = Object.freeze([]);
 
-function configOf(
+export function webhookConfigOf(
   { policyId, name }: PolicyIdentity,
   spec: WebhookSpec,
-  keyGeneration: number,
+  knownGeneration: number,
 ): WebhookConfig {
+  // Re-creating an object without a generation must not bring a rotated key back.
+  const keyGeneration = Math.max(spec.keyGeneration ?? 1, knownGeneration);
   // The overlap was granted for the generation in the spec, not for a later one.
   const isOwn = keyGeneration === spec.keyGeneration;
   const previousKeyUntil = isOwn ? parseInstant(spec.previousKeyUntil ?? '') : undefined;

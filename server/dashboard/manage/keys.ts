@@ -1,5 +1,6 @@
 import { paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
 import { knownKeys } from '../../../core/config/memory.js';
+import type { Tenant } from '../../../core/config/tenant.js';
 import { DomainError } from '../../../core/errors.js';
 import { dataOf, policyKindOf } from '../../../core/policy/derived.js';
 import type { Resources } from '../../../core/resources/kinds.js';
@@ -40,11 +41,21 @@ async function policyKey(
   if (kind === undefined || once === undefined)
     throw new DomainError('NOT_FOUND', `A policy of type ${spec.policyType} has no key`);
   const policyId = policyIdOf(tenant, metadata.name);
-  const latest = await tools.configs.getLatest(paymasterIdOf(tenant, spec.paymasterRef.name));
-  const known = knownKeys(latest?.config).get(policyId) ?? 1;
+  const known = await knownGeneration(tools, tenant, spec.paymasterRef.name, policyId);
   const generation = Math.max(known, Number(fieldOf(dataOf(spec, kind), 'keyGeneration') ?? 1));
   const shown = once.render({ webhookMaster: tools.masterKeys.webhook, policyId, keyGeneration: generation });
   return { key: Object.values(shown).map(String).join(), generation, at: kind.member };
+}
+
+/** A name that is made again must not bring an earlier key back. */
+export async function knownGeneration(
+  { configs }: Pick<Tools, 'configs'>,
+  tenant: Tenant,
+  paymaster: string,
+  policyId: string,
+): Promise<number> {
+  const latest = await configs.getLatest(paymasterIdOf(tenant, paymaster));
+  return knownKeys(latest?.config).get(policyId) ?? 1;
 }
 
 const longestOverlap = 30 * 86_400;

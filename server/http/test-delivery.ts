@@ -1,0 +1,72 @@
+import { invalidInput, quote } from '../../core/errors.js';
+import { isObject } from '../../core/schema/json-value.js';
+import { zeroAddress } from '../../core/units/address.js';
+import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
+import type { WebhookCaller, WebhookOutcome } from '../../core/policy/webhook/webhook-caller.js';
+
+/** What a host is sent when its owner tries it. */
+export type Sample = { readonly webhookData: unknown; readonly userOp: Readonly<Record<string, unknown>> };
+
+/** Each delivery calls somebody's host; this is enough to try things out. */
+export const deliveriesAtOnce = { requests: 10, perSeconds: 10 } as const;
+
+/** An operation that calls nothing, with every field that a host may look at. */
+export const sampleOperation: Sample['userOp'] = {
+  sender: zeroAddress,
+  nonce: '0x0',
+  initCode: '0x',
+  callData: '0x',
+  callGasLimit: '0x186a0',
+  verificationGasLimit: '0x249f0',
+  preVerificationGas: '0xea60',
+  maxFeePerGas: '0x77359400',
+  maxPriorityFeePerGas: '0x3b9aca00',
+  paymasterAndData: '0x',
+  signature: '0x',
+};
+
+/** All members are optional, and so is the body. Throws INVALID_INPUT. */
+export function parseSample(body: unknown = {}): Sample {
+  if (!isObject(body)) throw invalidInput({ field: 'body', expected: 'a JSON object', value: quote(body) });
+  const { webhookData = {}, userOp = sampleOperation } = body;
+  if (!isObject(userOp)) throw invalidInput({ field: 'userOp', expected: 'an object', value: quote(userOp) });
+  return { webhookData, userOp };
+}
+
+export type Delivered = Partial<WebhookOutcome> & {
+  /** Whether the policy would let a request with this answer pass. */
+  readonly wouldPass: boolean;
+  readonly durationMs: number;
+  readonly requestId: string;
+};
+
+/**
+ * Calls the host of one policy with the same request as a sponsorship, marked and signed as a test, so that it cannot stand for an
+ * operation. Nothing is sponsored by the answer, and nothing of its body is shown but a reason that was cleaned: otherwise a delivery
+ * would read what the URL names.
+ */
+export async function deliverTest(
+  webhooks: Pick<WebhookCaller, 'call'>,
+  webhook: WebhookConfig,
+  { webhookData, userOp }: Sample,
+  caller: { readonly paymasterId: string; readonly organisation: string; readonly requestId: string },
+): Promise<Delivered> {
+  const startedAt = performance.now();
+  const [outcome] = await webhooks.call({
+    ...caller,
+    webhooks: [webhook],
+    data: webhookData,
+    userOp,
+    isTest: true,
+  });
+  return {
+    ...outcome,
+    wouldPass: outcome?.verdict === 'verified' || isForgiven(webhook, outcome?.verdict),
+    durationMs: Math.round(performance.now() - startedAt),
+    requestId: caller.requestId,
+  };
+}
+
+function isForgiven({ onError }: WebhookConfig, verdict: string | undefined): boolean {
+  return verdict === 'failed' && onError === 'Allow';
+}
