@@ -8,6 +8,7 @@ import { cancelReplayEndpoint, replayEndpoint, startReplayEndpoint } from './led
 import { usageEndpoint } from './ledger/usage.js';
 import { updateLimit } from './limits.js';
 import { chainsEndpoint } from './manage/chains.js';
+import { fundingEndpoints } from './manage/funding.js';
 import { keyEndpoints } from './manage/keys.js';
 import { testWebhookEndpoint } from './manage/test-webhook.js';
 import { tokenEndpoints } from './manage/tokens.js';
@@ -53,6 +54,7 @@ export const manageEndpoints: readonly Endpoint[] = [
   ...objectEndpoints('contracts', nouns.contracts),
   ...objectEndpoints('policies', nouns.policies),
   ...keyEndpoints,
+  ...fundingEndpoints,
   testWebhookEndpoint,
   ...tokenEndpoints,
   problemsEndpoint,

@@ -13,7 +13,7 @@ import { documentBody, endpoint } from './endpoint.js';
 import { unlessDeleted } from './lookups.js';
 import { findChain, paymasterWithId } from './paymasters.js';
 import { exampleAddress, examplePaymasterId, text } from './record-schemas.js';
-import { updatePaymasterSchema, type UpdatePaymaster } from './schemas.js';
+import { updatePaymasterSchema, type FundingWallet } from './schemas.js';
 import { paymasterIdOfCall, renderPaymaster } from './views.js';
 
 /** How long a funding message can be answered. */
@@ -33,11 +33,7 @@ export const sendFundingMessage = endpoint({
   async handle(tools, call) {
     const paymasterId = paymasterIdOfCall(call);
     if (call.params['paymasterId'] !== paymasterId) throw new DomainError('NOT_FOUND', 'Paymaster not found');
-    const terms = await termsOf(tools, call);
-    if (!terms) throw new DomainError('CHAIN_NOT_SUPPORTED', 'Chain ID not supported');
-    const time = tools.clock.now();
-    const message = fundingMessage({ ...terms, nonce: randomBytes(16).toString('base64url'), time });
-    await tools.fundingMessages.putFundingMessage(paymasterId, message, plusMs(time, fundingMessageMs));
+    const { message } = await newFundingMessage(tools, call);
     return { data: { fundingMessage: message } };
   },
 });
@@ -64,15 +60,14 @@ export const updatePaymaster = endpoint({
     const paymasterId = paymasterIdOfCall(call);
     // An apiKey of another paymaster than the one named is a wrong apiKey.
     if (body.paymasterId !== paymasterId) throw userNotFound();
-    const terms = await termsOf(tools, call);
-    const changed = await unlessDeleted(userNotFound, () =>
-      tools.writes.change('Paymaster', keyOf(call.paymaster), async (current, owned) => {
-        const message = await provenMessage(tools, paymasterId, current, terms, body);
-        const { address, signature } = body;
-        return { ...owned, funding: { address: parseAddress(address), message, signature } };
-      }),
+    const changed = await setFunding(tools, call, body, (funded) =>
+      unlessDeleted(userNotFound, () =>
+        tools.writes.change('Paymaster', keyOf(call.paymaster), async ({ spec }, owned) => ({
+          ...owned,
+          funding: await funded(spec.funding?.message),
+        })),
+      ),
     );
-    await forgetMessage(tools, paymasterId, changed);
     const shown = renderPaymaster(changed, await currentApiKey(tools, call.principal.tenant, changed));
     return {
       data: { ...shown, paymasterId },
@@ -82,6 +77,41 @@ export const updatePaymaster = endpoint({
   },
 });
 
+type Owned = Pick<PaymasterCall, 'principal' | 'paymaster'>;
+
+/** Replaces the message before. Throws CHAIN_NOT_SUPPORTED. */
+export async function newFundingMessage(tools: Tools, call: Owned) {
+  const terms = await termsOf(tools, call);
+  if (!terms) throw new DomainError('CHAIN_NOT_SUPPORTED', 'Chain ID not supported');
+  const time = tools.clock.now();
+  const until = plusMs(time, fundingMessageMs);
+  const message = fundingMessage({ ...terms, nonce: randomBytes(16).toString('base64url'), time });
+  await tools.fundingMessages.putFundingMessage(paymasterIdOfCall(call), message, until);
+  return { message, until };
+}
+
+type Funded = (usedMessage: unknown) => Promise<Required<NonNullable<Paymaster['spec']['funding']>>>;
+
+/**
+ * Makes `address` the funding wallet, if it has signed the live message. `write` is told what to write when it knows the message in the
+ * object that it changes, and throws INVALID_SIGNATURE there.
+ */
+export async function setFunding(
+  tools: Tools,
+  call: Owned,
+  { address, signature }: FundingWallet,
+  write: (funded: Funded) => Promise<Paymaster>,
+): Promise<Paymaster> {
+  const paymasterId = paymasterIdOfCall(call);
+  const terms = await termsOf(tools, call);
+  const changed = await write(async (usedMessage) => {
+    const message = await provenMessage(tools, paymasterId, usedMessage, terms, { address, signature });
+    return { address: parseAddress(address), message, signature };
+  });
+  await forgetMessage(tools, paymasterId, changed);
+  return changed;
+}
+
 /**
  * The live message, if the address has signed it. Only success uses a message up. The resource itself records that: a
  * message listed in its `funding` has been used, and the version of the write decides between rivals, so that no
@@ -90,12 +120,12 @@ export const updatePaymaster = endpoint({
 async function provenMessage(
   { fundingMessages }: Tools,
   paymasterId: string,
-  current: Paymaster,
+  usedMessage: unknown,
   terms: FundingTerms | undefined,
-  { address, signature }: UpdatePaymaster,
+  { address, signature }: FundingWallet,
 ): Promise<string> {
   const message = await fundingMessages.getFundingMessage(paymasterId);
-  const isUsed = message === undefined || message === current.spec.funding?.message;
+  const isUsed = message === undefined || message === usedMessage;
   if (isUsed || !terms || !verifyFunding({ ...terms, address, message, signature }).proven)
     throw new DomainError('INVALID_SIGNATURE', 'Invalid signature');
   return message;
@@ -117,7 +147,7 @@ async function forgetMessage(
 /** The terms that a signature is bound to; undefined when the chain or the version is no longer offered. */
 async function termsOf(
   tools: Tools,
-  { principal, paymaster: { metadata, spec } }: PaymasterCall,
+  { principal, paymaster: { metadata, spec } }: Owned,
 ): Promise<FundingTerms | undefined> {
   const chain = await findChain(tools, spec.chainId);
   const profile = chain?.profiles.find(({ version }) => version === spec.version);

@@ -30,6 +30,7 @@ export function createParsers(webhookUrls: WebhookUrlRules = {}) {
   return {
     createPaymaster: parser(schemas.createPaymasterSchema),
     updatePaymaster: parser(schemas.updatePaymasterSchema),
+    fundingWallet: parser(schemas.fundingWalletSchema, undefined, 'refused'),
     createContract: namingMethods(parser(schemas.createContractSchema)),
     updateContract: namingMethods(parser(schemas.updateContractSchema)),
     deleteContract: parser(schemas.deleteContractSchema),

@@ -23,11 +23,10 @@ export type CreatePaymaster = {
   readonly chainId: number;
   readonly version: string;
 };
-export type UpdatePaymaster = {
+export type FundingWallet = { readonly signature: string; readonly address: string };
+export type UpdatePaymaster = FundingWallet & {
   readonly paymasterId: string;
   readonly type: 'paymasterFundingId';
-  readonly signature: string;
-  readonly address: string;
 };
 export type CreateContract = {
   readonly name: string;
@@ -63,18 +62,27 @@ export const createPaymasterSchema: SchemaOf<CreatePaymaster> = object('A new pa
   },
 });
 
+const fundingWallet: { readonly [K in keyof FundingWallet]: SchemaOf<FundingWallet[K]> } = {
+  signature: {
+    type: 'string',
+    description: 'EIP-191 signature of the latest funding message by `address`.',
+    expected: 'text',
+    confidential: true,
+  },
+  address: address('The wallet that is to fund the paymaster.'),
+};
+
 export const updatePaymasterSchema: SchemaOf<UpdatePaymaster> = object('A new funding wallet.', {
   required: {
     paymasterId: text('The paymaster.', { minLength: 1, maxLength: 100 }),
     type: choice('What is updated.', ['paymasterFundingId']),
-    signature: {
-      type: 'string',
-      description: 'EIP-191 signature of the latest funding message by `address`.',
-      expected: 'text',
-      confidential: true,
-    },
-    address: address('The wallet that is to fund the paymaster.'),
+    ...fundingWallet,
   },
+});
+
+/** The same where the path names the paymaster. */
+export const fundingWalletSchema: SchemaOf<FundingWallet> = object('A new funding wallet.', {
+  required: fundingWallet,
 });
 
 export const createContractSchema: SchemaOf<CreateContract> = object('A contract to sponsor.', {

@@ -45,7 +45,10 @@ export async function renderContractPolicy(tools: MethodsTool, call: PaymasterCa
 }
 
 /** The `paymasterId` of the caller's paymaster. */
-export function paymasterIdOfCall({ principal, paymaster }: PaymasterCall): string {
+export function paymasterIdOfCall({
+  principal,
+  paymaster,
+}: Pick<PaymasterCall, 'principal' | 'paymaster'>): string {
   return paymasterIdOf(principal.tenant, paymaster.metadata.name);
 }
 

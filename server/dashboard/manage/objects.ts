@@ -186,7 +186,7 @@ export async function change<K extends NounKind>(
   tools: Tools,
   call: Call,
   noun: Noun<K>,
-  next: (shown: Written) => Written,
+  next: (shown: Written) => Written | Promise<Written>,
 ): Promise<Resources[K]> {
   const key = keyOfCall(noun, call);
   const { spec: schema } = definitions[noun.kind];
@@ -196,7 +196,7 @@ export async function change<K extends NounKind>(
   ) => {
     requireMatch(call, object);
     const current = writtenOf(object);
-    const wanted = next({ ...current, spec: redact(schema, current.spec) as Tree });
+    const wanted = await next({ ...current, spec: redact(schema, current.spec) as Tree });
     const whole = { ...wanted, spec: restore(schema, wanted.spec, current.spec) as Tree };
     refuse(validate(noun, key, whole, object));
     try {
