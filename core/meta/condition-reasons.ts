@@ -291,3 +291,13 @@ export const conditionReasons = {
 
 export type ConditionType = keyof typeof conditionReasons;
 export type ConditionReason<T extends ConditionType> = Extract<keyof (typeof conditionReasons)[T], string>;
+
+/** Conditions for which `True` is a warning. */
+export const warnsWhenTrue: ReadonlySet<string> = new Set<ConditionType>([
+  'OpenSponsorship',
+  'CapsLimited',
+  'OpenFunding',
+  'ClockSkew',
+  'TokenLoss',
+  'UsageStoreLost',
+]);

@@ -1,4 +1,5 @@
 import type { ResourceEvent } from '../../core/resources/kubernetes-events.js';
+import { warnsWhenTrue } from '../../core/meta/condition-reasons.js';
 import type { Condition } from '../../core/meta/meta.js';
 
 /** A condition that changed, and the event to report it with. */
@@ -13,15 +14,6 @@ export type Transition = {
   readonly mayArrive: boolean;
 };
 
-/** Conditions for which `True` is a warning. */
-export const warnsWhenTrue: ReadonlySet<string> = new Set([
-  'OpenSponsorship',
-  'CapsLimited',
-  'OpenFunding',
-  'ClockSkew',
-  'TokenLoss',
-  'UsageStoreLost',
-]);
 /** Summaries and details of other conditions: their cause has a separate event. */
 const toldOnlyByStatus: ReadonlySet<string> = new Set(['Programmed', 'Serving']);
 

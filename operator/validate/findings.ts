@@ -3,7 +3,7 @@ import type { ManifestProblem } from '../../adapters/manifests/manifest-problem.
 import type { ManifestObject } from '../../adapters/manifests/parse-manifest.js';
 import type { Kind } from '../../core/resources/kinds.js';
 import type { Condition } from '../../core/meta/meta.js';
-import { warnsWhenTrue } from '../reconcilers/transitions.js';
+import { warnsWhenTrue } from '../../core/meta/condition-reasons.js';
 import type { Judgement } from './judge.js';
 
 /** One mistake or remark, with its place. */

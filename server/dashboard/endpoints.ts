@@ -8,6 +8,7 @@ import { cancelReplayEndpoint, replayEndpoint, startReplayEndpoint } from './led
 import { usageEndpoint } from './ledger/usage.js';
 import { updateLimit } from './limits.js';
 import { chainsEndpoint } from './manage/chains.js';
+import { feeTokensEndpoint } from './manage/fee-tokens.js';
 import { fundingEndpoints } from './manage/funding.js';
 import { keyEndpoints } from './manage/keys.js';
 import { testWebhookEndpoint } from './manage/test-webhook.js';
@@ -59,6 +60,7 @@ export const manageEndpoints: readonly Endpoint[] = [
   ...tokenEndpoints,
   problemsEndpoint,
   chainsEndpoint,
+  feeTokensEndpoint,
   usageEndpoint,
   decisionsEndpoint,
   decisionEndpoint,

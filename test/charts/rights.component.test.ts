@@ -151,7 +151,7 @@ const accounts: readonly Account[] = [
     may: [
       ...product(['get', 'list'], ['organisations']),
       // Which token a caller has sent: it may be of any organisation.
-      ...product(['list'], ['chains', 'dashboardtokens']),
+      ...product(['list'], ['chains', 'dashboardtokens', 'feetokens']),
       ...product(['get', 'list', 'create', 'patch', 'delete'], tenants, tenant),
       ...product(['get', 'list'], ['paymasterconfigs'], system),
       ...product(['get'], ['chainconfigs', 'addresslists'], system),

@@ -71,7 +71,7 @@ test.each(['paymaster', 'kubectl-paymaster'])('bin/%s starts it on the pinned No
 describe('completion', () => {
   test.each([
     { words: ['chai'], offered: ['chain'] },
-    { words: ['chain', ''], offered: ['doctor', 'list', '--help'] },
+    { words: ['chain', ''], offered: ['doctor', 'list', 'tokens', '--help'] },
     { words: ['chain', 'doctor', '--r'], offered: ['--rpc-file'] },
     { words: ['validate', '-o', ''], offered: ['table', 'json', 'yaml'] },
     { words: ['validate', '--with', ''], offered: [] },

@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { conditionReasons, type ReasonText } from '../../core/meta/condition-reasons.js';
+import { conditionReasons, warnsWhenTrue, type ReasonText } from '../../core/meta/condition-reasons.js';
 import { renderConditions } from '../../operator/conditions-page.js';
-import { warnsWhenTrue } from '../../operator/reconcilers/transitions.js';
 import { stalePages } from '../../operator/generate.js';
 import { repositoryRoot } from '../support/repository-root.js';
 

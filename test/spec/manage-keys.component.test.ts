@@ -9,6 +9,7 @@ import {
   recordOf,
   recordsOf,
 } from '../build/dashboard.js';
+import { aFeeToken } from '../build/resources.js';
 import { useDashboard } from '../support/use-dashboard.js';
 
 // Keys, problems and chains through the management API.
@@ -145,4 +146,42 @@ test('chains are those that the organisation may use, without the addresses of t
   const stored = await host.resources.get('Organisation', { name: 'other' });
   await applyOrganisation(host.resources, 'other', { ...stored!.spec, chains: [5] });
   expect((await ask('GET', '/chains', undefined, otherToken)).data).toEqual({ chains: [] });
+});
+
+test('fee tokens of a chain are shown with the kind of their price, not its address, and whether they may be used', async () => {
+  const { metadata, spec } = aFeeToken({
+    meta: { name: 'usd' },
+    price: { http: { url: 'https://prices.example.com/?key=a-secret', path: 'data.price' } },
+  });
+  const write = (name: string) =>
+    host.resources.apply({ manager: 'platform', kind: 'FeeToken', key: { name }, spec });
+  await write(metadata.name);
+  const tokens = async () => {
+    const { status, data } = await ask('GET', `/chains/${chainId}/tokens`);
+    expect(status).toBe(200);
+    return { data, tokens: recordsOf(data['tokens']) };
+  };
+  expect((await tokens()).tokens).toMatchObject([
+    { name: 'usd', symbol: 'USD', decimals: 6, premiumPercentage: '0', priceSource: 'http', isUsable: false },
+  ]);
+  // A second one of the same address is not accepted.
+  await write('usd-again');
+  const found = await (async () => {
+    for (;;) {
+      const now = await tokens();
+      const again = now.tokens.find(({ name }) => name === 'usd-again');
+      const problem = recordsOf(again?.['problems'] ?? []).find(({ condition }) => condition === 'Accepted');
+      if (problem !== undefined) return { ...now, problem };
+    }
+  })();
+  expect(found.problem).toMatchObject({ remedy: expect.any(String), isCurrent: true });
+  expect(JSON.stringify(found.data)).not.toMatch(/example\.com|a-secret/);
+  const row = manageEndpoints.find(({ path }) => path === '/chains/:chainId/tokens');
+  const isValid = new Ajv2020({ strict: false, validateFormats: false }).compile(row?.schema ?? false);
+  expect(isValid(found.data) ? [] : isValid.errors).toEqual([]);
+
+  for (const id of ['77', '0', 'x', '1e3', String(chainId).repeat(9)])
+    expect(await ask('GET', `/chains/${id}/tokens`)).toMatchObject({ status: 404 });
+  // `other` may use chain 5 alone.
+  expect(await ask('GET', `/chains/${chainId}/tokens`, undefined, otherToken)).toMatchObject({ status: 404 });
 });
