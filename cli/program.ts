@@ -7,6 +7,7 @@ import { printableLines } from '../core/terminal-text.js';
 import { findRoot } from '../standalone/root.js';
 import { addChain } from './commands/chain.js';
 import { addContract } from './commands/contract.js';
+import { addDoctor } from './commands/doctor.js';
 import { addExplain } from './commands/explain.js';
 import { addExport } from './commands/export.js';
 import { addImport } from './commands/import.js';
@@ -54,6 +55,7 @@ export function createProgram(terminal: Terminal): Command {
     addExport,
     addImport,
     addStatus,
+    addDoctor,
     addChain,
     addContract,
     addLogin,

@@ -8,7 +8,7 @@ import { definitions } from '../core/resources/schemas.js';
 import { type KindDefinition, toCrd } from '../core/schema/crd.js';
 import { renderConditions } from './conditions-page.js';
 import { renderErrors } from './errors-page.js';
-import { policyTable, withTable } from './tables.js';
+import { checkTable, policyTable, withTable } from './tables.js';
 
 /**
  * Entry point of `make generate`: writes one CustomResourceDefinition per kind to `crds/`, from the schemas beside the
@@ -34,6 +34,7 @@ function render(kind: KindDefinition): string {
 const pages: ReadonlyMap<string, (present: string) => string> = new Map([
   [join('docs', 'conditions.md'), renderConditions],
   [join('docs', 'errors.md'), renderErrors],
+  [join('docs', 'runbooks.md'), (present) => withTable(present, 'checks', checkTable())],
   ...['README.md', join('docs', 'policies.md')].map(
     (page) => [page, (present: string) => withTable(present, 'policies', policyTable())] as const,
   ),

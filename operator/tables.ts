@@ -1,4 +1,5 @@
 import { policyKinds } from '../core/policy/kinds.js';
+import { checkIds, checks, type Check } from '../core/problems/checks.js';
 import type { PolicyKind } from '../core/policy/kind.js';
 
 // Tables of the documents that follow from rows.
@@ -32,4 +33,24 @@ export function policyTable(): string {
     ];
   });
   return tableOf(['policyType', 'what it is', 'modes', 'Shadow', 'made by the 13 endpoints'], rows);
+}
+
+/** Every check, with an anchor of its id, and where to read on. */
+export function checkTable(): string {
+  const rows = checkIds.map((id) => {
+    const { severity, what, remedy, conditions = [], readiness = [], alert }: Check = checks[id];
+    const shown = [...new Set(conditions.map((each) => each.split('/', 1)[0] ?? each))];
+    return [
+      `<a id="${id}"></a>\`${id}\``,
+      severity,
+      what,
+      remedy,
+      [
+        ...shown.map((type) => `[${type}](conditions.md#${type.toLowerCase()})`),
+        ...readiness.map((name) => `\`${name}\` of /readyz`),
+        ...(alert === undefined ? [] : [`[${alert}](#${alert.toLowerCase()})`]),
+      ].join(', ') || '–',
+    ];
+  });
+  return tableOf(['check', 'severity', 'what is wrong', 'what to do', 'shown by, alert'], rows);
 }

@@ -21,6 +21,12 @@ export function withServer(command: Command): Command {
     .option('--insecure', insecureText);
 }
 
+/** Whether a server is chosen without an option, by the environment or by a sign-in. */
+export function hasServer(terminal: Pick<Terminal, 'env'>): boolean {
+  const { env } = terminal;
+  return Boolean(env[urlVariable] || env[tokenVariable]) || readContexts(terminal).current !== undefined;
+}
+
 /** Throws INVALID_INPUT, or Refused where nobody has signed in. */
 export function readServer(terminal: Pick<Terminal, 'env'>, { context, insecure }: ServerOptions): Server {
   const { env } = terminal;

@@ -52,8 +52,10 @@ const remedies: Readonly<Record<string, string>> = {
   'Serving/DepositEmpty': 'Top up the deposit that the message names.',
   'Serving/LimitFull': 'Wait for the next cycle, or raise the threshold of the limit that the message names.',
   'Serving/WebhookFailing': 'Repair the host of the webhook that the message names.',
+  'Serving/TokensUnpriced': 'See PriceUsable of the FeeTokens that the message names.',
   'Serving/ContractUnusable':
     'Put right on chain or in the profile what the message names; signing goes on by itself, a minute after it stopped at the earliest.',
+  'Funded/Low': 'Top up the deposit that the message names.',
   'Funded/Empty': 'Top up the deposit that the message names.',
   'Funded/NoFundingWallet': 'Give `spec.funding`, or ask the platform for a default funding wallet.',
   'SignerAuthorized/NotAuthorized':

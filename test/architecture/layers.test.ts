@@ -32,6 +32,7 @@ const core = [
   'policy',
   'resources',
   'config',
+  'problems',
 ];
 /** The files beside these folders put them together. */
 const server = ['http', 'ops', 'view', 'ledger', 'follower', 'decision', 'replay', 'rpc', 'dashboard'];

@@ -249,6 +249,7 @@ describe('requests to the API server', () => {
       const { data } = await tokens('POST', 'tokens', { name: 'reader', scopes: ['read'] });
       await tokens('GET', 'tokens', undefined, data.token);
       await tokens('DELETE', 'tokens/reader');
+      await tokens('GET', 'problems');
       // Under what a replay decides.
       patch('chain', 'dev', { spec: { deniedSenders: [`0x${'de'.repeat(20)}`] } });
       await until(
@@ -265,6 +266,7 @@ describe('requests to the API server', () => {
       expect({ status: replay.status, text: await replay.text() }).toMatchObject({ status: 202 });
       await seen('dashboard', 'get', 'paymasters.dev/chainconfigs');
       await seen('dashboard', 'get', 'paymasters.dev/addresslists');
+      await seen('dashboard', 'list', 'paymasters.dev/feetokens');
     },
     longestMs,
   );

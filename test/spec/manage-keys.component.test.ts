@@ -10,6 +10,7 @@ import {
   recordsOf,
 } from '../build/dashboard.js';
 import { aFeeToken } from '../build/resources.js';
+import { until } from '../support/until.js';
 import { useDashboard } from '../support/use-dashboard.js';
 
 // Keys, problems and chains through the management API.
@@ -117,13 +118,17 @@ test('problems are named with their meaning and a remedy, and only the own ones'
   const found = await (async () => {
     for (;;) {
       const { data } = await ask('GET', '/problems');
-      const problem = recordsOf(data['problems']).find(({ name }) => name === 'lost');
+      const problem = recordsOf(data['problems']).find(
+        ({ name, check }) => name === 'lost' && check === 'reference-missing',
+      );
       if (problem !== undefined) return { data, problem };
     }
   })();
   expect(found.problem).toMatchObject({
     noun: 'paymasters',
     displayName: 'lost',
+    severity: 'warning',
+    runbook: 'docs/runbooks.md#reference-missing',
     reason: 'ChainNotFound',
     remedy: 'Use one of the chains that the message lists.',
   });
@@ -184,4 +189,35 @@ test('fee tokens of a chain are shown with the kind of their price, not its addr
     expect(await ask('GET', `/chains/${id}/tokens`)).toMatchObject({ status: 404 });
   // `other` may use chain 5 alone.
   expect(await ask('GET', `/chains/${chainId}/tokens`, undefined, otherToken)).toMatchObject({ status: 404 });
+});
+
+test('a chain has problems for those who use it and may, without the address of its node', async () => {
+  const { spec: dev } = (await host.resources.get('Chain', { name: 'dev' }))!;
+  for (const far of [98, 99]) {
+    const spec = { ...dev, chainId: far, rpc: { urls: ['http://127.0.0.1:9/key-of-the-platform'] } };
+    const key = { name: `far-${far}` };
+    await host.resources.apply({ manager: 'platform', kind: 'Chain', key, spec });
+  }
+  const { spec: other } = (await host.resources.get('Organisation', { name: 'other' }))!;
+  await applyOrganisation(host.resources, 'other', { ...other, chains: [5] });
+  await aPaymaster('far', 99);
+  const theirs = { name: 'theirs', chainId: 99, type: 'HYBRID', version: '1.1.0' } as const;
+  const key = { namespace: other.namespace, name: 'theirs' };
+  await host.resources.apply({ manager: 'argocd', kind: 'Paymaster', key, spec: theirs });
+
+  const problems = async (token: string, noun: string) =>
+    recordsOf((await ask('GET', '/problems', undefined, token)).data['problems']).filter(
+      (each) => each['noun'] === noun,
+    );
+  await until('the operator has asked the node', async () =>
+    (await problems(acmeToken, 'chains')).some(
+      ({ check, name }) => check === 'chain-away' && name === 'far-99',
+    ),
+  );
+  const seen = await problems(acmeToken, 'chains');
+  expect(JSON.stringify(seen)).not.toMatch(/127\.0\.0\.1|key-of-the-platform|far-98|theirs/);
+  await until('the operator has judged the other paymaster', async () =>
+    (await problems(otherToken, 'paymasters')).some(({ reason }) => reason === 'ChainNotAllowed'),
+  );
+  expect(await problems(otherToken, 'chains')).toEqual([]);
 });

@@ -1,17 +1,16 @@
 import { DomainError } from '../../../core/errors.js';
 import type { ConditionType } from '../../../core/meta/condition-reasons.js';
 import { findCondition } from '../../../core/meta/conditions.js';
+import { createLimited } from '../../../core/problems/limited.js';
+import { problemsOf } from '../../../core/problems/problems.js';
+import { problemExample, problemsSchema, renderProblem } from '../../../core/problems/render.js';
 import type { FeeToken } from '../../../core/resources/fee-token.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
+import type { EpochMs } from '../../../core/units/time.js';
 import { endpoint } from '../endpoint.js';
 import { findChain } from '../paymasters.js';
 import { address, exampleAddress, text } from '../record-schemas.js';
 import { byAge } from '../views.js';
-import { troubleExample, troubleMembers, troublesOf } from './troubles.js';
-
-/** A message may name the host of a price source, which is the platform's. */
-const { message: _, ...shownMembers } = troubleMembers;
-const { message: __, ...shownExample } = troubleExample;
 
 export const feeTokensEndpoint = endpoint({
   operationId: 'listFeeTokens',
@@ -32,7 +31,7 @@ export const feeTokensEndpoint = endpoint({
         premiumPercentage: { ...text, description: 'Added to the price.' },
         priceSource: { ...text, description: 'Kind of the source, e.g. chainlink.' },
         isUsable: { type: 'boolean', description: 'False: payments in it are refused now.' },
-        problems: arrayOf(record(shownMembers)),
+        problems: problemsSchema,
       }),
     ),
   }),
@@ -47,7 +46,7 @@ export const feeTokensEndpoint = endpoint({
         premiumPercentage: '5',
         priceSource: 'chainlink',
         isUsable: false,
-        problems: [shownExample],
+        problems: [problemExample],
       },
     ],
   },
@@ -64,13 +63,14 @@ export const feeTokensEndpoint = endpoint({
         versions: chain.profiles
           .filter(({ addresses }) => addresses.token !== undefined)
           .map(({ version }) => version),
-        tokens: byAge(feeTokens).map(viewOf),
+        tokens: byAge(feeTokens).map((token) => viewOf(token, tools.clock.now())),
       },
     };
   },
 });
 
-function viewOf({ metadata, spec, status }: FeeToken) {
+function viewOf(token: FeeToken, now: EpochMs) {
+  const { metadata, spec, status } = token;
   const { symbol, decimals, premiumPercentage = '0', price } = spec;
   const is = (type: ConditionType): boolean => findCondition(status?.conditions, type)?.status === 'True';
   return {
@@ -81,6 +81,7 @@ function viewOf({ metadata, spec, status }: FeeToken) {
     premiumPercentage,
     priceSource: Object.keys(price).join(),
     isUsable: is('Ready') && is('PriceUsable'),
-    problems: troublesOf({ metadata, status }).map(({ message: _, ...shown }) => shown),
+    // As to an organisation: a message may name the host of a price source, which is the platform's.
+    problems: problemsOf(token, { now, limited: createLimited(), uses: new Map() }).map(renderProblem),
   };
 }

@@ -1,0 +1,100 @@
+import type { Command } from 'commander';
+import { invalidInput, quote } from '../../core/errors.js';
+import {
+  inOrder,
+  isFinding,
+  problemsAmong,
+  readinessProblem,
+  withoutOrganisation,
+} from '../../core/problems/problems.js';
+import { renderProblem, type ProblemRecord } from '../../core/problems/render.js';
+import type { AnyResource } from '../../core/resources/kinds.js';
+import { isObject, parseJson } from '../../core/schema/json-value.js';
+import { systemClock } from '../../core/units/time.js';
+import { callServer, send } from '../api/client.js';
+import { hasServer, readServer } from '../api/server.js';
+import { readState, withSource, type SourceOptions } from '../state/source.js';
+import { collect, Refused, say, show, withFormat, type Format, type Terminal } from '../terminal.js';
+
+type Options = SourceOptions & { readonly output: Format; readonly readyz: readonly string[] };
+
+export function addDoctor(program: Command, terminal: Terminal): void {
+  withFormat(withSource(program.command('doctor')))
+    .description('Say what is wrong, the gravest first, and what to do; exit code 1 if anything is')
+    .option(
+      '--readyz <url>',
+      'also ask a process of rpc or dashboard, e.g. by kubectl port-forward; may be repeated',
+      collect,
+      [],
+    )
+    .action(async (options: Options) => {
+      const processes = await Promise.all(options.readyz.map(askProcess));
+      const found = [...processes.flat(), ...(await ask(terminal, options))];
+      show(terminal, options.output, { text: render(found), data: { problems: found } });
+      if (found.some(isFinding)) throw new Refused();
+    });
+}
+
+/** Of the resources where some are named; else of the server of a token, and without one of the cluster of KUBECONFIG. */
+async function ask(terminal: Terminal, options: Options): Promise<readonly ProblemRecord[]> {
+  const { kubeconfig, dataDir, got, server, namespace, context } = options;
+  const isResources = kubeconfig !== undefined || dataDir !== undefined || got.length > 0;
+  const isServer = server === true || context !== undefined || hasServer(terminal);
+  if (!isResources && isServer) return askServer(terminal, options);
+  if (!isResources && (terminal.env['KUBECONFIG'] || '') === '') {
+    if (options.readyz.length > 0) return [];
+    // Says how to choose one.
+    readServer(terminal, options);
+  }
+  const objects = (await readState(terminal, options)) as unknown as readonly AnyResource[];
+  const whole = namespace === undefined && got.length === 0;
+  const problems = [
+    ...(whole ? withoutOrganisation(objects) : []),
+    ...problemsAmong(objects, systemClock.now()),
+  ];
+  return inOrder(problems).map(renderProblem);
+}
+
+async function askServer(terminal: Terminal, options: Options): Promise<readonly ProblemRecord[]> {
+  const answer = await callServer(readServer(terminal, options), { method: 'get', path: '/problems' });
+  const { problems, complete } = answer as {
+    readonly problems: readonly ProblemRecord[];
+    readonly complete: boolean;
+  };
+  if (!complete) say(terminal, 'there are more: the gravest are shown');
+  return problems;
+}
+
+/** Throws UNAVAILABLE where it does not answer. */
+async function askProcess(address: string): Promise<readonly ProblemRecord[]> {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol))
+    throw invalidInput({ field: '--readyz', expected: 'an http or https URL', value: quote(address) });
+  const { text } = await send(url.origin, '/readyz', { method: 'GET', headers: {}, body: undefined });
+  const body = parseJson(text);
+  if (!isObject(body) || !Array.isArray(body['checks']))
+    throw new Refused(
+      `${url.origin} is not the port of an rpc or dashboard process for /readyz (8081 in the chart)`,
+    );
+  return body['checks']
+    .filter(isObject)
+    .filter(({ ready }) => ready !== true)
+    .map(({ name, reason, action }) =>
+      renderProblem(
+        readinessProblem(url.host, { name: String(name), reason: String(reason), action: String(action) }),
+      ),
+    );
+}
+
+function render(found: readonly ProblemRecord[]): string {
+  const blocks = found.map((each) => {
+    const { severity, check, noun, namespace, displayName, message, meaning, remedy, since, runbook } = each;
+    const where = namespace === null ? displayName : `${namespace}/${displayName}`;
+    return [
+      `${severity.padEnd(8)} ${check}: ${noun} ${where}${since === null ? '' : `, since ${since}`}`,
+      `         ${message === '' ? meaning : message}`,
+      `         → ${remedy} (${runbook})`,
+    ].join('\n');
+  });
+  return found.some(isFinding) ? blocks.join('\n') : [...blocks, 'nothing is wrong'].join('\n');
+}

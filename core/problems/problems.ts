@@ -1,0 +1,209 @@
+import { conditionReasons, type ReasonText } from '../meta/condition-reasons.js';
+import { remedyOf } from '../meta/condition-remedies.js';
+import { findCondition } from '../meta/conditions.js';
+import type { Condition } from '../meta/meta.js';
+import type { AnyResource, Kind } from '../resources/kinds.js';
+import { kindNames } from '../resources/kinds.js';
+import type { Chain } from '../resources/chain.js';
+import type { Paymaster } from '../resources/paymaster.js';
+import { parseInstant, type EpochMs } from '../units/time.js';
+import {
+  checkIds,
+  checks,
+  runbookOf,
+  severities,
+  type Check,
+  type CheckId,
+  type Severity,
+} from './checks.js';
+import { createLimited, type Limited } from './limited.js';
+
+/** One thing that is wrong with one object, with a process, or with all of it. */
+export type Problem = {
+  readonly check: CheckId;
+  readonly severity: Severity;
+  readonly kind: Kind | 'Process' | 'Installation';
+  readonly namespace?: string;
+  readonly name: string;
+  /** As its owner calls it. */
+  readonly displayName: string;
+  readonly condition?: string;
+  readonly reason?: string;
+  /** What the check, or the reason of the condition, means. */
+  readonly meaning: string;
+  readonly remedy: string;
+  /** What is seen. */
+  readonly message: string;
+  /** RFC 3339; absent where nobody wrote it down. */
+  readonly since?: string;
+  /** False: the object was changed since, and not looked at again. */
+  readonly isCurrent: boolean;
+  readonly runbook: string;
+};
+
+/** What is known besides the object. */
+export type Around = {
+  readonly now: EpochMs;
+  readonly limited: Limited;
+  /**
+   * For an organisation: the versions that it uses of each chain. It is shown these parts of the platform's objects alone, and never a
+   * message about them, which may name a node, a file or another organisation. Absent: for the platform.
+   */
+  readonly uses?: ReadonlyMap<number, ReadonlySet<string>>;
+};
+
+const firstLookMs = 60_000;
+const byId: Readonly<Record<CheckId, Check>> = checks;
+const checkOf = new Map(
+  checkIds.flatMap((id) => (byId[id].conditions ?? []).map((shown) => [shown as string, id] as const)),
+);
+const reasons: Readonly<Record<string, Readonly<Record<string, ReasonText>>>> = conditionReasons;
+
+/** The check to which a condition with this reason belongs; undefined: nothing is wrong, or others say what. */
+export function checkOfCondition(type: string, reason: string): CheckId | undefined {
+  return checkOf.get(`${type}/${reason}`);
+}
+
+/** What the status of an object, and a paymaster's policies, say. */
+export function problemsOf(object: AnyResource, around: Around): readonly Problem[] {
+  if (object.kind === 'DashboardToken') return [];
+  return [
+    ...unseen(object, around),
+    ...[
+      ...(object.status?.conditions ?? []).map((condition) => ({ condition, part: '' })),
+      ...(object.kind === 'Chain' ? profileConditions(object, around) : []),
+    ].flatMap(({ condition, part }) => fromCondition(object, condition, part, around)),
+    ...(object.kind === 'Paymaster' ? withoutLimit(object, around) : []),
+  ];
+}
+
+/** The gravest first, then the oldest. */
+export function inOrder(problems: readonly Problem[]): readonly Problem[] {
+  const rankOf = ({ severity }: Problem): number => severities.indexOf(severity);
+  return problems.toSorted(
+    (a, b) =>
+      rankOf(a) - rankOf(b) || (a.since ?? '').localeCompare(b.since ?? '') || a.name.localeCompare(b.name),
+  );
+}
+
+/** True when somebody has to do something: a note may be meant so. */
+export function isFinding({ severity }: Pick<Problem, 'severity'>): boolean {
+  return severity !== 'note';
+}
+
+/** A problem of a check without a condition. */
+export function problem(
+  check: CheckId,
+  of: Pick<Problem, 'kind' | 'name' | 'displayName' | 'namespace'>,
+  message: string = checks[check].what,
+): Problem {
+  const { severity, what, remedy } = checks[check];
+  return {
+    check,
+    severity,
+    ...of,
+    meaning: what,
+    remedy,
+    message,
+    isCurrent: true,
+    runbook: runbookOf(check),
+  };
+}
+
+/** What a failing check of `/readyz` of a process says. */
+export function readinessProblem(
+  process: string,
+  { name, reason, action }: { readonly name: string; readonly reason: string; readonly action: string },
+): Problem {
+  const check = checkIds.find((id) => byId[id].readiness?.includes(name)) ?? 'replica-not-ready';
+  const of = { kind: 'Process', name: process, displayName: process } as const;
+  return { ...problem(check, of, `${name}: ${reason}`), remedy: action };
+}
+
+/** What all objects of an installation say, for the platform. */
+export function problemsAmong(objects: readonly AnyResource[], now: EpochMs): readonly Problem[] {
+  const limited = createLimited();
+  for (const object of objects) if (object.kind === 'PaymasterPolicy') limited.add(object);
+  return objects.flatMap((object) => problemsOf(object, { now, limited }));
+}
+
+/** No object says so when there is none. */
+export function withoutOrganisation(objects: readonly AnyResource[]): readonly Problem[] {
+  if (objects.some(({ kind }) => kind === 'Organisation')) return [];
+  const of = { kind: 'Installation', name: 'organisations', displayName: 'organisations' } as const;
+  return [
+    problem('no-organisation', of, 'There is no Organisation: nobody has a token, and nothing is served.'),
+  ];
+}
+
+function profileConditions({ spec, status }: Chain, { uses }: Around) {
+  const used = uses?.get(spec.chainId);
+  return (status?.profiles ?? [])
+    .filter(({ version }) => uses === undefined || used?.has(version))
+    .flatMap(({ version, conditions }) =>
+      conditions.map((condition) => ({ condition, part: `version ${version}` })),
+    );
+}
+
+function fromCondition(
+  object: Judged,
+  { type, reason, message, lastTransitionTime, observedGeneration }: Condition,
+  part: string,
+  { uses }: Around,
+): readonly Problem[] {
+  const check = checkOfCondition(type, reason);
+  if (check === undefined) return [];
+  const { severity, what, remedy, isOfPlatform }: Check = checks[check];
+  const meaning = reasons[type]?.[reason]?.text ?? what;
+  const toDo = remedyOf(type, reason) ?? remedy;
+  const isForeign = uses !== undefined && kindNames[object.kind].scope === 'Cluster';
+  if (isForeign && isOfPlatform) return [];
+  return [
+    {
+      check,
+      severity,
+      ...nameOf(object, part),
+      condition: type,
+      reason,
+      meaning,
+      remedy: isForeign ? `For the platform: ${toDo}` : toDo,
+      message: isForeign ? meaning : message,
+      since: lastTransitionTime,
+      isCurrent: observedGeneration === object.metadata.generation,
+      runbook: runbookOf(check),
+    },
+  ];
+}
+
+type Judged = Exclude<AnyResource, { readonly kind: 'DashboardToken' }>;
+
+function nameOf({ kind, metadata, spec }: Judged, part = '') {
+  const { namespace, name } = metadata;
+  const called = 'name' in spec ? spec.name : name;
+  return {
+    kind,
+    ...(namespace === undefined ? {} : { namespace }),
+    name,
+    displayName: part === '' ? called : `${called}, ${part}`,
+  };
+}
+
+function unseen(object: Judged, { now }: Around): readonly Problem[] {
+  const { metadata, status } = object;
+  if (status?.conditions === undefined || status.conditions.length === 0) {
+    const isNew = now - (parseInstant(metadata.creationTimestamp) ?? 0) < firstLookMs;
+    return [problem(isNew ? 'not-seen-yet' : 'operator-away', nameOf(object))];
+  }
+  const isSeen = status.conditions.some(
+    ({ observedGeneration }) => observedGeneration === metadata.generation,
+  );
+  return isSeen ? [] : [problem('not-seen-yet', nameOf(object))];
+}
+
+function withoutLimit(paymaster: Paymaster, { limited }: Around): readonly Problem[] {
+  const { metadata, spec, status } = paymaster;
+  if (spec.suspended === true || limited.has(metadata.namespace ?? '', metadata.name, spec)) return [];
+  // Then nothing is sponsored.
+  if (findCondition(status?.conditions, 'OpenSponsorship')?.reason === 'Denied') return [];
+  return [problem('no-limit', nameOf(paymaster))];
+}

@@ -1,0 +1,102 @@
+import { eachObject } from '../../../adapters/resources/pages.js';
+import { paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
+import { isDomainError } from '../../../core/errors.js';
+import { plusMs, type EpochMs } from '../../../core/units/time.js';
+import { createLimited } from '../../../core/problems/limited.js';
+import { problem, problemsOf, type Around, type Problem } from '../../../core/problems/problems.js';
+import { shadowProblems } from '../../../core/problems/shadow.js';
+import type { Paymaster } from '../../../core/resources/paymaster.js';
+import type { Principal } from '../auth.js';
+import type { Tools } from '../deps.js';
+import { byAge } from '../views.js';
+
+const [minuteMs, dayMs] = [60_000, 86_400_000];
+/** Each takes two questions to the ledger. */
+const mostShadowed = 20;
+
+/**
+ * What is wrong with the objects of an organisation and with the chains that it uses. Nothing of other organisations is read, and of the
+ * platform's objects no message is shown.
+ */
+export async function* findProblems(tools: Tools, principal: Principal): AsyncGenerator<Problem> {
+  const { resources, clock } = tools;
+  const { namespace, organisation, tenant } = principal;
+  const limited = createLimited();
+  const uses = new Map<number, Set<string>>();
+  const around: Around = { now: clock.now(), limited, uses };
+  /** What is in Shadow, by its paymaster: policyId and name. */
+  const shadowed = new Map<string, Map<string, string>>();
+  const shadowOf = (paymaster: string): Map<string, string> => {
+    const known = shadowed.get(paymaster) ?? new Map<string, string>();
+    shadowed.set(paymaster, known);
+    return known;
+  };
+
+  for await (const policy of eachObject(resources, 'PaymasterPolicy', { namespace })) {
+    const { metadata, spec } = policy;
+    limited.add(policy);
+    if (spec.enforcement === 'Shadow' && spec.active !== false)
+      shadowOf(spec.paymasterRef.name).set(policyIdOf(tenant, metadata.name), spec.name);
+    yield* problemsOf(policy, around);
+  }
+  const judged: Paymaster[] = [];
+  for await (const paymaster of eachObject(resources, 'Paymaster', { namespace })) {
+    const { chainId, version, contractsEnforcement } = paymaster.spec;
+    if (organisation.spec.chains?.includes(chainId) !== false)
+      uses.set(chainId, (uses.get(chainId) ?? new Set()).add(version));
+    if (contractsEnforcement === 'Shadow') shadowOf(paymaster.metadata.name);
+    if (shadowed.has(paymaster.metadata.name) && judged.length < mostShadowed) judged.push(paymaster);
+    yield* problemsOf(paymaster, around);
+  }
+  for await (const contract of eachObject(resources, 'SmartContract', { namespace }))
+    yield* problemsOf(contract, around);
+  yield* problemsOf(organisation, around);
+  yield* ofChains(tools, around, uses);
+  yield* ofShadow(tools, principal, judged, shadowOf);
+}
+
+/** Of two Chains with one id the older one counts. */
+async function* ofChains(
+  { resources }: Pick<Tools, 'resources'>,
+  around: Around,
+  uses: ReadonlyMap<number, unknown>,
+): AsyncGenerator<Problem> {
+  const seen = new Set<number>();
+  for (const chain of byAge(await resources.list('Chain'))) {
+    const { chainId } = chain.spec;
+    if (!uses.has(chainId) || seen.has(chainId)) continue;
+    seen.add(chainId);
+    yield* problemsOf(chain, around);
+  }
+  for (const token of await resources.list('FeeToken'))
+    if (uses.has(token.spec.chainId)) yield* problemsOf(token, around);
+}
+
+async function* ofShadow(
+  { ledger, clock }: Pick<Tools, 'ledger' | 'clock'>,
+  { tenant, namespace }: Principal,
+  paymasters: readonly Paymaster[],
+  namesOf: (paymaster: string) => ReadonlyMap<string, string>,
+): AsyncGenerator<Problem> {
+  if (ledger === undefined) return;
+  const to = (Math.ceil(clock.now() / minuteMs) * minuteMs) as EpochMs;
+  const range = { from: plusMs(to, -dayMs), to, step: 'day', senders: false, limit: 1_000 } as const;
+  const questions = ledger(tenant);
+  try {
+    // Asked also where nothing is in Shadow: without the database nothing is signed.
+    const usage = (paymasterId: string | undefined, groupBy: 'wouldRefuse' | undefined) =>
+      questions.usage({ organisation: tenant, paymasterId, groupBy, ...range });
+    if (paymasters.length === 0) await usage(undefined, undefined);
+    for (const { metadata, spec } of paymasters) {
+      const paymasterId = paymasterIdOf(tenant, metadata.name);
+      const rows = await usage(paymasterId, 'wouldRefuse');
+      if (rows.length === 0) continue;
+      const all = (await usage(paymasterId, undefined)).reduce((sum, { sponsored }) => sum + sponsored, 0);
+      const of = { namespace, name: metadata.name, displayName: spec.name };
+      yield* shadowProblems(of, rows, all, namesOf(metadata.name));
+    }
+  } catch (error) {
+    if (!isDomainError(error, 'UNAVAILABLE')) throw error;
+    yield problem('database-away', { kind: 'Installation', name: 'database', displayName: 'database' });
+  }
+}

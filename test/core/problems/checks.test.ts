@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { conditionReasons } from '../../../core/meta/condition-reasons.js';
+import { remedyOf } from '../../../core/meta/condition-remedies.js';
+import { checkIds, checks, runbookOf, type Check } from '../../../core/problems/checks.js';
+import { checkOfCondition } from '../../../core/problems/problems.js';
+import { repositoryRoot } from '../../support/repository-root.js';
+
+const read = (path: string): string => readFileSync(join(repositoryRoot, path), 'utf8');
+const rows = checkIds.map((id) => ({ id, ...(checks[id] as Check) }));
+const shown = rows.flatMap(({ conditions = [] }) => conditions);
+
+/** Conditions that only sum up others, and what an owner has chosen for a policy or a contract. */
+const sums = [
+  'Programmed/NotAccepted',
+  'Ready/NotAccepted',
+  'Ready/NotResolved',
+  'Ready/NotProgrammed',
+  'Ready/NotFunded',
+  'Ready/NoCode',
+  'Ready/NoAccess',
+  'Ready/SecretNotWritten',
+  'Ready/SignerNotAuthorized',
+  'Ready/ChainNotReady',
+  'Ready/PriceNotUsable',
+  'Ready/ClockSkew',
+  'Ready/UsageStoreLost',
+  'Ready/Paused',
+  'Serving/NotReady',
+  'Serving/DepositEmpty',
+];
+
+describe('the table of checks', () => {
+  test('has every reason about which something is to be done, once', () => {
+    const withRemedy = Object.entries(conditionReasons).flatMap(([type, reasons]) =>
+      Object.keys(reasons)
+        .filter((reason) => remedyOf(type, reason) !== undefined)
+        .map((reason) => `${type}/${reason}`),
+    );
+    expect([...shown, ...sums].toSorted()).toEqual(withRemedy.toSorted());
+    expect(new Set(shown).size).toBe(shown.length);
+  });
+
+  test('calls nothing wrong that is as it should be', () => {
+    for (const type of Object.keys(conditionReasons))
+      for (const reason of ['Ready', 'Serving', 'Ok', 'Unknown', 'Pending', type])
+        expect([type, reason, checkOfCondition(type, reason)]).toEqual([type, reason, undefined]);
+  });
+
+  const runbooks = read('docs/runbooks.md');
+  const alerts = [...read('charts/paymaster-operator/files/alerts.yaml').matchAll(/^- alert: (\w+)$/gm)];
+
+  test.each(rows)('$id has its row in the runbooks, and its alert exists with a section', ({ id, alert }) => {
+    expect(runbookOf(id)).toBe(`docs/runbooks.md#${id}`);
+    expect(runbooks).toContain(`<a id="${id}"></a>`);
+    if (alert === undefined) return;
+    expect(alerts.map(([, name]) => name)).toContain(alert);
+    expect(runbooks).toContain(`\n### ${alert}\n`);
+  });
+
+  test('knows every check of /readyz', () => {
+    const sources = ['server/server.ts', 'server/serving-checks.ts'].map(read).join('\n');
+    const names = [...sources.matchAll(/^ +name: '([a-z-]+)',\n +(?:\/\/.*\n +)*action:/gm)].map(
+      ([, name]) => name,
+    );
+    expect(names.length).toBeGreaterThan(8);
+    expect(new Set(rows.flatMap(({ readiness = [] }) => readiness))).toEqual(new Set(names));
+  });
+
+  test('names conditions in docs that are there', () => {
+    const conditions = read('docs/conditions.md');
+    for (const [, type] of runbooks.matchAll(/\[\w+\]\(conditions\.md#(\w+)\)/g))
+      expect(conditions.toLowerCase()).toContain(`\n## ${type}\n`);
+  });
+});
