@@ -3,6 +3,7 @@ import { Activity } from './pages/activity.js';
 import { Overview } from './pages/overview.js';
 import { Paymaster } from './pages/paymaster.js';
 import { Playground } from './pages/playground.js';
+import { WhatIsWrong } from './pages/problems.js';
 import { Replay } from './pages/replay.js';
 import { Usage } from './pages/usage.js';
 
@@ -11,6 +12,7 @@ type Page = { readonly title: string; readonly page: ComponentType };
 /** The first segment of the address, in the order of the navigation. */
 export const pages: Readonly<Record<string, Page>> = {
   overview: { title: 'Overview', page: Overview },
+  problems: { title: 'What is wrong', page: WhatIsWrong },
   paymaster: { title: 'Paymasters', page: Paymaster },
   activity: { title: 'Activity', page: Activity },
   usage: { title: 'Usage', page: Usage },

@@ -60,6 +60,7 @@ async function signedIn(options: Parameters<typeof visit>[1] = {}): Promise<Visi
 /** Each page with what it must show of the seeded data. */
 const pages: readonly { readonly path: string; readonly shows: (page: Page) => Promise<unknown> }[] = [
   { path: 'overview', shows: (page) => page.getByText('Method not whitelisted').first().waitFor() },
+  { path: 'problems', shows: (page) => page.getByText('Nothing is wrong.').waitFor() },
   {
     path: 'paymaster',
     shows: (page) => page.getByRole('cell', { name: 'operations per day' }).first().waitFor(),
@@ -321,7 +322,7 @@ test('a paymaster is created, and a contract registered with the methods that we
   await close();
 });
 
-test('what is wrong is on the overview, with what to do', async () => {
+test('what is wrong is on the overview and on a page of its own, with what to do', async () => {
   const connection = running.connection();
   const { apiKey } = await aPaymaster('Elsewhere');
   const address = '0x00000000000000000000000000000000000000C1';
@@ -336,6 +337,14 @@ test('what is wrong is on the overview, with what to do', async () => {
   const { page, close } = await signedIn();
   await page.getByRole('heading', { name: 'What is wrong' }).waitFor();
   await page.getByText('has no code on this chain').waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  await page.getByRole('link', { name: 'All of it' }).click();
+  await page.getByRole('heading', { name: 'Somebody has to do something' }).waitFor();
+  const row = page.getByRole('row', { name: /not deployed/ });
+  expect(await row.textContent()).toMatch(
+    /^warning.*has no code on this chain.*Check the address, or deploy/,
+  );
+  expect(await page.getByRole('row', { name: /Elsewhere/ }).textContent()).toMatch(/has no active limit/);
   expect(await violationsOf(page)).toEqual([]);
   await close();
 });

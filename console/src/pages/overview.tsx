@@ -2,6 +2,7 @@ import { call } from '../api.js';
 import { coins, count, hours, words } from '../format.js';
 import { useLive } from '../live.js';
 import { Card, Coins, Hex, Select, Shown, Table, Tile } from '../parts/parts.js';
+import { ProblemTable, useProblems } from '../parts/problems.js';
 import { rangeChoices, rangeOf } from '../range.js';
 import type { Account, Usage } from '../records.js';
 import { choose, hrefOf, route } from '../route.js';
@@ -84,35 +85,14 @@ export function Overview() {
   );
 }
 
-type Problem = {
-  readonly noun: string;
-  readonly displayName: string;
-  readonly reason: string;
-  readonly message: string;
-  readonly remedy: string | null;
-};
-
 /** What needs somebody. Nothing is shown while all is well. */
 function Problems() {
-  const found = useLive(
-    'problems',
-    () => call<{ readonly problems: readonly Problem[] }>('/manage/v1/problems'),
-    15_000,
-  );
-  if (found.data === undefined || found.data.problems.length === 0) return null;
+  const { data } = useProblems();
+  const findings = (data?.problems ?? []).filter(({ severity }) => severity !== 'note');
+  if (findings.length === 0) return null;
   return (
-    <Card title="What is wrong">
-      <Table
-        caption="What is wrong"
-        rows={found.data.problems}
-        columns={[
-          { name: 'Of', of: ({ noun }) => noun },
-          { name: 'Name', of: ({ displayName }) => displayName },
-          { name: 'Reason', of: ({ reason }) => reason },
-          { name: 'What the operator says', of: ({ message }) => message },
-          { name: 'What to do', of: ({ remedy }) => remedy ?? '–' },
-        ]}
-      />
+    <Card title="What is wrong" aside={<a href={hrefOf('problems')}>All of it</a>}>
+      <ProblemTable caption="What is wrong" problems={findings} />
     </Card>
   );
 }

@@ -167,6 +167,8 @@ const tones: Readonly<Record<string, string>> = {
   refused: 'bad',
   refuse: 'bad',
   failed: 'bad',
+  critical: 'bad',
+  warning: 'warn',
   would_refuse: 'warn',
   expired: 'warn',
   paused: 'warn',

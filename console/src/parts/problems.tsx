@@ -1,0 +1,42 @@
+import { call } from '../api.js';
+import { useLive, type Live } from '../live.js';
+import { Badge, Table, Time } from './parts.js';
+
+export type Problem = {
+  readonly check: string;
+  readonly severity: 'critical' | 'warning' | 'note';
+  readonly noun: string;
+  readonly displayName: string;
+  readonly meaning: string;
+  readonly message: string;
+  readonly remedy: string;
+  readonly since: string | null;
+};
+
+export type Problems = { readonly problems: readonly Problem[]; readonly complete: boolean };
+
+export function useProblems(): Live<Problems> {
+  return useLive('problems', () => call<Problems>('/manage/v1/problems'), 15_000);
+}
+
+export function ProblemTable({
+  caption,
+  problems,
+}: {
+  readonly caption: string;
+  readonly problems: readonly Problem[];
+}) {
+  return (
+    <Table
+      caption={caption}
+      rows={problems}
+      columns={[
+        { name: 'How grave', of: ({ severity }) => <Badge>{severity}</Badge> },
+        { name: 'Of', of: ({ noun, displayName }) => `${displayName} (${noun})` },
+        { name: 'What is seen', of: ({ message, meaning }) => message || meaning },
+        { name: 'What to do', of: ({ remedy }) => remedy },
+        { name: 'Since', of: ({ since }) => (since === null ? '–' : <Time>{since}</Time>) },
+      ]}
+    />
+  );
+}
