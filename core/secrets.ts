@@ -30,3 +30,9 @@ export type ConnectionSecrets = {
     readonly data: Readonly<Record<string, string>>;
   }): Promise<'written' | 'unchanged' | 'not-ours'>;
 };
+
+/** Port: whose the tokens of the platform are. */
+export type PlatformTokens = {
+  /** Name of the token with this SHA-256; undefined when it is not one of the platform. Throws UNAVAILABLE. */
+  nameOf(sha256: string): Promise<string | undefined>;
+};

@@ -60,6 +60,11 @@ const consoleSettings = {
   ),
 };
 
+const platformTokens = optional(
+  'PAYMASTER_PLATFORM_TOKENS_FILE',
+  'Tokens of the platform for /manage/v1/platform of the dashboard: a line "SHA256 NAME" for each. Absent: nobody reaches it.',
+);
+
 /** Of the rpc role, which needs them. */
 const signingSettings = { signerDirectory, chainUrlDirectory };
 
@@ -71,7 +76,7 @@ export const serverSettings = {
   'Files of the rpc role': signingSettings,
   Database: usageSettings,
   Ledger: ledgerSettings,
-  Dashboard: { ...callLimitSettings, ...consoleSettings },
+  Dashboard: { ...callLimitSettings, ...consoleSettings, platformTokens },
   'Clouds that hold keys': providerSettings,
   Platform: platformSettings,
   Webhooks: webhookSettings,
@@ -98,6 +103,7 @@ export function parseServerConfig(env: Readonly<Record<string, string | undefine
     webhookRules: readWebhookRules(settings),
     callLimits: readCallLimits(settings),
     ...settings.read(consoleSettings),
+    platformTokensFile: settings.read({ platformTokens }).platformTokens,
   };
   return settings.finishStrictly(config, signingSettings);
 }

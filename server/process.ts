@@ -18,6 +18,7 @@ import { createKubeConfigStore } from '../adapters/configs/kubernetes/configs.js
 import { createKubeResourceStore } from '../adapters/resources/kubernetes/resources.js';
 import { createFileEpochMirror } from '../adapters/store/file-epoch-mirror.js';
 import { withSnapshot } from '../adapters/configs/snapshot/with-snapshot.js';
+import { createPlatformTokens } from '../adapters/secrets/platform-tokens.js';
 import { createWebhookCaller } from '../adapters/webhook/webhook-caller.js';
 import type { Logger } from '../core/log.js';
 import type { EpochMirror } from '../core/usage/epoch.js';
@@ -163,6 +164,9 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
       quotas: config.quotas,
       ...config.callLimits,
       hasConsole: config.hasConsole,
+      ...(config.platformTokensFile !== undefined && {
+        platformTokens: createPlatformTokens({ file: config.platformTokensFile, clock, log }),
+      }),
     };
   }
 }

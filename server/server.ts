@@ -37,6 +37,7 @@ export type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instrument
     | 'rateLimit'
     | 'addressRateLimit'
     | 'hasConsole'
+    | 'platformTokens'
     | 'consoleCode'
     | 'ledger'
   > & {

@@ -1,6 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { documentEndpoints, manageEndpoints, managePrefix, prefix } from '../server/dashboard/endpoints.js';
+import {
+  documentEndpoints,
+  manageEndpoints,
+  managePrefix,
+  platformEndpoints,
+  prefix,
+} from '../server/dashboard/endpoints.js';
 import { tableOf, withTable } from '../operator/tables.js';
 import { findRoot } from './root.js';
 import { describeDevChain, type DevDeployments } from './dev-chain/deployments.js';
@@ -34,7 +40,11 @@ if (stale.length > 0) {
 
 function renderRest(page: string): string {
   const documented = withTable(page, 'document', endpointTable(prefix, documentEndpoints));
-  return withTable(documented, 'manage', endpointTable(managePrefix, manageEndpoints));
+  return withTable(
+    documented,
+    'manage',
+    endpointTable(managePrefix, [...manageEndpoints, ...platformEndpoints]),
+  );
 }
 
 function renderChain({ chainId, delegates, profiles, defaultFunding }: DevDeployments): string {
@@ -133,5 +143,5 @@ function endpointTable(prefix: string, endpoints: readonly Endpoint[]): string {
 
 function takers({ message, scope, needs = [] }: Endpoint): string {
   if (message !== undefined) return scope === 'paymaster' ? 'authToken and apiKey' : 'authToken';
-  return [...new Set([...needs, 'write'])].join(', ');
+  return scope === 'platform' ? 'of the platform' : [...new Set([...needs, 'write'])].join(', ');
 }

@@ -4,7 +4,7 @@ import { printableLines } from '../../core/terminal-text.js';
 import { isObject } from '../../core/schema/json-value.js';
 import type { JsonSchema } from '../../core/schema/json-schema.js';
 import type { Endpoint } from '../../server/dashboard/endpoint.js';
-import { manageEndpoints } from '../../server/dashboard/endpoints.js';
+import { manageEndpoints, platformEndpoints } from '../../server/dashboard/endpoints.js';
 import { bodyOf, withBody } from '../api/body.js';
 import { callServer, textFrom } from '../api/client.js';
 import { commandNameOf } from '../api/command-name.js';
@@ -21,8 +21,9 @@ type Options = ServerOptions & {
 
 /** A command for every endpoint of the management API: arguments, options, help and completion follow from its row. */
 export function addServerCommands(program: Command, terminal: Terminal): void {
-  for (const endpoint of manageEndpoints) {
-    const { noun, verb } = commandNameOf(endpoint, manageEndpoints);
+  const endpoints = [...manageEndpoints, ...platformEndpoints];
+  for (const endpoint of endpoints) {
+    const { noun, verb } = commandNameOf(endpoint, endpoints);
     const known = program.commands.find((each) => each.name() === noun);
     const command =
       verb === undefined

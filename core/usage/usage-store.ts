@@ -112,7 +112,7 @@ export type UsageStore = {
  * Shows what is stored now, to people. A process that promises nothing keeps no copy of the epoch, so it cannot tell
  * whether the data are lost, and must not begin an epoch.
  */
-export type UsageReading = Pick<UsageStore, 'now' | 'counters' | 'accounts'>;
+export type UsageReading = Pick<UsageStore, 'now' | 'counters' | 'accounts' | 'cursor'>;
 
 /** How many promises of a reservation are kept one by one. */
 export const keptPromises = 16;

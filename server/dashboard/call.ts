@@ -21,6 +21,9 @@ export type PaymasterCall<B = unknown, P extends Parameters = Parameters> = Call
   readonly paymaster: Paymaster;
 };
 
+/** Of the platform, which is no organisation: a handler that looks for one does not compile. */
+export type PlatformCall<P extends Parameters = Parameters> = Pick<Call<unknown, P>, 'given' | 'params'>;
+
 export type Reply = {
   readonly data?: unknown;
   /** Instead of `data`: written record by record. */

@@ -19,13 +19,14 @@ import { createSessions } from '../http/sessions.js';
 import { collapseSlashes } from './slashes.js';
 import { createRequestIds } from '../http/request-id.js';
 import type { DashboardDeps, Tools } from './deps.js';
-import { documentEndpoints, manageEndpoints, managePrefix, prefix } from './endpoints.js';
+import { documentEndpoints, manageEndpoints, managePrefix, platformEndpoints, prefix } from './endpoints.js';
 import { renderError } from './errors.js';
 import { createFairLedger } from './ledger/fair-ledger.js';
 import { createMethodReading } from './methods-thread.js';
 import { createLastSeen } from './last-seen.js';
 import { createOpenApi } from './openapi.js';
 import { createParsers } from './parse.js';
+import { createPlatformRouter } from './platform/router.js';
 import { createProgrammedWait } from './programmed.js';
 import { createRouter } from './router.js';
 import { createWrites } from './writes.js';
@@ -37,7 +38,7 @@ import { createWrites } from './writes.js';
  */
 export function createDashboard(deps: DashboardDeps): Express {
   const { resources, configs, fundingMessages, masterKeys, webhooks, clock, log, usage } = deps;
-  const { ledger, replays, webhookUrls = {}, quotas = {} } = deps;
+  const { ledger, replays, webhookUrls = {}, quotas = {}, platformTokens } = deps;
   const lastSeen = deps.lastSeen ?? createLastSeen({ resources, clock });
   const tools: Tools = {
     resources,
@@ -93,6 +94,7 @@ export function createDashboard(deps: DashboardDeps): Express {
   app.use(prefix, (request) => {
     throw new DomainError('NOT_FOUND', `There is no ${request.method} ${request.baseUrl}${request.path}`);
   });
+  app.use(managePrefix, createPlatformRouter(platformEndpoints, { ...routing, tokens: platformTokens }));
   app.use(managePrefix, createRouter(manageEndpoints, routing));
   if (deps.hasConsole !== false)
     app.use(consolePrefix, observe(deps), createConsole({ ...deps, sessions, authenticator }));

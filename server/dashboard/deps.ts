@@ -10,7 +10,7 @@ import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import type { RateLimit } from '../../core/resources/paymaster.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
-import type { MasterKeys } from '../../core/secrets.js';
+import type { MasterKeys, PlatformTokens } from '../../core/secrets.js';
 import type { Instruments } from '../ops/instruments.js';
 import type { ProposalDeps } from '../replay/proposal.js';
 import type { Replays } from '../replay/replays.js';
@@ -38,6 +38,8 @@ export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
   /** Set with `ledger`. */
   readonly replays?: Replays;
   readonly masterKeys: MasterKeys;
+  /** Default: the platform has no tokens, and nobody reaches what is for it. */
+  readonly platformTokens?: PlatformTokens;
   /** Asks the hosts of webhooks that their owners try. */
   readonly webhooks: Pick<WebhookCaller, 'call'>;
   readonly instruments: Pick<Instruments, 'dashboardRequests' | 'dashboardDuration'>;

@@ -3,7 +3,7 @@ import type { TokenScope } from '../../core/resources/token-scopes.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { JsonSchema } from '../../core/schema/json-schema.js';
 import type { StructuralSchema } from '../../core/schema/structural.js';
-import type { Call, PaymasterCall, Reply } from './call.js';
+import type { Call, PaymasterCall, PlatformCall, Reply } from './call.js';
 import type { Cost } from './costs.js';
 import type { Tools } from './deps.js';
 import type { Parameters } from './parameters.js';
@@ -15,7 +15,7 @@ import { published } from './schemas.js';
  * the answer and the OpenAPI document follow from its row.
  */
 type Row<S extends Scope, P extends Parameters, B> = Documented & {
-  /** Whose it is: `organisation` takes `authToken`, `paymaster` also `apiKey`. */
+  /** Whose it is: `organisation` takes `authToken`, `paymaster` also `apiKey`; `platform` takes a token of the platform alone. */
   readonly scope: S;
   /** Of the query. Absent: none. */
   readonly parameters?: P;
@@ -23,11 +23,11 @@ type Row<S extends Scope, P extends Parameters, B> = Documented & {
   readonly body?: Body<B>;
   readonly handle: (
     tools: Tools,
-    call: S extends 'paymaster' ? PaymasterCall<B, P> : Call<B, P>,
+    call: S extends 'paymaster' ? PaymasterCall<B, P> : S extends 'platform' ? PlatformCall<P> : Call<B, P>,
   ) => Promise<Reply>;
 };
 
-type Scope = 'organisation' | 'paymaster';
+type Scope = 'organisation' | 'paymaster' | 'platform';
 
 type Documented = {
   readonly operationId: string;

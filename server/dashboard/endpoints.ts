@@ -17,6 +17,9 @@ import { problemsEndpoint } from './manage/problems.js';
 import { nouns } from './manage/nouns.js';
 import { objectEndpoints } from './manage/objects.js';
 import { meEndpoint } from './manage/me.js';
+import { platformAccounts, platformLosses } from './platform/accounts.js';
+import { platformChains } from './platform/chains.js';
+import { platformOrganisations, platformProblems } from './platform/organisations.js';
 import { createPaymaster, listPaymasters } from './paymasters.js';
 import { createPolicy, listPolicies } from './policies.js';
 import { activatePolicy, deactivatePolicy } from './policy-state.js';
@@ -70,4 +73,13 @@ export const manageEndpoints: readonly Endpoint[] = [
   startReplayEndpoint,
   replayEndpoint,
   cancelReplayEndpoint,
+];
+
+/** Below the same prefix, for tokens of the platform alone. */
+export const platformEndpoints: readonly Endpoint[] = [
+  platformOrganisations,
+  platformProblems,
+  platformChains,
+  platformAccounts,
+  platformLosses,
 ];

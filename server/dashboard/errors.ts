@@ -30,7 +30,7 @@ export type ProblemBody = {
 export function credentialsRequired({ scope, namesBothHeaders }: Endpoint): DomainError {
   return new DomainError(
     'CREDENTIALS_REQUIRED',
-    scope === 'organisation' && namesBothHeaders !== true
+    scope !== 'paymaster' && namesBothHeaders !== true
       ? 'Auth token is required in the headers'
       : 'Auth token and API key is required in the headers',
   );

@@ -1,6 +1,6 @@
 import { arrayOf, record, reference, type JsonSchema } from '../../core/schema/json-schema.js';
 import type { Endpoint } from './endpoint.js';
-import { documentEndpoints, manageEndpoints, managePrefix, prefix } from './endpoints.js';
+import { documentEndpoints, manageEndpoints, managePrefix, platformEndpoints, prefix } from './endpoints.js';
 import { deliveryPath, webhookCall } from './openapi-webhook.js';
 
 /** The OpenAPI 3.1 document of the API, made from the rows that serve it. */
@@ -16,7 +16,7 @@ export function createOpenApi(): JsonSchema {
     servers: [{ url: prefix }],
     paths: {
       ...pathsOf(documentEndpoints, ''),
-      ...pathsOf(manageEndpoints, managePrefix, { servers: [{ url: '/' }] }),
+      ...pathsOf([...manageEndpoints, ...platformEndpoints], managePrefix, { servers: [{ url: '/' }] }),
       '/api/v1/webhooks/{policyId}/deliveries': deliveryPath,
     },
     webhooks: webhookCall,
@@ -50,6 +50,12 @@ function pathsOf(endpoints: readonly Endpoint[], from: string, item: JsonSchema 
   );
 }
 
+const aboutWhat = {
+  organisation: 'About the organisation of the token alone.',
+  paymaster: 'About the paymaster of the key alone.',
+  platform: 'About all organisations: only tokens of the platform are taken.',
+} as const satisfies Record<Endpoint['scope'], string>;
+
 function operation(endpoint: Endpoint): JsonSchema {
   const { operationId, summary, method, message, status = 200, body } = endpoint;
   const parameters = parametersOf(endpoint);
@@ -64,7 +70,7 @@ function operation(endpoint: Endpoint): JsonSchema {
     }),
     responses: {
       [status]: {
-        description: message ?? 'About the organisation of the token alone.',
+        description: message ?? aboutWhat[endpoint.scope],
         ...(isOfDocument
           ? method !== 'get' && { headers: { 'X-Programmed': programmedHeader } }
           : { headers: { ETag: etagHeader } }),
@@ -106,7 +112,7 @@ function parametersOf({ path, message, parameters = {} }: Endpoint): readonly ob
 /** Roles are the scopes of which a token needs one. */
 function securityOf({ scope, message, needs = [] }: Endpoint): readonly object[] {
   if (message !== undefined) return [{ authToken: [], ...(scope === 'paymaster' && { apiKey: [] }) }];
-  const roles = [...new Set([...needs, 'write'])];
+  const roles = scope === 'platform' ? ['platform'] : [...new Set([...needs, 'write'])];
   return [{ bearer: roles }, { authToken: roles }];
 }
 

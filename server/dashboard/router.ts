@@ -196,7 +196,7 @@ function toError(error: unknown): Error {
   return error instanceof Error ? error : new Error('unreadable body', { cause: error });
 }
 
-function paramsOf({ params }: Request): Readonly<Record<string, string>> {
+export function paramsOf({ params }: Request): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(params).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
   );

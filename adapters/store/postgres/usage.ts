@@ -139,7 +139,12 @@ export function createPostgresUsageStore(options: PostgresUsageOptions): Postgre
     },
     ...fundingMessages(process),
     lease: followerLease(process, options.identity),
-    reading: { now: () => process.now(), counters: usage.counters, accounts: usage.accounts },
+    reading: {
+      now: () => process.now(),
+      counters: usage.counters,
+      accounts: usage.accounts,
+      cursor: usage.cursor,
+    },
     recovery: epochs,
   };
 }

@@ -120,6 +120,9 @@ spec:
             {{- if eq .component "rpc" }}
             - { name: snapshots, mountPath: /var/lib/paymaster }
             {{- end }}
+            {{- if and (eq .component "dashboard") $values.platformTokens.secretName }}
+            - { name: platform-tokens, mountPath: /etc/paymaster/platform, readOnly: true }
+            {{- end }}
             {{- if and $usesDatabase $databaseFiles }}
             - { name: database, mountPath: /etc/paymaster/database, readOnly: true }
             {{- end }}
@@ -155,6 +158,10 @@ spec:
         # Survives a restart of the container, so that it serves while the API server is away.
         - name: snapshots
           emptyDir: { sizeLimit: 2Gi }
+        {{- end }}
+        {{- if and (eq .component "dashboard") $values.platformTokens.secretName }}
+        - name: platform-tokens
+          secret: { secretName: {{ $values.platformTokens.secretName }}, defaultMode: 0440, optional: true, items: [{ key: tokens, path: tokens }] }
         {{- end }}
         {{- if and $usesDatabase $databaseFiles }}
         - name: database
@@ -260,6 +267,9 @@ spec:
 - { name: PAYMASTER_DASHBOARD_CALLS_PER_SECOND, value: {{ .values.callsPerSecond | quote }} }
 - { name: PAYMASTER_DASHBOARD_CALLS_PER_SECOND_OF_ADDRESS, value: {{ .values.callsPerSecondOfAddress | quote }} }
 - { name: PAYMASTER_CONSOLE, value: {{ .values.console.enabled | ternary "on" "off" | quote }} }
+{{- if .values.platformTokens.secretName }}
+- { name: PAYMASTER_PLATFORM_TOKENS_FILE, value: /etc/paymaster/platform/tokens }
+{{- end }}
 {{- end }}
 {{- if eq .component "rpc" }}
 - { name: PAYMASTER_SNAPSHOT_DIR, value: /var/lib/paymaster }

@@ -11,6 +11,7 @@ import { amount } from './amounts.js';
 import type { Tools } from '../deps.js';
 import { tableOf } from '../call.js';
 import { endpoint } from '../endpoint.js';
+import type { Questions } from './fair-ledger.js';
 import { ownPaymasters, type ReadConfig } from './own-paymaster.js';
 import { uuid } from '../parameters.js';
 import { requireLedger } from './require-ledger.js';
@@ -18,7 +19,7 @@ import * as schemas from './schemas.js';
 
 const dayMs = 86_400_000;
 
-const members = {
+export const accountMembers = {
   account: {
     ...schemas.address,
     description:
@@ -27,7 +28,6 @@ const members = {
   kind: { enum: ['deposit', 'wallet'] },
   contract: schemas.address,
   chainId: { type: 'integer' },
-  paymasters: { ...arrayOf(schemas.text), description: 'Names of your Paymaster objects that it pays for.' },
   balanceWei: { ...schemas.weiOrNull, description: 'Null until it was read.' },
   balance: schemas.coinsOrNull,
   promisedWei: { ...schemas.wei, description: 'Of all paymasters that the account pays for.' },
@@ -43,6 +43,23 @@ const members = {
     description: 'Null when nothing was spent, or the balance is not known.',
   },
 };
+export const accountExample = {
+  account: '0x00000000000000fb866daaa79352cc568a005d96',
+  kind: 'deposit',
+  contract: '0x00000000000000fb866daaa79352cc568a005d96',
+  chainId: 31337,
+  balanceWei: '1000000000000000000',
+  balance: '1',
+  promisedWei: '0',
+  promised: '0',
+  burnWeiPerHour: '1000000000000000',
+  burnPerHour: '0.001',
+  hoursLeft: 1000,
+};
+const members = {
+  ...accountMembers,
+  paymasters: { ...arrayOf(schemas.text), description: 'Names of your Paymaster objects that it pays for.' },
+};
 
 export const fundsEndpoint = endpoint({
   operationId: 'getFunds',
@@ -57,61 +74,52 @@ export const fundsEndpoint = endpoint({
   schema: record({
     accounts: arrayOf(record(members)),
   }),
-  example: {
-    accounts: [
-      {
-        account: '0x00000000000000fb866daaa79352cc568a005d96',
-        kind: 'deposit',
-        contract: '0x00000000000000fb866daaa79352cc568a005d96',
-        chainId: 31337,
-        paymasters: ['shop'],
-        balanceWei: '1000000000000000000',
-        balance: '1',
-        promisedWei: '0',
-        promised: '0',
-        burnWeiPerHour: '1000000000000000',
-        burnPerHour: '0.001',
-        hoursLeft: 1000,
-      },
-    ],
-  },
+  example: { accounts: [{ ...accountExample, paymasters: ['shop'] }] },
 
   async handle(tools, { principal, given }) {
     const ledger = requireLedger(tools, principal);
     const paid = await accountsThatPay(tools, await ownPaymasters(tools, principal, given.paymasterId));
-    const accounts = paid.map(({ account }) => account);
-    const now = tools.clock.now();
-    const histories = await ledger.funds({
-      accounts,
-      from: (now - dayMs) as EpochMs,
-      to: now,
-      samples: false,
-    });
-    const spent = new Map(histories.map(({ account, spentWei }) => [nameOf(account), spentWei]));
-    const states = await statesOf(tools, accounts);
-    const rendered = paid.map(({ account, paymasters }) => {
-      const { chainId, contract, fundingAddress } = account;
-      const state = states.get(nameOf(account));
-      const burn = (spent.get(nameOf(account)) ?? 0n) / 24n;
-      const balance = state?.balance === undefined ? undefined : gweiToWei(state.balance);
-      return {
-        account: fundingAddress ?? contract,
-        kind: fundingAddress === undefined ? 'deposit' : 'wallet',
-        contract,
-        chainId,
-        paymasters,
-        ...(balance === undefined ? { balanceWei: null, balance: null } : amount('balance', balance)),
-        ...amount('promised', gweiToWei(state?.reserved ?? gwei(0))),
-        burnWeiPerHour: burn.toString(),
-        burnPerHour: amount('burn', burn)['burn'],
-        hoursLeft: balance === undefined || burn === 0n ? null : Number((balance * 10n) / burn) / 10,
-      };
-    });
+    const described = await describeAccounts(
+      tools,
+      ledger,
+      paid.map(({ account }) => account),
+    );
+    const rendered = described.map((each, at) => ({ ...each, paymasters: paid[at]?.paymasters ?? [] }));
     return { data: { accounts: rendered }, table: tableOf(Object.keys(members), rendered) };
   },
 });
 
-function nameOf({ chainId, contract, fundingAddress }: AccountName): string {
+/** In the order of the accounts. */
+export async function describeAccounts(
+  tools: Pick<Tools, 'clock' | 'usage'>,
+  ledger: Pick<Questions, 'funds'>,
+  accounts: readonly AccountName[],
+) {
+  const now = tools.clock.now();
+  const from = (now - dayMs) as EpochMs;
+  const histories = await ledger.funds({ accounts, from, to: now, samples: false });
+  const spent = new Map(histories.map(({ account, spentWei }) => [nameOf(account), spentWei]));
+  const states = await statesOf(tools, accounts);
+  return accounts.map((account) => {
+    const { chainId, contract, fundingAddress } = account;
+    const state = states.get(nameOf(account));
+    const burn = (spent.get(nameOf(account)) ?? 0n) / 24n;
+    const balance = state?.balance === undefined ? undefined : gweiToWei(state.balance);
+    return {
+      account: fundingAddress ?? contract,
+      kind: fundingAddress === undefined ? 'deposit' : 'wallet',
+      contract,
+      chainId,
+      ...(balance === undefined ? { balanceWei: null, balance: null } : amount('balance', balance)),
+      ...amount('promised', gweiToWei(state?.reserved ?? gwei(0))),
+      burnWeiPerHour: burn.toString(),
+      burnPerHour: amount('burn', burn)['burn'],
+      hoursLeft: balance === undefined || burn === 0n ? null : Number((balance * 10n) / burn) / 10,
+    };
+  });
+}
+
+export function nameOf({ chainId, contract, fundingAddress }: AccountName): string {
   return `${chainId} ${contract} ${fundingAddress ?? ''}`;
 }
 
@@ -153,20 +161,25 @@ async function statesOf(
 function accountsOf(config: ReadConfig, chain: ChainSpec): readonly AccountName[] {
   const profile = chain.profiles.find(({ version }) => version === config.version);
   if (profile === undefined) return [];
-  const { chainId } = chain;
-  const { addresses, defaultFunding } = profile;
-  const { sponsorship, token } = addresses;
-  const contracts = [...new Set([sponsorship, ...(token === undefined ? [] : [token])].map(parseAddressKey))];
-  const deposits = contracts.map((contract) => ({ chainId, contract, fundingAddress: undefined }));
+  const { defaultFunding } = profile;
   const isServedByDefault =
     defaultFunding !== undefined &&
     (defaultFunding.organisations.includes('*') || defaultFunding.organisations.includes(config.namespace));
   const wallet = config.fundingAddress ?? (isServedByDefault ? defaultFunding.address : undefined);
-  const keepsBalances = layouts[profile.layout]?.sponsorship.fundingBalanceCall !== undefined;
-  return keepsBalances && wallet !== undefined
-    ? [
-        ...deposits,
-        { chainId, contract: parseAddressKey(sponsorship), fundingAddress: parseAddressKey(wallet) },
-      ]
-    : deposits;
+  return accountsOfProfile(chain.chainId, profile, wallet);
+}
+
+export function accountsOfProfile(
+  chainId: number,
+  { addresses: { sponsorship, token }, layout }: ChainSpec['profiles'][number],
+  wallet: string | undefined,
+): readonly AccountName[] {
+  const contracts = [...new Set([sponsorship, ...(token === undefined ? [] : [token])].map(parseAddressKey))];
+  const deposits = contracts.map((contract) => ({ chainId, contract, fundingAddress: undefined }));
+  const keepsBalances = layouts[layout]?.sponsorship.fundingBalanceCall !== undefined;
+  if (!keepsBalances || wallet === undefined) return deposits;
+  return [
+    ...deposits,
+    { chainId, contract: parseAddressKey(sponsorship), fundingAddress: parseAddressKey(wallet) },
+  ];
 }

@@ -14,11 +14,13 @@ const [minuteMs, dayMs] = [60_000, 86_400_000];
 /** Each takes two questions to the ledger. */
 const mostShadowed = 20;
 
+export type Whose = Pick<Principal, 'organisation' | 'namespace' | 'tenant'>;
+
 /**
  * What is wrong with the objects of an organisation and with the chains that it uses. Nothing of other organisations is read, and of the
  * platform's objects no message is shown.
  */
-export async function* findProblems(tools: Tools, principal: Principal): AsyncGenerator<Problem> {
+export async function* findProblems(tools: Tools, principal: Whose): AsyncGenerator<Problem> {
   const { resources, clock } = tools;
   const { namespace, organisation, tenant } = principal;
   const limited = createLimited();
@@ -74,7 +76,7 @@ async function* ofChains(
 
 async function* ofShadow(
   { ledger, clock }: Pick<Tools, 'ledger' | 'clock'>,
-  { tenant, namespace }: Principal,
+  { tenant, namespace }: Whose,
   paymasters: readonly Paymaster[],
   namesOf: (paymaster: string) => ReadonlyMap<string, string>,
 ): AsyncGenerator<Problem> {

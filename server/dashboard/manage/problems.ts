@@ -1,13 +1,33 @@
 import { inOrder, type Problem } from '../../../core/problems/problems.js';
 import { problemExample, problemsSchema, renderProblem } from '../../../core/problems/render.js';
 import { record } from '../../../core/schema/json-schema.js';
+import type { Reply } from '../call.js';
+import type { Tools } from '../deps.js';
 import { endpoint } from '../endpoint.js';
-import { findProblems } from './find-problems.js';
+import { findProblems, type Whose } from './find-problems.js';
 
 /** More than anybody reads. */
 const mostProblems = 500;
 /** Among so many the gravest are looked for. */
 const mostFound = 5_000;
+
+export const problemsAnswer = {
+  schema: record({
+    problems: problemsSchema,
+    complete: {
+      type: 'boolean',
+      description: `False: there are more than ${mostProblems}; the gravest are answered.`,
+    },
+  }),
+  example: { problems: [problemExample], complete: true },
+
+  async of(tools: Tools, whose: Whose): Promise<Reply> {
+    const found: Problem[] = [];
+    for await (const each of findProblems(tools, whose)) if (found.push(each) > mostFound) break;
+    const problems = inOrder(found).slice(0, mostProblems).map(renderProblem);
+    return { data: { problems, complete: found.length <= mostProblems } };
+  },
+};
 
 export const problemsEndpoint = endpoint({
   operationId: 'listProblems',
@@ -17,22 +37,7 @@ export const problemsEndpoint = endpoint({
   scope: 'organisation',
   needs: ['read', 'stop'],
   cost: 'list',
-  schema: record({
-    problems: problemsSchema,
-    complete: {
-      type: 'boolean',
-      description: `False: there are more than ${mostProblems}; the gravest are answered.`,
-    },
-  }),
-  example: {
-    problems: [problemExample],
-    complete: true,
-  },
-
-  async handle(tools, { principal }) {
-    const found: Problem[] = [];
-    for await (const each of findProblems(tools, principal)) if (found.push(each) > mostFound) break;
-    const problems = inOrder(found).slice(0, mostProblems).map(renderProblem);
-    return { data: { problems, complete: found.length <= mostProblems } };
-  },
+  schema: problemsAnswer.schema,
+  example: problemsAnswer.example,
+  handle: (tools, { principal }) => problemsAnswer.of(tools, principal),
 });

@@ -1,0 +1,129 @@
+import { eachObject } from '../../../adapters/resources/pages.js';
+import { organisationIdOf } from '../../../core/config/ids.js';
+import { tenantOfOrganisation } from '../../../core/config/tenant.js';
+import { DomainError, isDomainError, quote } from '../../../core/errors.js';
+import { findCondition } from '../../../core/meta/conditions.js';
+import { createLimited } from '../../../core/problems/limited.js';
+import { problemsOf } from '../../../core/problems/problems.js';
+import { problemsSchema, renderProblem } from '../../../core/problems/render.js';
+import type { Organisation } from '../../../core/resources/organisation.js';
+import type { ResourceStore } from '../../../core/resources/resource-store.js';
+import { validateName } from '../../../core/resources/validate.js';
+import { record } from '../../../core/schema/json-schema.js';
+import type { EpochMs } from '../../../core/units/time.js';
+import { given as definedOnly } from '../../../core/units/given.js';
+import { endpoint } from '../endpoint.js';
+import { count, time } from '../ledger/schemas.js';
+import { pageParameters } from '../lists.js';
+import { problemsAnswer } from '../manage/problems.js';
+import { listSchemaOf } from '../manage/record.js';
+import { integer } from '../parameters.js';
+import { chainId, text, uuid } from '../record-schemas.js';
+
+export const platformOrganisations = endpoint({
+  operationId: 'listPlatformOrganisations',
+  summary: 'All organisations, with their paymasters in numbers and what is wrong with themselves',
+  method: 'get',
+  path: '/platform/organisations',
+  scope: 'platform',
+  cost: 'list',
+  parameters: {
+    limit: integer('Records of a page. Default 20.', 1, 100),
+    cursor: pageParameters.cursor,
+  },
+  schema: listSchemaOf(
+    record({
+      name: text,
+      namespace: text,
+      organisationId: uuid,
+      createdAt: time,
+      chains: { type: ['array', 'null'], items: chainId, description: 'That it may use; null: all.' },
+      tokens: { ...count, description: 'That the platform grants.' },
+      paymasters: {
+        ...record({ total: count, ready: count, suspended: count }),
+        type: ['object', 'null'],
+        description: 'Null while the dashboard cannot read the namespace.',
+      },
+      problems: { ...problemsSchema, description: 'Of the Organisation itself.' },
+    }),
+  ),
+  example: {
+    items: [
+      {
+        name: 'acme',
+        namespace: 'team-a',
+        organisationId: '0f8fad5b-d9cb-569f-a165-70867728950e',
+        createdAt: '2026-01-01T00:00:00Z',
+        chains: null,
+        tokens: 1,
+        paymasters: { total: 12, ready: 11, suspended: 1 },
+        problems: [],
+      },
+    ],
+    nextCursor: null,
+  },
+
+  async handle({ resources, clock }, { given: { limit = 20, cursor } }) {
+    const { items, next = null } = await resources.page('Organisation', {
+      limit,
+      ...definedOnly({ after: cursor }),
+    });
+    const records: string[] = [];
+    for (const organisation of items) records.push(JSON.stringify(await viewOf(resources, organisation, clock.now())));
+    return { list: { records, cursor: next } };
+  },
+});
+
+async function viewOf(
+  resources: Pick<ResourceStore, 'page'>,
+  organisation: Organisation,
+  now: EpochMs,
+) {
+  const { metadata, spec } = organisation;
+  return {
+    name: metadata.name,
+    namespace: spec.namespace,
+    organisationId: organisationIdOf(tenantOfOrganisation(organisation)),
+    createdAt: metadata.creationTimestamp,
+    chains: spec.chains ?? null,
+    tokens: spec.tokens?.length ?? 0,
+    paymasters: await countPaymasters(resources, spec.namespace),
+    problems: problemsOf(organisation, { now, limited: createLimited() }).map(renderProblem),
+  };
+}
+
+/** An Organisation whose namespace is not there, or gives the dashboard no access, hides no other one. */
+async function countPaymasters(resources: Pick<ResourceStore, 'page'>, namespace: string) {
+  let [total, ready, suspended] = [0, 0, 0];
+  try {
+    for await (const { spec, status } of eachObject(resources, 'Paymaster', { namespace })) {
+      total += 1;
+      if (findCondition(status?.conditions, 'Ready')?.status === 'True') ready += 1;
+      if (spec.suspended === true) suspended += 1;
+    }
+  } catch (error) {
+    if (isDomainError(error)) return null;
+    throw error;
+  }
+  return { total, ready, suspended };
+}
+
+export const platformProblems = endpoint({
+  operationId: 'listPlatformProblems',
+  summary: 'What of an organisation is not as it should be, as its own tokens see it',
+  method: 'get',
+  path: '/platform/organisations/:name/problems',
+  scope: 'platform',
+  cost: 'list',
+  schema: problemsAnswer.schema,
+  example: problemsAnswer.example,
+
+  async handle(tools, { params: { name = '' } }) {
+    const isName = validateName('Organisation', { name }).length === 0;
+    const organisation = isName ? await tools.resources.get('Organisation', { name }) : undefined;
+    if (organisation === undefined)
+      throw new DomainError('NOT_FOUND', `There is no organisation ${quote(name)}`);
+    const { namespace } = organisation.spec;
+    return problemsAnswer.of(tools, { organisation, namespace, tenant: tenantOfOrganisation(organisation) });
+  },
+});

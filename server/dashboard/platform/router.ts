@@ -1,0 +1,57 @@
+import express from 'express';
+import type { IRouter, Request } from 'express';
+import type { PlatformTokens } from '../../../core/secrets.js';
+import type { CredentialOf } from '../auth-token.js';
+import type { Endpoint } from '../endpoint.js';
+import { credentialsRequired } from '../errors.js';
+import { readParameters } from '../parameters.js';
+import { paramsOf, type RouterDeps } from '../router.js';
+import { send } from '../send.js';
+
+/** Whose answers and questions these are where organisations share something: no namespace has such a name. */
+export const platformOwner = '(platform)';
+
+type PlatformRouterDeps = Pick<RouterDeps, 'tools' | 'spend' | 'credentialOf'> & {
+  readonly tokens: PlatformTokens | undefined;
+};
+
+/**
+ * Routes what is for the platform, which reads and changes nothing. Apart from the router of organisations: a token is looked up in one
+ * place or the other, so that none can reach both.
+ */
+export function createPlatformRouter(endpoints: readonly Endpoint[], deps: PlatformRouterDeps): IRouter {
+  const router = express.Router();
+  const { tools, spend } = deps;
+  for (const endpoint of endpoints) {
+    const { path, parameters = {}, cost } = endpoint;
+    router.get(path, async (request, response) => {
+      response.locals['route'] = `GET ${path}`;
+      await requirePlatform(endpoint, request, deps);
+      const { search } = new URL(request.url, 'http://localhost');
+      const given = readParameters(search, parameters);
+      await spend(cost, platformOwner, async () => {
+        await send(request, response, endpoint, await handle(endpoint, { given, params: paramsOf(request) }));
+      });
+    });
+  }
+  return router;
+
+  async function handle(endpoint: Endpoint, call: { readonly given: object; readonly params: object }) {
+    // The type of a row of the platform promises that its handler asks for no more.
+    return endpoint.handle(tools, call as unknown as Parameters<Endpoint['handle']>[1]);
+  }
+}
+
+/** Throws CREDENTIALS_REQUIRED, also for tokens of organisations. */
+async function requirePlatform(
+  endpoint: Endpoint,
+  request: Request,
+  {
+    tokens,
+    credentialOf,
+  }: { readonly tokens: PlatformTokens | undefined; readonly credentialOf: CredentialOf },
+): Promise<void> {
+  const sha256 = credentialOf(request);
+  const name = sha256 === undefined ? undefined : await tokens?.nameOf(sha256);
+  if (name === undefined) throw credentialsRequired(endpoint);
+}
