@@ -51,6 +51,15 @@ export const documentEndpoints: readonly Endpoint[] = [
 
 export const managePrefix = '/manage/v1';
 
+/** Below `/manage/v1` too, for tokens of the platform alone. */
+export const platformEndpoints: readonly Endpoint[] = [
+  platformOrganisations,
+  platformProblems,
+  platformChains,
+  platformAccounts,
+  platformLosses,
+];
+
 /** What the service document has not. */
 export const manageEndpoints: readonly Endpoint[] = [
   meEndpoint,
@@ -73,13 +82,4 @@ export const manageEndpoints: readonly Endpoint[] = [
   startReplayEndpoint,
   replayEndpoint,
   cancelReplayEndpoint,
-];
-
-/** Below the same prefix, for tokens of the platform alone. */
-export const platformEndpoints: readonly Endpoint[] = [
-  platformOrganisations,
-  platformProblems,
-  platformChains,
-  platformAccounts,
-  platformLosses,
 ];

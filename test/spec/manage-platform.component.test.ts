@@ -101,13 +101,12 @@ test('the platform sees every organisation, its paymasters in numbers, and its p
   expect(recordsOf(recordOf(own.body['data'])['problems'])).toEqual(problems);
 
   const pages: object[] = [];
-  for (let cursor: unknown = ''; cursor !== null;) {
-    const query = cursor === '' ? '' : `&cursor=${encodeURIComponent(String(cursor))}`;
-    const { status, body } = await ask(`${managePrefix}/platform/organisations?limit=1${query}`);
+  for (let query = 'limit=1'; query !== '';) {
+    const { status, body } = await ask(`${managePrefix}/platform/organisations?${query}`);
     expect(status).toBe(200);
     const { items, nextCursor } = recordOf(body['data']);
     pages.push(...recordsOf(items));
-    cursor = nextCursor;
+    query = typeof nextCursor === 'string' ? `limit=1&cursor=${encodeURIComponent(nextCursor)}` : '';
   }
   expect(pages).toMatchObject([
     { name: 'acme', tokens: 1, chains: null, paymasters: { total: 1, ready: 0, suspended: 1 } },
