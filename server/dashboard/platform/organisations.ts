@@ -69,16 +69,13 @@ export const platformOrganisations = endpoint({
       ...definedOnly({ after: cursor }),
     });
     const records: string[] = [];
-    for (const organisation of items) records.push(JSON.stringify(await viewOf(resources, organisation, clock.now())));
+    for (const organisation of items)
+      records.push(JSON.stringify(await viewOf(resources, organisation, clock.now())));
     return { list: { records, cursor: next } };
   },
 });
 
-async function viewOf(
-  resources: Pick<ResourceStore, 'page'>,
-  organisation: Organisation,
-  now: EpochMs,
-) {
+async function viewOf(resources: Pick<ResourceStore, 'page'>, organisation: Organisation, now: EpochMs) {
   const { metadata, spec } = organisation;
   return {
     name: metadata.name,
