@@ -225,6 +225,16 @@ export const refusals = {
     remedy:
       'Wait until operations are mined or expire, use a funding wallet of your own, or have the platform raise organisationShare of the profile.',
   },
+  BUDGET_REACHED: {
+    text: 'The budget of the organisation on this chain is used up.',
+    remedy:
+      'Wait until the budget begins anew, or have the platform raise it in spec.budgets of the Organisation.',
+  },
+  BUDGET_SHARE_FULL: {
+    text: 'Operations of the paymaster that are not mined yet hold a quarter of a budget: try again in a minute.',
+    remedy:
+      'Wait until operations are mined or expire, lower the gas limits, or have the platform raise the budget.',
+  },
   TOO_MANY_PROMISES: {
     text: 'The paymaster has too many operations that are signed and not mined yet.',
     remedy: 'Wait until operations are mined or expire.',

@@ -211,7 +211,7 @@ export function createOperator(deps: OperatorDeps) {
           labels: ['chain'],
         }),
       }),
-      organisations: createOrganisationReconciler({ ...common, ...given({ tenantAccess }) }),
+      organisations: createOrganisationReconciler({ ...common, offeredChains, ...given({ tenantAccess }) }),
     },
     ...ambient,
   });

@@ -9,6 +9,7 @@ import { checksumOfFunding, checksumsOf, factoriesOf, refusalOf, resolution } fr
 import { isRefusal } from './checksum.js';
 import { deriveApiKey, hashCredential } from './api-key.js';
 import type { ProfileConfig } from './chain-config.js';
+import { budgetsOn } from './budgets.js';
 import { compileContracts, type CompiledContract } from './compile-contracts.js';
 import { compilePolicies, type CompiledPolicy } from './compile-policies.js';
 import { fit } from './fit.js';
@@ -154,6 +155,8 @@ function assemble(
   );
   const tenant = tenantOfSources(sources);
   const paused = contracts.flatMap((contract) => contract.paused ?? []);
+  const budgets = budgetsOn(sources.organisation, spec.chainId);
+  const parts = writeParts(served);
   return {
     paymasterId: paymasterIdOf(tenant, metadata.name),
     namespace,
@@ -176,8 +179,9 @@ function assemble(
     contractsRegistered: sources.contracts.length > 0,
     contracts: contracts.flatMap((contract) => (contract.served === undefined ? [] : [contract.served])),
     ...(paused.length === 0 ? {} : { pausedContracts: paused }),
-    ...writeParts(served),
-    invalidPolicies: invalid.map(({ name }) => name),
+    ...parts,
+    limits: [...parts.limits, ...budgets.limits],
+    invalidPolicies: [...invalid.map(({ name }) => name), ...budgets.invalid],
     ...(invalidInTokens.length === 0 ? {} : { invalidInTokens }),
     gas: spec.gas ?? {},
     ...(factories === undefined ? {} : { accountFactories: factories.kept }),

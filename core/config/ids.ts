@@ -19,6 +19,11 @@ export function contractIdOf(tenant: Tenant, objectName: string): string {
   return idOf(tenant, 'SmartContract', objectName);
 }
 
+/** Under which an Organisation's budget counts; by its name, so that one made again goes on. */
+export function budgetIdOf(tenant: Tenant, name: string): string {
+  return idOf(tenant, 'Budget', name);
+}
+
 /** `organisationId` of policy records. */
 export function organisationIdOf(tenant: Tenant): string {
   return idOf(tenant, 'Organisation', tenant);

@@ -144,7 +144,18 @@ export type ShareRequest = {
 };
 
 /** `perSender`: each sender has a counter of its own. */
-export type PolicyShare = LimitShare & { readonly policy: PolicyIdentity & { readonly perSender: boolean } };
+export type PolicyShare = LimitShare & { readonly policy: CountedPolicy };
+
+/** `isBudget`: it is the organisation's, which no tenant can change. */
+export type CountedPolicy = PolicyIdentity & { readonly perSender: boolean; readonly isBudget?: true };
+
+/** Who shares the counter of a limit. */
+export const countedScopes = ['PAYMASTER', 'SMART_ACCOUNT', 'ORGANISATION'] as const;
+
+export function scopeOf({ isBudget, perSender }: CountedPolicy): (typeof countedScopes)[number] {
+  if (isBudget === true) return 'ORGANISATION';
+  return perSender ? 'SMART_ACCOUNT' : 'PAYMASTER';
+}
 
 export type PolicyDecision<Served> = {
   /** Name of the step that `pm_explainSponsorship` shows. */

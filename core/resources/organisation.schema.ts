@@ -1,15 +1,19 @@
 import { integer, list, object, text } from '../schema/structural.js';
 import { foundStatus, userKind } from './user-kind.js';
+import type { Budget } from '../policy/spending-limit/budget.js';
 import type { OrganisationSpec, OrganisationStatus, OrganisationToken } from './organisation.js';
 import {
   address,
   chainId,
   column,
   displayName,
+  enforcement,
   instant,
   namespaceName,
   neverFalls,
 } from '../meta/schema-parts.js';
+import { cycleFields, oneCycle } from '../policy/spending-limit/schema.js';
+import { amountIn } from '../policy/spending-limit/threshold.js';
 import { contractAction } from './schema-parts.js';
 
 const token = object<OrganisationToken>('A token of the dashboard API.', {
@@ -26,6 +30,36 @@ const token = object<OrganisationToken>('A token of the dashboard API.', {
     expiresAt: instant('From then on the token is refused, e.g. "2027-01-01T00:00:00Z". Absent means never.'),
   },
 });
+
+const dollars = amountIn('USD');
+
+const budget = object<Budget>(
+  'A budget. It counts what is promised and spent in mode SPONSORED; the operations of one paymaster that are not mined yet hold at most a quarter of it.',
+  {
+    required: {
+      name: displayName('Name that tenants see, e.g. month. Its count goes on while the name stays.'),
+      chain: chainId('Chain id, e.g. 8453. A budget is of one chain.'),
+      usd: text('US dollars in quotes, e.g. "500". Zero refuses everything.', dollars),
+    },
+    optional: {
+      ...cycleFields,
+      enforcement: enforcement('Shadow counts and never refuses. Default Enforce.'),
+      restartedAt: instant(
+        'Another time than before starts the count anew, at once, e.g. after the usage store has lost its data.',
+      ),
+      assumeUsed: text(
+        'Of an endless budget: how many US dollars of it count as used since restartedAt.',
+        dollars,
+      ),
+    },
+  },
+  oneCycle,
+  {
+    rule: '(has(self.never) && has(self.restartedAt)) || !has(self.assumeUsed)',
+    message: 'must be left out without never and restartedAt',
+    fieldPath: '.assumeUsed',
+  },
+);
 
 const spec = object<OrganisationSpec>(
   'What the platform grants.',
@@ -63,6 +97,15 @@ const spec = object<OrganisationSpec>(
       ),
       defaultContractAction: contractAction(
         "What happens while a Paymaster that does not say has no SmartContract: Allow sponsors calls to any contract, Deny sponsors none. Absent: the platform's default.",
+      ),
+      budgets: list(
+        'What all paymasters of the organisation may sponsor on a chain together, in US dollars. The Chain needs nativePrice.',
+        budget,
+        { maxItems: 4 },
+        {
+          rule: 'self.all(a, self.exists_one(b, a.name == b.name))',
+          message: 'must be a list in which no two budgets have the same name',
+        },
       ),
       quotas: object<NonNullable<OrganisationSpec['quotas']>>(
         "How much the organisation may create; a quota that is absent is the platform's.",

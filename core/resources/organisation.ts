@@ -1,4 +1,5 @@
 import type { FoundStatus, Resource } from '../meta/meta.js';
+import type { Budget } from '../policy/spending-limit/budget.js';
 import type { ContractAction } from './paymaster.js';
 
 export type OrganisationToken = {
@@ -21,6 +22,7 @@ export type OrganisationSpec = {
   readonly chains?: readonly number[];
   /** For Paymasters that do not set one; absent: the platform's. */
   readonly defaultContractAction?: ContractAction;
+  readonly budgets?: readonly Budget[];
   readonly quotas?: {
     readonly paymasters?: number;
     readonly contractsPerPaymaster?: number;

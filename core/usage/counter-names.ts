@@ -14,6 +14,11 @@ export function isForAllUsers(counter: string): boolean {
   return counter.endsWith('/');
 }
 
+/** What the live promises of one paymaster take of its organisation's budget; its lock is that of the budget's own counters. */
+export function budgetHoldCounter(budgetId: string, paymasterId: string): string {
+  return `${budgetId}/live/${paymasterId}`;
+}
+
 /** Number of live reservations of a paymaster. */
 export function liveCounter(paymasterId: string): string {
   return `live:${paymasterId}`;

@@ -99,7 +99,14 @@ function keysOfObject(object: AnyResource, cache: Cache, isGone: boolean): Keys 
         .all('Paymaster')
         .filter((each) => isRefused(each, 'ResolvedRefs', ['ChainNotFound']));
       const concerned = [...cache.paymastersOn(chainId), ...lost];
-      return { ...none, chains: [String(chainId)], paymasters: keysOfAll(concerned) };
+      const budgeted = cache
+        .all('Organisation')
+        .filter(({ spec }) => spec.budgets?.some((budget) => budget.chain === chainId));
+      return {
+        chains: [String(chainId)],
+        paymasters: keysOfAll(concerned),
+        organisations: budgeted.map(({ spec }) => spec.namespace),
+      };
     }
     case 'FeeToken':
       return { ...none, chains: [String(object.spec.chainId)] };

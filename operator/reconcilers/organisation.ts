@@ -1,3 +1,4 @@
+import { budgetsFinding } from '../../core/config/budgets.js';
 import { isRefusal, judgeAddresses } from '../../core/config/checksum.js';
 import { conflicts, rank } from '../../core/config/ranking.js';
 import { summarise } from '../../core/config/summary.js';
@@ -10,6 +11,7 @@ import type { Clock } from '../../core/units/time.js';
 import type { Cache } from '../cache.js';
 import { done, type Reconcile } from '../runtime/controller.js';
 import { lastingOf } from './lasting.js';
+import type { OfferedChains } from './offered-chains.js';
 import { runAll, type StatusWriter } from './status.js';
 
 /** The Organisation that counts for a namespace: of those that name it, one already in use, else the oldest. */
@@ -23,6 +25,7 @@ export function organisationOf(
 /** Reports for the Organisations of a namespace which one counts. */
 export function createOrganisationReconciler(deps: {
   readonly cache: Pick<Cache, 'organisationsOf' | 'paymastersIn'>;
+  readonly offeredChains: Pick<OfferedChains, 'get'>;
   readonly statuses: StatusWriter;
   /** Absent when the dashboard needs no grants. */
   readonly tenantAccess?: TenantAccess;
@@ -39,7 +42,9 @@ export function createOrganisationReconciler(deps: {
         const checksum = checksumOf(organisation, deps.cache);
         const accepted =
           holder === undefined
-            ? (checksum?.refused ?? finding('Accepted', 'Accepted'))
+            ? (checksum?.refused ??
+              budgetsFinding(organisation, deps.offeredChains.get) ??
+              finding('Accepted', 'Accepted'))
             : finding(
                 'Accepted',
                 'NameConflict',

@@ -105,13 +105,14 @@ async function startReconcilers(
   const cache = createCache({ resources, log: silentLogger });
   let changes = 0;
   await cache.start(() => (changes += 1));
+  const offeredChains = createOfferedChains({ cache, layouts });
   const statuses = createStatusWriter({ resources, cache, announcer: { announce: () => undefined }, clock });
   const shared = { cache, configs, statuses, facts: noChainFacts, signers: anySigner, layouts, clock };
   const paymasters = createPaymasterReconciler({
     ...shared,
     view: { profile: noChainFacts.profile, blocker: () => undefined, unpriced: () => '' },
     serving: undefined,
-    offeredChains: createOfferedChains({ cache, layouts }),
+    offeredChains,
     connectionSecrets: createConnectionSecretWriter({
       secrets: noSecrets,
       masterKeys: throwawayKeys,
@@ -138,7 +139,7 @@ async function startReconcilers(
     log: silentLogger,
     stopped: noMetrics.gauge({ name: 'stopped', help: '', labels: ['chain'] }),
   });
-  const organisations = createOrganisationReconciler({ cache, statuses, clock });
+  const organisations = createOrganisationReconciler({ cache, statuses, clock, offeredChains });
 
   return async () => {
     for (let pass = 0; pass < mostPasses; pass += 1) {

@@ -6,7 +6,9 @@ import { contractFence } from '../../core/usage/counter-names.js';
 import { accountBars } from '../../core/usage/token-losses.js';
 import { chainFence, type ReserveRefusal } from '../../core/usage/usage-store.js';
 import type { AddressKey } from '../../core/units/address.js';
+import { given } from '../../core/units/given.js';
 import { formatDecimal } from '../../core/units/wei.js';
+import { formatAmount } from '../../core/usage/units.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { PlannedHold, PlannedReservation } from './reservation.js';
 
@@ -33,7 +35,7 @@ export function describeRefusal(
       const reached =
         refusal.outcome === 'usage-lost'
           ? usageLost(name, share.window.until)
-          : limitReached(share, { name, subject }, refusal.used);
+          : limitReached(share, { ...share.policy, subject }, refusal.used);
       return { ...reached, policyId };
     }
     case 'held':
@@ -60,7 +62,7 @@ function describeSuspension({ key, promise }: PlannedReservation, id: string): s
 function describeHold(
   { namespace }: ServedPaymaster,
   { accounts, promise }: PlannedReservation,
-  { bounds, cost, threshold }: PlannedHold,
+  { bounds, cost, threshold, policy, unit }: PlannedHold,
   { taken, most }: Extract<ReserveRefusal, { outcome: 'held' }>,
 ): Refusal {
   switch (bounds) {
@@ -75,6 +77,11 @@ function describeHold(
         'ORGANISATION_SHARE_FULL',
         `operations of "${namespace}" that are not mined yet take ${ether(taken)} of ${ether(most)} ether, its share of the deposit of ${whose}; this one needs ${ether(cost)}`,
       );
+    }
+    case 'budget': {
+      const [held, quarter, needed] = [taken, most, cost].map((amount) => formatAmount(unit, amount));
+      const detail = `operations that are not mined yet hold ${held} of ${quarter}, a quarter of "${policy?.name}"; this one needs ${needed}`;
+      return { ...refuse('BUDGET_SHARE_FULL', detail), ...given({ policyId: policy?.policyId }) };
     }
     case 'contract':
     case 'organisation':

@@ -5,7 +5,7 @@ import { sharesOf } from '../../core/policy/derived.js';
 import type { PolicyShare } from '../../core/policy/kind.js';
 import type { ExposedParty } from '../../core/policy/token-loss.js';
 import { hasTurned } from '../../core/usage/decide.js';
-import { contractFence, exposureCounter } from '../../core/usage/counter-names.js';
+import { budgetHoldCounter, contractFence, exposureCounter } from '../../core/usage/counter-names.js';
 import { contractLosses, lossBars } from '../../core/usage/token-losses.js';
 import {
   chainFence,
@@ -45,7 +45,9 @@ export type PlannedReservation = Omit<ReserveRequest, 'holds' | 'limits'> & {
 
 /** A hold, and what it bounds. */
 export type PlannedHold = HoldShare & {
-  readonly bounds: 'live' | 'share' | ExposedParty;
+  readonly bounds: 'live' | 'share' | 'budget' | ExposedParty;
+  /** Of a budget. */
+  readonly policy?: PolicyShare['policy'];
 };
 
 /** Digest of a promise whose operation is not final yet. Only peeks use it, and they record nothing. */
@@ -85,7 +87,8 @@ export function planReservation(
     const fences = fencesOf(paymaster, chain, contract, now);
     const taking = { sender: op.sender, cost: { wei: need.entryPoint, usdPerNative }, now };
     const limits = sharesOf(paymaster, mode, taking);
-    if (mode === 'SPONSORED') return { ...fixed, fences, bars: [], limits, holds: standing };
+    if (mode === 'SPONSORED')
+      return { ...fixed, fences, bars: [], limits, holds: [...standing, ...budgetHolds(paymaster, limits)] };
     const budget = profile.token?.lossBudget ?? gwei(0);
     return {
       ...fixed,
@@ -213,6 +216,28 @@ function shareHolds(
       admitsOneAlone: true,
     },
   ];
+}
+
+/** One paymaster's live promises hold at most a quarter of a budget: who has its key shall not stop the others. */
+function budgetHolds(
+  { paymasterId }: ServedPaymaster,
+  limits: readonly PolicyShare[],
+): readonly PlannedHold[] {
+  return limits.flatMap(({ policy, unit, cost, threshold, enforce }) =>
+    policy.isBudget === true && enforce
+      ? [
+          {
+            bounds: 'budget',
+            policy,
+            counter: budgetHoldCounter(policy.policyId, paymasterId),
+            unit,
+            cost,
+            threshold: Math.floor(threshold / 4),
+            admitsOneAlone: true,
+          },
+        ]
+      : [],
+  );
 }
 
 /**

@@ -35,8 +35,9 @@ export function outcomeOf(
   switch (result.outcome) {
     case 'reserved':
       for (const index of result.over ?? []) {
-        const { name, policyId } = request.limits[index]!.policy;
-        shadow.note({ ...refuse('LIMIT_REACHED', `"${name}" is above its threshold`), policyId });
+        const { name, policyId, isBudget } = request.limits[index]!.policy;
+        const reason = isBudget === true ? 'BUDGET_REACHED' : 'LIMIT_REACHED';
+        shadow.note({ ...refuse(reason, `"${name}" is above its threshold`), policyId });
       }
       return pass;
     case 'stale':

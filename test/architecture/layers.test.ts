@@ -80,6 +80,8 @@ test('what compiles and what decides knows no kind of policies: rows say what a 
   expect([...new Set(known.map(({ to }) => to))].toSorted()).toEqual([
     // Objects that a Chain names as well.
     'core/policy/senders/address-list.ts',
+    // An Organisation's budgets are limits.
+    'core/policy/spending-limit/budget.ts',
     // What is said of a share, whichever kind has taken it.
     'core/policy/spending-limit/texts.ts',
     // The port to hosts, and what their answers mean.

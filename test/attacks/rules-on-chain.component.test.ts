@@ -98,6 +98,52 @@ describe.each(stores)('on %s', (store) => {
     }
   }, 240_000);
 
+  test('a budget: one key holds at most a quarter by promises, all paymasters of the organisation count, and what the chain took stays', async () => {
+    const budget = aLimitConfig({
+      policyId: 'of-organisation',
+      name: 'month',
+      budget: true,
+      thresholdType: 'USD',
+      threshold: '2000',
+    });
+    const made = (paymasterId: string) =>
+      service.paymaster('organisation', { paymasterId, objectName: paymasterId, limits: [budget] });
+    const fees = { maxFeePerGas: 40n * gwei };
+    const [stolen, honest] = [await made('stolen-of-budget'), await made('honest-of-budget')];
+    const promises: SignedUserOp[] = [];
+    let refusal: unknown;
+    while (refusal === undefined && promises.length < 200) {
+      const asked = await request(stolen.url, fees);
+      refusal = asked.reason;
+      if (asked.signed !== undefined) promises.push(asked.signed);
+    }
+    expect(refusal).toBe('BUDGET_SHARE_FULL');
+    expect(await used(stolen.url)).toBeLessThanOrEqual(500);
+    expect((await request(honest.url, fees)).reason).toBeUndefined();
+
+    const took = await mine(promises, 'stolen-of-budget');
+    const dollars = (Number(took) / 1e18) * 3000 * 1.01;
+    // The honest paymaster's promise is still held.
+    expect(await used(honest.url)).toBeGreaterThanOrEqual(dollars);
+    // The operation that was mined is no longer held: by new ones the thief gets on, until the budget itself is spent.
+    await service.deletePaymaster('stolen-of-budget');
+    const again = await made('stolen-of-budget');
+    expect(await used(again.url)).toBeGreaterThanOrEqual(dollars);
+    const small = { ...budget, threshold: String(Math.floor(dollars)) };
+    for (const paymasterId of ['stolen-of-budget', 'honest-of-budget'])
+      await service.paymaster('organisation', {
+        paymasterId,
+        objectName: paymasterId,
+        configGeneration: service.now(),
+        limits: [small],
+      });
+    for (const { url } of [again, honest])
+      await until(
+        'the smaller budget is in force',
+        async () => (await request(url, fees)).reason === 'BUDGET_REACHED',
+      );
+  }, 240_000);
+
   test('a day of the calendar: a promise made before midnight counts in that day, when it is mined in the next', async () => {
     const calendar = { every: 'day', timeZone: 'Pacific/Auckland' } as const;
     const { durationMs: _none, ...limit } = aLimitConfig({

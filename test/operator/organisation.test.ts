@@ -75,6 +75,7 @@ describe('a wallet of an Organisation with a wrong EIP-55 checksum', () => {
           return Promise.resolve();
         },
       },
+      offeredChains: { get: () => undefined },
       clock: { now: () => someNow },
     });
     await reconcile('acme');

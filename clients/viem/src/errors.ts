@@ -84,6 +84,8 @@ const byReason: ReadonlyMap<string, ErrorClass> = new Map<string, ErrorClass>([
   ['USAGE_LOST', LimitReachedError],
   ['DEPOSIT_TOO_LOW', LimitReachedError],
   ['ORGANISATION_SHARE_FULL', LimitReachedError],
+  ['BUDGET_REACHED', LimitReachedError],
+  ['BUDGET_SHARE_FULL', LimitReachedError],
   ['TOO_MANY_PROMISES', LimitReachedError],
   ['TOKEN_BALANCE', TokenPaymentError],
   ['TOKEN_ALLOWANCE', TokenPaymentError],

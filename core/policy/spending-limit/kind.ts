@@ -31,7 +31,11 @@ export const spendingLimit = {
     write: (limits) => ({ limits }),
     read: ({ limits }, { policyId }) => limits.find((limit) => limit.policyId === policyId),
     serve: ({ limits }) => ({ limits: compileLimits(limits) }),
-    cycles: ({ limits }) => limits.map((limit) => ({ policyId: limit.policyId, ...cycleOf(limit) })),
+    cycles: ({ limits }) =>
+      // Nothing restarts a budget but its spec, so nothing of it is remembered.
+      limits.flatMap((limit) =>
+        limit.budget === true ? [] : [{ policyId: limit.policyId, ...cycleOf(limit) }],
+      ),
   },
   counts: {
     modes: ['SPONSORED'],

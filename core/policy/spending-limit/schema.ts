@@ -14,6 +14,44 @@ const threshold = text(
 
 const scopes = ['PAYMASTER', 'SMART_ACCOUNT'] as const;
 
+/** How long a limit counts before it begins anew: exactly one of them. */
+export const cycleFields = {
+  cycleDuration: object<NonNullable<SpendingLimitSpec['cycleDuration']>>(
+    'Length of a cycle, e.g. {value: 1, unit: day}; the count begins anew with each.',
+    {
+      required: {
+        value: integer('Number of units, e.g. 7.', { minimum: 1, maximum: maxCycleValue.hour }),
+        unit: cycleUnit('hour or day.'),
+      },
+    },
+    {
+      rule: `self.unit != 'day' || self.value <= ${maxCycleValue.day}`,
+      message: `must be at most one year: ${maxCycleValue.day} days or ${maxCycleValue.hour} hours`,
+      fieldPath: '.value',
+    },
+  ),
+  calendar: object<Calendar>(
+    'Windows of a calendar, e.g. {every: month, timeZone: Europe/Berlin}. The count begins anew with each, and goes on when the limit is edited.',
+    {
+      required: {
+        every: choice('day, week (from Monday) or month.', calendarUnits),
+        timeZone: text('IANA name of the time zone whose midnight counts, e.g. Europe/Berlin.', {
+          minLength: 1,
+          maxLength: 64,
+          pattern: '^[A-Za-z][A-Za-z0-9_+/-]*$',
+          expected: 'the name of a time zone such as Europe/Berlin',
+        }),
+      },
+    },
+  ),
+  never: object<object>('The count never begins anew by itself: {}.', { optional: {} }),
+};
+
+export const oneCycle = {
+  rule: '[has(self.cycleDuration), has(self.calendar), has(self.never)].filter(one, one).size() == 1',
+  message: 'must be given by exactly one of cycleDuration, calendar and never',
+} as const;
+
 export const spendingLimitSchema = object<SpendingLimitSpec>(
   'A limit per cycle, for policyType PAYMASTER_SA_LIMIT.',
   {
@@ -30,35 +68,7 @@ export const spendingLimitSchema = object<SpendingLimitSpec>(
       ),
     },
     optional: {
-      cycleDuration: object<NonNullable<SpendingLimitSpec['cycleDuration']>>(
-        'Length of a cycle, e.g. {value: 1, unit: day}; the count begins anew with each.',
-        {
-          required: {
-            value: integer('Number of units, e.g. 7.', { minimum: 1, maximum: maxCycleValue.hour }),
-            unit: cycleUnit('hour or day.'),
-          },
-        },
-        {
-          rule: `self.unit != 'day' || self.value <= ${maxCycleValue.day}`,
-          message: `must be at most one year: ${maxCycleValue.day} days or ${maxCycleValue.hour} hours`,
-          fieldPath: '.value',
-        },
-      ),
-      calendar: object<Calendar>(
-        'Windows of a calendar, e.g. {every: month, timeZone: Europe/Berlin}. The count begins anew with each, and goes on when the limit is edited.',
-        {
-          required: {
-            every: choice('day, week (from Monday) or month.', calendarUnits),
-            timeZone: text('IANA name of the time zone whose midnight counts, e.g. Europe/Berlin.', {
-              minLength: 1,
-              maxLength: 64,
-              pattern: '^[A-Za-z][A-Za-z0-9_+/-]*$',
-              expected: 'the name of a time zone such as Europe/Berlin',
-            }),
-          },
-        },
-      ),
-      never: object<object>('The count never begins anew by itself: {}.', { optional: {} }),
+      ...cycleFields,
       restartedAt: instant(
         'Of a calendar or endless limit: a later time than before starts the count anew, e.g. after the usage store has lost its data.',
       ),
@@ -72,10 +82,7 @@ export const spendingLimitSchema = object<SpendingLimitSpec>(
     },
   },
   ...thresholdRules,
-  {
-    rule: '[has(self.cycleDuration), has(self.calendar), has(self.never)].filter(one, one).size() == 1',
-    message: 'must be given by exactly one of cycleDuration, calendar and never',
-  },
+  oneCycle,
   {
     rule: 'has(self.cycleDuration) || !has(self.startTime)',
     message: 'must be left out without cycleDuration; use restartedAt',

@@ -12,6 +12,7 @@ import type { PolicyIdentity, PolicyShare, ShareRequest } from '../kind.js';
 export type CompiledLimit = PolicyIdentity &
   LimitCycle & {
     readonly perSender: boolean;
+    readonly isBudget?: true;
     readonly unit: Unit;
     /** As the unit counts, rounded down. */
     readonly threshold: number;
@@ -25,6 +26,7 @@ export function compileLimits(limits: readonly LimitConfig[]): readonly Compiled
     policyId: limit.policyId,
     name: limit.name,
     ...(limit.shadow === true ? { shadow: true } : {}),
+    ...(limit.budget === true ? { isBudget: true } : {}),
     startMs: limit.startMs,
     ...given({ durationMs: limit.durationMs, calendar: limit.calendar }),
     threshold: Math.max(0, amountOf(limit, limit.threshold) - amountOf(limit, limit.assumeUsed ?? '0')),

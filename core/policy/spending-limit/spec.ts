@@ -45,6 +45,8 @@ export type LimitConfig = LimitTerms & {
   readonly policyId: string;
   readonly name: string;
   readonly shadow?: true;
+  /** An organisation's budget: all its paymasters on the chain count in it. */
+  readonly budget?: true;
   readonly startMs: EpochMs;
   readonly durationMs?: number;
   readonly calendar?: Calendar;

@@ -5,22 +5,31 @@ import { formatAmount } from '../../usage/units.js';
 import type { LimitShare } from '../../usage/usage-store.js';
 import { DomainError } from '../../errors.js';
 import { refuse, type Refusal } from '../../refusal.js';
+import type { CountedPolicy } from '../kind.js';
 
 /**
- * LIMIT_REACHED for people: which limit, how much of it is taken, what this operation needs, and when to try again.
+ * LIMIT_REACHED, or BUDGET_REACHED, for people: which limit, how much of it is taken, what this operation needs, and when to try again.
  * `subject`: the user whose limit it is, '' when all users share it. `used`: what is spent plus what is promised to
  * other operations, in the unit of the share.
  */
 export function limitReached(
   share: Pick<LimitShare, 'unit' | 'threshold' | 'cost' | 'window'>,
-  { name, subject }: { readonly name: string; readonly subject: AddressKey | '' },
+  {
+    name,
+    subject,
+    isBudget,
+  }: Pick<CountedPolicy, 'name' | 'isBudget'> & { readonly subject: AddressKey | '' },
   used: number,
 ): Refusal {
   const user = subject === '' ? '' : ` for ${subject}`;
   const { unit, threshold, cost } = share;
   const amounts = `${formatAmount(unit, used)} of ${formatAmount(unit, threshold)} used${user}, needs ${formatAmount(unit, cost)}`;
   const detail = `"${name}": ${amounts}; ${resetText(share.window.until)}`;
-  return refuse('LIMIT_REACHED', detail, cost > threshold ? 'ABOVE_THRESHOLD' : undefined);
+  return refuse(
+    isBudget === true ? 'BUDGET_REACHED' : 'LIMIT_REACHED',
+    detail,
+    cost > threshold ? 'ABOVE_THRESHOLD' : undefined,
+  );
 }
 
 /** The limit is not guessed at: an operation costs an unknown amount of dollars, so nothing is signed until there is a price. */

@@ -6,6 +6,17 @@ import type { CelRule } from '../../schema/structural.js';
 
 const longest = longestOf(unitNames.map((unit) => unitOf(unit).digits));
 
+/** Amounts of one unit. */
+export function amountIn(unit: Unit) {
+  const { digits } = unitOf(unit);
+  return {
+    minLength: 1,
+    maxLength: digits.whole + 1 + digits.fraction,
+    pattern: patternOf(digits),
+    expected: `decimal text in quotes: ${expectedOf(unit)}`,
+  };
+}
+
 /** The longest threshold that any unit takes; {@link thresholdRules} bound the others. */
 export const anyThreshold = {
   minLength: 1,

@@ -1,3 +1,4 @@
+import { countedScopes, scopeOf } from '../../../core/policy/kind.js';
 import { compileLimits, limitShares } from '../../../core/policy/spending-limit/shares.js';
 import { arrayOf, record, type JsonSchema } from '../../../core/schema/json-schema.js';
 import { toAddressKey, zeroAddress, type AddressKey } from '../../../core/units/address.js';
@@ -21,9 +22,9 @@ const figure: JsonSchema = {
 const figures = {
   paymasterId: schemas.uuid,
   paymaster: { ...schemas.text, description: 'Name of the Paymaster object.' },
-  policy: { ...schemas.uuid, description: '`_id` of the policy.' },
+  policy: { ...schemas.uuid, description: '`_id` of the policy, or the id of the budget.' },
   name: schemas.text,
-  scope: { enum: ['PAYMASTER', 'SMART_ACCOUNT'] },
+  scope: { enum: countedScopes },
   unit: { enum: unitNames },
   threshold: figure,
   used: { ...figure, description: 'Spent by operations that were mined.' },
@@ -104,7 +105,8 @@ async function readLimits(
     now: usage.now(),
   });
   const counters = await usage.counters(chainId, shares);
-  return compiled.map(({ policyId, name, perSender, unit, threshold }, index) => {
+  return compiled.map((policy, index) => {
+    const { policyId, name, perSender, unit, threshold } = policy;
     const { used, reserved } = counters[index]!;
     const isKnown = !perSender || sender !== undefined;
     const amounts = {
@@ -118,7 +120,7 @@ async function readLimits(
       paymaster,
       policy: policyId,
       name,
-      scope: perSender ? 'SMART_ACCOUNT' : 'PAYMASTER',
+      scope: scopeOf(policy),
       unit,
       ...each(amounts, (amount) => unitOf(unit).wire.render(amount)),
       resetsAt: shares[index]!.window.until === never ? null : formatInstant(shares[index]!.window.until),

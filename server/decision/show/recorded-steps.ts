@@ -97,6 +97,8 @@ const stepOf = {
   TOKEN_ALLOWANCE: 'payment',
   TOKEN_PAYMENT_FAILS: 'payment',
   ORGANISATION_SHARE_FULL: store,
+  BUDGET_REACHED: store,
+  BUDGET_SHARE_FULL: store,
   TOO_MANY_PROMISES: store,
   SENDER_BARRED: store,
   TOKEN_ALLOWANCE_REQUIRED: 'gas',

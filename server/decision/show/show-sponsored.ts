@@ -1,3 +1,4 @@
+import { scopeOf } from '../../../core/policy/kind.js';
 import { traceCalls } from '../../../core/policy/rules/allow-list/decide.js';
 import { never } from '../../../core/usage/window.js';
 import { formatAmount } from '../../../core/usage/units.js';
@@ -58,7 +59,7 @@ function showLimits({ usage, op }: SponsorCase): readonly object[] {
       policyId: policy.policyId,
       name: policy.name,
       ...(policy.shadow === true ? { enforcement: 'Shadow' } : {}),
-      scope: policy.perSender ? 'SMART_ACCOUNT' : 'PAYMASTER',
+      scope: scopeOf(policy),
       thresholdType: unit,
       threshold: formatAmount(unit, threshold),
       used: formatAmount(unit, used),

@@ -136,6 +136,7 @@ export function showUsage({ usage, op }: Case) {
 
 const boundNames = {
   live: 'live operations of the paymaster',
+  budget: "paymaster's quarter of a budget of the organisation",
   share: "organisation's share of the deposit",
   contract: 'unsecured token payments and losses of the contract',
   organisation: 'unsecured token payments of the organisation',

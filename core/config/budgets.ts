@@ -1,0 +1,52 @@
+import { finding, type Finding } from '../meta/conditions.js';
+import { budgetProblem, limitOfBudget, type Budget } from '../policy/spending-limit/budget.js';
+import type { Organisation } from '../resources/organisation.js';
+import { budgetIdOf } from './ids.js';
+import type { PaymasterConfig } from './paymaster-config.js';
+import { tenantOfOrganisation } from './tenant.js';
+
+/** The organisation's budgets on a chain: as limits of each of its paymasters there. */
+export type ServedBudgets = {
+  readonly limits: PaymasterConfig['limits'];
+  /** Names of those that refuse everything, because nobody can tell what they allow. */
+  readonly invalid: readonly string[];
+};
+
+export function budgetsOn(organisation: Organisation | undefined, chainId: number): ServedBudgets {
+  if (organisation === undefined) return none;
+  const budgets = budgetsOf(organisation).filter(({ chain }) => chain === chainId);
+  const valid = budgets.filter((budget) => budgetProblem(budget) === undefined);
+  const tenant = tenantOfOrganisation(organisation);
+  return {
+    limits: valid.map((budget) => limitOfBudget(budget, budgetIdOf(tenant, budget.name))),
+    invalid: budgets
+      .filter((budget) => budget.enforcement !== 'Shadow' && !valid.includes(budget))
+      .map(({ name }) => `budget ${name}`),
+  };
+}
+
+export function budgetsOf({ spec }: Organisation): readonly Budget[] {
+  return spec.budgets ?? [];
+}
+
+/** What is wrong with the budgets of an Organisation, for its status. `chainOf`: undefined for a chain that is not there yet. */
+export function budgetsFinding(
+  organisation: Organisation,
+  chainOf: (chainId: number) => { readonly nativePrice?: object } | undefined,
+): Finding | undefined {
+  for (const [index, budget] of budgetsOf(organisation).entries()) {
+    const where = `spec.budgets[${index}]`;
+    const problem = budgetProblem(budget);
+    if (problem !== undefined) return finding('Accepted', 'Invalid', `${where}: ${problem}.`);
+    const chain = chainOf(budget.chain);
+    if (chain !== undefined && chain.nativePrice === undefined)
+      return finding(
+        'Accepted',
+        'NoNativePrice',
+        `${where} ("${budget.name}") needs spec.nativePrice of Chain ${budget.chain}.`,
+      );
+  }
+  return undefined;
+}
+
+const none: ServedBudgets = { limits: [], invalid: [] };

@@ -1,0 +1,142 @@
+import { describe, expect, test } from '@jest/globals';
+import { budgetsFinding, budgetsOn } from '../../../core/config/budgets.js';
+import { compilePaymaster } from '../../../core/config/compile.js';
+import { budgetIdOf } from '../../../core/config/ids.js';
+import { buryPaymaster } from '../../../core/config/tombstone.js';
+import { compileLimits, limitShares } from '../../../core/policy/spending-limit/shares.js';
+import type { Budget } from '../../../core/policy/spending-limit/budget.js';
+import { toAddressKey, zeroAddress } from '../../../core/units/address.js';
+import type { EpochMs } from '../../../core/units/time.js';
+import { aPaymaster, aPolicy, anOrganisation } from '../../build/resources.js';
+import { someNow, someSources } from '../../build/sources.js';
+
+const chain = someSources().paymaster.spec.chainId;
+const aBudget = (more: Partial<Budget> = {}): Budget => ({
+  name: 'month',
+  chain,
+  usd: '500',
+  calendar: { every: 'month', timeZone: 'UTC' },
+  ...more,
+});
+const endless = { calendar: undefined, never: {} } as unknown as Partial<Budget>;
+const withBudgets = (...budgets: readonly Budget[]) => anOrganisation({ budgets });
+const compile = (...budgets: readonly Budget[]) =>
+  compilePaymaster(someSources({ organisation: withBudgets(...budgets), policies: [aPolicy()] }));
+
+/** The counter and window in which it counts at a time. */
+function countedAt(budget: Budget, now: EpochMs = someNow) {
+  const { limits } = budgetsOn(withBudgets(budget), chain);
+  const cost = { wei: 0n, usdPerNative: 0n };
+  const [share] = limitShares(compileLimits(limits), { sender: toAddressKey(zeroAddress), cost, now });
+  return share;
+}
+
+describe('a budget of an Organisation', () => {
+  test('is one more limit of each of its paymasters on that chain, after their own', () => {
+    const { config } = compile(aBudget(), aBudget({ name: 'elsewhere', chain: chain + 1 }));
+    expect(config.limits.map(({ name, budget }) => [name, budget])).toEqual([
+      [aPolicy().spec.name, undefined],
+      ['month', true],
+    ]);
+    const other = compilePaymaster(
+      someSources({
+        organisation: withBudgets(aBudget()),
+        paymaster: aPaymaster({ meta: { name: 'another' } }),
+      }),
+    );
+    expect(other.config.limits.map(({ policyId }) => policyId)).toEqual([config.limits[1]?.policyId]);
+  });
+
+  test('counts for one tenant alone: neither for another organisation nor for the next one of its namespace', () => {
+    const ids = [
+      withBudgets(aBudget()),
+      anOrganisation({ namespace: 'other', budgets: [aBudget()] }),
+      anOrganisation({ tenantGeneration: 2, budgets: [aBudget()] }),
+    ].map((organisation) => budgetsOn(organisation, chain).limits[0]?.policyId);
+    expect(ids[0]).toBe(budgetIdOf(withBudgets(aBudget()).spec.namespace, 'month'));
+    expect(new Set(ids).size).toBe(3);
+  });
+
+  test('goes on in its counter when it is edited, made again, or paused by Shadow, and begins anew by restartedAt alone', () => {
+    const before = countedAt(aBudget())?.counter;
+    expect(countedAt(aBudget({ usd: '7' }))?.counter).toBe(before);
+    expect(countedAt(aBudget({ enforcement: 'Shadow' }))?.counter).toBe(before);
+    expect(countedAt(aBudget({ restartedAt: '2026-01-02T00:00:00Z' }))?.counter).not.toBe(before);
+    expect(countedAt(aBudget(endless), (someNow + 10 ** 12) as EpochMs)?.counter).toBe(
+      countedAt(aBudget(endless))?.counter,
+    );
+  });
+
+  test('of a length counts windows from 1970, so that all paymasters agree about them', () => {
+    const day = countedAt({
+      name: 'day',
+      chain,
+      usd: '1',
+      cycleDuration: { value: 1, unit: 'day' },
+    })?.window;
+    expect([day && day.from % 86_400_000, day && day.until - day.from]).toEqual([0, 86_400_000]);
+  });
+
+  test('leaves what is assumed to be used out of what may be spent', () => {
+    const used = aBudget({ ...endless, restartedAt: '2026-01-01T00:00:00Z', assumeUsed: '499.5' });
+    expect(countedAt(used)?.threshold).toBe(500_000);
+  });
+
+  test('that nobody can read refuses everything on its chain, except in Shadow', () => {
+    const broken = aBudget({ calendar: { every: 'month', timeZone: 'Nowhere/City' } });
+    expect(compile(broken).config).toMatchObject({ invalidPolicies: ['budget month'] });
+    expect(compile(broken).config.limits.some(({ budget }) => budget)).toBe(false);
+    expect(compile({ ...broken, enforcement: 'Shadow' }).config.invalidPolicies).toEqual([]);
+    expect(compile({ ...broken, chain: chain + 1 }).config.invalidPolicies).toEqual([]);
+  });
+
+  test('leaves nothing in the memory of a paymaster that is deleted', () => {
+    const { config } = compilePaymaster(someSources({ organisation: withBudgets(aBudget()), policies: [] }));
+    const after = compilePaymaster(someSources({ previous: config, policies: [] })).config;
+    expect([after.memory, after.limits]).toEqual([undefined, []]);
+    expect(buryPaymaster(config, someNow).memory).toBeUndefined();
+  });
+});
+
+describe('the status of an Organisation', () => {
+  const priced = () => ({ nativePrice: {} });
+  test.each<{ name: string; budget: Budget; reason: string; says: string }>([
+    {
+      name: 'a time zone that does not exist',
+      budget: aBudget({ calendar: { every: 'day', timeZone: 'Nowhere/City' } }),
+      reason: 'Invalid',
+      says: 'spec.budgets[0]: calendar.timeZone must be the name of a time zone',
+    },
+    {
+      name: 'an amount that is none',
+      budget: aBudget({ usd: '5 dollars' }),
+      reason: 'Invalid',
+      says: 'spec.budgets[0]: usd must be an amount of US dollars such as "500", got "5 dollars"',
+    },
+    {
+      name: 'two cycles',
+      budget: aBudget({ never: {} }),
+      reason: 'Invalid',
+      says: 'exactly one of cycleDuration, calendar and never',
+    },
+    {
+      name: 'a time that is none',
+      budget: aBudget({ restartedAt: 'today' }),
+      reason: 'Invalid',
+      says: 'restartedAt must be an RFC 3339 time, got "today"',
+    },
+  ])('names $name', ({ budget, reason, says }) => {
+    const found = budgetsFinding(withBudgets(budget), priced);
+    expect(found).toMatchObject({ type: 'Accepted', status: 'False', reason });
+    expect(found?.message).toContain(says);
+  });
+
+  test('names a chain without a price for its coin, and waits for one that is not there yet', () => {
+    expect(budgetsFinding(withBudgets(aBudget()), () => ({}))).toMatchObject({
+      reason: 'NoNativePrice',
+      message: `spec.budgets[0] ("month") needs spec.nativePrice of Chain ${chain}.`,
+    });
+    expect(budgetsFinding(withBudgets(aBudget()), () => undefined)).toBeUndefined();
+    expect(budgetsFinding(withBudgets(aBudget()), priced)).toBeUndefined();
+  });
+});
