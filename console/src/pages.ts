@@ -1,10 +1,12 @@
 import type { ComponentType } from 'preact';
 import { Activity } from './pages/activity.js';
+import { Changes } from './pages/changes.js';
 import { Overview } from './pages/overview.js';
 import { Paymaster } from './pages/paymaster.js';
 import { Playground } from './pages/playground.js';
 import { WhatIsWrong } from './pages/problems.js';
 import { Replay } from './pages/replay.js';
+import { Tokens } from './pages/tokens.js';
 import { Usage } from './pages/usage.js';
 
 type Page = { readonly title: string; readonly page: ComponentType };
@@ -18,4 +20,6 @@ export const pages: Readonly<Record<string, Page>> = {
   usage: { title: 'Usage', page: Usage },
   replay: { title: 'Replay', page: Replay },
   playground: { title: 'Playground', page: Playground },
+  changes: { title: 'Changes', page: Changes },
+  tokens: { title: 'Tokens', page: Tokens },
 };

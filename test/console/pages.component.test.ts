@@ -72,6 +72,11 @@ const pages: readonly { readonly path: string; readonly shows: (page: Page) => P
   },
   { path: 'replay', shows: (page) => page.getByRole('button', { name: 'Replay', exact: true }).waitFor() },
   { path: 'playground', shows: (page) => page.getByRole('button', { name: 'Explain' }).waitFor() },
+  {
+    path: 'changes',
+    shows: (page) => page.getByRole('cell', { name: 'created Paymaster shop' }).first().waitFor(),
+  },
+  { path: 'tokens', shows: (page) => page.getByText('Make a token').waitFor() },
 ];
 
 describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
@@ -269,6 +274,49 @@ test('a limit is set, paused and resumed, and each next operation follows', asyn
   expect(await asked()).toBe('refused');
   await page.getByRole('button', { name: 'Pause only one' }).click();
   await page.getByText('“only one” is paused').waitFor();
+  expect(faults).toEqual([]);
+  await close();
+});
+
+test('a token is made by keyboard, shown once, works within its scopes, and is refused once it is revoked', async () => {
+  const { page, faults, close } = await signedIn();
+  await page.goto(`${origin}/console/#/tokens`);
+  await page.getByText('Make a token').focus();
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('on-call');
+  await page.getByLabel('read:').focus();
+  await page.keyboard.press('Space');
+  await page.getByRole('button', { name: 'Save' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('“on-call” is made.').waitFor();
+  const authToken = await page.locator('code.secret').innerText();
+  expect(await violationsOf(page)).toEqual([]);
+  const call = async (method: string, path: string) =>
+    (await fetch(`${origin}/manage/v1${path}`, { method, headers: { authToken } })).status;
+  expect([await call('GET', '/paymasters'), await call('POST', '/paymasters/shop/suspend')]).toEqual([
+    200, 403,
+  ]);
+  const kept = await page.evaluate(() =>
+    JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href]),
+  );
+  expect(kept).not.toContain(authToken);
+
+  await page.getByRole('button', { name: 'I have copied it' }).click();
+  await page.locator('code.secret').waitFor({ state: 'detached' });
+  await page.reload();
+  await page.getByRole('cell', { name: 'on-call', exact: true }).waitFor();
+  expect(await page.content()).not.toContain(authToken);
+  await page.getByRole('button', { name: 'Revoke on-call' }).click();
+  await page.getByText('“on-call” is revoked').waitFor();
+  expect(await call('GET', '/paymasters')).toBe(401);
+
+  await page.goto(`${origin}/console/#/changes?kind=DashboardToken`);
+  await page.getByRole('cell', { name: 'deleted DashboardToken on-call' }).waitFor();
+  await page.getByRole('button', { name: 'on-call', exact: true }).first().click();
+  await page.getByRole('button', { name: 'Only on-call: show all' }).waitFor();
+  expect(await page.content()).not.toContain(authToken);
+  expect(await violationsOf(page)).toEqual([]);
   expect(faults).toEqual([]);
   await close();
 });
