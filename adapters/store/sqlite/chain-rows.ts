@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { accountName } from '../../../core/usage/accounts.js';
 import { operationOf } from '../../../core/usage/reservations.js';
 import {
@@ -23,6 +24,9 @@ import type { EpochMs } from '../../../core/units/time.js';
 /** Where a live reservation is stored. */
 export type StoredReservation = { readonly paymasterId: string; readonly row: number };
 
+/** `others`: of the same operation; nearly always none, so that no list is kept for each. */
+type Place = StoredReservation & { readonly others: Place | undefined };
+
 /** Reads the stored form of reservations. Both throw UNAVAILABLE. */
 export type ReservationReader = {
   reservation(key: ReservationKey, row: number): Reservation;
@@ -46,7 +50,7 @@ export class ChainRows implements RowSource {
   readonly #counters = new Map<Unit, Map<string, CounterRow>>();
   readonly #accounts = new Map<string, AccountRow>();
   readonly #fences = new Map<string, FenceRow>();
-  readonly #operations = new Map<string, readonly StoredReservation[]>();
+  readonly #operations = new Map<string, Place>();
   readonly #reader: ReservationReader;
   #live = 0;
 
@@ -85,11 +89,12 @@ export class ChainRows implements RowSource {
   }
 
   rowOf(key: ReservationKey): number | undefined {
-    return this.ofOperation(key).find(({ paymasterId }) => paymasterId === key.paymasterId)?.row;
+    for (const { paymasterId, row } of this.ofOperation(key)) if (paymasterId === key.paymasterId) return row;
+    return undefined;
   }
 
-  ofOperation(operation: OperationId): readonly StoredReservation[] {
-    return this.#operations.get(operationOf(operation)) ?? [];
+  *ofOperation(operation: OperationId): Iterable<StoredReservation> {
+    for (let one = this.#operations.get(placeName(operation)); one !== undefined; one = one.others) yield one;
   }
 
   *counters(): Iterable<CounterRow> {
@@ -125,17 +130,19 @@ export class ChainRows implements RowSource {
   }
 
   addReservation(key: ReservationKey, row: number): void {
-    const { paymasterId } = key;
-    this.#operations.set(operationOf(key), [...this.ofOperation(key), { paymasterId, row }]);
+    const name = placeName(key);
+    this.#operations.set(name, { paymasterId: key.paymasterId, row, others: this.#operations.get(name) });
     this.#live += 1;
   }
 
   #removeReservation(key: ReservationKey): void {
-    const all = this.ofOperation(key);
-    const others = all.filter(({ paymasterId }) => paymasterId !== key.paymasterId);
-    if (others.length === all.length) return;
-    if (others.length === 0) this.#operations.delete(operationOf(key));
-    else this.#operations.set(operationOf(key), others);
+    if (this.rowOf(key) === undefined) return;
+    let rest: Place | undefined;
+    for (const { paymasterId, row } of this.ofOperation(key))
+      if (paymasterId !== key.paymasterId) rest = { paymasterId, row, others: rest };
+    const name = placeName(key);
+    if (rest === undefined) this.#operations.delete(name);
+    else this.#operations.set(name, rest);
     this.#live -= 1;
   }
 
@@ -168,4 +175,12 @@ export class ChainRows implements RowSource {
       if (this.rowOf(key) === undefined) this.addReservation(key, rows[i]!);
     for (const key of changes.ended) this.#removeReservation(key);
   }
+}
+
+/**
+ * A hash, since a million live reservations would keep the texts of as many senders and nonces in memory. Callers choose those, so
+ * no two of them may be found that have one hash.
+ */
+function placeName(operation: OperationId): string {
+  return hash('sha256', operationOf(operation), 'binary');
 }
