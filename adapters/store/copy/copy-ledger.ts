@@ -12,6 +12,16 @@ import { openSqliteTables } from '../ledger/sqlite-tables.js';
 const records = ['decision', 'settlement', 'gap'] as const;
 const tables = [...records, 'inputs', 'funds', 'usage', 'change'] as const satisfies readonly Table[];
 
+/** See changes.ts. */
+const object = {
+  kind: 'text',
+  namespace: 'text',
+  name: 'text',
+  uid: 'text',
+  generation: 'integer',
+  fields: 'json',
+} as const satisfies Columns;
+
 const rowsAtOnce = 1_000;
 
 /** Adds everything to the sums that is not in them yet: they are copied as they are. */
@@ -39,33 +49,45 @@ export async function makePartsFor(postgres: Postgres, db: Database): Promise<vo
 export async function copyLedger(
   db: Database,
   session: Session,
-  onCopied: (table: Table, rows: number) => void,
+  onCopied: (table: Table | 'object', rows: number) => void,
 ): Promise<void> {
   for (const table of tables) {
     const isRecord = records.some((name) => name === table);
     const all: Columns = isRecord ? { xact: 'integer', ...columns[table] } : columns[table];
-    const names = Object.keys(all);
-    const cells = names.map((name) =>
-      kindOf(all[name]!).kind === 'json' ? postgresDialect.json(name) : name,
-    );
-    const insert = `INSERT INTO ledger.${table} (${names.join(', ')}) SELECT ${cells.join(', ')}
-      FROM ${postgresDialect.rows('$1', 'added', all)}`;
     const inOrder = ['funds', 'usage'].includes(table) ? '' : 'ORDER BY number';
     const read = db.sql.prepare(
       `SELECT ${isRecord ? 'number AS xact, ' : ''}${namesOf(table).join(', ')} FROM ledger_${table} ${inOrder}`,
     );
-    let copied = 0;
-    for (const rows of chunks(read.iterate())) {
-      await session.query(insert, [JSON.stringify(rows, asText)]);
-      copied += rows.length;
-    }
-    onCopied(table, copied);
+    onCopied(table, await insert(session, table, all, read.iterate()));
   }
+  // What the next change of each object is compared with.
+  const known = db.sql.prepare(`SELECT ${Object.keys(object).join(', ')} FROM ledger_object`);
+  onCopied('object', await insert(session, 'object', object, known.iterate()));
   for (const table of records)
     await session.query(`ALTER TABLE ONLY ledger.${table} ALTER COLUMN xact SET DEFAULT (${xactOfEra(1)})`);
   await session.query('UPDATE ledger.mark SET decision = $1, settlement = $1, gap = $1, era = 1', [
     eraLength,
   ]);
+}
+
+/** The number of rows. */
+async function insert(
+  session: Session,
+  table: Table | 'object',
+  all: Columns,
+  rows: Iterable<unknown>,
+): Promise<number> {
+  const cells = Object.entries(all).map(([name, column]) =>
+    kindOf(column).kind === 'json' ? postgresDialect.json(name) : name,
+  );
+  const statement = `INSERT INTO ledger.${table} (${Object.keys(all).join(', ')}) SELECT ${cells.join(', ')}
+    FROM ${postgresDialect.rows('$1', 'added', all)}`;
+  let copied = 0;
+  for (const some of chunks(rows)) {
+    await session.query(statement, [JSON.stringify(some, asText)]);
+    copied += some.length;
+  }
+  return copied;
 }
 
 /** Bytes as PostgreSQL reads them. */

@@ -1,4 +1,5 @@
 import { eachObject } from '../../../adapters/resources/pages.js';
+import { budgetsOf } from '../../../core/config/budgets.js';
 import { organisationIdOf } from '../../../core/config/ids.js';
 import { tenantOfOrganisation } from '../../../core/config/tenant.js';
 import { DomainError, isDomainError, quote } from '../../../core/errors.js';
@@ -9,7 +10,7 @@ import { problemsSchema, renderProblem } from '../../../core/problems/render.js'
 import type { Organisation } from '../../../core/resources/organisation.js';
 import type { ResourceStore } from '../../../core/resources/resource-store.js';
 import { validateName } from '../../../core/resources/validate.js';
-import { record } from '../../../core/schema/json-schema.js';
+import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { given as definedOnly } from '../../../core/units/given.js';
 import { endpoint } from '../endpoint.js';
@@ -39,6 +40,7 @@ export const platformOrganisations = endpoint({
       createdAt: time,
       chains: { type: ['array', 'null'], items: chainId, description: 'That it may use; null: all.' },
       tokens: { ...count, description: 'That the platform grants.' },
+      budgets: arrayOf({ type: 'object' }, '`spec.budgets` of the Organisation.'),
       paymasters: {
         ...record({ total: count, ready: count, suspended: count }),
         type: ['object', 'null'],
@@ -56,6 +58,7 @@ export const platformOrganisations = endpoint({
         createdAt: '2026-01-01T00:00:00Z',
         chains: null,
         tokens: 1,
+        budgets: [{ name: 'month', chain: 31337, usd: '500', calendar: { every: 'month', timeZone: 'UTC' } }],
         paymasters: { total: 12, ready: 11, suspended: 1 },
         problems: [],
       },
@@ -84,6 +87,7 @@ async function viewOf(resources: Pick<ResourceStore, 'page'>, organisation: Orga
     createdAt: metadata.creationTimestamp,
     chains: spec.chains ?? null,
     tokens: spec.tokens?.length ?? 0,
+    budgets: budgetsOf(organisation),
     paymasters: await countPaymasters(resources, spec.namespace),
     problems: problemsOf(organisation, { now, limited: createLimited() }).map(renderProblem),
   };

@@ -208,6 +208,33 @@ test('a copied ledger answers what the embedded one does, also after more is wri
   expect(await everythingIn(copied)).toEqual(after);
 }, 240_000);
 
+test('who changes an object after a copy changes what was there before it', async () => {
+  const path = newFile();
+  const object = { kind: 'Paymaster', namespace: 'acme', name: 'shop', uid: 'one', generation: 1 };
+  const author = { source: 'manager', name: 'argocd' } as const;
+  const fieldsOf = (value: string) => ({ 'spec.name': { shown: value, mark: value } });
+  const write = { at: noon, organisation: 'acme', object, fields: fieldsOf('"Shop"'), author };
+  const embedded = await createSqliteLedger({ path });
+  await embedded.changes?.record(write);
+  await embedded.stop();
+  const url = await server.createDatabase();
+  expect((await copy(path, url)).said).toContain('1 rows of object are copied');
+
+  await using copied = disposable(openPostgresLedger(url));
+  expect(await copied.changes?.known()).toEqual([object]);
+  await copied.changes?.record({
+    ...write,
+    at: later(1),
+    object: { ...object, generation: 2 },
+    fields: fieldsOf('"Club"'),
+  });
+  const query = { organisation: 'acme', from: noon, to: later(60), limit: 10 };
+  expect((await copied.changes?.list(query))?.changes[0]).toMatchObject({
+    action: 'changed',
+    fields: [{ field: 'spec.name', before: '"Shop"', after: '"Club"' }],
+  });
+}, 120_000);
+
 async function embeddedLedger(path: string) {
   const db = openUsageDatabase({ path, durability: 'process' });
   const writer = createSqliteLedgerWriter(db);
