@@ -92,7 +92,12 @@ export async function proposedConfig(
     ...paymasters.flatMap(listsIn),
     ...common.chains.flatMap(({ deniedSenders }) => deniedSenders ?? []),
   ]);
-  return { paymasters, chains: common.chains, lists: [...lists.values()] };
+  return { paymasters: paymasters.map(withoutBudgets), chains: common.chains, lists: [...lists.values()] };
+}
+
+/** What other paymasters took of a budget is not part of a replay, so what was recorded of it counts. */
+function withoutBudgets(config: PaymasterConfig): PaymasterConfig {
+  return { ...config, limits: config.limits.filter(({ budget }) => budget !== true) };
 }
 
 /** Reads the lists of addresses that are named and not compiled just now. One that is missing refuses, as for requests. */

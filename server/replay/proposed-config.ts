@@ -87,9 +87,6 @@ function problemOf(object: AnyResource, { reason, message }: Finding): Problem {
   };
 }
 
-/** What other paymasters took of a budget is not part of the replay, so it judges without budgets. */
-const isOwn = ({ budget }: PaymasterConfig['limits'][number]) => budget !== true;
-
 /**
  * A limit that is changed starts a new cycle when the change is served. A replay asks how the changed limit would have
  * counted then, so it keeps the cycle of the limit that it replaces, if that is as long; else its cycle begins with the range.
@@ -98,7 +95,7 @@ function withStandingCycles(
   config: PaymasterConfig,
   { served, now, from }: Pick<CompileContext, 'served' | 'now' | 'from'>,
 ): PaymasterConfig {
-  const limits = config.limits.filter(isOwn).map((limit) => {
+  const limits = config.limits.map((limit) => {
     if (limit.startMs !== now) return limit;
     const former = served?.limits.find(({ policyId }) => policyId === limit.policyId);
     return {

@@ -43,7 +43,7 @@ const cursor: FollowerStep['next'] = { blockNumber: 0, blockHash: '0x', timestam
 
 /**
  * Counters of one chain during a replay: the product's own decisions over rows in memory, at recorded times. Limits are decided. What others
- * draw on too (deposits, shares, bounds, bars, suspensions) is not copied: there the recorded answer counts.
+ * draw on too (deposits, shares, bounds, budgets, bars, suspensions) is not copied: there the recorded answer counts.
  */
 export class ReplayedUsage implements Pick<UsageStore, 'now' | 'reserve' | 'peek' | 'capacity'> {
   readonly #rows: MemoryRows;
@@ -145,7 +145,8 @@ export class ReplayedUsage implements Pick<UsageStore, 'now' | 'reserve' | 'peek
     const { usage, verdict } = this.#inputs();
     if (usage === undefined || verdict.pass) return undefined;
     if (beforeLimits.has(usage.outcome)) throw new AsRecorded(verdict.reason);
-    if (!afterLimits.has(usage.outcome)) return undefined;
+    // Budgets come after the limits of the paymaster.
+    if (!afterLimits.has(usage.outcome) && verdict.reason !== 'BUDGET_REACHED') return undefined;
     const result = this.#peek(asked);
     if (result.outcome === 'reserved' || result.outcome === 'not-committed')
       throw new AsRecorded(verdict.reason);

@@ -34,11 +34,15 @@ const aLimit = (name: string, { threshold = '5', hours = 24, startTime = '' } = 
 
 /** What is served for shop, which has a daily limit, when these are proposed. */
 async function servedWith(resources: string | readonly unknown[]): Promise<readonly PaymasterConfig[]> {
-  const organisation: Organisation = anOrganisation({ namespace: 'acme' });
+  const budget = { name: 'all', chain: someChainId, usd: '9', never: {} };
+  const organisation: Organisation = anOrganisation({ namespace: 'acme', budgets: [budget] });
   const shop = aPaymaster({ name: 'shop', chainId: someChainId, version: '1.1.0' });
   const served = aPaymasterConfig({
     paymasterId: paymasterIdOf('acme', 'shop'),
-    limits: [aLimitConfig({ policyId: policyIdOf('acme', 'daily'), name: 'daily', startMs: someNow })],
+    limits: [
+      aLimitConfig({ policyId: policyIdOf('acme', 'daily'), name: 'daily', startMs: someNow }),
+      aLimitConfig({ policyId: 'of-organisation', name: 'all', budget: true, thresholdType: 'USD' }),
+    ],
   });
   const stored = { config: served, hash: '' };
   const store = {

@@ -190,6 +190,18 @@ test('a loosened limit: the newly sponsored count as mined at their maximum cost
   expect(unchanged).toEqual({ sponsored: 2, refused: 4, otherReason: 0 });
 });
 
+test.each(['0', '4'])(
+  'what a budget of %s refused is refused again: a replay does not know what others took of it',
+  async (threshold) => {
+    const budgeted = { ...withoutLimits[0]!, limits: [aLimitConfig({ budget: true, threshold })] };
+    const recorded = await recordRounds([budgeted], oneByOne(3));
+    const found = await replay({ ...recorded, paymasters: withoutLimits.slice(0, 1) });
+    expect(found.asRecorded).toBe(threshold === '0' ? 3 : 2);
+    expect(found.unchanged.refused).toBe(found.asRecorded);
+    expect([found.newlySponsored.count, found.newlyRefused.count]).toEqual([0, 0]);
+  },
+);
+
 test('what the newly refused have cost is known where they were mined in the range', async () => {
   const mined: Ending = { which: 0, how: 'settled', actualCost: 7_000 };
   const recorded = await recordRounds(withoutLimits, [
