@@ -234,6 +234,8 @@ export const refusals = {
     text: 'Operations of the paymaster that are not mined yet hold a quarter of a budget: try again in a minute.',
     remedy:
       'Wait until operations are mined or expire, lower the gas limits, or have the platform raise the budget.',
+    // Signed data are mined or expire within minutes.
+    error: { code: 'RATE_LIMITED', retryAfterSeconds: 15 },
   },
   TOO_MANY_PROMISES: {
     text: 'The paymaster has too many operations that are signed and not mined yet.',
@@ -306,6 +308,8 @@ const remedies = {
     'Put a call of a registered contract into callData. Without one an operation is sponsored only where it deploys its account and a WALLET_DEPLOYMENT policy is active.',
   ABOVE_THRESHOLD:
     'Lower the gas limits or fees, or raise the threshold: this operation alone needs more than the whole limit, in every cycle.',
+  ABOVE_SHARE:
+    'Lower the gas limits or fees, or have the platform raise the budget: this operation alone needs more than a quarter of it.',
 } as const;
 export type RefusalCause = keyof typeof remedies;
 

@@ -81,7 +81,8 @@ function describeHold(
     case 'budget': {
       const [held, quarter, needed] = [taken, most, cost].map((amount) => formatAmount(unit, amount));
       const detail = `operations that are not mined yet hold ${held} of ${quarter}, a quarter of "${policy?.name}"; this one needs ${needed}`;
-      return { ...refuse('BUDGET_SHARE_FULL', detail), ...given({ policyId: policy?.policyId }) };
+      const refusal = refuse('BUDGET_SHARE_FULL', detail, cost > most ? 'ABOVE_SHARE' : undefined);
+      return { ...refusal, ...given({ policyId: policy?.policyId }) };
     }
     case 'contract':
     case 'organisation':

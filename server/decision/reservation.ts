@@ -218,13 +218,16 @@ function shareHolds(
   ];
 }
 
-/** One paymaster's live promises hold at most a quarter of a budget: who has its key shall not stop the others. */
+/**
+ * One paymaster's live promises hold at most a quarter of a budget: who has its key shall not stop the others. A single operation above
+ * it does not pass either, or one operation would hold the whole budget. In Shadow it counts, so that the sum is right later.
+ */
 function budgetHolds(
   { paymasterId }: ServedPaymaster,
   limits: readonly PolicyShare[],
 ): readonly PlannedHold[] {
   return limits.flatMap(({ policy, unit, cost, threshold, enforce }) =>
-    policy.isBudget === true && enforce
+    policy.isBudget === true
       ? [
           {
             bounds: 'budget',
@@ -232,8 +235,7 @@ function budgetHolds(
             counter: budgetHoldCounter(policy.policyId, paymasterId),
             unit,
             cost,
-            threshold: Math.floor(threshold / 4),
-            admitsOneAlone: true,
+            threshold: enforce ? Math.floor(threshold / 4) : Number.MAX_SAFE_INTEGER,
           },
         ]
       : [],

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { entryPoints } from '../../core/entry-point/address.js';
 import { faulty, priced } from '../../core/pricing/price-source.js';
 import { parseDecimal } from '../../core/units/wei.js';
 import { aLimitConfig, someChainId, someNow, someToken } from '../build/configs.js';
@@ -59,22 +60,33 @@ describe("A budget of the paymaster's organisation", () => {
     });
   });
 
-  test('lets one operation through that is above the quarter, alone, and no second one', async () => {
-    const answers = [await ask(tight), await ask(tight)];
-    expect(answers.map(({ result }) => result?.['reason'])).toEqual([undefined, 'BUDGET_SHARE_FULL']);
-    const held = await tight.usage.reservations(someChainId);
-    expect(held).toMatchObject([
-      {
-        limits: [{ unit: 'USD', cost: 4_605_600 }],
-        holds: expect.arrayContaining([expect.objectContaining({ unit: 'USD', cost: 4_605_600 })]),
-      },
-    ]);
+  test('refuses a single operation above the quarter, which would otherwise hold the whole budget, and says that waiting does not help', async () => {
+    expect((await ask(tight)).result).toMatchObject({ reason: 'BUDGET_SHARE_FULL' });
+    expect(await tight.usage.reservations(someChainId)).toEqual([]);
+    expect(await explained(tight)).toMatchObject({
+      sponsored: false,
+      steps: expect.arrayContaining([
+        expect.objectContaining({ remedy: expect.stringContaining('needs more than a quarter') }),
+      ]),
+    });
+  });
+
+  test('is answered as an error that may be tried again, where answers are errors', async () => {
+    const { error } = (
+      await tight.call('pm_getPaymasterData', [anOperation(), entryPoints['0.6'], '0x7a69', {}])
+    ).body;
+    expect(error).toMatchObject({
+      code: -32005,
+      data: { reason: 'BUDGET_SHARE_FULL', retryable: true, retryAfterSeconds: 15 },
+    });
   });
 
   test('in Shadow counts, says that it would refuse, and refuses nothing', async () => {
     const answers = [await ask(watching), await ask(watching)];
     expect(answers.map(({ result }) => result?.['reason'])).toEqual([undefined, undefined]);
     expect(await explained(watching)).toMatchObject({ sponsored: true, limits: [{ enforcement: 'Shadow' }] });
+    const [held] = await watching.usage.reservations(someChainId);
+    expect(held?.holds).toContainEqual(expect.objectContaining({ unit: 'USD', cost: 4_605_600 }));
   });
 
   test('is not guessed at without a price', async () => {

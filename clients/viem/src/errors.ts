@@ -85,7 +85,6 @@ const byReason: ReadonlyMap<string, ErrorClass> = new Map<string, ErrorClass>([
   ['DEPOSIT_TOO_LOW', LimitReachedError],
   ['ORGANISATION_SHARE_FULL', LimitReachedError],
   ['BUDGET_REACHED', LimitReachedError],
-  ['BUDGET_SHARE_FULL', LimitReachedError],
   ['TOO_MANY_PROMISES', LimitReachedError],
   ['TOKEN_BALANCE', TokenPaymentError],
   ['TOKEN_ALLOWANCE', TokenPaymentError],
