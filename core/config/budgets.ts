@@ -1,6 +1,7 @@
 import { finding, type Finding } from '../meta/conditions.js';
 import { budgetProblem, limitOfBudget, type Budget } from '../policy/spending-limit/budget.js';
 import type { Organisation } from '../resources/organisation.js';
+import type { EpochMs } from '../units/time.js';
 import { budgetIdOf } from './ids.js';
 import type { PaymasterConfig } from './paymaster-config.js';
 import { tenantOfOrganisation } from './tenant.js';
@@ -12,13 +13,17 @@ export type ServedBudgets = {
   readonly invalid: readonly string[];
 };
 
-export function budgetsOn(organisation: Organisation | undefined, chainId: number): ServedBudgets {
+export function budgetsOn(
+  organisation: Organisation | undefined,
+  chainId: number,
+  now: EpochMs,
+): ServedBudgets {
   if (organisation === undefined) return none;
   const budgets = budgetsOf(organisation).filter(({ chain }) => chain === chainId);
-  const valid = budgets.filter((budget) => budgetProblem(budget) === undefined);
+  const valid = budgets.filter((budget) => budgetProblem(budget, '') === undefined);
   const tenant = tenantOfOrganisation(organisation);
   return {
-    limits: valid.map((budget) => limitOfBudget(budget, budgetIdOf(tenant, budget.name))),
+    limits: valid.map((budget) => limitOfBudget(budget, budgetIdOf(tenant, budget.name), now)),
     invalid: budgets
       .filter((budget) => budget.enforcement !== 'Shadow' && !valid.includes(budget))
       .map(({ name }) => `budget ${name}`),
@@ -36,8 +41,8 @@ export function budgetsFinding(
 ): Finding | undefined {
   for (const [index, budget] of budgetsOf(organisation).entries()) {
     const where = `spec.budgets[${index}]`;
-    const problem = budgetProblem(budget);
-    if (problem !== undefined) return finding('Accepted', 'Invalid', `${where}: ${problem}.`);
+    const problem = budgetProblem(budget, where);
+    if (problem !== undefined) return finding('Accepted', 'Invalid', problem);
     const chain = chainOf(budget.chain);
     if (chain !== undefined && chain.nativePrice === undefined)
       return finding(

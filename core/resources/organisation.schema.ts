@@ -37,7 +37,9 @@ const budget = object<Budget>(
   'A budget. It counts what is promised and spent in mode SPONSORED; the operations of one paymaster that are not mined yet hold at most a quarter of it.',
   {
     required: {
-      name: displayName('Name that tenants see, e.g. month. Its count goes on while the name stays.'),
+      name: displayName(
+        'Name that tenants see, e.g. month. Its count goes on while the name stays; with cycleDuration it begins anew when usd or the duration is edited.',
+      ),
       chain: chainId('Chain id, e.g. 8453. A budget is of one chain.'),
       usd: text('US dollars in quotes, e.g. "500". Zero refuses everything.', dollars),
     },
@@ -45,7 +47,7 @@ const budget = object<Budget>(
       ...cycleFields,
       enforcement: enforcement('Shadow counts and never refuses. Default Enforce.'),
       restartedAt: instant(
-        'Another time than before starts the count anew, at once, e.g. after the usage store has lost its data.',
+        'Another time than before starts the count anew once it has come, e.g. after the usage store has lost its data.',
       ),
       assumeUsed: text(
         'Of an endless budget: how many US dollars of it count as used since restartedAt.',

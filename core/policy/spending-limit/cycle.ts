@@ -80,7 +80,10 @@ function decideStanding(spec: SpendingLimitSpec, known: CycleStatus | undefined,
   return known !== undefined && isEqual(known, wanted) ? known : wanted;
 }
 
-function restartOf({ restartedAt }: SpendingLimitSpec, now: EpochMs): EpochMs | undefined {
+export function restartOf(
+  { restartedAt }: Pick<SpendingLimitSpec, 'restartedAt'>,
+  now: EpochMs,
+): EpochMs | undefined {
   const at = parseInstant(restartedAt ?? '');
   return at === undefined || at > plusMs(now, toleratedAheadMs) ? undefined : at;
 }

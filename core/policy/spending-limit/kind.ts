@@ -1,16 +1,14 @@
-import { quote } from '../../errors.js';
-import { cycleUnits, maxCycleValue, parseInstant, type EpochMs } from '../../units/time.js';
-import { calendarUnits, isTimeZone } from '../../usage/calendar.js';
+import { parseInstant, type EpochMs } from '../../units/time.js';
 import { given } from '../../units/given.js';
-import { needsPrice, unitNames, units } from '../../usage/units.js';
+import { needsPrice } from '../../usage/units.js';
 import { column } from '../../meta/schema-parts.js';
 import type { PolicyIdentity, PolicyKind } from '../kind.js';
 import { cycleOf, decideCycle } from './cycle.js';
+import { limitProblem } from './problem.js';
 import { limitRecord, type LimitBody } from './record.js';
 import { spendingLimitSchema } from './schema.js';
 import { compileLimits, limitShares, type CompiledLimit } from './shares.js';
 import type { CycleStatus, LimitConfig, SpendingLimitSpec } from './spec.js';
-import { expectedOf, isThreshold } from './threshold.js';
 
 /** A limit per cycle. The usage store decides it, because it counts the usage. */
 export const spendingLimit = {
@@ -18,7 +16,8 @@ export const spendingLimit = {
   schema: spendingLimitSchema,
   most: { count: 20, name: 'spending limits' },
   columns: [column('Threshold', 'string', '.spec.spendingLimit.threshold', 'Limit per cycle.', 1)],
-  problem,
+  problem: (limit) =>
+    limitProblem(limit, { cycle: 'spec.spendingLimit', threshold: 'spec.spendingLimit.threshold' }),
   lacks: ({ thresholdType }, { nativePrice }) =>
     nativePrice === undefined && needsPrice(thresholdType)
       ? `spec.spendingLimit.thresholdType ${thresholdType} needs spec.nativePrice of the Chain, which only the platform sets.`
@@ -67,30 +66,4 @@ function configOf({ policyId, name }: PolicyIdentity, cycle: CycleStatus, now: E
       specAssumeUsed: cycle.specAssumeUsed,
     }),
   };
-}
-
-function problem(limit: SpendingLimitSpec): string | undefined {
-  const { cycleDuration, calendar, never, assumeUsed, thresholdType, threshold } = limit;
-  if ([cycleDuration, calendar, never].filter((each) => each !== undefined).length !== 1)
-    return 'spec.spendingLimit must have exactly one of cycleDuration, calendar and never.';
-  const { value, unit } = cycleDuration ?? { value: 1, unit: 'day' };
-  if (!Object.hasOwn(cycleUnits, unit))
-    return `spec.spendingLimit.cycleDuration.unit must be "hour" or "day", got ${quote(unit)}.`;
-  if (!Number.isInteger(value) || value < 1 || value > maxCycleValue[unit])
-    return `spec.spendingLimit.cycleDuration.value must be a whole number from 1 to ${maxCycleValue[unit]}, got ${quote(value)}.`;
-  if (calendar !== undefined && !calendarUnits.includes(calendar.every))
-    return `spec.spendingLimit.calendar.every must be one of ${calendarUnits.join(', ')}, got ${quote(calendar.every)}.`;
-  if (calendar !== undefined && !isTimeZone(calendar.timeZone))
-    return `spec.spendingLimit.calendar.timeZone must be the name of a time zone such as Europe/Berlin, got ${quote(calendar.timeZone)}.`;
-  if (limit.restartedAt !== undefined && parseInstant(limit.restartedAt) === undefined)
-    return `spec.spendingLimit.restartedAt must be an RFC 3339 time, got ${quote(limit.restartedAt)}.`;
-  if (limit.startTime !== undefined && parseInstant(limit.startTime) === undefined)
-    return `spec.spendingLimit.startTime must be an RFC 3339 time, got ${quote(limit.startTime)}.`;
-  if (!Object.hasOwn(units, thresholdType))
-    return `spec.spendingLimit.thresholdType must be one of ${unitNames.join(', ')}, got ${quote(thresholdType)}.`;
-  if (assumeUsed !== undefined && !isThreshold(assumeUsed, thresholdType))
-    return `spec.spendingLimit.assumeUsed must be ${expectedOf(thresholdType)}, got ${quote(assumeUsed)}.`;
-  return isThreshold(threshold, thresholdType)
-    ? undefined
-    : `spec.spendingLimit.threshold must be ${expectedOf(thresholdType)}, got ${quote(threshold)}.`;
 }

@@ -13,6 +13,8 @@ export type CompiledLimit = PolicyIdentity &
   LimitCycle & {
     readonly perSender: boolean;
     readonly isBudget?: true;
+    /** Begins the names of its counters. */
+    readonly counts: string;
     readonly unit: Unit;
     /** As the unit counts, rounded down. */
     readonly threshold: number;
@@ -27,6 +29,7 @@ export function compileLimits(limits: readonly LimitConfig[]): readonly Compiled
     name: limit.name,
     ...(limit.shadow === true ? { shadow: true } : {}),
     ...(limit.budget === true ? { isBudget: true } : {}),
+    counts: countsAs(limit),
     startMs: limit.startMs,
     ...given({ durationMs: limit.durationMs, calendar: limit.calendar }),
     threshold: Math.max(0, amountOf(limit, limit.threshold) - amountOf(limit, limit.assumeUsed ?? '0')),
@@ -49,7 +52,7 @@ export function limitShares(
     if (taken === undefined && limit.shadow !== true) throw priceStale(limit.name);
     const { window, counter } = current(limit, now);
     return {
-      counter: limit.perSender ? limitCounter(limit.policyId, window, sender) : counter,
+      counter: limit.perSender ? limitCounter(limit.counts, window, sender) : counter,
       unit: limit.unit,
       window,
       threshold: limit.threshold,
@@ -68,8 +71,20 @@ const nothing = { cost: 0 } as const;
  */
 function current(limit: CompiledLimit, now: EpochMs): NonNullable<CompiledLimit['last']> {
   if (limit.last !== undefined && contains(limit.last.window, now)) return limit.last;
+  const window = windowOf(limit, now);
+  return (limit.last = { window, counter: limitCounter(limit.counts, window, '') });
+}
+
+/** A month that began after a budget's `restartedAt` is the same month without it: removing the field begins nothing anew. */
+function windowOf(limit: CompiledLimit, now: EpochMs): LimitWindow {
   const window = limitWindowAt(limit, now);
-  return (limit.last = { window, counter: limitCounter(limit.policyId, window, '') });
+  const isLater = limit.isBudget === true && limit.calendar !== undefined && window.from > limit.startMs;
+  return isLater ? limitWindowAt({ ...limit, startMs: 0 as EpochMs }, now) : window;
+}
+
+/** A budget with a duration begins anew when it is edited, and no status says so: its counter is named by what was edited. */
+function countsAs({ policyId, budget, durationMs, threshold }: LimitConfig): string {
+  return budget === true && durationMs !== undefined ? `${policyId}/${durationMs}/${threshold}` : policyId;
 }
 
 function amountOf({ thresholdType }: LimitConfig, text: string): number {

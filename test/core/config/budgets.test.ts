@@ -6,7 +6,7 @@ import { buryPaymaster } from '../../../core/config/tombstone.js';
 import { compileLimits, limitShares } from '../../../core/policy/spending-limit/shares.js';
 import type { Budget } from '../../../core/policy/spending-limit/budget.js';
 import { toAddressKey, zeroAddress } from '../../../core/units/address.js';
-import type { EpochMs } from '../../../core/units/time.js';
+import { formatInstant, type EpochMs } from '../../../core/units/time.js';
 import { aPaymaster, aPolicy, anOrganisation } from '../../build/resources.js';
 import { someNow, someSources } from '../../build/sources.js';
 
@@ -18,6 +18,9 @@ const aBudget = (more: Partial<Budget> = {}): Budget => ({
   calendar: { every: 'month', timeZone: 'UTC' },
   ...more,
 });
+/** The tests' month begins at `someNow`. */
+const inTheMonth = formatInstant((someNow + 3_600_000) as EpochMs);
+const laterThen = (someNow + 7_200_000) as EpochMs;
 const endless = { calendar: undefined, never: {} } as unknown as Partial<Budget>;
 const withBudgets = (...budgets: readonly Budget[]) => anOrganisation({ budgets });
 const compile = (...budgets: readonly Budget[]) =>
@@ -25,11 +28,16 @@ const compile = (...budgets: readonly Budget[]) =>
 
 /** The counter and window in which it counts at a time. */
 function countedAt(budget: Budget, now: EpochMs = someNow) {
-  const { limits } = budgetsOn(withBudgets(budget), chain);
+  const { limits } = budgetsOn(withBudgets(budget), chain, now);
   const cost = { wei: 0n, usdPerNative: 0n };
   const [share] = limitShares(compileLimits(limits), { sender: toAddressKey(zeroAddress), cost, now });
   return share;
 }
+
+const placeOf = (budget: Budget, now?: EpochMs) => {
+  const share = countedAt(budget, now);
+  return share && { counter: share.counter, window: share.window, threshold: share.threshold };
+};
 
 describe('a budget of an Organisation', () => {
   test('is one more limit of each of its paymasters on that chain, after their own', () => {
@@ -52,16 +60,16 @@ describe('a budget of an Organisation', () => {
       withBudgets(aBudget()),
       anOrganisation({ namespace: 'other', budgets: [aBudget()] }),
       anOrganisation({ tenantGeneration: 2, budgets: [aBudget()] }),
-    ].map((organisation) => budgetsOn(organisation, chain).limits[0]?.policyId);
+    ].map((organisation) => budgetsOn(organisation, chain, someNow).limits[0]?.policyId);
     expect(ids[0]).toBe(budgetIdOf(withBudgets(aBudget()).spec.namespace, 'month'));
     expect(new Set(ids).size).toBe(3);
   });
 
-  test('goes on in its counter when it is edited, made again, or paused by Shadow, and begins anew by restartedAt alone', () => {
+  test('of a calendar or endless goes on in its counter when it is edited, made again, or paused by Shadow, and begins anew by restartedAt alone', () => {
     const before = countedAt(aBudget())?.counter;
     expect(countedAt(aBudget({ usd: '7' }))?.counter).toBe(before);
     expect(countedAt(aBudget({ enforcement: 'Shadow' }))?.counter).toBe(before);
-    expect(countedAt(aBudget({ restartedAt: '2026-01-02T00:00:00Z' }))?.counter).not.toBe(before);
+    expect(countedAt(aBudget({ restartedAt: inTheMonth }), laterThen)?.counter).not.toBe(before);
     expect(countedAt(aBudget(endless), (someNow + 10 ** 12) as EpochMs)?.counter).toBe(
       countedAt(aBudget(endless))?.counter,
     );
@@ -75,6 +83,34 @@ describe('a budget of an Organisation', () => {
       cycleDuration: { value: 1, unit: 'day' },
     })?.window;
     expect([day && day.from % 86_400_000, day && day.until - day.from]).toEqual([0, 86_400_000]);
+  });
+
+  test('of a length begins anew when its amount or its length is edited, and not when anything else is', () => {
+    const daily = {
+      calendar: undefined,
+      cycleDuration: { value: 1, unit: 'day' },
+    } as unknown as Partial<Budget>;
+    const before = countedAt(aBudget(daily))?.counter;
+    expect(countedAt(aBudget({ ...daily, enforcement: 'Shadow' }))?.counter).toBe(before);
+    const edited = [
+      countedAt(aBudget({ ...daily, usd: '7' })),
+      countedAt(aBudget({ ...daily, cycleDuration: { value: 2, unit: 'day' } })),
+    ].map((share) => share?.counter);
+    expect(new Set([before, ...edited]).size).toBe(3);
+  });
+
+  test('counts a month that began after its restartedAt as without it, so that removing the field restarts nothing', () => {
+    const restarted = aBudget({ restartedAt: inTheMonth });
+    const march = Date.parse('2026-03-03T00:00:00Z') as EpochMs;
+    expect(countedAt(restarted, laterThen)?.counter).not.toBe(countedAt(aBudget(), laterThen)?.counter);
+    expect(placeOf(restarted, march)).toEqual(placeOf(aBudget(), march));
+  });
+
+  test('takes no notice of a restartedAt that has not come, so that lost usage stays unknown until then', () => {
+    const later = { ...endless, restartedAt: '2030-01-01T00:00:00Z', assumeUsed: '1' };
+    expect(placeOf(aBudget(later))).toEqual(placeOf(aBudget(endless)));
+    const then = Date.parse(later.restartedAt) as EpochMs;
+    expect(countedAt(aBudget(later), then)?.window.from).toBe(then);
   });
 
   test('leaves what is assumed to be used out of what may be spent', () => {
@@ -105,13 +141,13 @@ describe('the status of an Organisation', () => {
       name: 'a time zone that does not exist',
       budget: aBudget({ calendar: { every: 'day', timeZone: 'Nowhere/City' } }),
       reason: 'Invalid',
-      says: 'spec.budgets[0]: calendar.timeZone must be the name of a time zone',
+      says: 'spec.budgets[0].calendar.timeZone must be the name of a time zone',
     },
     {
       name: 'an amount that is none',
       budget: aBudget({ usd: '5 dollars' }),
       reason: 'Invalid',
-      says: 'spec.budgets[0]: usd must be an amount of US dollars such as "500", got "5 dollars"',
+      says: 'spec.budgets[0].usd must be an amount of US dollars of at most 6 decimals and 9 digits before them, got "5 dollars"',
     },
     {
       name: 'two cycles',
@@ -124,6 +160,18 @@ describe('the status of an Organisation', () => {
       budget: aBudget({ restartedAt: 'today' }),
       reason: 'Invalid',
       says: 'restartedAt must be an RFC 3339 time, got "today"',
+    },
+    {
+      name: 'a length that is none',
+      budget: aBudget({ calendar: undefined, cycleDuration: { value: 0, unit: 'day' } } as never),
+      reason: 'Invalid',
+      says: 'spec.budgets[0].cycleDuration.value must be a whole number from 1 to',
+    },
+    {
+      name: 'an assumption that is no amount',
+      budget: aBudget({ ...endless, restartedAt: '2026-01-01T00:00:00Z', assumeUsed: 'all' }),
+      reason: 'Invalid',
+      says: 'spec.budgets[0].assumeUsed must be an amount of US dollars',
     },
   ])('names $name', ({ budget, reason, says }) => {
     const found = budgetsFinding(withBudgets(budget), priced);
