@@ -50,7 +50,7 @@ const budget = object<Budget>(
         'Another time than before starts the count anew once it has come, e.g. after the usage store has lost its data.',
       ),
       assumeUsed: text(
-        'Of an endless budget: how many US dollars of it count as used since restartedAt.',
+        'Of an endless budget: how many US dollars of it count as used since restartedAt, e.g. "120.5".',
         dollars,
       ),
     },

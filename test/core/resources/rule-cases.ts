@@ -1,3 +1,4 @@
+import type { Budget } from '../../../core/policy/spending-limit/budget.js';
 import type { SpendingLimitSpec } from '../../../core/policy/spending-limit/spec.js';
 import type { PriceSpec } from '../../../core/pricing/fee-token-spec.js';
 import type { WebhookSpec } from '../../../core/policy/webhook/spec.js';
@@ -47,6 +48,20 @@ const profile = (overrides: Partial<typeof aProfile>) =>
 const token = (name: string) => ({ name, sha256: hash });
 
 const until = '2027-01-01T00:00:00Z';
+const aBudget = (more: Partial<Budget> = {}): Budget => ({
+  name: 'all',
+  chain: 1,
+  usd: '5',
+  never: {},
+  ...more,
+});
+const aDaily = (value: number): Budget => ({
+  name: 'all',
+  chain: 1,
+  usd: '5',
+  cycleDuration: { value, unit: 'day' },
+});
+
 export const ruleCases: readonly RuleCase[] = [
   // Paymaster
   {
@@ -237,6 +252,34 @@ export const ruleCases: readonly RuleCase[] = [
   },
 
   // Organisation
+  {
+    field: 'spec.budgets',
+    message: 'a list in which no two budgets have the same name',
+    passes: { now: anOrganisation({ budgets: [aBudget(), aBudget({ name: 'other' })] }) },
+    fails: { now: anOrganisation({ budgets: [aBudget(), aBudget({ chain: 8453 })] }) },
+  },
+  {
+    field: 'spec.budgets[0]',
+    message: 'given by exactly one of cycleDuration, calendar and never',
+    passes: { now: anOrganisation({ budgets: [aBudget()] }) },
+    fails: {
+      now: anOrganisation({ budgets: [aBudget({ calendar: { every: 'month', timeZone: 'UTC' } })] }),
+    },
+  },
+  {
+    field: 'spec.budgets[0].assumeUsed',
+    message: 'left out without never and restartedAt',
+    passes: {
+      now: anOrganisation({ budgets: [aBudget({ assumeUsed: '1', restartedAt: '2026-01-01T00:00:00Z' })] }),
+    },
+    fails: { now: anOrganisation({ budgets: [aBudget({ assumeUsed: '1' })] }) },
+  },
+  {
+    field: 'spec.budgets[0].cycleDuration.value',
+    message: 'at most one year: 365 days or 8760 hours',
+    passes: { now: anOrganisation({ budgets: [aDaily(365)] }) },
+    fails: { now: anOrganisation({ budgets: [aDaily(366)] }) },
+  },
   {
     field: 'spec.tokens',
     message: 'a list in which no two tokens have the same name',
