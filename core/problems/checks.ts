@@ -225,7 +225,14 @@ export const checks = {
     severity: 'critical',
     what: 'A replica serves a configuration that nobody has confirmed, or has none.',
     remedy: 'Check that the pod reaches the API server.',
-    readiness: ['configs-synced', 'configs-confirmed', 'resource-store'],
+    readiness: ['configs-synced', 'configs-confirmed'],
+    alert: 'PaymasterConfigStale',
+  },
+  'api-server-away': {
+    severity: 'warning',
+    what: 'The store of the resources does not answer: no change and no pause arrives.',
+    remedy: 'Bring the API server back; `paymaster suspend --direct` stops signing meanwhile.',
+    readiness: ['resource-store'],
     alert: 'PaymasterConfigStale',
   },
   'replica-not-ready': {

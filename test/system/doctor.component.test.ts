@@ -1,0 +1,289 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Interface } from 'ethers';
+import { parseAllDocuments, stringify } from 'yaml';
+import { createStops } from '../../adapters/process/stops.js';
+import type { CheckId } from '../../core/problems/checks.js';
+import type { ProblemRecord } from '../../core/problems/render.js';
+import { devFeeds } from '../../standalone/dev-chain/price-feeds.js';
+import { encodeWith } from '../chain/support/account.js';
+import { paymaster } from '../support/paymaster.js';
+import { repositoryRoot } from '../support/repository-root.js';
+import { until } from '../support/until.js';
+import { freshUserOp, rpc, rpcUrlFor } from './support/client.js';
+import { attachDevChain } from './support/dev-chain.js';
+import {
+  removeDataDirectory,
+  startStandalone,
+  stopStandalone,
+  type RunningStandalone,
+} from './support/standalone.js';
+
+// `paymaster doctor` on `make run` with something broken: it names the cause, and the same object.
+
+const stops = createStops();
+const namespace = 'quickstart';
+const apiVersion = 'paymasters.dev/v1alpha1';
+let manifests: string;
+let running: RunningStandalone;
+let tokenFile: string;
+/** As it was at first: later it may name another paymaster. */
+let connection: ReturnType<RunningStandalone['connection']>;
+
+beforeAll(async () => {
+  manifests = mkdtempSync(join(tmpdir(), 'doctor-'));
+  stops.add(() => rmSync(manifests, { recursive: true, force: true }));
+  cpSync(join(repositoryRoot, 'examples/quickstart'), manifests, { recursive: true });
+  running = await startStandalone({ environment: { PAYMASTER_MANIFESTS: manifests } });
+  stops.add(async () => {
+    await stopStandalone(running);
+    removeDataDirectory(running.dataDirectory);
+  });
+  connection = running.connection();
+  tokenFile = join(running.dataDirectory, 'token');
+  writeFileSync(tokenFile, connection.authToken);
+}, 300_000);
+afterAll(() => stops.run());
+
+const asOrganisation = () =>
+  paymaster(['doctor', '-o', 'json'], {
+    PAYMASTER_URL: connection.dashboardUrl,
+    PAYMASTER_TOKEN_FILE: tokenFile,
+  });
+const asPlatform = () =>
+  paymaster(
+    ['doctor', '-o', 'json', '--data-dir', running.dataDirectory, '--readyz', connection.dashboardUrl],
+    {},
+  );
+
+type Wanted = { readonly check: CheckId; readonly name: string; readonly says?: RegExp };
+
+/** Waits until it is found, by each of those who ask; the command then ends with 1. */
+async function finds(
+  { check, name, says = /./ }: Wanted,
+  askers = [asOrganisation, asPlatform],
+): Promise<void> {
+  for (const ask of askers) {
+    let last = '';
+    await until(
+      () => `${check} of ${name} is found in ${last}`,
+      async () => {
+        const { out, status, error } = await ask();
+        if (out === '') throw new Error(error);
+        const { problems } = JSON.parse(out) as { readonly problems: readonly ProblemRecord[] };
+        last = problems.map((each) => `${each.check} of ${each.name}`).join(', ');
+        const found = problems.find((each) => each.check === check && each.name === name);
+        if (found === undefined || !says.test(`${found.message} ${found.meaning}`)) return false;
+        expect(found.remedy).not.toBe('');
+        expect(status).toBe(found.severity === 'note' ? status : 1);
+        return true;
+      },
+      60_000,
+    );
+  }
+}
+
+function apply(
+  ...objects: readonly { readonly kind: string; readonly metadata: { readonly name: string } }[]
+) {
+  for (const object of objects)
+    writeFileSync(
+      join(manifests, `${object.kind}-${object.metadata.name}.yaml`),
+      stringify({ apiVersion, ...object }),
+    );
+}
+
+const aPaymaster = (name: string, spec: object = {}, of = namespace) => ({
+  kind: 'Paymaster',
+  metadata: { name, namespace: of },
+  spec: { name, chainId: 31337, type: 'HYBRID', version: '1.1.0', ...spec },
+});
+const aPolicy = (name: string, of: string, spec: object) => ({
+  kind: 'PaymasterPolicy',
+  metadata: { name, namespace },
+  spec: { paymasterRef: { name: of }, name, ...spec },
+});
+const aLimit = (name: string, of: string, spec: object = {}) =>
+  aPolicy(name, of, {
+    policyType: 'PAYMASTER_SA_LIMIT',
+    spendingLimit: {
+      scope: 'PAYMASTER',
+      cycleDuration: { value: 1, unit: 'day' },
+      threshold: '1000',
+      thresholdType: 'COUNT',
+    },
+    ...spec,
+  });
+
+/** The Chain of the quickstart with something changed. */
+function changeChain(change: (spec: ChainLike) => object): void {
+  const file = join(manifests, 'chain.yaml');
+  const chain = parseAllDocuments(readFileSync(file, 'utf8'))[0]!.toJS() as { readonly spec: ChainLike };
+  writeFileSync(file, stringify({ ...chain, spec: { ...chain.spec, ...change(chain.spec) } }));
+}
+type ChainLike = { readonly profiles: readonly { readonly version: string }[] };
+
+/** One more version of the contract of 1.1.0. */
+function addVersion(version: string, changed: object): void {
+  changeChain(({ profiles }) => ({
+    profiles: [...profiles, { ...profiles.find((each) => each.version === '1.1.0'), version, ...changed }],
+  }));
+}
+
+const ask = async (url: string) => rpc(url, 'pm_sponsorUserOperation', [freshUserOp(connection), sponsored]);
+const sponsored = { mode: 'SPONSORED', calculateGasLimits: false };
+
+/** Where wallets of this paymaster ask. */
+async function urlOf(name: string): Promise<string> {
+  const { dashboardUrl, authToken } = connection;
+  let key: string | undefined;
+  await until(`${name} has a key`, async () => {
+    const answer = await fetch(`${dashboardUrl}/manage/v1/paymasters/${name}/key`, {
+      headers: { authToken },
+    });
+    key = ((await answer.json()) as { readonly data?: { readonly key: string } }).data?.key;
+    return key !== undefined;
+  });
+  return rpcUrlFor(connection, key!);
+}
+
+test('nothing is wrong with the quickstart', async () => {
+  await until('deposits were read', async () => (await asOrganisation()).status === 0);
+  const { out, error, status } = await paymaster(['doctor'], {
+    PAYMASTER_URL: connection.dashboardUrl,
+    PAYMASTER_TOKEN_FILE: tokenFile,
+  });
+  expect({ out, error, status }).toEqual({ out: 'nothing is wrong\n', error: '', status: 0 });
+  const { out: all } = await asPlatform();
+  const { problems } = JSON.parse(all) as { readonly problems: readonly ProblemRecord[] };
+  // Its contract has no owner who could stake it.
+  expect(problems.filter(({ severity }) => severity !== 'note')).toMatchObject([
+    { check: 'stake-missing', displayName: 'dev, version verifying-0.7' },
+  ]);
+});
+
+test('no server is an error of its own: 3', async () => {
+  const nobody = { PAYMASTER_URL: 'http://127.0.0.1:9', PAYMASTER_TOKEN_FILE: tokenFile };
+  expect(await paymaster(['doctor'], nobody)).toMatchObject({ status: 3, out: '' });
+  expect(await paymaster(['doctor', '--readyz', 'http://127.0.0.1:9'], {})).toMatchObject({ status: 3 });
+});
+
+test('no Organisation', async () => {
+  apply(aPaymaster('homeless', {}, 'nobody'));
+  await finds({ check: 'no-organisation', name: 'homeless', says: /No Organisation/ }, [asPlatform]);
+  expect((await asOrganisation()).out).not.toContain('homeless');
+});
+
+test('no signer', async () => {
+  addVersion('unsigned', { signer: { file: 'absent' } });
+  apply(aPaymaster('unsigned', { version: 'unsigned' }), aLimit('unsigned-limit', 'unsigned'));
+  await finds({ check: 'signer-missing', name: 'dev', says: /key/ });
+});
+
+test('no deposit', async () => {
+  const address = '0x00000000000000000000000000000000000000f7';
+  const organisation = join(manifests, 'organisation.yaml');
+  writeFileSync(
+    organisation,
+    readFileSync(organisation, 'utf8').replace(
+      '  namespace: quickstart',
+      `  namespace: quickstart\n  fundingAddresses: ['${address}']`,
+    ),
+  );
+  apply(aPaymaster('poor', { funding: { address } }), aLimit('poor-limit', 'poor'));
+  await finds({ check: 'deposit-empty', name: 'poor' });
+});
+
+test('no stake', async () => {
+  apply(aPaymaster('unstaked', { version: 'verifying-0.7' }), aLimit('unstaked-limit', 'unstaked'));
+  await finds({ check: 'stake-missing', name: 'dev', says: /stake/ });
+});
+
+test('a chain that is away', async () => {
+  const chain = parseAllDocuments(readFileSync(join(manifests, 'chain.yaml'), 'utf8'))[0]!.toJS() as {
+    spec: object;
+  };
+  const spec = { ...chain.spec, chainId: 77, rpc: { urls: ['http://127.0.0.1:9'] } };
+  apply({ kind: 'Chain', metadata: { name: 'away' }, spec } as never);
+  apply(aPaymaster('far', { chainId: 77 }), aLimit('far-limit', 'far'));
+  await finds({ check: 'chain-away', name: 'away' });
+});
+
+test('an invalid policy', async () => {
+  apply(
+    aPaymaster('misjudged'),
+    aPolicy('misspelt', 'misjudged', { policyType: 'EXPRESSION', expression: { text: 'cost.euros < 1' } }),
+  );
+  await finds({ check: 'policy-invalid', name: 'misjudged', says: /misspelt/ });
+});
+
+test('open sponsorship, and no limit', async () => {
+  apply(aPaymaster('open'));
+  await finds({ check: 'open-sponsorship', name: 'open' });
+  await finds({ check: 'no-limit', name: 'open' });
+});
+
+test('a webhook that does not answer', async () => {
+  const url = 'http://127.0.0.1:9/check';
+  apply(
+    aPaymaster('hooked'),
+    aLimit('hooked-limit', 'hooked'),
+    aPolicy('unheard', 'hooked', { policyType: 'WEBHOOK', webhook: { url } }),
+  );
+  const hooked = await urlOf('hooked');
+  await until('it refuses', async () => (await ask(hooked)).reason !== undefined);
+  await finds({ check: 'webhook-failing', name: 'hooked', says: /unheard/ });
+});
+
+test('Shadow that would refuse much', async () => {
+  const limit = aLimit('tight', 'shaded', { enforcement: 'Shadow' });
+  const spendingLimit = {
+    ...(limit.spec as unknown as { spendingLimit: object }).spendingLimit,
+    threshold: '1',
+  };
+  apply(aPaymaster('shaded'), { ...limit, spec: { ...limit.spec, spendingLimit } } as never);
+  const shaded = await urlOf('shaded');
+  await until('it sponsors', async () => (await ask(shaded)).result?.['paymasterAndData'] !== undefined);
+  for (let count = 0; count < 12; count += 1) await ask(shaded);
+  await finds(
+    { check: 'shadow-refuses-much', name: 'shaded', says: /"tight" would have refused 1[12] of the 1[23]/ },
+    [asOrganisation],
+  );
+});
+
+test('a price that cannot be used', async () => {
+  const file = join(manifests, 'fee-token.yaml');
+  const token = parseAllDocuments(readFileSync(file, 'utf8'))[0]!.toJS() as TokenLike;
+  // Without the source that never fails.
+  const [price] = token.spec.price.combine.sources;
+  writeFileSync(file, stringify({ ...token, spec: { ...token.spec, price } }));
+  const { chainRpcUrl, chainId, feeToken } = connection;
+  const devChain = attachDevChain(chainRpcUrl, chainId);
+  try {
+    const { native } = devFeeds(feeToken.symbol);
+    const data = encodeWith(new Interface(['function set(int256 answer)']), 'set', [0]);
+    await devChain.transactor.send('a price of zero', { to: native.address, data });
+  } finally {
+    await devChain.stop();
+  }
+  await finds({ check: 'price-unusable', name: 'dev-dusd' });
+});
+
+type TokenLike = {
+  readonly spec: { readonly price: { readonly combine: { readonly sources: readonly object[] } } };
+};
+
+// The last one: a chain does not go back.
+test('a clock that is behind the chain', async () => {
+  const { chainRpcUrl, chainId } = connection;
+  const devChain = attachDevChain(chainRpcUrl, chainId);
+  try {
+    await devChain.chain.request('evm_increaseTime', [3600]);
+    await devChain.chain.request('evm_mine', []);
+  } finally {
+    await devChain.stop();
+  }
+  await finds({ check: 'clock-ahead', name: 'dev' });
+});
