@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createKubeResourceStore } from '../../adapters/resources/kubernetes/resources.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
+import type { ProblemRecord } from '../../core/problems/render.js';
 import { aLimit, aPolicy } from '../build/resources.js';
 import { startControlPlane, type ControlPlane } from '../support/cluster/control-plane.js';
 import { paymaster } from '../support/paymaster.js';
@@ -97,4 +98,31 @@ test('somebody who may read one namespace exports it', async () => {
   expect(status).toBe(0);
   expect(out).not.toMatch(/^kind: (Chain|Organisation|FeeToken)$/m);
   expect(out).toMatch(/^kind: Paymaster$/m);
+});
+
+test('doctor reads a cluster without a token: its objects, and what is not there', async () => {
+  const env = { KUBECONFIG: plane.kubeconfig('admin'), XDG_CONFIG_HOME: folder };
+  const problems = async (args: readonly string[] = []) => {
+    const { out, status } = await paymaster(['doctor', '-o', 'json', ...args], env);
+    const { problems: found } = JSON.parse(out) as { readonly problems: readonly ProblemRecord[] };
+    return { status, checks: new Set(found.map(({ check }) => check)) };
+  };
+  // No operator runs here, for less than a minute or for more.
+  const { checks } = await problems();
+  expect([...checks].filter((check) => check === 'not-seen-yet' || check === 'operator-away')).not.toEqual(
+    [],
+  );
+  plane.kubectl(['delete', 'organisations', '--all']);
+  const without = await problems();
+  expect([without.status, without.checks.has('no-organisation')]).toEqual([1, true]);
+  // Objects of the cluster are not read then.
+  expect((await problems(['-n', 'quickstart'])).checks).not.toContain('no-organisation');
+  const away = plane.kubeconfig('admin');
+  const nowhere = join(folder, 'away.yaml');
+  writeFileSync(
+    nowhere,
+    readFileSync(away, 'utf8').replaceAll(/https:\/\/127\.0\.0\.1:\d+/g, 'https://127.0.0.1:9'),
+  );
+  expect(await paymaster(['doctor'], { ...env, KUBECONFIG: nowhere })).toMatchObject({ status: 3, out: '' });
+  expect(await paymaster(['doctor'], { XDG_CONFIG_HOME: folder })).toMatchObject({ status: 1, out: '' });
 });
