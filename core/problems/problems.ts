@@ -127,7 +127,7 @@ export function problemsAmong(objects: readonly AnyResource[], now: EpochMs): re
   return objects.flatMap((object) => problemsOf(object, { now, limited }));
 }
 
-/** No object says so when there is none. */
+/** An installation without an Organisation has no object that could say so. */
 export function withoutOrganisation(objects: readonly AnyResource[]): readonly Problem[] {
   if (objects.some(({ kind }) => kind === 'Organisation')) return [];
   const of = { kind: 'Installation', name: 'organisations', displayName: 'organisations' } as const;

@@ -164,7 +164,7 @@ test('nothing is wrong with the quickstart', async () => {
   ]);
 });
 
-test('no server is an error of its own: 3', async () => {
+test('a server that does not answer ends it with 3', async () => {
   const nobody = { PAYMASTER_URL: 'http://127.0.0.1:9', PAYMASTER_TOKEN_FILE: tokenFile };
   expect(await paymaster(['doctor'], nobody)).toMatchObject({ status: 3, out: '' });
   expect(await paymaster(['doctor', '--readyz', 'http://127.0.0.1:9'], {})).toMatchObject({ status: 3 });
