@@ -28,7 +28,7 @@ export function addServerCommands(program: Command, terminal: Terminal): void {
     const command =
       verb === undefined
         ? program.command(noun)
-        : (known ?? addNoun(program, noun, `${noun}s of a server`)).command(verb);
+        : (known ?? addNoun(program, noun, `${endpoint.path.split('/')[1]} of a server`)).command(verb);
     addEndpoint(command.description(endpoint.summary), endpoint, terminal);
   }
 }

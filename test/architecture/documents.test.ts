@@ -43,3 +43,13 @@ function headingsOf(path: string): ReadonlySet<string> {
       ),
   );
 }
+
+test('the page for the night names every alert, once', () => {
+  const namesIn = (page: string, pattern: RegExp): readonly string[] =>
+    [...readFileSync(join(repositoryRoot, page), 'utf8').matchAll(pattern)]
+      .map((match) => match[1] ?? '')
+      .toSorted();
+  expect(namesIn('docs/on-call.md', /\[(Paymaster\w+)\]/g)).toEqual(
+    namesIn('docs/runbooks.md', /^### (Paymaster\w+)$/gm),
+  );
+});

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
 import { commandNameOf } from '../../cli/api/command-name.js';
-import { manageEndpoints } from '../../server/dashboard/endpoints.js';
+import { manageEndpoints, platformEndpoints } from '../../server/dashboard/endpoints.js';
 import { acmeToken, otherToken } from '../build/dashboard.js';
 import { aDecision, alone, aRefusal, at, reservationOf } from '../conformance/ledger-records.js';
 import { aPaymaster } from '../build/resources.js';
@@ -33,10 +33,11 @@ const run = (args: readonly string[], { url = host.origin, as = 'acme' } = {}) =
   paymaster(args, { PAYMASTER_URL: url, PAYMASTER_TOKEN_FILE: join(folder, as) });
 
 test('every endpoint of the management API is a command of its own', async () => {
-  const names = manageEndpoints.map((endpoint) => commandNameOf(endpoint, manageEndpoints));
+  const endpoints = [...manageEndpoints, ...platformEndpoints];
+  const names = endpoints.map((endpoint) => commandNameOf(endpoint, endpoints));
   const words = names.map(({ noun, verb }) => [noun, ...(verb === undefined ? [] : [verb])]);
-  expect(new Set(words.map((each) => each.join(' '))).size).toBe(manageEndpoints.length);
-  for (const [at, endpoint] of manageEndpoints.entries()) {
+  expect(new Set(words.map((each) => each.join(' '))).size).toBe(endpoints.length);
+  for (const [at, endpoint] of endpoints.entries()) {
     const { out, status } = await paymaster([...(words[at] ?? []), '--help']);
     expect(status).toBe(0);
     expect(out.replaceAll(/\s+/g, ' ')).toContain(endpoint.summary);

@@ -66,7 +66,7 @@ test('nothing is signed after the answer, live promises are settled and counted,
   expect(deleted).toMatchObject({ status: 200, programmed: 'true', data: { name: 'doomed', dryRun: false } });
   await Promise.all(workers);
   expect(late).toBe(0);
-  // The key is unknown; a request that was under way may also hear that its configuration is behind.
+  // The key is unknown; a request that came earlier may also hear that its configuration is behind.
   expect([...reasons].filter((reason) => reason !== 401 && reason !== 503)).toEqual([]);
 
   // What was signed before is a promise to pay.

@@ -12,7 +12,7 @@ import { etagOf, exampleOf, schemaOf, viewOf } from './record.js';
 const noun = nouns.paymasters;
 const { spec, ...example } = exampleOf(noun);
 
-/** A challenge and its answer. A message is one of the SDK's: the latest of a paymaster counts, whoever asked for it. */
+/** A challenge and its answer. A message is one of the SDK's: of a paymaster the latest counts, from either API. */
 export const fundingEndpoints = [
   endpoint({
     operationId: 'createFundingMessage',

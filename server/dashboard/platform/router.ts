@@ -37,7 +37,7 @@ export function createPlatformRouter(endpoints: readonly Endpoint[], deps: Platf
   return router;
 
   async function handle(endpoint: Endpoint, call: { readonly given: object; readonly params: object }) {
-    // The type of a row of the platform promises that its handler asks for no more.
+    // A row of the platform has a handler that asks for these alone: see the type of rows.
     return endpoint.handle(tools, call as unknown as Parameters<Endpoint['handle']>[1]);
   }
 }
