@@ -15,7 +15,7 @@ import type { FollowerLease } from '../core/policy/follower-lease.js';
 import type { Reports } from '../core/policy/reports.js';
 import type { UsageRecovery } from '../core/usage/epoch.js';
 import type { UsageStore } from '../core/usage/usage-store.js';
-import type { WebhookCaller } from '../core/policy/webhook/webhook-caller.js';
+import type { PolicyHosts } from '../core/policy/policy-hosts.js';
 import type { AccountValidator } from '../core/userop/account-validation.js';
 import type { GasEstimator } from '../core/userop/estimator.js';
 import type { TokenPaymentChecker } from '../core/paymaster/token-payment-checker.js';
@@ -74,7 +74,7 @@ export type DataPlaneDeps = Ambient & {
   readonly reports?: Pick<Reports, 'merge'>;
   readonly chains: Chains;
   readonly signers: Signers;
-  readonly webhooks: WebhookCaller;
+  readonly webhooks: PolicyHosts;
   /** Newest blocks and fees. Default: a follower of every served chain, which also settles reservations. */
   readonly heads?: Heads;
   /** Default: simulation on the chain's node, or its bundler where the node cannot simulate. */
@@ -143,17 +143,14 @@ export function createDataPlane(deps: DataPlaneDeps) {
   const prices = deps.prices ?? keepPrices(deps, view);
   const dataFees = deps.dataFees ?? followDataFees(deps, view);
   const signing = createSigningBatch({ instruments });
-  const waits = timeDependencies(
-    { usage, estimator, webhooks: deps.webhooks, payments, accounts },
-    instruments,
-  );
+  const waits = timeDependencies({ usage, estimator, hosts: deps.webhooks, payments, accounts }, instruments);
   const noted =
     notes === undefined
       ? waits
       : {
           ...waits,
           usage: { ...waits.usage, ...notes.ofUsage(waits.usage) },
-          webhooks: notes.ofWebhooks(waits.webhooks),
+          hosts: notes.ofWebhooks(waits.hosts),
         };
   const ordered = recording?.inputs === undefined ? noted : { ...noted, usage: withOrder(noted.usage) };
   const hashes = createSignedHashes();

@@ -7,11 +7,7 @@ import type { Metrics } from '../../core/metrics.js';
 import type { WebhookMasterKeys } from '../../core/secrets.js';
 import { createAddressGuard } from '../../core/policy/webhook/public-address.js';
 import { blocked, failed, readAnswer } from '../../core/policy/webhook/webhook-answer.js';
-import type {
-  WebhookCaller,
-  WebhookOutcome,
-  WebhookRequest,
-} from '../../core/policy/webhook/webhook-caller.js';
+import type { PolicyHosts, HostOutcome, HostRequest } from '../../core/policy/policy-hosts.js';
 import { encodeBody, renderWebhook } from '../../core/policy/webhook/webhook-request.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import { toSeconds, type Clock } from '../../core/units/time.js';
@@ -67,13 +63,13 @@ const defaultBudgetMs = 3000;
 const retryDelayMs = 50;
 
 /**
- * Calls webhook hosts as {@link WebhookCaller} promises, guarded as `ssrf-guard.ts` and `webhook-hosts.ts` describe.
+ * Calls webhook hosts as {@link PolicyHosts} promises, guarded as `ssrf-guard.ts` and `webhook-hosts.ts` describe.
  */
-export function createWebhookCaller(deps: WebhookCallerDeps): WebhookCaller {
+export function createWebhookCaller(deps: WebhookCallerDeps): PolicyHosts {
   return new UndiciWebhookCaller(deps);
 }
 
-class UndiciWebhookCaller implements WebhookCaller {
+class UndiciWebhookCaller implements PolicyHosts {
   readonly #deps: WebhookCallerDeps;
   readonly #limits: CallLimits;
   readonly #budgetMs: number;
@@ -106,13 +102,13 @@ class UndiciWebhookCaller implements WebhookCaller {
     this.#endpoints = new WebhookEndpoints(deps, this.#limits);
   }
 
-  async call(request: WebhookRequest): Promise<readonly WebhookOutcome[]> {
-    const { webhooks, paymasterId } = request;
-    if (webhooks.length === 0) return [];
+  async call(request: HostRequest): Promise<readonly HostOutcome[]> {
+    const { policies, paymasterId } = request;
+    if (policies.length === 0) return [];
     if (this.#stopped !== undefined) throw busy('the service is stopping');
     const pool = request.isShadow === true ? this.#shadow : this.#enforced;
     if (!pool.enter(paymasterId)) {
-      this.#instruments.calls.with({ outcome: 'busy' }).inc(webhooks.length);
+      this.#instruments.calls.with({ outcome: 'busy' }).inc(policies.length);
       throw busy('too many requests of this paymaster wait for webhooks already');
     }
     const calls = this.#callAll(request, pool.hosts);
@@ -136,12 +132,12 @@ class UndiciWebhookCaller implements WebhookCaller {
     await Promise.all([this.#enforced.hosts.stop(), this.#shadow.hosts.stop()]);
   }
 
-  async #callAll(request: WebhookRequest, hosts: WebhookHosts): Promise<readonly WebhookOutcome[]> {
+  async #callAll(request: HostRequest, hosts: WebhookHosts): Promise<readonly HostOutcome[]> {
     const { data = {}, userOp, paymasterId, organisation, requestId, isTest = false } = request;
     let encoded: Uint8Array | undefined;
     const body = () => (encoded ??= encodeBody(data, userOp));
     const round: Round = { data, body, paymasterId, organisation, requestId, isTest, hosts };
-    const outcomes = await Promise.all(request.webhooks.map((webhook) => this.#callOne(webhook, round)));
+    const outcomes = await Promise.all(request.policies.map((webhook) => this.#callOne(webhook, round)));
     // Even with a clear answer of another host: the request can only be decided when all hosts have been called.
     const ours = outcomes.find((outcome) => outcome.verdict === 'busy');
     if (ours !== undefined) throw busy(ours.detail);
@@ -312,7 +308,7 @@ type Round = HostCaller & {
 type Call = Round & { readonly endpoint: Endpoint; readonly webhook: WebhookConfig };
 
 /** `busy`: we could not call the host. */
-type Outcome = WebhookOutcome | { readonly verdict: 'busy'; readonly detail: string };
+type Outcome = HostOutcome | { readonly verdict: 'busy'; readonly detail: string };
 
 type Attempt = {
   readonly outcome: Outcome;
@@ -339,6 +335,6 @@ function notAsked(outcome: Outcome): Attempt {
   return { outcome, didAnswer: undefined, isRetryable: false };
 }
 
-function named(endpoint: Endpoint, outcome: WebhookOutcome): WebhookOutcome {
+function named(endpoint: Endpoint, outcome: HostOutcome): HostOutcome {
   return outcome.verdict === 'failed' ? failed(`${endpoint.host} ${outcome.detail}`) : outcome;
 }

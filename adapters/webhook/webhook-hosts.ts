@@ -2,7 +2,7 @@ import { Pool, type buildConnector } from 'undici';
 import { FairSlots } from '../fair-slots.js';
 import { readBody } from '../http-exchange.js';
 import { withinDeadline } from '../within-deadline.js';
-import type { WebhookRequest } from '../../core/policy/webhook/webhook-caller.js';
+import type { HostRequest } from '../../core/policy/policy-hosts.js';
 import type { RenderedWebhook } from '../../core/policy/webhook/webhook-request.js';
 
 export type HostLimits = {
@@ -21,7 +21,7 @@ export type HostLimits = {
   readonly bodyBytes: number;
 };
 
-export type HostCaller = Pick<WebhookRequest, 'paymasterId' | 'organisation'>;
+export type HostCaller = Pick<HostRequest, 'paymasterId' | 'organisation'>;
 
 /** Sends one request. Throws BodyTooLarge or the error of the network; the abort reason when `signal` ends it. */
 export type SendToHost = (request: RenderedWebhook, signal: AbortSignal) => Promise<HostAnswer>;

@@ -5,6 +5,7 @@ import type { EpochMs } from '../units/time.js';
 import type {
   AppliesTo,
   Glance,
+  PolicyAsks,
   PolicyDecision,
   PolicyFacts,
   PolicyIdentity,
@@ -185,6 +186,9 @@ export function sharesOf(served: ServedPolicies, mode: Mode, request: ShareReque
 export function countedPolicies(served: ServedPolicies, mode: Mode): readonly PolicyIdentity[] {
   return counting.flatMap(({ modes, policies }) => (modes.includes(mode) ? policies(served) : []));
 }
+
+/** Kinds that ask hosts, in the order of the table. */
+export const asking = rows.flatMap(([, { asks }]) => asks ?? []) as readonly PolicyAsks<ServedPolicies>[];
 
 const decisions = rows.flatMap(
   ([, { decision }]) => decision ?? [],

@@ -12,6 +12,7 @@ import type { UserOperation } from '../entry-point/user-operation.js';
 import type { DecodedCalls } from '../userop/call-data.js';
 import type { AllowList } from './rules/allow-list/compile.js';
 import type { KnownMethods } from './methods/methods.js';
+import type { HostOutcome, HostPolicy } from './policy-hosts.js';
 import type { AddressList } from './senders/address-list.js';
 import type { Shadow } from './shadow.js';
 import type { CycleStatus } from './spending-limit/spec.js';
@@ -60,10 +61,12 @@ export type PolicyKind<
   readonly isPermission?: true;
   /** Modes of a policy that can judge in mode ERC20; absent: SPONSORED alone. */
   modesOf?(spec: Spec): readonly Mode[];
-  /** Absent when a decision needs more than the operation: a usage store or a host, which `server/decision` asks. */
+  /** Absent when a decision needs more than the operation: see `counts` and `asks`. */
   readonly decision?: PolicyDecision<Served>;
   /** Absent: an operation takes nothing from its policies. */
   readonly counts?: PolicyCounts<Served>;
+  /** Absent: nobody is asked. */
+  readonly asks?: PolicyAsks<Served>;
   readonly record: PolicyRecord<Spec, Body>;
 };
 
@@ -135,6 +138,21 @@ export type PolicyCounts<Served> = {
   policies(served: Served): readonly PolicyIdentity[];
   /** What an operation takes of which policy, in the windows of `now`. */
   shares(served: Served, request: ShareRequest): readonly PolicyShare[];
+};
+
+/**
+ * Policies about which hosts are asked, in mode SPONSORED, once the operation is known as it will be signed. The port of
+ * `policy-hosts.ts` calls them, all of a kind at the same time.
+ */
+export type PolicyAsks<Served> = {
+  /** Name of the step that `pm_explainSponsorship` shows. */
+  readonly step: string;
+  /** Of the step that asks those in Shadow, beside the request. */
+  readonly shadowStep: string;
+  policies(served: Served): readonly HostPolicy[];
+  shadows(served: Served): readonly HostPolicy[];
+  /** Judges the answers, which are in the order of the policies. */
+  decide(policies: readonly HostPolicy[], outcomes: readonly HostOutcome[]): Verdict;
 };
 
 export type ShareRequest = {

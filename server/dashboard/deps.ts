@@ -5,7 +5,7 @@ import type { ChangeLog } from '../../core/ledger/change.js';
 import type { Ledger } from '../../core/ledger/ledger.js';
 import type { FundingMessages } from '../../core/usage/funding-messages.js';
 import type { UsageReading } from '../../core/usage/usage-store.js';
-import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
+import type { PolicyHosts } from '../../core/policy/policy-hosts.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import type { RateLimit } from '../../core/resources/paymaster.js';
 import type { Organisation } from '../../core/resources/organisation.js';
@@ -41,7 +41,7 @@ export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
   /** Default: the platform has no tokens, and nobody reaches what is for it. */
   readonly platformTokens?: PlatformTokens;
   /** Asks the hosts of webhooks that their owners try. */
-  readonly webhooks: Pick<WebhookCaller, 'call'>;
+  readonly webhooks: Pick<PolicyHosts, 'call'>;
   readonly instruments: Pick<Instruments, 'dashboardRequests' | 'dashboardDuration'>;
   /** Which webhook URLs may be stored: the rules that the webhook caller applies. Default: public https hosts. */
   readonly webhookUrls?: WebhookUrlRules;

@@ -1,7 +1,7 @@
 import type { Head } from '../../core/chain/heads.js';
 import type { DataFeeReading } from '../../core/chain/data-fee/data-fees.js';
 import type { UserOperation } from '../../core/entry-point/user-operation.js';
-import type { WebhookOutcome } from '../../core/policy/webhook/webhook-caller.js';
+import type { HostOutcome } from '../../core/policy/policy-hosts.js';
 import type { SigningPhase } from '../../core/policy/rules/account-signature.js';
 import type { Price } from '../../core/pricing/price-source.js';
 import type { Refusal, Verdict } from '../../core/refusal.js';
@@ -84,7 +84,7 @@ export type RecordedVerdict = { readonly pass: true } | Pick<Refusal, 'pass' | '
 
 export type RecordedOutcome = {
   readonly policyId: string;
-  readonly verdict: WebhookOutcome['verdict'];
+  readonly verdict: HostOutcome['verdict'];
 };
 
 export type RecordedPayment = {

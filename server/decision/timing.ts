@@ -1,6 +1,6 @@
 import { unitNames, unitOf } from '../../core/usage/units.js';
 import type { ReserveRequest, ReserveResult, UsageStore } from '../../core/usage/usage-store.js';
-import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
+import type { PolicyHosts } from '../../core/policy/policy-hosts.js';
 import type { AccountValidator } from '../../core/userop/account-validation.js';
 import type { GasEstimator } from '../../core/userop/estimator.js';
 import type { TokenPaymentChecker } from '../../core/paymaster/token-payment-checker.js';
@@ -9,14 +9,14 @@ import type { Dependency, Instruments } from '../ops/instruments.js';
 export type Waits = {
   readonly usage: Pick<UsageStore, 'now' | 'reserve' | 'peek' | 'counters' | 'capacity'>;
   readonly estimator: GasEstimator;
-  readonly webhooks: Pick<WebhookCaller, 'call'>;
+  readonly hosts: Pick<PolicyHosts, 'call'>;
   readonly payments: TokenPaymentChecker;
   readonly accounts: AccountValidator;
 };
 
 /** The same ports with every call timed, which shows what a slow sponsorship waited for. Also counts what reservations take from limits. */
 export function timeDependencies(
-  { usage, estimator, webhooks, payments, accounts }: Waits,
+  { usage, estimator, hosts, payments, accounts }: Waits,
   { dependencyDuration, limitsReserved }: Pick<Instruments, 'dependencyDuration' | 'limitsReserved'>,
 ): Waits {
   const timed = (dependency: Dependency) => {
@@ -38,7 +38,7 @@ export function timeDependencies(
   };
   const onStore = timed('usage-store');
   const onEstimator = timed('estimator');
-  const onWebhook = timed('webhook');
+  const onHost = timed('webhook');
   const onPayment = timed('token-payment');
   const onAccount = timed('account-validation');
   const taken = new Map(unitNames.map((unit) => [unit, limitsReserved.with({ unit: unitOf(unit).measure })]));
@@ -56,7 +56,7 @@ export function timeDependencies(
       capacity: () => usage.capacity(),
     },
     estimator: { estimate: (request) => onEstimator(estimator.estimate(request)) },
-    webhooks: { call: (request) => onWebhook(webhooks.call(request)) },
+    hosts: { call: (request) => onHost(hosts.call(request)) },
     payments: {
       check: (request) => onPayment(payments.check(request)),
       ground: (request) => onPayment(payments.ground(request)),

@@ -2,7 +2,7 @@ import { invalidInput, quote } from '../../core/errors.js';
 import { isObject } from '../../core/schema/json-value.js';
 import { zeroAddress } from '../../core/units/address.js';
 import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
-import type { WebhookCaller, WebhookOutcome } from '../../core/policy/webhook/webhook-caller.js';
+import type { PolicyHosts, HostOutcome } from '../../core/policy/policy-hosts.js';
 
 /** What a host is sent when its owner tries it. */
 export type Sample = { readonly webhookData: unknown; readonly userOp: Readonly<Record<string, unknown>> };
@@ -33,7 +33,7 @@ export function parseSample(body: unknown = {}): Sample {
   return { webhookData, userOp };
 }
 
-export type Delivered = Partial<WebhookOutcome> & {
+export type Delivered = Partial<HostOutcome> & {
   /** Whether the policy would let a request with this answer pass. */
   readonly wouldPass: boolean;
   readonly durationMs: number;
@@ -46,7 +46,7 @@ export type Delivered = Partial<WebhookOutcome> & {
  * would read what the URL names.
  */
 export async function deliverTest(
-  webhooks: Pick<WebhookCaller, 'call'>,
+  webhooks: Pick<PolicyHosts, 'call'>,
   webhook: WebhookConfig,
   { webhookData, userOp }: Sample,
   caller: { readonly paymasterId: string; readonly organisation: string; readonly requestId: string },
@@ -54,7 +54,7 @@ export async function deliverTest(
   const startedAt = performance.now();
   const [outcome] = await webhooks.call({
     ...caller,
-    webhooks: [webhook],
+    policies: [webhook],
     data: webhookData,
     userOp,
     isTest: true,

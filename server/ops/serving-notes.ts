@@ -6,7 +6,7 @@ import {
   type FollowingTrouble,
   type ServingReport,
 } from '../../core/policy/serving-reports.js';
-import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
+import type { PolicyHosts } from '../../core/policy/policy-hosts.js';
 import { isForAllUsers } from '../../core/usage/counter-names.js';
 import { isFull } from '../../core/usage/units.js';
 import type { ReserveRequest, ReserveResult, UsageStore } from '../../core/usage/usage-store.js';
@@ -83,13 +83,13 @@ export function createServingNotes(deps: {
       },
     }),
     /** The same port; also notes a failing host if the policy refuses operations because of it. */
-    ofWebhooks: (webhooks: Pick<WebhookCaller, 'call'>): Pick<WebhookCaller, 'call'> => ({
+    ofWebhooks: (webhooks: Pick<PolicyHosts, 'call'>): Pick<PolicyHosts, 'call'> => ({
       async call(request) {
         const outcomes = await webhooks.call(request);
         // It keeps nobody from being served.
         if (request.isShadow === true) return outcomes;
         for (const [index, { verdict }] of outcomes.entries()) {
-          const webhook = request.webhooks[index];
+          const webhook = request.policies[index];
           const isFailing = verdict === 'failed' && webhook?.onError !== 'Allow' && fresh.size < mostEntries;
           if (isFailing && webhook !== undefined) note(webhook.policyId, 'WebhookFailing', Infinity);
         }

@@ -6,7 +6,7 @@ import type { DecidedInputs, RecordedOutcome, RecordedVerdict } from '../decisio
 import { isDollar } from '../../core/pricing/native-price.js';
 import { priced, type PriceAnswer } from '../../core/pricing/price-source.js';
 import { pass, refuse, type Verdict } from '../../core/refusal.js';
-import type { WebhookOutcome } from '../../core/policy/webhook/webhook-caller.js';
+import type { HostOutcome } from '../../core/policy/policy-hosts.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import type { ServedChain } from '../view/served-chain.js';
@@ -55,10 +55,10 @@ export function recordedPorts(current: () => Current, onWebhooks: (count: number
     heads: { get: () => inputs().head },
     dataFees: { get: () => inputs().dataReading },
     estimator: { estimate: async () => inputs().estimate ?? missing('estimate') },
-    webhooks: {
-      call: async ({ webhooks }) => {
+    hosts: {
+      call: async ({ policies }) => {
         const recorded = new Map(inputs().webhooks?.map((outcome) => [outcome.policyId, outcome]));
-        const outcomes = webhooks.map(({ policyId }) => outcomeOf(recorded.get(policyId)));
+        const outcomes = policies.map(({ policyId }) => outcomeOf(recorded.get(policyId)));
         onWebhooks(outcomes.length);
         return outcomes;
       },
@@ -103,7 +103,7 @@ function verdictOf(recorded: RecordedVerdict): Verdict {
 }
 
 /** The recorded text is in the decision's record. */
-function outcomeOf(recorded: RecordedOutcome | undefined): WebhookOutcome {
+function outcomeOf(recorded: RecordedOutcome | undefined): HostOutcome {
   const { verdict } = recorded ?? missing('webhook');
   return verdict === 'verified' ? { verdict } : { verdict, detail: 'as recorded' };
 }

@@ -85,10 +85,10 @@ function dummyMethod(served: ServedChain, signing: SigningBatch, clock: Clock): 
     capacity: () => Number.POSITIVE_INFINITY,
   };
   const estimator = { estimate: () => notAsked() };
-  const webhooks = { call: () => notAsked() };
+  const hosts = { call: () => notAsked() };
   const sponsor = createSponsor(
     { view, usage, signing, clock },
-    sponsoredMode({ view, heads, dataFees, prices, usage, estimator, webhooks, clock }),
+    sponsoredMode({ view, heads, dataFees, prices, usage, estimator, hosts, clock }),
   );
   return pm_sponsorUserOperation({ view, sponsor, payInTokens: () => notAsked() });
 }

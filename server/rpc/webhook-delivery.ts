@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { restRowOf } from '../../core/error-codes.js';
 import { isDomainError } from '../../core/errors.js';
 import { deliverTest, deliveriesAtOnce, parseSample, type Sample } from '../http/test-delivery.js';
-import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
+import type { PolicyHosts } from '../../core/policy/policy-hosts.js';
 import type { BodyAdmission } from '../http/body-admission.js';
 import { parseJson } from '../http/json.js';
 import { hashCredential } from '../../core/config/api-key.js';
@@ -17,7 +17,7 @@ import type { RequestIds } from '../http/request-id.js';
 
 export type WebhookDeliveryDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly view: Pick<ConfigView, 'find' | 'load'>;
-  readonly webhooks: Pick<WebhookCaller, 'call'>;
+  readonly webhooks: Pick<PolicyHosts, 'call'>;
   readonly bodies: BodyAdmission;
   readonly rateLimiter: RateLimiter;
   readonly requestIds: RequestIds;

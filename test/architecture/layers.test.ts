@@ -84,9 +84,6 @@ test('what compiles and what decides knows no kind of policies: rows say what a 
     'core/policy/spending-limit/budget.ts',
     // What is said of a share, whichever kind has taken it.
     'core/policy/spending-limit/texts.ts',
-    // The port to hosts, and what their answers mean.
-    'core/policy/webhook/decide.ts',
-    'core/policy/webhook/webhook-caller.ts',
   ]);
 });
 

@@ -128,6 +128,16 @@ describe('what was compiled', () => {
     expect(trial['even']).toMatch(/^0x[0-9a-f]{80,}$/);
   });
 
+  test('its hosts are asked about an operation, which is signed only when they agree', () => {
+    expect(trial['hosted']).toMatchObject({
+      urls: ['https://odd.example', 'https://odd.example'],
+      answers: [
+        { paymasterAndData: expect.stringMatching(/^0x[0-9a-f]{80,}$/) },
+        { paymasterAndData: '0x', reason: 'POLICY_REFUSED' },
+      ],
+    });
+  });
+
   test('limits count in the unit: they refuse, say so in it, and take only its thresholds', () => {
     expect(trial['inUnit']).toMatchObject({
       reason: 'LIMIT_REACHED',

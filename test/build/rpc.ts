@@ -19,11 +19,7 @@ import { priced, type PriceAnswer } from '../../core/pricing/price-source.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import { pass, type Verdict } from '../../core/refusal.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
-import type {
-  WebhookCaller,
-  WebhookOutcome,
-  WebhookRequest,
-} from '../../core/policy/webhook/webhook-caller.js';
+import type { PolicyHosts, HostOutcome, HostRequest } from '../../core/policy/policy-hosts.js';
 import { toAddressKey } from '../../core/units/address.js';
 import { bytesToHex, isHexBytes, type Hex } from '../../core/units/hex.js';
 import type { EpochMs } from '../../core/units/time.js';
@@ -104,7 +100,7 @@ export type World = {
   /** The last reading of the chain's data fee. */
   dataReading: DataFeeReading | undefined;
   estimate: (request: EstimateRequest) => Promise<Estimate>;
-  webhook: (request: WebhookRequest) => Promise<readonly WebhookOutcome[]>;
+  webhook: (request: HostRequest) => Promise<readonly HostOutcome[]>;
   /** The current answer of a token's price source. */
   price: (token: FeeTokenSpec) => PriceAnswer;
   /** Whether the simulated payment succeeds. */
@@ -127,7 +123,7 @@ export type RpcHostOptions = {
   /** 0 gives health and metrics a separate free port. */
   readonly opsPort?: number;
   /** Default: `world.webhook`. The caller stops it. */
-  readonly webhooks?: Pick<WebhookCaller, 'call'>;
+  readonly webhooks?: Pick<PolicyHosts, 'call'>;
   /** Default: keys in this process. */
   readonly signers?: () => Promise<Signers>;
 };
@@ -165,7 +161,7 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
     },
     dataReading: undefined,
     estimate: () => Promise.reject(new DomainError('ESTIMATION_FAILED', 'AA13 initCode failed or OOG')),
-    webhook: ({ webhooks }) => Promise.resolve(webhooks.map(() => ({ verdict: 'verified' }) as const)),
+    webhook: ({ policies }) => Promise.resolve(policies.map(() => ({ verdict: 'verified' }) as const)),
     price: () => priced(aPrice()),
     payment: () => Promise.resolve(pass),
     takeable: 0n,

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { silentLogger } from '../../core/log.js';
 import type { ServingEntries } from '../../core/policy/serving-reports.js';
 import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
-import type { WebhookOutcome, WebhookRequest } from '../../core/policy/webhook/webhook-caller.js';
+import type { HostOutcome, HostRequest } from '../../core/policy/policy-hosts.js';
 import { anHour } from '../conformance/usage-requests.js';
 import { limitCounter } from '../../core/usage/counter-names.js';
 import type { LimitShare, ReserveRequest, ReserveResult } from '../../core/usage/usage-store.js';
@@ -108,7 +108,7 @@ describe('a limit', () => {
 });
 
 describe('a webhook', () => {
-  const asked = async (onError: WebhookConfig['onError'], outcome: WebhookOutcome): Promise<number> => {
+  const asked = async (onError: WebhookConfig['onError'], outcome: HostOutcome): Promise<number> => {
     const webhook = {
       policyId: 'kyc',
       name: 'kyc',
@@ -117,7 +117,7 @@ describe('a webhook', () => {
       onError,
     } as const;
     const webhooks = notes.ofWebhooks({ call: async () => [outcome] });
-    await webhooks.call({ webhooks: [webhook] } as unknown as WebhookRequest);
+    await webhooks.call({ policies: [webhook] } as unknown as HostRequest);
     await notes.report();
     return written.length;
   };

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
-import type { WebhookOutcome, WebhookRequest } from '../../core/policy/webhook/webhook-caller.js';
+import type { HostOutcome, HostRequest } from '../../core/policy/policy-hosts.js';
 import { entryPoints } from '../../core/entry-point/address.js';
 import { aLimitConfig, someNow } from '../build/configs.js';
 import { anOperation, anOperationWithoutLimits, sponsored } from '../build/operations.js';
@@ -16,18 +16,18 @@ const webhook: WebhookConfig = {
 };
 
 const host = useRpc();
-let asked: WebhookRequest[] = [];
+let asked: HostRequest[] = [];
 let nonce = 0;
 beforeEach(async () => {
   await host.put({ webhooks: [webhook] });
   answerWith({ verdict: 'verified' });
 });
 
-function answerWith(outcome: WebhookOutcome): void {
+function answerWith(outcome: HostOutcome): void {
   asked = [];
   host.world.webhook = (request) => {
     asked.push(request);
-    return Promise.resolve(request.webhooks.map(() => outcome));
+    return Promise.resolve(request.policies.map(() => outcome));
   };
 }
 
@@ -140,9 +140,9 @@ describe('The webhook rule', () => {
       reason: 'LIMIT_REACHED',
     },
   ])('$name while a webhook is asked: nothing is signed', async ({ change, reason }) => {
-    host.world.webhook = async ({ webhooks }) => {
+    host.world.webhook = async ({ policies }) => {
       await change();
-      return webhooks.map(() => ({ verdict: 'verified' }));
+      return policies.map(() => ({ verdict: 'verified' }));
     };
     const { body } = await sponsor();
     await host.putChain();

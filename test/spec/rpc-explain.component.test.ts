@@ -142,9 +142,9 @@ describe('pm_explainSponsorship shows why', () => {
       ],
     });
     let calls = 0;
-    host.world.webhook = ({ webhooks }) => {
+    host.world.webhook = ({ policies }) => {
       calls += 1;
-      return Promise.resolve(webhooks.map(() => ({ verdict: 'refused', reason: 'not a member' }) as const));
+      return Promise.resolve(policies.map(() => ({ verdict: 'refused', reason: 'not a member' }) as const));
     };
     const without = await explain();
     expect(calls).toBe(0);

@@ -97,7 +97,7 @@ const refusing: readonly {
 
 beforeEach(async () => {
   await host.configs.putList(everybody);
-  host.world.webhook = async ({ webhooks }) => webhooks.map(() => ({ verdict: 'refused' }) as const);
+  host.world.webhook = async ({ policies }) => policies.map(() => ({ verdict: 'refused' }) as const);
   await host.put();
 });
 
@@ -172,8 +172,8 @@ describe('what is enforced beside what is in Shadow', () => {
   });
 
   test('a webhook that refuses is obeyed although another in Shadow agrees', async () => {
-    host.world.webhook = async ({ webhooks, isShadow }) =>
-      webhooks.map(() => ({ verdict: isShadow === true ? 'verified' : 'refused' }) as const);
+    host.world.webhook = async ({ policies, isShadow }) =>
+      policies.map(() => ({ verdict: isShadow === true ? 'verified' : 'refused' }) as const);
     await host.put({
       webhooks: [
         { ...aWebhook, policyId: 'h1', shadow: true },

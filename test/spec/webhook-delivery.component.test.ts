@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
 import { DomainError } from '../../core/errors.js';
-import type { WebhookRequest } from '../../core/policy/webhook/webhook-caller.js';
+import type { HostRequest } from '../../core/policy/policy-hosts.js';
 import { someApiKey, someToken } from '../build/configs.js';
 import { useRpc } from '../support/use-rpc.js';
 
@@ -16,7 +16,7 @@ const webhook: WebhookConfig = {
   onError: 'Deny',
 };
 const host = useRpc();
-let asked: WebhookRequest[];
+let asked: HostRequest[];
 beforeEach(async () => {
   asked = [];
   host.clock.advance(60_000);
@@ -60,7 +60,7 @@ test('the host is asked as a test, with a whole operation, and the answer says w
       requestId: expect.any(String),
     },
   });
-  expect(asked).toMatchObject([{ isTest: true, webhooks: [webhook], data: {} }]);
+  expect(asked).toMatchObject([{ isTest: true, policies: [webhook], data: {} }]);
   expect(asked[0]?.userOp).toMatchObject({ callData: '0x', nonce: '0x0' });
 });
 

@@ -1,7 +1,7 @@
 import type { WebhookConfig } from './spec.js';
 import { unreachable } from '../../errors.js';
 import { pass, refuse, type Verdict } from '../../refusal.js';
-import type { WebhookOutcome } from './webhook-caller.js';
+import type { HostOutcome } from '../policy-hosts.js';
 
 /**
  * All webhooks must agree. A clear "no" is reported before a failure, because the client can act on a "no". A failure
@@ -10,7 +10,7 @@ import type { WebhookOutcome } from './webhook-caller.js';
  */
 export function decideWebhooks(
   webhooks: readonly WebhookConfig[],
-  outcomes: readonly WebhookOutcome[],
+  outcomes: readonly HostOutcome[],
 ): Verdict {
   const verdicts = webhooks.map((webhook, index) => {
     const verdict = decideOne(webhook, outcomes[index]);
@@ -20,7 +20,7 @@ export function decideWebhooks(
   return refusals.find(({ reason }) => reason === 'WEBHOOK_REFUSED') ?? refusals[0] ?? pass;
 }
 
-function decideOne(webhook: WebhookConfig, outcome: WebhookOutcome | undefined): Verdict {
+function decideOne(webhook: WebhookConfig, outcome: HostOutcome | undefined): Verdict {
   if (outcome === undefined) return refuse('WEBHOOK_FAILED', `policy "${webhook.name}": was not called`);
   switch (outcome.verdict) {
     case 'verified':

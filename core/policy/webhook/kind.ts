@@ -1,6 +1,7 @@
 import { formatProblem } from '../../errors.js';
 import { parseInstant } from '../../units/time.js';
 import type { PolicyIdentity, PolicyKind } from '../kind.js';
+import { decideWebhooks } from './decide.js';
 import { webhookRecord, type WebhookBody } from './record.js';
 import { webhookSchema } from './schema.js';
 import type { WebhookConfig, WebhookSpec } from './spec.js';
@@ -35,6 +36,13 @@ export const webhook = {
         ...(shadows.length === 0 ? {} : { shadowWebhooks: shadows }),
       };
     },
+  },
+  asks: {
+    step: 'webhooks',
+    shadowStep: 'shadowWebhooks',
+    policies: ({ webhooks }) => webhooks,
+    shadows: ({ shadowWebhooks = none }) => shadowWebhooks,
+    decide: decideWebhooks,
   },
   record: webhookRecord,
 } as const satisfies PolicyKind<WebhookSpec, WebhookConfig, Webhooks, Served, WebhookBody>;

@@ -1,4 +1,4 @@
-import type { EpochMs } from '../../units/time.js';
+import type { HostPolicy } from '../policy-hosts.js';
 
 export type WebhookSpec = {
   readonly url: string;
@@ -15,17 +15,4 @@ export type WebhookSpec = {
 };
 
 /** What is served for a webhook. */
-export type WebhookConfig = {
-  readonly policyId: string;
-  readonly name: string;
-  readonly shadow?: true;
-  readonly url: string;
-  readonly method: 'POST' | 'GET';
-  readonly onError: 'Deny' | 'Allow';
-  /** Absent: 3000. */
-  readonly timeoutMs?: number;
-  /** Generation of the signing key; absent: 1. */
-  readonly keyGeneration?: number;
-  /** Until then X-Signature uses the key of the previous generation. */
-  readonly previousKeyUntil?: EpochMs;
-};
+export type WebhookConfig = HostPolicy;

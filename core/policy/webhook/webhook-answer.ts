@@ -1,14 +1,14 @@
 import { quote } from '../../errors.js';
 import { isObject, parseJson } from '../../schema/json-value.js';
 import { cleanReason } from './host-reason.js';
-import type { WebhookOutcome } from './webhook-caller.js';
+import type { HostOutcome } from '../policy-hosts.js';
 
 /**
  * Reads the answer of a host. Only HTTP 200 with a JSON object whose `arePoliciesVerified` is a boolean is an answer;
  * `"true"`, 1 or a 204 is a failure, because guessing here would spend the sponsor's money. A status that blames the
  * request is a "no".
  */
-export function readAnswer(status: number, body: string): WebhookOutcome {
+export function readAnswer(status: number, body: string): HostOutcome {
   if (status >= 300 && status < 400) {
     return failed(`answered HTTP ${status}; redirects are not followed`);
   }
@@ -38,10 +38,10 @@ function isRequestAtFault(status: number): boolean {
   return status >= 400 && status < 500 && !hostAtFault.has(status);
 }
 
-export function failed(detail: string): WebhookOutcome {
+export function failed(detail: string): HostOutcome {
   return { verdict: 'failed', detail };
 }
 
-export function blocked(detail: string): WebhookOutcome {
+export function blocked(detail: string): HostOutcome {
   return { verdict: 'blocked', detail };
 }

@@ -1,6 +1,6 @@
 import type { Decision } from '../../../core/ledger/record.js';
 import { isRefusalReason, remedyOf, type RefusalReason } from '../../../core/refusal.js';
-import { decisionsIn } from '../../../core/policy/derived.js';
+import { asking, decisionsIn } from '../../../core/policy/derived.js';
 import type { Mode } from '../../../core/usage/usage-store.js';
 import type { TraceStep } from '../run.js';
 
@@ -31,7 +31,7 @@ export const stepNames = {
     'tip',
     'gas',
     ...stepsOfKinds('SPONSORED', 'late'),
-    'webhooks',
+    ...asking.map(({ step }) => step),
     'limitsAndDeposit',
   ],
   ERC20: [

@@ -14,17 +14,19 @@ import {
 } from './show.js';
 import { isOpen } from '../../view/served-paymaster.js';
 import { factsInSponsored } from '../steps/rules.js';
+import { askedPolicies } from '../steps/sponsored.js';
 import type { SponsorCase } from '../steps/sponsored-case.js';
 
 /** Everything that decides about an operation in mode SPONSORED. Amounts of ether and gwei are decimal text in ether. */
 export async function showSponsored(on: SponsorCase, trace: Trace): Promise<object> {
   await on.shadowsAsked;
   const { paymaster, profile, funding, calls } = on;
+  const asked = askedPolicies(paymaster);
   return {
     mode: 'SPONSORED',
     ...showOutcome(
       trace,
-      paymaster.webhooks.map(({ name }) => name),
+      asked.map(({ name }) => name),
     ),
     paymaster: {
       ...showPaymaster(on, profile.contract),
@@ -43,8 +45,10 @@ export async function showSponsored(on: SponsorCase, trace: Trace): Promise<obje
     ...showCampaigns(on),
     ...showShadow(on),
     ...showUsage(on),
-    webhooks: paymaster.webhooks.map(({ name, onError }, index) =>
-      on.outcomes === undefined ? { name, verdict: 'not asked' } : { name, onError, ...on.outcomes[index] },
+    webhooks: asked.map(({ policyId, name, onError }) =>
+      on.outcomes === undefined
+        ? { name, verdict: 'not asked' }
+        : { name, onError, ...on.outcomes.get(policyId) },
     ),
   };
 }

@@ -1,6 +1,6 @@
 import { toAddressKey, zeroAddress, type AddressKey } from '../../../core/units/address.js';
 import { decodeCalls, type DecodedCalls } from '../../../core/userop/call-data.js';
-import type { WebhookOutcome } from '../../../core/policy/webhook/webhook-caller.js';
+import type { HostOutcome } from '../../../core/policy/policy-hosts.js';
 import { servesByDefault, type ServedProfile } from '../../view/served-chain.js';
 import type { ServedPaymaster } from '../../view/served-paymaster.js';
 import { gatherFacts, type FactDeps } from '../facts.js';
@@ -15,10 +15,10 @@ export type SponsorCase = Case & {
   /** What callData makes the account do. */
   readonly calls: DecodedCalls;
   readonly simulates: boolean;
-  /** One outcome per webhook of the paymaster, in the same order; undefined until they were called. */
-  outcomes: readonly WebhookOutcome[] | undefined;
-  /** Resolves when the webhooks in Shadow have answered; never rejects. */
-  shadowsAsked: Promise<void> | undefined;
+  /** What hosts have answered, by the policy's id; undefined until one was asked. */
+  outcomes: ReadonlyMap<string, HostOutcome> | undefined;
+  /** Resolves when the hosts of policies in Shadow have answered; never rejects. */
+  shadowsAsked: Promise<unknown> | undefined;
 };
 
 /** Throws as {@link gatherFacts}. */

@@ -3,8 +3,9 @@ import type { SponsorshipTerms } from '../../../core/paymaster/layout.js';
 import { sponsorshipStub } from '../../../core/paymaster/stub.js';
 import { signatureToTail } from '../../../core/paymaster/tail.js';
 import { decideGasLimits } from '../../../core/policy/rules/price-guard/decide.js';
-import { decideWebhooks } from '../../../core/policy/webhook/decide.js';
-import type { WebhookCaller, WebhookOutcome } from '../../../core/policy/webhook/webhook-caller.js';
+import { asking, type ServedPolicies } from '../../../core/policy/derived.js';
+import type { PolicyAsks } from '../../../core/policy/kind.js';
+import type { HostOutcome, HostPolicy, PolicyHosts } from '../../../core/policy/policy-hosts.js';
 import { pass, refuseReverted, type Verdict } from '../../../core/refusal.js';
 import type { AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
@@ -30,7 +31,7 @@ import { windowOf } from './window.js';
 export type SponsoredDeps = FactDeps & {
   readonly usage: Pick<UsageStore, 'now' | 'peek' | 'capacity'>;
   readonly estimator: GasEstimator;
-  readonly webhooks: Pick<WebhookCaller, 'call'>;
+  readonly hosts: Pick<PolicyHosts, 'call'>;
 };
 
 export type SponsoredMode = Mode<SponsorRequest, SponsorCase, SponsorshipTerms> & {
@@ -39,11 +40,11 @@ export type SponsoredMode = Mode<SponsorRequest, SponsorCase, SponsorshipTerms> 
 
 /**
  * Mode SPONSORED: checks on known facts (state of the paymaster, calls, deployment, prices) → a peek at limits and deposit →
- * limits by simulation, or those of the caller, and their caps → webhooks → reservation. The peek is left out when no slow step
+ * limits by simulation, or those of the caller, and their caps → hosts of policies → reservation. The peek is left out when no slow step
  * follows it: the reservation checks the same.
  */
 export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
-  const { usage, estimator, webhooks, clock } = deps;
+  const { usage, estimator, hosts, clock } = deps;
 
   const peekAt = (on: SponsorCase, op: FinalUserOperation) =>
     peekUsage(usage, on, promiseOf(on, op, stakeOf(on, op), clock.now()));
@@ -68,28 +69,50 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
   }
 
   /**
-   * Calls the webhooks in Shadow beside the request, which waits for none of them. Their answers count when they come: in the record
-   * of the decision only if they are faster than the rest of it. Dropped where their small pool is full.
+   * Asks the hosts of policies in Shadow beside the request, which waits for none of them. Their answers count when they come: in the
+   * record of the decision only if they are faster than the rest of it. Dropped where their small pool is full.
    */
-  function askShadows(on: SponsorCase): Verdict {
-    const { shadowWebhooks = [] } = on.paymaster;
-    const judge = (outcomes: readonly WebhookOutcome[]): void => {
-      for (const [index, webhook] of shadowWebhooks.entries()) {
-        const verdict = decideWebhooks([webhook], outcomes.slice(index, index + 1));
+  function askShadows(kind: Asks, on: SponsorCase): Verdict {
+    const policies = kind.shadows(on.paymaster);
+    const judge = (outcomes: readonly HostOutcome[]): void => {
+      for (const [index, policy] of policies.entries()) {
+        const verdict = kind.decide([policy], outcomes.slice(index, index + 1));
         if (!verdict.pass) on.shadow.note(verdict);
       }
     };
-    const asked = webhooks.call({ ...aboutOf(on), webhooks: shadowWebhooks, isShadow: true });
-    on.shadowsAsked = asked.then(judge, () => {});
+    const asked = hosts.call({ ...aboutOf(on), policies, isShadow: true }).then(judge, () => {});
+    on.shadowsAsked = Promise.all([on.shadowsAsked, asked]);
     return pass;
   }
 
-  /** Calls all webhooks concurrently with the operation as it will be signed. */
-  async function askWebhooks(on: SponsorCase): Promise<Verdict> {
-    const { paymaster } = on;
-    on.outcomes = await webhooks.call({ ...aboutOf(on), webhooks: paymaster.webhooks });
-    return decideWebhooks(paymaster.webhooks, on.outcomes);
+  /** Asks the hosts of all policies of a kind at once about the operation as it will be signed. */
+  async function askHosts(kind: Asks, on: SponsorCase): Promise<Verdict> {
+    const policies = kind.policies(on.paymaster);
+    const outcomes = await hosts.call({ ...aboutOf(on), policies });
+    const answered = policies.flatMap(({ policyId }, index) => {
+      const outcome = outcomes[index];
+      return outcome === undefined ? [] : [[policyId, outcome] as const];
+    });
+    on.outcomes = new Map([...(on.outcomes ?? []), ...answered]);
+    return kind.decide(policies, outcomes);
   }
+
+  const stepsOf = (kind: Asks) => {
+    const lacks = ({ op }: SponsorCase) => (op === undefined ? 'The gas limits are not known.' : undefined);
+    return [
+      step<SponsorCase>(kind.shadowStep, (on) => askShadows(kind, on), {
+        isCostly: true,
+        isShadow: true,
+        applies: ({ paymaster }) => kind.shadows(paymaster).length > 0,
+        lacks,
+      }),
+      step<SponsorCase>(kind.step, (on) => askHosts(kind, on), {
+        isCostly: true,
+        applies: ({ paymaster }) => kind.policies(paymaster).length > 0,
+        lacks,
+      }),
+    ];
+  };
 
   return {
     gather: (paymaster, request) => gatherCase(deps, paymaster, request),
@@ -97,7 +120,7 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
       ...rulesOfSponsored,
       step('limitsAndDeposit', (on) => peekAt(on, leastOp(on)), {
         isEarly: true,
-        applies: ({ simulates, paymaster }) => simulates || paymaster.webhooks.length > 0,
+        applies: ({ simulates, paymaster }) => simulates || askedPolicies(paymaster).length > 0,
       }),
       step('gas', (on) => (on.simulates ? findLimits(on) : decideGiven(on)), {
         isCostly: true,
@@ -105,17 +128,7 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
           simulates && funding === undefined ? 'Nobody pays, so there is nothing to simulate.' : undefined,
       }),
       ...lateRulesOfSponsored,
-      step('shadowWebhooks', askShadows, {
-        isCostly: true,
-        isShadow: true,
-        applies: ({ paymaster }) => paymaster.shadowWebhooks !== undefined,
-        lacks: ({ op }) => (op === undefined ? 'The gas limits are not known.' : undefined),
-      }),
-      step('webhooks', askWebhooks, {
-        isCostly: true,
-        applies: ({ paymaster }) => paymaster.webhooks.length > 0,
-        lacks: ({ op }) => (op === undefined ? 'The gas limits are not known.' : undefined),
-      }),
+      ...asking.flatMap(stepsOf),
       step('limitsAndDeposit', (on) => peekAt(on, on.op ?? leastOp(on)), { isSettled: () => true }),
     ],
     draft: draftSponsorship,
@@ -135,8 +148,8 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
     read: ({ paymaster, outcomes }) => {
       if (outcomes === undefined) return {};
       return {
-        webhooks: paymaster.webhooks.flatMap(({ policyId }, i) => {
-          const verdict = outcomes[i]?.verdict;
+        webhooks: askedPolicies(paymaster).flatMap(({ policyId }) => {
+          const verdict = outcomes.get(policyId)?.verdict;
           return verdict === undefined ? [] : [{ policyId, verdict }];
         }),
       };
@@ -144,7 +157,14 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
   };
 }
 
-/** What webhooks are told about a request. */
+type Asks = PolicyAsks<ServedPolicies>;
+
+/** Policies whose hosts a request waits for. */
+export function askedPolicies(served: ServedPolicies): readonly HostPolicy[] {
+  return asking.flatMap((kind) => kind.policies(served));
+}
+
+/** What hosts are told about a request. */
 function aboutOf(on: SponsorCase) {
   const { paymaster, profile, request } = on;
   return {

@@ -9,7 +9,7 @@ import { createWebhookCaller } from '../../../adapters/webhook/webhook-caller.js
 import { deriveWebhookKey } from '../../../core/policy/webhook/signing-key.js';
 import type { WebhookConfig } from '../../../core/policy/webhook/spec.js';
 import { silentLogger } from '../../../core/log.js';
-import type { WebhookCaller, WebhookOutcome } from '../../../core/policy/webhook/webhook-caller.js';
+import type { PolicyHosts, HostOutcome } from '../../../core/policy/policy-hosts.js';
 import { systemClock } from '../../../core/units/time.js';
 import { freePort } from '../../support/cluster/free-port.js';
 import { repositoryRoot } from '../../support/repository-root.js';
@@ -49,7 +49,7 @@ const policyId = 'club';
 const signingKey = deriveWebhookKey(masterKey, policyId, 1);
 const member = '0x1234567890123456789012345678901234567890';
 
-let caller: WebhookCaller;
+let caller: PolicyHosts;
 let recorder: WebhookHost;
 beforeAll(async () => {
   recorder = await startHost(answerJson({ arePoliciesVerified: true }));
@@ -73,13 +73,13 @@ type Asked = Partial<WebhookConfig> & { readonly sender?: string; readonly isTes
 async function ask(
   port: number,
   { sender = member, isTest, ...change }: Asked = {},
-): Promise<WebhookOutcome | undefined> {
+): Promise<HostOutcome | undefined> {
   const url = `http://127.0.0.1:${port}/check?tenant=7`;
   const webhook: WebhookConfig = { policyId, name: 'club', url, method: 'POST', onError: 'Deny', ...change };
   const [outcome] = await caller.call({
     paymasterId: 'p',
     organisation: 'acme',
-    webhooks: [webhook],
+    policies: [webhook],
     data: { plan: 'gold' },
     userOp: { sender },
     requestId: 'r',
@@ -242,7 +242,7 @@ describe.each(languages)('the host in $language', ({ command }) => {
       const outcome = await other.call({
         paymasterId: 'p',
         organisation: 'acme',
-        webhooks: [webhook],
+        policies: [webhook],
         data: {},
         userOp: { sender: member },
         requestId: 'r',

@@ -10,7 +10,7 @@ import type { WebhookConfig } from '../../../core/policy/webhook/spec.js';
 import { DomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
 import { createAddressGuard } from '../../../core/policy/webhook/public-address.js';
-import type { WebhookCaller, WebhookRequest } from '../../../core/policy/webhook/webhook-caller.js';
+import type { PolicyHosts, HostRequest } from '../../../core/policy/policy-hosts.js';
 import type { WebhookMasterKeys } from '../../../core/secrets.js';
 import { systemClock, type EpochMs } from '../../../core/units/time.js';
 import { createCertificate } from './certificate.js';
@@ -30,7 +30,7 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0)) await cleanUp();
 });
 
-function aCaller(change: Partial<WebhookCallerDeps> = {}): WebhookCaller {
+function aCaller(change: Partial<WebhookCallerDeps> = {}): PolicyHosts {
   const caller = createWebhookCaller({
     masterKeys: { webhook: masterKey },
     allowHttp: true,
@@ -67,20 +67,17 @@ const aWebhook = (url: string, change: Partial<WebhookConfig> = {}): WebhookConf
   ...change,
 });
 
-const aRequest = (
-  webhooks: readonly WebhookConfig[],
-  change: Partial<WebhookRequest> = {},
-): WebhookRequest => ({
+const aRequest = (policies: readonly WebhookConfig[], change: Partial<HostRequest> = {}): HostRequest => ({
   paymasterId: 'pm-1',
   organisation: 'acme',
-  webhooks,
+  policies,
   data: { plan: 'gold' },
   userOp: { sender: '0xab' },
   requestId: 'r-1',
   ...change,
 });
 
-const askOne = async (caller: WebhookCaller, url: string, change: Partial<WebhookConfig> = {}) =>
+const askOne = async (caller: PolicyHosts, url: string, change: Partial<WebhookConfig> = {}) =>
   (await caller.call(aRequest([aWebhook(url, change)])))[0];
 
 /** Of a POST that is no test. */

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import type { WebhookConfig } from '../../../core/policy/webhook/spec.js';
 import { decideWebhooks } from '../../../core/policy/webhook/decide.js';
 import { readAnswer } from '../../../core/policy/webhook/webhook-answer.js';
-import type { WebhookOutcome } from '../../../core/policy/webhook/webhook-caller.js';
+import type { HostOutcome } from '../../../core/policy/policy-hosts.js';
 import { encodeBody, renderWebhook } from '../../../core/policy/webhook/webhook-request.js';
 import type { EpochSeconds } from '../../../core/units/time.js';
 
@@ -190,13 +190,13 @@ test.each([400, 401, 403, 413, 414, 422, 431])(
 );
 
 describe('the verdict over all webhooks', () => {
-  const yes: WebhookOutcome = { verdict: 'verified' };
-  const no: WebhookOutcome = { verdict: 'refused' };
-  const down: WebhookOutcome = { verdict: 'failed', detail: 'h answered HTTP 500' };
+  const yes: HostOutcome = { verdict: 'verified' };
+  const no: HostOutcome = { verdict: 'refused' };
+  const down: HostOutcome = { verdict: 'failed', detail: 'h answered HTTP 500' };
   const strict = aWebhook({ policyId: 'p-strict', name: 'strict' });
   const lenient = aWebhook({ policyId: 'p-lenient', name: 'lenient', onError: 'Allow' });
 
-  test.each<{ name: string; webhooks: WebhookConfig[]; outcomes: WebhookOutcome[]; want: unknown }>([
+  test.each<{ name: string; webhooks: WebhookConfig[]; outcomes: HostOutcome[]; want: unknown }>([
     { name: 'no webhooks pass', webhooks: [], outcomes: [], want: { pass: true } },
     { name: 'all verified pass', webhooks: [strict, lenient], outcomes: [yes, yes], want: { pass: true } },
     {

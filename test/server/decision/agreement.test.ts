@@ -208,7 +208,7 @@ function decisionOf(at: Situation) {
         return { ...limits, ...(at.estimate === 'reverts' ? { reverted: 'out of stock' } : {}) };
       },
     },
-    webhooks: {
+    hosts: {
       call: async () => {
         if (at.webhook === 'busy') throw unavailable('WEBHOOK_BUSY');
         return paymaster.webhooks.map(() => ({ verdict: at.webhook as 'blocked', detail: 'as it is' }));

@@ -171,16 +171,16 @@ export async function recordRounds(
         };
       },
     },
-    webhooks: {
+    hosts: {
       call: async ({
-        webhooks,
+        policies,
         requestId,
       }: {
-        readonly webhooks: readonly object[];
+        readonly policies: readonly object[];
         readonly requestId: string;
       }) => {
         const { webhook } = asked[Number(requestId)]!;
-        return webhooks.map(() => ({ verdict: webhook as 'failed', detail: 'as asked' }));
+        return policies.map(() => ({ verdict: webhook as 'failed', detail: 'as asked' }));
       },
     },
     prices: {

@@ -5,7 +5,7 @@ import { DomainError, isDomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
 import type { ReserveResult, UsageStore } from '../../../core/usage/usage-store.js';
-import type { WebhookOutcome } from '../../../core/policy/webhook/webhook-caller.js';
+import type { HostOutcome } from '../../../core/policy/policy-hosts.js';
 import type { Estimate } from '../../../core/userop/estimator.js';
 import { parseUserOperation } from '../../../core/userop/parse.js';
 import { createInstruments } from '../../../server/ops/instruments.js';
@@ -35,7 +35,7 @@ type Scenario = {
   isStale: boolean;
   peek: ReserveResult;
   estimate: () => Promise<Estimate>;
-  webhook: WebhookOutcome;
+  webhook: HostOutcome;
   reserve: ReserveResult;
 };
 
@@ -196,7 +196,7 @@ async function decide(present: readonly Obstacle[]): Promise<string> {
       reserve: () => Promise.resolve(scenario.reserve),
     },
     estimator: { estimate: () => scenario.estimate() },
-    webhooks: { call: () => Promise.resolve([scenario.webhook]) },
+    hosts: { call: () => Promise.resolve([scenario.webhook]) },
   });
   const request = {
     op: parseUserOperation(scenario.operation, '0.6'),
@@ -286,7 +286,7 @@ function aSponsor(
     view,
     usage,
     ...asked
-  }: Partial<Pick<SponsoredDeps, 'estimator' | 'webhooks'>> & {
+  }: Partial<Pick<SponsoredDeps, 'estimator' | 'hosts'>> & {
     readonly view: Partial<SignDeps['view'] & SponsoredDeps['view']>;
     readonly usage: Pick<UsageStore, 'peek' | 'reserve'>;
   },
@@ -318,7 +318,7 @@ function aSponsor(
     prices: { peek: () => undefined },
     usage: { ...usage, now: () => someNow, capacity: () => Number.POSITIVE_INFINITY },
     estimator: { estimate: () => Promise.reject(new Error('not asked')) },
-    webhooks: { call: () => Promise.reject(new Error('not asked')) },
+    hosts: { call: () => Promise.reject(new Error('not asked')) },
     signing: createSigningBatch({ instruments: createInstruments(noMetrics) }),
     clock: { now: () => someNow },
     ...asked,
