@@ -10,6 +10,7 @@ import {
 import { renderProblem, type ProblemRecord } from '../../core/problems/render.js';
 import type { AnyResource } from '../../core/resources/kinds.js';
 import { isObject, parseJson } from '../../core/schema/json-value.js';
+import { printable } from '../../core/terminal-text.js';
 import { systemClock } from '../../core/units/time.js';
 import { callServer, send } from '../api/client.js';
 import { hasServer, readServer } from '../api/server.js';
@@ -90,11 +91,16 @@ function render(found: readonly ProblemRecord[]): string {
   const blocks = found.map((each) => {
     const { severity, check, noun, namespace, displayName, message, meaning, remedy, since, runbook } = each;
     const where = namespace === null ? displayName : `${namespace}/${displayName}`;
-    return [
-      `${severity.padEnd(8)} ${check}: ${noun} ${where}${since === null ? '' : `, since ${since}`}`,
-      `         ${message === '' ? meaning : message}`,
-      `         → ${remedy} (${runbook})`,
-    ].join('\n');
+    return (
+      [
+        `${severity.padEnd(8)} ${check}: ${noun} ${where}${since === null ? '' : `, since ${since}`}`,
+        `         ${message === '' ? meaning : message}`,
+        `         → ${remedy} (${runbook})`,
+      ]
+        // An owner may have put a line feed into a name, to write lines of this report.
+        .map(printable)
+        .join('\n')
+    );
   });
   return found.some(isFinding) ? blocks.join('\n') : [...blocks, 'nothing is wrong'].join('\n');
 }

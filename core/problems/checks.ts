@@ -324,7 +324,7 @@ export const checks = {
   },
   'no-limit': {
     severity: 'warning',
-    what: 'A paymaster has no active limit: anyone who has its key can spend all that pays for it.',
+    what: 'A paymaster has no active limit and no budget: anyone who has its key can spend all that pays for it.',
     remedy: 'Add a PaymasterPolicy with a limit (docs/policies.md).',
   },
   'shadow-refuses-much': {

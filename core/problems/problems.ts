@@ -123,7 +123,8 @@ export function readinessProblem(
 /** What all objects of an installation say, for the platform. */
 export function problemsAmong(objects: readonly AnyResource[], now: EpochMs): readonly Problem[] {
   const limited = createLimited();
-  for (const object of objects) if (object.kind === 'PaymasterPolicy') limited.add(object);
+  for (const object of objects)
+    if (object.kind === 'PaymasterPolicy' || object.kind === 'Organisation') limited.add(object);
   return objects.flatMap((object) => problemsOf(object, { now, limited }));
 }
 
@@ -201,8 +202,8 @@ function unseen(object: Judged, { now }: Around): readonly Problem[] {
 }
 
 function withoutLimit(paymaster: Paymaster, { limited }: Around): readonly Problem[] {
-  const { metadata, spec, status } = paymaster;
-  if (spec.suspended === true || limited.has(metadata.namespace ?? '', metadata.name, spec)) return [];
+  const { spec, status } = paymaster;
+  if (spec.suspended === true || limited.has(paymaster)) return [];
   // Then nothing is sponsored.
   if (findCondition(status?.conditions, 'OpenSponsorship')?.reason === 'Denied') return [];
   return [problem('no-limit', nameOf(paymaster))];

@@ -24,6 +24,7 @@ export async function* findProblems(tools: Tools, principal: Whose): AsyncGenera
   const { resources, clock } = tools;
   const { namespace, organisation, tenant } = principal;
   const limited = createLimited();
+  limited.add(organisation);
   const uses = new Map<number, Set<string>>();
   const around: Around = { now: clock.now(), limited, uses };
   /** What is in Shadow, by its paymaster: policyId and name. */

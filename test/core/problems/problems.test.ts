@@ -107,7 +107,16 @@ describe('a paymaster without a limit', () => {
     expect(found([open, limit({ campaign })])).toContain('no-limit');
   });
 
-  test('is no problem where nothing is sponsored', () => {
+  test.each([
+    { name: 'a budget of its organisation on its chain', budget: {}, is: false },
+    { name: 'one in Shadow', budget: { enforcement: 'Shadow' as const }, is: true },
+    { name: 'one of another chain', budget: { chain: 1 }, is: true },
+  ])('$name', ({ budget, is }) => {
+    const budgets = [{ name: 'month', chain: 31337, usd: '500', never: {}, ...budget }];
+    expect(found([shop, anOrganisation({ budgets })]).includes('no-limit')).toBe(is);
+  });
+
+  test('is not a problem where nothing is sponsored', () => {
     expect(found([aPaymaster({ status, suspended: true })])).toEqual([]);
     const denied = condition('OpenSponsorship', 'Denied');
     expect(found([aPaymaster({ status: { conditions: [denied] } })])).toEqual([]);
