@@ -36,7 +36,7 @@ export function usePaymasters(): Live<readonly Known[]> {
       const keys = await call<readonly Paymaster[]>('/api/v2/public/sdk/paymaster');
       return (await listOf<PaymasterSpec>('paymasters')).map(
         ({ name: object, id: paymasterId, spec, status }): Known => {
-          const { name, chainId, version, suspended: isSuspended = false } = spec;
+          const { name, chainId, version, funding, suspended: isSuspended = false } = spec;
           const apiKey = keys.find((key) => key.name === name && key.chainId === chainId)?.apiKey;
           const open = status.conditions?.find(
             ({ type, status: is }) => type === 'OpenSponsorship' && is === 'True',
@@ -48,6 +48,7 @@ export function usePaymasters(): Live<readonly Known[]> {
             chainId,
             version,
             isSuspended,
+            ...(funding && { funding }),
             ...(apiKey && { apiKey }),
             ...(open && { open: open.message }),
           };

@@ -127,6 +127,7 @@ export type PaymasterSpec = {
   readonly chainId: number;
   readonly version: string;
   readonly suspended?: boolean;
+  readonly funding?: { readonly address: string };
 };
 
 export type ContractSpec = {

@@ -1,4 +1,7 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Wallet, getBytes } from 'ethers';
 import type { Page } from 'playwright-core';
 import { anAbi } from '../build/resources.js';
 import { dashboard, freshUserOp, rpc, rpcUrlFor } from '../system/support/client.js';
@@ -298,9 +301,16 @@ test('a token is made by keyboard, shown once, works within its scopes, and is r
     200, 403,
   ]);
   const kept = await page.evaluate(() =>
-    JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href]),
+    JSON.stringify([
+      localStorage.length,
+      sessionStorage.length,
+      document.cookie,
+      location.href,
+      document.title,
+    ]),
   );
   expect(kept).not.toContain(authToken);
+  expect(kept).toMatch(/^\[0,0,/);
 
   await page.getByRole('button', { name: 'I have copied it' }).click();
   await page.locator('code.secret').waitFor({ state: 'detached' });
@@ -319,6 +329,39 @@ test('a token is made by keyboard, shown once, works within its scopes, and is r
   expect(await violationsOf(page)).toEqual([]);
   expect(faults).toEqual([]);
   await close();
+});
+
+test('a webhook is made, tried by a test delivery, and asked about the next operation', async () => {
+  const asked: string[] = [];
+  const host = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    response
+      .setHeader('content-type', 'application/json')
+      .end('{"arePoliciesVerified":false,"reason":"not a member"}');
+  });
+  host.unref();
+  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
+  const { port } = host.address() as AddressInfo;
+  const { page, faults, close } = await signedIn();
+  await page.goto(`${origin}/console/#/paymaster/shop`);
+  await page.getByText('Ask a host of yours').click();
+  const form = page.locator('form', { has: page.getByLabel('URL') });
+  await form.getByLabel('Name').fill('members');
+  await form.getByLabel('URL').fill(`http://127.0.0.1:${port}/check`);
+  await page.keyboard.press('Enter');
+  await page.getByText('“members” is asked about every operation').waitFor();
+  await page.getByRole('button', { name: 'Send a test to members' }).click();
+  await page
+    .getByText(/“members” refused after \d+ ms: not a member. An operation would be refused./)
+    .waitFor();
+  expect(asked).toHaveLength(1);
+  expect(await violationsOf(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Pause members' }).click();
+  await page.getByText('“members” is paused').waitFor();
+  expect(faults).toEqual([]);
+  await close();
+  host.closeAllConnections();
+  host.close();
 });
 
 test('a paymaster is suspended and resumed, and each next operation follows', async () => {
@@ -366,6 +409,70 @@ test('a paymaster is created, and a contract registered with the methods that we
   const { apiKey } = list.find(({ name }) => name === 'My Game')!;
   const contracts = await dashboard(connection, 'GET', '/smart-contract', { apiKey });
   expect(contracts.body.data).toMatchObject([{ name: 'Game', whitelistedMethods: ['mint'] }]);
+  expect(faults).toEqual([]);
+  await close();
+});
+
+test('the wallet that pays is changed by a wallet of the browser, and by a pasted signature', async () => {
+  const [injected, elsewhere] = [Wallet.createRandom(), Wallet.createRandom()];
+  const { page, context, faults, close } = await signedIn();
+  await context.exposeFunction('signed', (hex: string) => injected.signMessage(getBytes(hex)));
+  await page.addInitScript((address) => {
+    const { signed } = globalThis as unknown as { signed(hex: string): Promise<string> };
+    const request = async ({ method, params = [] }: { method: string; params?: string[] }) =>
+      method === 'eth_requestAccounts' ? [address] : signed(params[0] ?? '');
+    Object.assign(globalThis, { ethereum: { request } });
+  }, injected.address);
+  await page.goto(`${origin}/console/#/paymaster/my-game`);
+  await page.reload();
+  await page.getByRole('heading', { name: 'My Game' }).waitFor();
+  await page.getByRole('button', { name: 'Change it to the wallet of this browser' }).click();
+  await page.getByText(`${injected.address} pays from now on.`).waitFor();
+
+  await page.getByText('Change it by a signature from elsewhere').click();
+  await page.getByRole('button', { name: 'Get the message' }).click();
+  const message = await page.locator('form pre').innerText();
+  await page.getByLabel('Address of the wallet').fill(elsewhere.address);
+  await page.getByLabel('Signature', { exact: true }).fill(await injected.signMessage(message));
+  const form = page.locator('form', { has: page.getByLabel('Address of the wallet') });
+  await form.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('alert').waitFor();
+  await page.getByLabel('Signature', { exact: true }).fill(await elsewhere.signMessage(message));
+  await form.getByRole('button', { name: 'Save' }).click();
+  await page.getByText(`${elsewhere.address} pays from now on.`).waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  const { authToken } = running.connection();
+  const shown = await fetch(`${origin}/manage/v1/paymasters/my-game`, { headers: { authToken } });
+  expect(await shown.json()).toMatchObject({ data: { spec: { funding: { address: elsewhere.address } } } });
+  expect(faults.filter((fault) => !fault.includes('400'))).toEqual([]);
+  await close();
+});
+
+test('an apiKey is replaced, and the one before works for a while', async () => {
+  const { page, faults, close } = await signedIn();
+  const before = (await dashboard(running.connection(), 'GET', '/paymaster')).body.data as {
+    name: string;
+    apiKey: string;
+    chainId: number;
+  }[];
+  await page.goto(`${origin}/console/#/paymaster/my-game`);
+  await page.getByRole('heading', { name: 'My Game' }).waitFor();
+  await page.getByText('Give it a new apiKey').click();
+  const form = page.locator('form', { has: page.getByLabel('The present one works for') });
+  await form.getByRole('button', { name: 'Save' }).click();
+  await page.getByText(/It has a new apiKey. The one before works until/).waitFor();
+  const after = (await dashboard(running.connection(), 'GET', '/paymaster')).body.data as typeof before;
+  const keyOf = (all: typeof before) => all.find(({ name }) => name === 'My Game')?.apiKey ?? '';
+  expect(keyOf(after)).not.toBe(keyOf(before));
+  const [{ chainId } = { chainId: 0 }] = before;
+  for (const key of [keyOf(before), keyOf(after)]) {
+    const answer = await rpc(
+      `${new URL(running.connection().rpcUrl).origin}/api/v1/${chainId}/${key}`,
+      'pm_supportedEntryPoints',
+      [],
+    );
+    expect(answer.error).toBeUndefined();
+  }
   expect(faults).toEqual([]);
   await close();
 });

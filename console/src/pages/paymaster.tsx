@@ -2,7 +2,8 @@ import { useState } from 'preact/hooks';
 import { call } from '../api.js';
 import { coins, count, words } from '../format.js';
 import { useLive } from '../live.js';
-import { NewContract, NewLimit, NewPaymaster } from '../parts/create.js';
+import { NewContract, NewKey, NewLimit, NewPaymaster, NewWebhook } from '../parts/create.js';
+import { Funding } from '../parts/funding.js';
 import { OutcomeNote, useOutcome } from '../parts/form.js';
 import { Badge, Card, Facts, Hex, Note, Select, Shown, Table, Time } from '../parts/parts.js';
 import { labelOf, listOf, usePaymasters, type Known } from '../paymasters.js';
@@ -130,9 +131,14 @@ function OnePaymaster({
         >
           {(all) => <Policies policies={all} onChanged={policies.reload} />}
         </Shown>
+        <NewWebhook paymaster={paymaster} onDone={policies.reload} />
+      </Card>
+      <Card title="Who pays">
+        <Funding paymaster={paymaster} onDone={onChanged} />
       </Card>
       <Card title="Connect a wallet">
         <Connection {...paymaster} />
+        <NewKey paymaster={paymaster} onDone={onChanged} />
       </Card>
     </>
   );
@@ -153,8 +159,7 @@ function Limits({ limits }: { readonly limits: readonly Limit[] }) {
           name: 'Limit',
           of: ({ name, scope }) => (
             <>
-              {name}{' '}
-              <span class="quiet">{scope === 'PAYMASTER' ? 'for all together' : 'for each account'}</span>
+              {name} <span class="quiet">{scopes[scope] ?? words(scope)}</span>
             </>
           ),
         },
@@ -172,6 +177,12 @@ function Limits({ limits }: { readonly limits: readonly Limit[] }) {
     />
   );
 }
+
+const scopes: Readonly<Record<string, string>> = {
+  PAYMASTER: 'for all together',
+  SMART_ACCOUNT: 'for each account',
+  ORGANISATION: 'a budget of the organisation',
+};
 
 const units: Readonly<Record<string, string>> = {
   COUNT: 'operations',
@@ -209,6 +220,16 @@ function Policies({
     await call(`/manage/v1/policies/${policy.name}/${wasActive ? 'suspend' : 'resume'}`, { method: 'POST' });
     return `“${policy.spec.name}” is ${wasActive ? 'paused: it no longer decides' : 'active again'}.`;
   };
+  const tryHost =
+    ({ name, spec }: Managed<PolicySpec>) =>
+    async (): Promise<string> => {
+      const path = `/manage/v1/policies/${name}/test`;
+      const { verdict, wouldPass, durationMs, reason, detail } = await call<TestDelivery>(path, {
+        method: 'POST',
+      });
+      const why = [reason, detail].filter((each) => each !== undefined).join(', ');
+      return `“${spec.name}” ${verdict} after ${durationMs} ms${why && `: ${why}`}. An operation would ${wouldPass ? 'pass' : 'be refused'}.`;
+    };
   return (
     <>
       <OutcomeNote outcome={outcome} />
@@ -236,11 +257,32 @@ function Policies({
               </button>
             ),
           },
+          {
+            name: 'Try',
+            of: (policy) =>
+              policy.spec.policyType === 'WEBHOOK' && (
+                <button
+                  type="button"
+                  onClick={() => void run(tryHost(policy))}
+                  aria-label={`Send a test to ${policy.spec.name}`}
+                >
+                  Send a test
+                </button>
+              ),
+          },
         ]}
       />
     </>
   );
 }
+
+type TestDelivery = {
+  readonly verdict: string;
+  readonly wouldPass: boolean;
+  readonly durationMs: number;
+  readonly reason?: string;
+  readonly detail?: string;
+};
 
 const kinds: Readonly<Record<string, string>> = {
   PAYMASTER_SA_LIMIT: 'Spending limit',

@@ -116,6 +116,63 @@ export function NewLimit({ paymaster, onDone }: Props) {
   );
 }
 
+export function NewWebhook({ paymaster, onDone }: Props) {
+  return (
+    <OpenForm
+      title="Ask a host of yours"
+      onDone={onDone}
+      send={async ({ name = '', url, onError }) => {
+        const spec = {
+          paymasterRef: { name: paymaster.object },
+          name,
+          policyType: 'WEBHOOK',
+          webhook: { url, onError },
+        };
+        const object = nameOf(`${paymaster.object}-${name}`);
+        await create('policies', object, spec);
+        const { key } = await call<{ key: string }>(`/manage/v1/policies/${object}/key`);
+        return `“${name}” is asked about every operation from now on. Try it by “Send a test” above. Its host knows our calls by this signing key, a secret: ${key}`;
+      }}
+    >
+      <Field label="Name" name="name" />
+      <Field label="URL" name="url" pattern="https?://.+" />
+      <Options
+        label="When it does not answer"
+        name="onError"
+        of={{ Deny: 'refuse the operation', Allow: 'let it pass' }}
+      />
+    </OpenForm>
+  );
+}
+
+const overlaps: Readonly<Record<string, number>> = { day: 86_400, week: 604_800, hour: 3_600, none: 0 };
+
+/** Rotates the apiKey of wallets. */
+export function NewKey({ paymaster, onDone }: Props) {
+  return (
+    <OpenForm
+      title="Give it a new apiKey"
+      onDone={onDone}
+      send={async ({ overlap = 'none' }) => {
+        const seconds = overlaps[overlap] ?? 0;
+        const path = `/manage/v1/paymasters/${paymaster.object}/key/rotate?overlapSeconds=${seconds}`;
+        const { previousKeyUntil } = await call<{ previousKeyUntil: string | null }>(path, {
+          method: 'POST',
+        });
+        const former =
+          previousKeyUntil === null ? 'is refused from now on' : `works until ${previousKeyUntil}`;
+        return `It has a new apiKey. The one before ${former}.`;
+      }}
+    >
+      <Options
+        label="The present one works for"
+        name="overlap"
+        of={{ day: 'a day more', week: 'a week more', hour: 'an hour more', none: 'no time: it was stolen' }}
+      />
+    </OpenForm>
+  );
+}
+
 function Options({
   label,
   name,
