@@ -7,6 +7,7 @@ import {
   processSettings,
   signerDirectory,
 } from '../adapters/process/process-settings.js';
+import { platformTokenSettings } from '../adapters/secrets/platform-tokens.js';
 import { providerSettings } from '../adapters/signer/providers/table.js';
 import { platformSettings, readPlatformDefaults } from '../core/config/platform-settings.js';
 import { readWebhookRules, webhookSettings } from '../core/policy/webhook/private-hosts.js';
@@ -60,11 +61,6 @@ const consoleSettings = {
   ),
 };
 
-const platformTokens = optional(
-  'PAYMASTER_PLATFORM_TOKENS_FILE',
-  'Tokens of the platform for /manage/v1/platform of the dashboard: a line "SHA256 NAME" for each. Absent: nobody reaches it.',
-);
-
 /** Of the rpc role, which needs them. */
 const signingSettings = { signerDirectory, chainUrlDirectory };
 
@@ -76,7 +72,7 @@ export const serverSettings = {
   'Files of the rpc role': signingSettings,
   Database: usageSettings,
   Ledger: ledgerSettings,
-  Dashboard: { ...callLimitSettings, ...consoleSettings, platformTokens },
+  Dashboard: { ...callLimitSettings, ...consoleSettings, ...platformTokenSettings },
   'Clouds that hold keys': providerSettings,
   Platform: platformSettings,
   Webhooks: webhookSettings,
@@ -103,7 +99,7 @@ export function parseServerConfig(env: Readonly<Record<string, string | undefine
     webhookRules: readWebhookRules(settings),
     callLimits: readCallLimits(settings),
     ...settings.read(consoleSettings),
-    platformTokensFile: settings.read({ platformTokens }).platformTokens,
+    ...settings.read(platformTokenSettings),
   };
   return settings.finishStrictly(config, signingSettings);
 }

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { platformTokenSettings } from '../adapters/secrets/platform-tokens.js';
 import { providerSettings } from '../adapters/signer/providers/table.js';
 import { readPlatformDefaults } from '../core/config/platform-settings.js';
 import { readCallLimits } from '../server/dashboard/call-limits.js';
@@ -77,5 +78,6 @@ export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string) {
     bundlerPort: choose(bundlerPort, 4337),
     ledger: readLedgerSettings(settings),
     callLimits: readCallLimits(settings),
+    ...settings.read(platformTokenSettings),
   });
 }

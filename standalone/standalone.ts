@@ -15,6 +15,7 @@ import { createSqliteEpochMirror } from '../adapters/store/sqlite/epoch-mirror.j
 import { createSqliteResourceStore } from '../adapters/resources/sqlite/resources.js';
 import { createSqliteLedger } from '../adapters/store/ledger/sqlite-ledger.js';
 import { createSqliteUsageStore } from '../adapters/store/sqlite/usage.js';
+import { createPlatformTokens } from '../adapters/secrets/platform-tokens.js';
 import { createWebhookCaller } from '../adapters/webhook/webhook-caller.js';
 import type { Logger } from '../core/log.js';
 import { createMemoryReports } from '../core/policy/reports.js';
@@ -178,6 +179,9 @@ async function startParts(
       webhookUrls: webhookRules,
       quotas: config.platform.quotas,
       ...config.callLimits,
+      ...(config.platformTokensFile !== undefined && {
+        platformTokens: createPlatformTokens({ file: config.platformTokensFile, clock, log }),
+      }),
       consoleCode: (code) => signIn?.redeem(code),
       ...given({ ledger }),
     },

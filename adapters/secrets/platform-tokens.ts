@@ -1,8 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
+import { optional } from '../../core/settings.js';
 import type { PlatformTokens } from '../../core/secrets.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
+
+export const platformTokenSettings = {
+  platformTokensFile: optional(
+    'PAYMASTER_PLATFORM_TOKENS_FILE',
+    'Tokens of the platform for /manage/v1/platform of the dashboard: a line "SHA256 NAME" for each. Absent: nobody reaches it.',
+  ),
+};
 
 /** A token that is taken out of the file is refused after this time. */
 const readAgainMs = 1_000;

@@ -207,6 +207,26 @@ describe('no host is asked', () => {
     expect(await ask('POST', `/policies/${name}/test`)).toMatchObject({ status: 404 });
   });
 
+  test('more than twice at the same time, however many are sent at once', async () => {
+    let [open, most] = [0, 0];
+    const listening = await aHost((_request, response) => {
+      open += 1;
+      most = Math.max(most, open);
+      response.once('close', () => (open -= 1));
+    });
+    const name = await aPolicy({ url: urlOf(listening), timeoutSeconds: 0.5 });
+    const now = host.clock.now();
+    const one = await host.beside({ webhooks, clock: { now: () => now } });
+    const headers = { Authorization: `Bearer ${acmeToken}` };
+    const sent = Array.from({ length: 14 }, () =>
+      one.fetch(`${managePrefix}/policies/${name}/test`, { method: 'POST', headers }),
+    );
+    const answers = await Promise.all(sent);
+    expect(most).toBeLessThanOrEqual(2);
+    // Two are asked, eight wait, and more than ten are too many anyway.
+    expect(answers.filter(({ status }) => status === 429).length).toBeGreaterThanOrEqual(4);
+  });
+
   test('more than ten times in ten seconds, whichever policies are named', async () => {
     const listening = await aHost(answerJson({ arePoliciesVerified: true }));
     const names = [await aPolicy({ url: urlOf(listening) }), await aPolicy({ url: urlOf(listening) })];
