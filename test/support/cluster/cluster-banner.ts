@@ -23,6 +23,7 @@ export function printClusterBanner(
     table([
       ['API server', cluster.plane.url, ''],
       ['dashboard API', `${connection.dashboardUrl}/api/v2/public/sdk`, 'header authToken, see below'],
+      ['console', `${connection.dashboardUrl}/console/`, 'sign in with the authToken, see below'],
       ...replicas.map(({ name, origin }) => [name, origin, '']),
       ['PostgreSQL', cluster.postgres.url, 'limits and reservations'],
       ['dev chain (anvil)', connection.chainRpcUrl, ''],
