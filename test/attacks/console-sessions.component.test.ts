@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { hashCredential } from '../../core/config/api-key.js';
 import { createLogger } from '../../adapters/log/pino-logger.js';
 import type { EpochMs } from '../../core/units/time.js';
+import { isThisMachine } from '../../server/dashboard/console/routes.js';
 import { createSignInCode } from '../../standalone/sign-in-code.js';
 import { acmeToken, applyOrganisation, otherToken, prefix, recordOf } from '../build/dashboard.js';
 import type { DashboardHost } from '../build/dashboard.js';
@@ -244,6 +245,19 @@ describe('a code of sign-in', () => {
     expect(await me(own(session))).toBe(200);
     expect(await signIn({ code: 'printed' })).toMatchObject({ status: 401, setCookie: '' });
     expect(await signIn({ code: 'guessed' })).toMatchObject({ status: 401, setCookie: '' });
+  });
+
+  test.each([
+    { peer: '127.0.0.1', works: true },
+    { peer: '::1', works: true },
+    { peer: '::ffff:127.0.0.1', works: true },
+    { peer: '192.0.2.2', works: false },
+    { peer: '::ffff:10.0.0.1', works: false },
+    { peer: '10.127.0.1', works: false },
+    { peer: 'fd00::1', works: false },
+    { peer: undefined, works: false },
+  ])('from $peer is taken: $works', ({ peer, works }) => {
+    expect(isThisMachine(peer)).toBe(works);
   });
 
   test('stands for the token once and for fifteen minutes', () => {

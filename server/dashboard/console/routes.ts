@@ -65,8 +65,7 @@ export function createConsole(deps: Deps): Router {
 
   /** A code works on this machine only: it is printed in a terminal, which others may see. */
   function redeem(request: Request, code: string): string | undefined {
-    const peer = request.socket.remoteAddress ?? '';
-    return /^(::ffff:)?127\.|^::1$/.test(peer) ? deps.consoleCode?.(code) : undefined;
+    return isThisMachine(request.socket.remoteAddress) ? deps.consoleCode?.(code) : undefined;
   }
 
   router.use(
@@ -81,6 +80,11 @@ export function createConsole(deps: Deps): Router {
     }),
   );
   return router;
+}
+
+/** Of the other end of a connection, whatever its headers say. */
+export function isThisMachine(peer = ''): boolean {
+  return /^(::ffff:)?127\.|^::1$/.test(peer);
 }
 
 function answer(response: Response, { csrf, until }: Session): void {
