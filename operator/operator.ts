@@ -9,6 +9,7 @@ import { layouts } from '../core/paymaster/layouts.js';
 import type { Signers } from '../core/paymaster/signer.js';
 import type { EpochCopies } from '../core/usage/epoch.js';
 import type { Reports } from '../core/policy/reports.js';
+import { budgetNames } from '../core/config/budgets.js';
 import { chainOfSubject } from '../core/policy/serving-reports.js';
 import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
 import { formatKey, keyOf } from '../core/meta/meta.js';
@@ -159,6 +160,14 @@ export function createOperator(deps: OperatorDeps) {
         for (const chainId of policyIds.map(chainOfSubject)) if (chainId !== undefined) addChain(chainId);
         const policies = cache.all('PaymasterPolicy');
         followers.add(policies.filter(({ status }) => changed.has(status?.policyId ?? '')).map(ownerOf));
+        const budgeted = cache
+          .all('Organisation')
+          .filter((each) => [...budgetNames(each).keys()].some((id) => changed.has(id)));
+        followers.add(
+          budgeted
+            .flatMap(({ spec }) => cache.paymastersIn(spec.namespace))
+            .map((each) => formatKey(keyOf(each))),
+        );
       },
     });
   const followers = createFollowers({

@@ -30,6 +30,12 @@ export function budgetsOn(
   };
 }
 
+/** By the id under which a budget counts. */
+export function budgetNames(organisation: Organisation): ReadonlyMap<string, string> {
+  const tenant = tenantOfOrganisation(organisation);
+  return new Map(budgetsOf(organisation).map(({ name }) => [budgetIdOf(tenant, name), name]));
+}
+
 export function budgetsOf({ spec }: Organisation): readonly Budget[] {
   return spec.budgets ?? [];
 }

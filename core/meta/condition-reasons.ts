@@ -24,7 +24,7 @@ export const conditionReasons = {
       'There is no proof that the funding wallet agreed; nothing is signed until there is one.',
     ),
     ChainNotAllowed: no('The Organisation may not use this chain.'),
-    NoNativePrice: no('A limit in dollars needs `nativePrice` of the Chain.'),
+    NoNativePrice: no('A limit or budget in dollars needs `nativePrice` of the Chain.'),
     QuotaExceeded: no('A quota of the Organisation is used up by older objects.'),
     TooMany: no(
       'Only so many contracts, and active policies of a type, of a paymaster count: those in force, then the oldest. The message says how many.',
@@ -58,6 +58,9 @@ export const conditionReasons = {
     NotResolved: no('ResolvedRefs is False; see its message.'),
     NotProgrammed: no('Programmed is False; see its message.'),
     PolicyInvalid: no('An active policy has never been valid, so every request is refused.'),
+    NoNativePrice: no(
+      'A budget of the Organisation counts in dollars, and the Chain has no `nativePrice`: nothing is sponsored.',
+    ),
     NotFunded: no('There is no funding wallet.'),
     NoCode: no('The contract has no code on the chain; see ContractCode.'),
     NoAccess: no(

@@ -36,6 +36,8 @@ const remedies: Readonly<Record<string, string>> = {
   'Ready/NotResolved': seeOther,
   'Ready/NotProgrammed': seeOther,
   'Ready/PolicyInvalid': 'Correct or pause the policies that the message names.',
+  'Ready/NoNativePrice':
+    'Ask the platform for `nativePrice` of the Chain, or for `enforcement: Shadow` of the budget.',
   'Ready/NotFunded': 'Give `spec.funding`, or ask the platform for a default funding wallet.',
   'Ready/NoCode': 'Check the address, or deploy the contract.',
   'Ready/NoAccess': seeOther,

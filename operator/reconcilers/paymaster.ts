@@ -1,5 +1,6 @@
 import { compileInParts, holdsItsName, type CompiledPaymaster } from '../../core/config/compile.js';
 import type { ReadMethods } from '../../core/config/compile-contracts.js';
+import type { ChainConfig } from '../../core/config/chain-config.js';
 import type { ConfigStore, ReadConfig } from '../../core/config/config-store.js';
 import { defaultFundingOf, maySpendSharedDeposit } from '../../core/config/funding.js';
 import { paymasterIdOf } from '../../core/config/ids.js';
@@ -299,7 +300,17 @@ function hold(
       'PolicyInvalid',
       `Correct or pause these policies: ${config.invalidPolicies.join(', ')}.`,
     );
-  return deps.view.blocker(spec.chainId);
+  return unpricedBudget(config, deps.offeredChains.get(spec.chainId)) ?? deps.view.blocker(spec.chainId);
+}
+
+function unpricedBudget(
+  { limits, chainId }: CompiledPaymaster['config'],
+  chain: Pick<ChainConfig, 'nativePrice'> | undefined,
+): Finding | undefined {
+  const counting = limits.find(({ budget, shadow }) => budget === true && shadow !== true);
+  if (chain === undefined || chain.nativePrice !== undefined || counting === undefined) return undefined;
+  const message = `Budget "${counting.name}" of the Organisation needs spec.nativePrice of Chain ${chainId}, which only the platform sets.`;
+  return finding('Ready', 'NoNativePrice', message);
 }
 
 /** The deposit that pays; undefined when no deposit may. */

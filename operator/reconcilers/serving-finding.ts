@@ -45,11 +45,16 @@ function present(
   if (ready.status === 'False') return finding('Serving', 'NotReady', ready.message);
   if (funded.status === 'False') return finding('Serving', 'DepositEmpty', funded.message);
   if (ready.status === 'Unknown' || funded.status === 'Unknown') return finding('Serving', 'Unknown');
+  const budgets = config.limits.filter(({ budget }) => budget === true);
   const met = (trouble: ServingTrouble): string =>
-    policies
-      .filter(({ policyId, object }) => object.spec.active !== false && serving?.of(policyId) === trouble)
-      .map(({ object }) => `"${object.spec.name}"`)
-      .join(', ');
+    [
+      ...policies
+        .filter(({ policyId, object }) => object.spec.active !== false && serving?.of(policyId) === trouble)
+        .map(({ object }) => `"${object.spec.name}"`),
+      ...budgets
+        .filter(({ policyId }) => serving?.of(policyId) === trouble)
+        .map(({ name }) => `budget "${name}" of the Organisation`),
+    ].join(', ');
   const [full, failing] = [met('LimitFull'), met('WebhookFailing')];
   if (full !== '')
     return finding('Serving', 'LimitFull', `Full: ${full}. Wait for the next cycle, or raise the threshold.`);

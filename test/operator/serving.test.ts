@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { policyIdOf } from '../../core/config/ids.js';
+import { budgetIdOf, policyIdOf } from '../../core/config/ids.js';
 import { DomainError } from '../../core/errors.js';
 import type { Reports } from '../../core/policy/reports.js';
 import type { ServingEntries, ServingTrouble } from '../../core/policy/serving-reports.js';
 import type { EpochMs } from '../../core/units/time.js';
-import { aChain, aFeeToken, aPaymaster, aPolicy, aProfile } from '../build/resources.js';
+import { aChain, aFeeToken, anOrganisation, aPaymaster, aPolicy, aProfile } from '../build/resources.js';
 import { tokenContract } from './scripted-chain.js';
 import { conditionOf, isReady, startWorld, type World } from './world.js';
 
@@ -90,6 +90,30 @@ describe('the condition Serving of a Paymaster', () => {
     expect(await state('Ready')).toBe('True/Ready');
     world.chain.feeds.set(feed, { answer: 300_000_000_000n, updatedAt: updatedAt() });
     await becomes('True/Serving');
+  });
+
+  test('names a full budget of the Organisation at each of its paymasters on that chain', async () => {
+    await start();
+    await world.apply(
+      aChain({ nativePrice: { static: { usdPerNative: '3000' } } }),
+      anOrganisation({ budgets: [{ name: 'month', chain: 31337, usd: '5', never: {} }] }),
+    );
+    await becomes('True/Serving');
+    const full = { trouble: 'LimitFull', until: Number.MAX_SAFE_INTEGER as EpochMs } as const;
+    store.entries = new Map([[budgetIdOf('acme', 'month'), full]]);
+    await becomes('False/LimitFull');
+    expect(await messageOf()).toMatch(/^Full: budget "month" of the Organisation\. /);
+    report();
+    await becomes('True/Serving');
+  });
+
+  test('says that a budget lacks the price of the coin, until the Chain has one', async () => {
+    await start();
+    await world.apply(anOrganisation({ budgets: [{ name: 'month', chain: 31337, usd: '5', never: {} }] }));
+    await world.until('it is not ready', async () => (await state('Ready')) === 'False/NoNativePrice');
+    expect(conditionOf(await world.get('Organisation', 'acme'), 'Accepted')).toBe('False/NoNativePrice');
+    await world.apply(aChain({ nativePrice: { static: { usdPerNative: '3000' } } }));
+    await world.until('it is ready again', async () => (await state('Ready')) === 'True/Ready');
   });
 
   test('does not report a paused policy', async () => {
