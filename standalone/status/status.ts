@@ -151,12 +151,12 @@ async function limitsOf({ usage, clock }: StatusDeps, config: PaymasterConfig, m
   const uses = await orMissing(missing, `use of the limits of ${nameOf(config)}`, () =>
     readLimitUse(usage, config, clock),
   );
-  return config.limits.map(({ name, shadow, scope, threshold, thresholdType: unit }, index) => {
+  return config.limits.map(({ name, shadow, budget, scope, threshold, thresholdType: unit }, index) => {
     const use = uses?.[index];
     return {
       /** `namespace/name` of the Paymaster. */
       paymaster: nameOf(config),
-      name: shadow === true ? `${name} (Shadow)` : name,
+      name: `${name}${budget === true ? ' (budget of the Organisation)' : ''}${shadow === true ? ' (Shadow)' : ''}`,
       threshold: `${threshold} ${unitOf(unit).noun}`,
       perUser: scope === 'SMART_ACCOUNT',
       // Absent for limits per user, and when the usage store does not answer.

@@ -1,5 +1,6 @@
 import { inTime } from '../../../adapters/within-deadline.js';
 import { DomainError, unlessUnavailable } from '../../../core/errors.js';
+import { budgetNames } from '../../../core/config/budgets.js';
 import { paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
 import {
   addAmounts,
@@ -27,10 +28,12 @@ const noAnswer = () => new DomainError('UNAVAILABLE', 'the API server does not a
 export async function objectNames(
   tools: Pick<Tools, 'resources' | 'lastSeen'>,
   { changes }: Pick<Questions, 'changes'>,
-  { namespace, tenant }: Pick<Principal, 'namespace' | 'tenant'>,
+  { organisation, namespace, tenant }: Pick<Principal, 'organisation' | 'namespace' | 'tenant'>,
   kind: NamedKind,
 ): Promise<Names> {
   const names = new Map<string, Named>();
+  if (kind === 'PaymasterPolicy')
+    for (const [id, name] of budgetNames(organisation)) names.set(id, { name, labels: {} });
   for (const { name, shown } of (await changes?.deleted({ organisation: tenant, kind })) ?? [])
     names.set(idOf[kind](tenant, name), { name: shown ?? name, labels: {} });
   // An answer is worth more than the names in it.
