@@ -240,6 +240,50 @@ test('a replay says what a change would have refused', async () => {
   await close();
 });
 
+test('before a limit is lowered the page shows what it would have refused, and then lowers it', async () => {
+  const { page, faults, close } = await signedIn();
+  await page.goto(`${origin}/console/#/paymaster/shop`);
+  await page.getByText('Change a limit').click();
+  const form = page.locator('form', { has: page.getByLabel('New threshold, instead of') });
+  await form
+    .getByRole('combobox', { name: 'Limit', exact: true })
+    .selectOption({ label: 'operations per day' });
+  await form.getByLabel('New threshold, instead of').fill('1');
+  await page.getByRole('button', { name: 'See what it would have refused' }).click();
+  await page.getByRole('heading', { name: 'Replay', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Replay', exact: true }).click();
+  await page.getByRole('heading', { name: 'Newly refused' }).waitFor();
+  expect(await page.getByRole('region', { name: 'Result' }).textContent()).toMatch(/Newly refused[1-9]/);
+
+  await page.goto(`${origin}/console/#/paymaster/shop`);
+  await page.getByText('Change a limit').click();
+  const limit = form.getByRole('combobox', { name: 'Limit', exact: true });
+  await limit.selectOption({ label: 'operations per day' });
+  await form.getByLabel('New threshold, instead of').fill('1');
+  await form.getByRole('button', { name: 'Save' }).click();
+  // A manifest owns this one.
+  await page.getByText('Commit this instead:').waitFor();
+  expect(await form.locator('pre').innerText()).toMatch(/threshold: ['"]?1['"]?/);
+
+  await page.getByText('Set a limit').click();
+  const made = page.locator('form', { has: page.getByLabel('At most') });
+  await made.getByLabel('Name').fill('of the console');
+  await made.getByLabel('At most').fill('100');
+  await made.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('The limit “of the console” counts from now on.').waitFor();
+  expect(await asked()).toBe('sponsored');
+  await limit.selectOption({ label: 'of the console' });
+  for (const threshold of ['0', '1000']) {
+    await form.getByLabel('New threshold, instead of').fill(threshold);
+    await form.getByRole('button', { name: 'Save' }).click();
+    await page.getByText(`“of the console” allows ${threshold} from now on.`).waitFor();
+    expect(await asked()).toBe(threshold === '0' ? 'refused' : 'sponsored');
+  }
+  expect(await violationsOf(page)).toEqual([]);
+  expect(faults.filter((fault) => !fault.includes('409'))).toEqual([]);
+  await close();
+});
+
 test('a lost connection is shown, and goes when it is back', async () => {
   const { page, context, close } = await signedIn();
   const lost = page.getByText('No connection since');

@@ -5,6 +5,7 @@ import { useLive } from '../live.js';
 import { NewContract, NewKey, NewLimit, NewPaymaster, NewWebhook } from '../parts/create.js';
 import { Funding } from '../parts/funding.js';
 import { OutcomeNote, useOutcome } from '../parts/form.js';
+import { ChangeLimit } from '../parts/limit.js';
 import { Badge, Card, Facts, Hex, Note, Select, Shown, Table, Time } from '../parts/parts.js';
 import { labelOf, listOf, usePaymasters, type Known } from '../paymasters.js';
 import type { ContractSpec, Limit, Managed, PolicySpec } from '../records.js';
@@ -92,7 +93,8 @@ function OnePaymaster({
         >
           {(all) => <Limits limits={all} />}
         </Shown>
-        <NewLimit paymaster={paymaster} onDone={limits.reload} />
+        <NewLimit paymaster={paymaster} onDone={() => (limits.reload(), policies.reload())} />
+        <ChangeLimit policies={policies.data ?? []} onDone={() => (limits.reload(), policies.reload())} />
       </Card>
       <Card title="Contracts and methods that are sponsored">
         <Shown

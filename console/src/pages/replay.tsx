@@ -1,8 +1,9 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { call } from '../api.js';
 import { coins, count, words } from '../format.js';
 import { useLive } from '../live.js';
 import { Card, Facts, Hex, Note, Select, Shown, Table, Time } from '../parts/parts.js';
+import { proposal } from '../proposal.js';
 import { rangeChoices, rangeOf } from '../range.js';
 import { hrefOf, route } from '../route.js';
 
@@ -38,7 +39,8 @@ const replays = '/manage/v1/replays';
 /** Paste a change, and see what it would have done to operations that were recorded. */
 export function Replay() {
   const [range, setRange] = useState('24h');
-  const [yaml, setYaml] = useState('');
+  const [yaml, setYaml] = useState(proposal.peek());
+  useEffect(() => void (proposal.value = ''), []);
   const [error, setError] = useState<string>();
   const { id } = route.value;
 

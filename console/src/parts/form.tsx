@@ -77,6 +77,7 @@ export function Field({
   label,
   name,
   value,
+  onInput,
   ...attributes
 }: {
   readonly label: string;
@@ -84,11 +85,19 @@ export function Field({
   readonly value?: string;
   readonly pattern?: string;
   readonly inputMode?: 'numeric' | 'decimal';
+  readonly onInput?: (value: string) => void;
 }) {
   return (
     <label class="field">
       <span>{label}</span>
-      <input name={name} defaultValue={value} required autocomplete="off" {...attributes} />
+      <input
+        name={name}
+        defaultValue={value}
+        required
+        autocomplete="off"
+        onInput={(event) => onInput?.(event.currentTarget.value)}
+        {...attributes}
+      />
     </label>
   );
 }
