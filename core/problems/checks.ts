@@ -146,9 +146,9 @@ export const checks = {
   },
   'no-native-price': {
     severity: 'critical',
-    what: 'A limit in dollars counts on a chain whose coin has no price.',
+    what: 'A limit or a budget in dollars counts on a chain whose coin has no price.',
     remedy: 'Ask the platform for `nativePrice` of the Chain, or use another `thresholdType`.',
-    conditions: ['Accepted/NoNativePrice'],
+    conditions: ['Accepted/NoNativePrice', 'Ready/NoNativePrice'],
   },
   'data-fee-unknown': {
     severity: 'warning',
