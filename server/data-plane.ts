@@ -34,6 +34,7 @@ import { createRequestIds } from './http/request-id.js';
 import { createWebhookDelivery } from './rpc/webhook-delivery.js';
 import { createBodyAdmission } from './http/body-admission.js';
 import { createRpcRouter, type RequestBodies } from './rpc/router.js';
+import { dollarsOf } from './decision/facts.js';
 import { createDecisionRecords } from './decision/decision-record.js';
 import { formatInputs } from './decision/inputs-text.js';
 import type { FollowerLedger } from './follower/records.js';
@@ -120,9 +121,15 @@ export function createDataPlane(deps: DataPlaneDeps) {
   });
   const tokenAccounts = createTokenAccounts({ chains });
   const losses = reportLosses(deps, view);
+  const prices = deps.prices ?? keepPrices(deps, view);
   const recording =
     deps.ledger &&
-    createRecording({ ...deps, ledger: deps.ledger, recordsInputs: deps.ledgerInputs === true });
+    createRecording({
+      ...deps,
+      ledger: deps.ledger,
+      recordsInputs: deps.ledgerInputs === true,
+      usdPerNative: (chainId) => dollarsOf(prices, view.chain(chainId)),
+    });
   const records = recording && createDecisionRecords(recording);
   const recorded = records === undefined ? {} : { records };
   const notes = deps.reports && createServingNotes({ reports: deps.reports, clock, log });
@@ -140,7 +147,6 @@ export function createDataPlane(deps: DataPlaneDeps) {
   const estimator = deps.estimator ?? createGasEstimator({ ...simulation, log });
   const payments = deps.payments ?? createTokenPaymentChecker(simulation);
   const accounts = deps.accounts ?? createAccountValidator(simulation);
-  const prices = deps.prices ?? keepPrices(deps, view);
   const dataFees = deps.dataFees ?? followDataFees(deps, view);
   const signing = createSigningBatch({ instruments });
   const waits = timeDependencies({ usage, estimator, hosts: deps.webhooks, payments, accounts }, instruments);

@@ -128,6 +128,8 @@ export type FundsHistory = {
     readonly at: EpochMs;
     readonly balanceWei: bigint;
     readonly promisedWei: bigint;
+    /** See FundsSample. */
+    readonly usdPerNative: bigint | undefined;
   }[];
   /** Cost of mined operations that this account paid in the range, in wei. */
   readonly spentWei: bigint;

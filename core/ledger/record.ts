@@ -119,6 +119,8 @@ export type FundsSample = Line<'funds'> & {
   readonly fundingAddress: AddressKey | undefined;
   readonly balanceWei: bigint;
   readonly promisedWei: bigint;
+  /** US dollars per coin with 18 implied decimals, by the chain's own source; undefined: no price could be used. */
+  readonly usdPerNative: bigint | undefined;
 };
 
 /**

@@ -114,8 +114,12 @@ function expiryOf({ expirySeconds: asked }: SponsorRequest, longest: number) {
   };
 }
 
-function dollarsOf(prices: Pick<Prices, 'peek'>, { dollar }: ServedChain): bigint | undefined {
-  const answer = dollar && prices.peek(dollar);
+/** US dollars per 10^18 wei with 18 implied decimals; undefined: no price may be used. */
+export function dollarsOf(
+  prices: Pick<Prices, 'peek'>,
+  chain: Pick<ServedChain, 'dollar'> | undefined,
+): bigint | undefined {
+  const answer = chain?.dollar && prices.peek(chain.dollar);
   return answer?.ok === true ? answer.price.usdPerNative : undefined;
 }
 

@@ -5,7 +5,7 @@ import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { Offers } from './offers.js';
 import type { RecordIds } from './record-ids.js';
 
-/** Records the balance and the promises of every account of a chain, once a minute. */
+/** Records the balance and the promises of every account of a chain with the price of its coin, once a minute. */
 export type FundsSamples = ReturnType<typeof createFundsSamples>;
 
 const minuteMs = 60_000;
@@ -15,14 +15,17 @@ export function createFundsSamples(
     readonly usage: Pick<UsageStore, 'accounts'>;
     readonly offers: Pick<Offers, 'add'>;
     readonly ids: RecordIds;
+    /** US dollars per coin with 18 implied decimals; undefined: no price may be used now. */
+    readonly usdPerNative: (chainId: number) => bigint | undefined;
   },
 ) {
-  const { usage, offers, ids, clock, log } = deps;
+  const { usage, offers, ids, usdPerNative, clock, log } = deps;
   const minutes = new Map<number, number>();
   const running = new Set<Promise<void>>();
 
   async function sample(chainId: number): Promise<void> {
     try {
+      const price = usdPerNative(chainId);
       for (const { contract, fundingAddress, balance, reserved } of await usage.accounts(chainId)) {
         if (balance === undefined) continue;
         const record: FundsSample = {
@@ -33,6 +36,7 @@ export function createFundsSamples(
           fundingAddress,
           balanceWei: gweiToWei(balance),
           promisedWei: gweiToWei(reserved),
+          usdPerNative: price,
         };
         // Without room this minute has no sample; the next one has.
         offers.add(record);

@@ -21,11 +21,23 @@ export function createRecording(
     readonly usage: Pick<UsageStore, 'accounts' | 'now'>;
     readonly instruments: Pick<Instruments, 'ledgerDropped' | 'ledgerInputsDropped'>;
     readonly recordsInputs: boolean;
+    /** See createFundsSamples. */
+    readonly usdPerNative: (chainId: number) => bigint | undefined;
     /** Absent: the default. */
     readonly refusalsPerSecond?: number;
   },
 ) {
-  const { ledger, ledgerRoom, usage, clock, log, instruments, recordsInputs, refusalsPerSecond } = deps;
+  const {
+    ledger,
+    ledgerRoom,
+    usage,
+    clock,
+    log,
+    instruments,
+    recordsInputs,
+    usdPerNative,
+    refusalsPerSecond,
+  } = deps;
   // The store's time, which replicas share: ids order what different replicas record about one reservation.
   const ids = createRecordIds(usage);
   const offers = createOffers({ ledger, log });
@@ -40,7 +52,7 @@ export function createRecording(
   const within = (all: Offers) => ledgerRoom?.within(all) ?? all;
   const inputs =
     inputOffers && createInputsRecords({ offers: within(inputOffers), dropped: () => missed.inc() });
-  const funds = createFundsSamples({ usage, offers, ids, clock, log });
+  const funds = createFundsSamples({ usage, offers, ids, usdPerNative, clock, log });
   return {
     ids,
     refusals: createRefusalRecords({

@@ -160,6 +160,7 @@ export function aSample(contract: AddressKey, time: EpochMs, change: Partial<Fun
     fundingAddress: undefined,
     balanceWei: 10n ** 18n,
     promisedWei: 0n,
+    usdPerNative: undefined,
     ...change,
   };
 }

@@ -514,7 +514,7 @@ export function ledgerConformance(implementation: string, create: () => Promise<
       expect((await idsOf(ledger, { organisation, limit: 1000 })).length).toBe(5000);
     });
 
-    test('samples of funds are kept once a minute, with what the account spent', async () => {
+    test('samples of funds are kept once a minute, with the price of the coin if it was known, and what the account spent', async () => {
       const organisation = 'funds';
       const contract = address(4711);
       const fundingAddress = address(4712);
@@ -526,7 +526,12 @@ export function ledgerConformance(implementation: string, create: () => Promise<
       await ledger.append(reservationOf(decision, aSettlement(decision, (noon + minuteMs) as EpochMs)));
       await ledger.append(
         alone(
-          aSample(contract, noon, { fundingAddress, balanceWei: largest, promisedWei: 1n }),
+          aSample(contract, noon, {
+            fundingAddress,
+            balanceWei: largest,
+            promisedWei: 1n,
+            usdPerNative: largest,
+          }),
           aSample(contract, (noon + 1) as EpochMs, { fundingAddress, balanceWei: 2n }),
           aSample(contract, (noon + minuteMs) as EpochMs, { fundingAddress, balanceWei: 3n }),
           aSample(contract, (noon + 2 * minuteMs) as EpochMs, { fundingAddress, balanceWei: 4n }),
@@ -539,11 +544,15 @@ export function ledgerConformance(implementation: string, create: () => Promise<
           account: own,
           spentWei: 600n,
           samples: [
-            { at: noon, balanceWei: largest, promisedWei: 1n },
-            { at: noon + minuteMs, balanceWei: 3n, promisedWei: 0n },
+            { at: noon, balanceWei: largest, promisedWei: 1n, usdPerNative: largest },
+            { at: noon + minuteMs, balanceWei: 3n, promisedWei: 0n, usdPerNative: undefined },
           ],
         },
-        { account: shared, spentWei: 0n, samples: [{ at: noon, balanceWei: 5n, promisedWei: 0n }] },
+        {
+          account: shared,
+          spentWei: 0n,
+          samples: [{ at: noon, balanceWei: 5n, promisedWei: 0n, usdPerNative: undefined }],
+        },
       ]);
       expect(await ledger.funds({ accounts: [shared, own], from: noon, to, samples: false })).toEqual([
         { account: shared, spentWei: 0n, samples: [] },

@@ -213,7 +213,12 @@ export function createMemoryLedger(): TestedLedger {
                 isAsked && accountOf(sample) === accountOf(account) && sample.at >= from && sample.at < to,
             )
             .sort((a, b) => a.at - b.at)
-            .map(({ at, balanceWei, promisedWei }) => ({ at, balanceWei, promisedWei })),
+            .map(({ at, balanceWei, promisedWei, usdPerNative }) => ({
+              at,
+              balanceWei,
+              promisedWei,
+              usdPerNative,
+            })),
           spentWei: events()
             .filter(
               ({ at, decision }) =>

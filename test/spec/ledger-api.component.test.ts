@@ -2,6 +2,8 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { hashCredential } from '../../core/config/api-key.js';
 import { paymasterIdOf } from '../../core/config/ids.js';
+import { parseAddressKey } from '../../core/units/address.js';
+import { formatInstant, type EpochMs } from '../../core/units/time.js';
 import { manageEndpoints, managePrefix } from '../../server/dashboard/endpoints.js';
 import { acmeToken, applyOrganisation, chainId, otherToken, prefix, recordOf } from '../build/dashboard.js';
 import {
@@ -10,6 +12,7 @@ import {
   alone,
   anUnusedEnd,
   aRefusal,
+  aSample,
   aSettlement,
   at,
   hex,
@@ -130,6 +133,22 @@ describe('decisions', () => {
       settlement: { outcome: 'mined', success: false, actualGasCostWei: '600', actualGasUsed: '60' },
     });
     expect(data['cursor']).toBeNull();
+  });
+
+  test('name the paymaster, and say null of one that nobody remembers', async () => {
+    const { data } = await ask(`/decisions?${range}&paymasterId=${unknown}`);
+    expect(listOf(data['decisions'])[0]).toMatchObject({ paymasterId: unknown, paymaster: null });
+    const named = aRefusal('acme', at('2026-01-30T12:00:00Z'), { paymasterId: shop });
+    await ledger.append(alone(named));
+    expect((await ask(`/decisions/${named.id}`)).data).toMatchObject({
+      paymasterId: shop,
+      paymaster: 'shop',
+    });
+    const day = 'from=2026-01-30T00:00:00Z&to=2026-01-31T00:00:00Z';
+    expect(listOf((await ask(`/decisions?${day}`)).data['decisions'])[0]).toMatchObject({
+      paymaster: 'shop',
+    });
+    expect((await ask(`/decisions?${day}`, otherToken)).data['decisions']).toEqual([]);
   });
 
   test('come in pages that lose and repeat none while others are added', async () => {
@@ -319,6 +338,29 @@ describe('limits and funds', () => {
       burnWeiPerHour: '0',
       hoursLeft: null,
     });
+  });
+
+  test('funds say dollars at the newest price of the last five minutes, and none without one', async () => {
+    const first = async () => listOf((await ask(`/funds?paymasterId=${shop}`)).data['accounts'])[0];
+    const unpriced = { promisedUsd: null, burnUsdPerHour: null, usdPerCoin: null, pricedAt: null };
+    expect(await first()).toMatchObject(unpriced);
+    const contract = parseAddressKey(textOf((await first())?.['contract']));
+    const now = host.clock.now();
+    const [priced, later] = [(now - 120_000) as EpochMs, (now - 60_000) as EpochMs];
+    await ledger.append(
+      alone(
+        aSample(contract, priced, { chainId, usdPerNative: 2_000_500_000_000_000_000_000n }),
+        aSample(contract, later, { chainId, usdPerNative: undefined }),
+      ),
+    );
+    expect(await first()).toMatchObject({
+      promised: '0',
+      promisedUsd: '0',
+      usdPerCoin: '2000.5',
+      pricedAt: formatInstant(priced),
+    });
+    host.clock.advance(300_000);
+    expect(await first()).toMatchObject(unpriced);
   });
 });
 

@@ -85,6 +85,7 @@ export const columns = {
     funding_address: 'text',
     balance_wei: 'wei',
     promised_wei: 'wei',
+    usd_per_native: 'wei?',
   },
   /** One write of an object. `fields`: list of field, before and after. */
   change: {

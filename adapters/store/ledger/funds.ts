@@ -4,7 +4,7 @@ import { endOf, spansOf, startOf } from '../../../core/ledger/steps.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { Values } from '../../postgres/transactions.js';
 import type { Reader } from './reader.js';
-import { dayOfTime } from './record-rows.js';
+import { dayOfTime, optional } from './record-rows.js';
 import type { Sums } from './sums.js';
 
 /** `tail`: the sums of what was written after the stored ones. */
@@ -32,7 +32,7 @@ async function readSamples(
 ): Promise<FundsHistory['samples']> {
   // A sample belongs to the minute or hour that began before it.
   const part = (unit: 'minute' | 'hour', first: string): string =>
-    `SELECT at, balance_wei, promised_wei FROM ${dialect.table('funds')}
+    `SELECT at, balance_wei, promised_wei, usd_per_native FROM ${dialect.table('funds')}
      WHERE chain_id = $1 AND contract = $2 AND funding_address = $3 AND unit = '${unit}'
      AND start >= ${first} AND start < $5 AND at >= $4 AND at < $5 AND day >= $8 AND day <= $9`;
   const rows = await ask(`${part('minute', '$6')} UNION ${part('hour', '$7')} ORDER BY at`, [
@@ -50,6 +50,7 @@ async function readSamples(
     at: Number(row['at']) as EpochMs,
     balanceWei: BigInt(String(row['balance_wei'])),
     promisedWei: BigInt(String(row['promised_wei'])),
+    usdPerNative: optional(row['usd_per_native'], (price) => BigInt(String(price))),
   }));
 }
 

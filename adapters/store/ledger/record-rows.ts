@@ -200,6 +200,7 @@ export function fundsRows({ record }: EntryOf<FundsSample>): readonly RowOf<'fun
     funding_address: record.fundingAddress ?? '',
     balance_wei: String(record.balanceWei),
     promised_wei: String(record.promisedWei),
+    usd_per_native: record.usdPerNative === undefined ? null : String(record.usdPerNative),
   }));
 }
 
@@ -208,6 +209,6 @@ export function jsonOf(value: unknown): unknown {
   return typeof value === 'string' ? JSON.parse(value) : value;
 }
 
-function optional<T>(value: unknown, read: (value: unknown) => T): T | undefined {
+export function optional<T>(value: unknown, read: (value: unknown) => T): T | undefined {
   return value === null ? undefined : read(value);
 }

@@ -58,7 +58,7 @@ const gaps = `
 const funds = ['minute', 'hour'].map(
   (unit) => `
   CREATE VIEW ledger.funds_${unit} AS SELECT ${at('start')} AS ${unit}, ${at('at')} AS at, chain_id, contract, funding_address,
-    balance_wei, promised_wei
+    balance_wei, promised_wei, usd_per_native
   FROM ledger.funds WHERE unit = '${unit}';`,
 );
 

@@ -4,3 +4,11 @@ import { formatDecimal } from '../../../core/units/wei.js';
 export function amount<Name extends string>(name: Name, wei: bigint): Readonly<Record<string, string>> {
   return { [`${name}Wei`]: wei.toString(), [name]: formatDecimal(wei, 18) };
 }
+
+/**
+ * An amount of wei in US dollars, exactly; null without a price, which is never 0. `usdPerNative`: dollars per coin with 18 implied
+ * decimals.
+ */
+export function dollars(wei: bigint | undefined, usdPerNative: bigint | undefined): string | null {
+  return wei === undefined || usdPerNative === undefined ? null : formatDecimal(wei * usdPerNative, 36);
+}

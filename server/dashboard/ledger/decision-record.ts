@@ -13,6 +13,8 @@ import * as schemas from './schemas.js';
 export function renderDecision(
   { decision, settlement }: DecisionView,
   nameOf: MethodNames,
+  /** What the paymaster is called, or was called when it was deleted. */
+  paymaster: string | undefined,
 ): Readonly<Record<string, unknown>> {
   const { maxCostWei, validUntil } = decision;
   return {
@@ -25,6 +27,7 @@ export function renderDecision(
     requestId: decision.requestId,
     callerRequestId: decision.callerRequestId ?? null,
     paymasterId: decision.paymasterId,
+    paymaster: paymaster ?? null,
     chainId: decision.chainId,
     mode: decision.mode ?? null,
     entryPoint: decision.entryPoint,
@@ -125,6 +128,10 @@ export const members: Readonly<Record<string, JsonSchema>> = {
   requestId: schemas.text,
   callerRequestId: { ...schemas.textOrNull, description: 'X-Request-Id of the caller, who may repeat it.' },
   paymasterId: schemas.uuid,
+  paymaster: {
+    ...schemas.textOrNull,
+    description: 'What it is called, or was called when it was deleted.',
+  },
   chainId: { type: 'integer' },
   mode: { enum: ['SPONSORED', 'ERC20', null] },
   entryPoint: schemas.address,
@@ -203,6 +210,7 @@ export const decisionExample = {
   requestId: '5f1c2e4a-12',
   callerRequestId: null,
   paymasterId: '7e0b4a52-6d7f-5d8a-9a51-0f3b1f1f6a11',
+  paymaster: 'shop',
   chainId: 31337,
   mode: 'SPONSORED',
   entryPoint: '0x0000000071727de22e5e9d8baf0edac6f37da032',

@@ -13,10 +13,13 @@ import {
   renderTrace,
   tracedDecisionSchema,
 } from './decision-record.js';
+import type { Principal } from '../auth.js';
 import type { Table } from '../call.js';
+import type { Tools } from '../deps.js';
 import { endpoint } from '../endpoint.js';
 import type { Questions } from './fair-ledger.js';
 import { contractsOf, createMethodNames, type MethodNamesReader } from './method-names.js';
+import { objectNames, type Names } from './object-names.js';
 import { address, hash, instant, integer, oneOf, text, uuid } from '../parameters.js';
 import { rangeOf } from './range.js';
 import { requireLedger } from './require-ledger.js';
@@ -83,7 +86,7 @@ export const decisionsEndpoint = endpoint({
       ...(position === undefined ? {} : { before: position.before }),
       limit,
     };
-    const names = createMethodNames(tools, principal);
+    const names = await namesOf(tools, ledger, principal);
     const { decisions, next } = await ledger.decisions(query);
     return {
       data: {
@@ -115,7 +118,7 @@ export const decisionEndpoint = endpoint({
     const view = isRecordId(id) ? await ledger.decision(principal.tenant, id) : undefined;
     if (view === undefined)
       throw new DomainError('NOT_FOUND', 'There is no such decision of this organisation');
-    const [decision] = await rendered(createMethodNames(tools, principal), [view]);
+    const [decision] = await rendered(await namesOf(tools, ledger, principal), [view]);
     return { data: { ...decision, trace: renderTrace(view.decision) } };
   },
 });
@@ -132,16 +135,21 @@ const settlementColumns = [
   'actualGasUsed',
 ] as const;
 
-async function rendered(names: MethodNamesReader, views: readonly DecisionView[]) {
-  const nameOf = await names(contractsOf(views.flatMap(({ decision }) => decision.calls)));
-  return views.map((view) => renderDecision(view, nameOf));
+type AllNames = { readonly methods: MethodNamesReader; readonly paymasters: Names };
+
+async function namesOf(tools: Tools, ledger: Questions, principal: Principal): Promise<AllNames> {
+  return {
+    methods: createMethodNames(tools, principal),
+    paymasters: await objectNames(tools, ledger, principal, 'Paymaster'),
+  };
 }
 
-function tableOf(
-  ledger: Pick<Questions, 'decisions'>,
-  query: DecisionQuery,
-  names: MethodNamesReader,
-): Table {
+async function rendered({ methods, paymasters }: AllNames, views: readonly DecisionView[]) {
+  const nameOf = await methods(contractsOf(views.flatMap(({ decision }) => decision.calls)));
+  return views.map((view) => renderDecision(view, nameOf, paymasters(view.decision.paymasterId)?.name));
+}
+
+function tableOf(ledger: Pick<Questions, 'decisions'>, query: DecisionQuery, names: AllNames): Table {
   return {
     columns: [...columns, ...settlementColumns],
     async *pages() {

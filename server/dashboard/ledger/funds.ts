@@ -1,13 +1,13 @@
-import type { AccountName } from '../../../core/ledger/query.js';
+import type { AccountName, FundsHistory } from '../../../core/ledger/query.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { parseAddressKey } from '../../../core/units/address.js';
-import { gwei, gweiToWei } from '../../../core/units/wei.js';
-import type { EpochMs } from '../../../core/units/time.js';
+import { formatDecimal, gwei, gweiToWei } from '../../../core/units/wei.js';
+import { formatInstant, type EpochMs } from '../../../core/units/time.js';
 import type { AccountBalance } from '../../../core/usage/usage-store.js';
 import type { ChainSpec } from '../../../core/resources/chain.js';
 import { findChain } from '../paymasters.js';
-import { amount } from './amounts.js';
+import { amount, dollars } from './amounts.js';
 import type { Tools } from '../deps.js';
 import { tableOf } from '../call.js';
 import { endpoint } from '../endpoint.js';
@@ -18,6 +18,8 @@ import { requireLedger } from './require-ledger.js';
 import * as schemas from './schemas.js';
 
 const dayMs = 86_400_000;
+/** Balances are sampled once a minute: without a sample for so long, the price is not known now. */
+const freshMs = 300_000;
 
 export const accountMembers = {
   account: {
@@ -30,18 +32,27 @@ export const accountMembers = {
   chainId: { type: 'integer' },
   balanceWei: { ...schemas.weiOrNull, description: 'Null until it was read.' },
   balance: schemas.coinsOrNull,
+  balanceUsd: schemas.dollarsOrNull,
   promisedWei: { ...schemas.wei, description: 'Of all paymasters that the account pays for.' },
   promised: schemas.coins,
+  promisedUsd: schemas.dollarsOrNull,
   burnWeiPerHour: {
     ...schemas.wei,
     description: 'Mean of the last 24 hours, of all paymasters of the account.',
   },
   burnPerHour: schemas.coins,
+  burnUsdPerHour: schemas.dollarsOrNull,
   hoursLeft: {
     type: ['number', 'null'],
     minimum: 0,
     description: 'Null when nothing was spent, or the balance is not known.',
   },
+  usdPerCoin: {
+    ...schemas.textOrNull,
+    description:
+      'Price of the coin in US dollars, by nativePrice of the Chain; null where it has none, or none could be used in the last 5 minutes.',
+  },
+  pricedAt: { ...schemas.timeOrNull, description: 'When that was the price. UTC.' },
 };
 export const accountExample = {
   account: '0x00000000000000fb866daaa79352cc568a005d96',
@@ -50,11 +61,16 @@ export const accountExample = {
   chainId: 31337,
   balanceWei: '1000000000000000000',
   balance: '1',
+  balanceUsd: '2000',
   promisedWei: '0',
   promised: '0',
+  promisedUsd: '0',
   burnWeiPerHour: '1000000000000000',
   burnPerHour: '0.001',
+  burnUsdPerHour: '2',
   hoursLeft: 1000,
+  usdPerCoin: '2000',
+  pricedAt: '2026-01-01T00:00:00.000Z',
 };
 const members = {
   ...accountMembers,
@@ -99,24 +115,38 @@ export async function describeAccounts(
   const from = (now - dayMs) as EpochMs;
   const histories = await ledger.funds({ accounts, from, to: now, samples: false });
   const spent = new Map(histories.map(({ account, spentWei }) => [nameOf(account), spentWei]));
+  const sampled = await ledger.funds({ accounts, from: (now - freshMs) as EpochMs, to: now });
+  const prices = new Map(sampled.map((history) => [nameOf(history.account), newestPrice(history)]));
   const states = await statesOf(tools, accounts);
   return accounts.map((account) => {
     const { chainId, contract, fundingAddress } = account;
     const state = states.get(nameOf(account));
     const burn = (spent.get(nameOf(account)) ?? 0n) / 24n;
     const balance = state?.balance === undefined ? undefined : gweiToWei(state.balance);
+    const promised = gweiToWei(state?.reserved ?? gwei(0));
+    const { at, usdPerNative } = prices.get(nameOf(account)) ?? {};
     return {
       account: fundingAddress ?? contract,
       kind: fundingAddress === undefined ? 'deposit' : 'wallet',
       contract,
       chainId,
       ...(balance === undefined ? { balanceWei: null, balance: null } : amount('balance', balance)),
-      ...amount('promised', gweiToWei(state?.reserved ?? gwei(0))),
+      balanceUsd: dollars(balance, usdPerNative),
+      ...amount('promised', promised),
+      promisedUsd: dollars(promised, usdPerNative),
       burnWeiPerHour: burn.toString(),
       burnPerHour: amount('burn', burn)['burn'],
+      burnUsdPerHour: dollars(burn, usdPerNative),
       hoursLeft: balance === undefined || burn === 0n ? null : Number((balance * 10n) / burn) / 10,
+      usdPerCoin: usdPerNative === undefined ? null : formatDecimal(usdPerNative, 18),
+      pricedAt: at === undefined ? null : formatInstant(at),
     };
   });
+}
+
+/** Of the samples that have one. */
+function newestPrice({ samples }: FundsHistory): FundsHistory['samples'][number] | undefined {
+  return samples.findLast(({ usdPerNative }) => usdPerNative !== undefined);
 }
 
 export function nameOf({ chainId, contract, fundingAddress }: AccountName): string {

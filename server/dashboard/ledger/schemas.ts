@@ -9,6 +9,11 @@ export const wei: JsonSchema = { type: 'string', pattern: '^-?\\d+$' };
 export const weiOrNull: JsonSchema = { type: ['string', 'null'], pattern: '^-?\\d+$' };
 export const coins: JsonSchema = { type: 'string', description: 'The same in coins, as decimal text.' };
 export const coinsOrNull: JsonSchema = { ...coins, type: ['string', 'null'] };
+/** Exact, so that sums are too: rounded by who books them. */
+export const dollarsOrNull: JsonSchema = {
+  type: ['string', 'null'],
+  description: 'The same in US dollars at usdPerCoin, as decimal text; null without a price.',
+};
 export const address: JsonSchema = { type: 'string', pattern: '^0x[0-9a-f]{40}$' };
 export const addressOrNull: JsonSchema = { type: ['string', 'null'], pattern: '^0x[0-9a-f]{40}$' };
 export const hashOrNull: JsonSchema = { type: ['string', 'null'], pattern: '^0x[0-9a-f]{64}$' };

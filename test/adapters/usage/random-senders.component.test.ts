@@ -52,6 +52,7 @@ async function flood({ usage, writer, ledger, rows }: Flooded): Promise<void> {
     log: silentLogger,
     instruments: createInstruments(noMetrics),
     recordsInputs: true,
+    usdPerNative: () => undefined,
     refusalsPerSecond: 1_000,
   });
   recording.start();

@@ -191,6 +191,7 @@ async function recorded(paymasters: readonly PaymasterConfig[], asked: readonly 
     log: silentLogger,
     instruments: createInstruments(noMetrics),
     recordsInputs: true,
+    usdPerNative: () => undefined,
     refusalsPerSecond: 10_000,
   });
   recording.start();

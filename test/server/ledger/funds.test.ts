@@ -1,0 +1,50 @@
+import { expect, test } from '@jest/globals';
+import type { LedgerRecord } from '../../../core/ledger/record.js';
+import { gwei } from '../../../core/units/wei.js';
+import type { AccountBalance } from '../../../core/usage/usage-store.js';
+import { createFundsSamples } from '../../../server/ledger/funds.js';
+import { createRecordIds } from '../../../server/ledger/record-ids.js';
+import { aClock } from '../../adapters/usage/clock.js';
+import { address } from '../../conformance/ledger-records.js';
+import { silentLogger } from '../../../core/log.js';
+
+const account: AccountBalance = {
+  contract: address(1),
+  balance: gwei(7),
+  reserved: gwei(2),
+  readAt: undefined,
+};
+const minuteMs = 60_000;
+
+test('a sample has the price of its minute, and none while no price may be used', async () => {
+  const clock = aClock();
+  const records: LedgerRecord[] = [];
+  let price: bigint | undefined;
+  const samples = createFundsSamples({
+    usage: { accounts: async () => [account] },
+    offers: {
+      add: (record) => {
+        records.push(record);
+        return true;
+      },
+    },
+    ids: createRecordIds(clock),
+    usdPerNative: () => price,
+    clock,
+    log: silentLogger,
+  });
+  for (const now of [2_000n * 10n ** 18n, undefined, 1n]) {
+    price = now;
+    samples.followed(1);
+    // The price of a minute is that of its first round.
+    price = 5n;
+    samples.followed(1);
+    clock.advance(minuteMs);
+  }
+  await samples.stop();
+  expect(records).toMatchObject([
+    { kind: 'funds', balanceWei: 7n * 10n ** 9n, usdPerNative: 2_000n * 10n ** 18n },
+    { usdPerNative: undefined },
+    { usdPerNative: 1n },
+  ]);
+});
