@@ -179,6 +179,11 @@ export const refusals = {
     text: 'A gas limit is below the least that the paymaster contract needs.',
     remedy: 'Raise the gas limit, or send calculateGasLimits: true.',
   },
+  COST_TOO_HIGH: {
+    text: 'The operation may cost more than the paymaster pays for one.',
+    remedy:
+      'Lower the gas limits or fees, or raise perOperation of the limit named: what counts is the most that the operation can cost.',
+  },
   LIMIT_REACHED: {
     text: 'A spending limit has too little left in this cycle.',
     remedy: 'Wait for the next cycle, raise the threshold, or update the limit, which starts a new cycle.',

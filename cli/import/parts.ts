@@ -1,4 +1,4 @@
-import type { SpendingLimitSpec } from '../../core/policy/spending-limit/spec.js';
+import type { CountedSpec, SpendingLimitSpec } from '../../core/policy/spending-limit/spec.js';
 import { formatDecimal, parseDecimal } from '../../core/units/wei.js';
 import { wrong, type PolicyPart, type Taken } from './document.js';
 
@@ -13,11 +13,17 @@ export const cycles = {
 } as const satisfies Readonly<Record<string, Pick<SpendingLimitSpec, 'never' | 'calendar'>>>;
 export type CycleName = keyof typeof cycles;
 
-type Limit = Pick<SpendingLimitSpec, 'scope' | 'threshold' | 'thresholdType'>;
+type Limit = Pick<CountedSpec, 'scope' | 'threshold' | 'thresholdType'>;
 
 export function aLimit(end: string, limit: Limit, cycle: CycleName = 'never'): Taken {
   const spendingLimit = { ...limit, ...cycles[cycle] };
   return { policies: [{ end, spec: { policyType: 'PAYMASTER_SA_LIMIT', spendingLimit } }] };
+}
+
+/** The most that one operation may cost, in dollars. */
+export function aLimitPerOperation(perOperation: string): Taken {
+  const spendingLimit = { scope: 'PAYMASTER', thresholdType: 'USD', perOperation } as const;
+  return { policies: [{ end: 'per-operation', spec: { policyType: 'PAYMASTER_SA_LIMIT', spendingLimit } }] };
 }
 
 export function theWindow(
@@ -52,7 +58,6 @@ export const campaignNote = (id: unknown): Taken => ({
   note: `the policies are the campaign ${String(id)}: they judge requests that name it as sponsorshipPolicyId, and while any policy of the Paymaster has a campaign, requests that name none are refused (withoutCampaign of the Paymaster)`,
 });
 
-export const noPerOperation: Taken = { lost: 'there is no limit on what one operation may cost' };
 export const noWebhook: Taken = {
   lost: 'a webhook is asked and answers in another way: write its host anew, and a policy of type WEBHOOK',
 };

@@ -7,7 +7,7 @@ import {
   cycles,
   dollarsOf,
   campaignNote,
-  noPerOperation,
+  aLimitPerOperation,
   noWebhook,
   theWindow,
   type CycleName,
@@ -28,9 +28,7 @@ function limitRows(part: string, scope: 'PAYMASTER' | 'SMART_ACCOUNT', whose: st
       field: spending,
       becomes: `a limit of ${whose} in USD; \`amount\` is in cents`,
       take: (value, policy) => {
-        const { amount, currency } = isTree(value) ? value : {};
-        if (currency !== 'USD') throw wrong(`${spending}.currency`, 'USD', currency);
-        const threshold = dollarsOf(`${spending}.amount`, amount, 100);
+        const threshold = centsOf(spending, value);
         return aLimit(`${part}-usd`, { scope, threshold, thresholdType: 'USD' }, cycleOf(policy));
       },
     },
@@ -47,6 +45,12 @@ function limitRows(part: string, scope: 'PAYMASTER' | 'SMART_ACCOUNT', whose: st
       becomes: '`never: {}`, or `calendar` by day, week or month in UTC',
     },
   ];
+}
+
+function centsOf(field: string, value: unknown): string {
+  const { amount, currency } = isTree(value) ? value : {};
+  if (currency !== 'USD') throw wrong(`${field}.currency`, 'USD', currency);
+  return dollarsOf(`${field}.amount`, amount, 100);
 }
 
 /** The Sponsorship Policy object of the platform API (documentation of 2026-08). */
@@ -88,8 +92,8 @@ export const pimlico: Format = {
     ...limitRows('user', 'SMART_ACCOUNT', 'each account'),
     {
       field: 'limits.user_operation.user_operation_spending',
-      becomes: 'nothing yet: bound `gas` of the Paymaster',
-      take: () => noPerOperation,
+      becomes: 'a limit with `perOperation` in USD; `amount` is in cents',
+      take: (value) => aLimitPerOperation(centsOf('limits.user_operation.user_operation_spending', value)),
     },
   ],
 };

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import type { LimitConfig } from '../../core/policy/spending-limit/spec.js';
 import type { EpochMs } from '../../core/units/time.js';
+import { formatDecimal, parseDecimal } from '../../core/units/wei.js';
 import { calendarWindowAt } from '../../core/usage/calendar.js';
 import { aLimitConfig } from '../build/configs.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
@@ -142,6 +143,37 @@ describe.each(stores)('on %s', (store) => {
         'the smaller budget is in force',
         async () => (await request(url, fees)).reason === 'BUDGET_REACHED',
       );
+  }, 240_000);
+
+  test('a limit per operation: the most that the operation can take is compared, and no other gas or fee is mined', async () => {
+    const most = (perOperation: string): Partial<PaymasterConfig> => ({
+      operationLimits: [{ policyId: 'each', name: 'Each', thresholdType: 'NATIVE_ASSET', perOperation }],
+    });
+    const shop = await put('each', most('1'));
+    const { signed, answer, account, op } = await request(shop.url);
+    if (signed === undefined) throw new Error('nothing was signed');
+    const data = answer.result?.['paymasterAndData'] as `0x${string}`;
+    for (const raised of [
+      { callGasLimit: op.callGasLimit + 1n },
+      { verificationGasLimit: op.verificationGasLimit + 1n },
+      { preVerificationGas: op.preVerificationGas + 1n },
+      { maxFeePerGas: op.maxFeePerGas + 1n },
+    ])
+      expect(
+        await refusalOf(devChain, entryPoint, [await signByAccount(account, { ...op, ...raised }, data)]),
+      ).toContain('AA34');
+    // Exactly what the EntryPoint asks for when the operation begins.
+    const explained = JSON.stringify(await explain(shop.url, op, sponsored));
+    const cost = /may cost ([0-9.]+) ether/.exec(explained)?.[1] ?? '';
+    const took = await mine([signed], 'each');
+    expect(took).toBeLessThanOrEqual(parseDecimal(cost, 18));
+
+    await put('each', { configGeneration: 1, ...most(cost) });
+    expect((await request(shop.url)).reason).toBeUndefined();
+    const below = formatDecimal(parseDecimal(cost, 18) - gwei, 18);
+    await put('each', { configGeneration: 2, ...most(below) });
+    const dear = await request(shop.url);
+    expect([dear.reason, dear.signed]).toEqual(['COST_TOO_HIGH', undefined]);
   }, 240_000);
 
   test('a day of the calendar: a promise made before midnight counts in that day, when it is mined in the next', async () => {

@@ -11,7 +11,7 @@ import type {
   PaymasterPolicySpec,
   PaymasterPolicyStatus,
 } from '../../core/resources/paymaster-policy.js';
-import type { SpendingLimitSpec } from '../../core/policy/spending-limit/spec.js';
+import type { CountedSpec } from '../../core/policy/spending-limit/spec.js';
 import type { Paymaster, PaymasterSpec, PaymasterStatus } from '../../core/resources/paymaster.js';
 import type { SmartContract, SmartContractSpec } from '../../core/resources/smart-contract.js';
 
@@ -94,7 +94,7 @@ export function aSmartContract({
   };
 }
 
-export const aLimit: SpendingLimitSpec = {
+export const aLimit: CountedSpec = {
   scope: 'PAYMASTER',
   cycleDuration: { value: 1, unit: 'day' },
   threshold: '10',

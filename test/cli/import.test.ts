@@ -51,7 +51,7 @@ const ofPimlico = {
       maximum_user_operation_count: null,
       reset_interval: null,
     },
-    user_operation: null,
+    user_operation: { user_operation_spending: { amount: 50, currency: 'USD' } },
   },
 };
 const alice = '0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985';
@@ -65,6 +65,7 @@ const ofAlchemy = {
   rules: {
     maxSpendUsd: '5000.00',
     maxSpendPerSenderUsd: 100,
+    maxSpendPerUoUsd: '0.25',
     maxCount: '100',
     maxCountPerSender: 2,
     senderAllowlist: [],
@@ -95,6 +96,7 @@ test('a policy of Pimlico', async () => {
     limit('global-usd', { scope: 'PAYMASTER', threshold: '10000.5', thresholdType: 'USD', ...monthly }),
     limit('global-count', { scope: 'PAYMASTER', threshold: '1000', thresholdType: 'COUNT', ...monthly }),
     limit('user-usd', { scope: 'SMART_ACCOUNT', threshold: '0.125', thresholdType: 'USD', never: {} }),
+    limit('per-operation', { scope: 'PAYMASTER', thresholdType: 'USD', perOperation: '0.5' }),
   ]);
   expect(objects[0].metadata).toEqual({ name: 'spring-gas-fund-window', namespace: 'acme' });
   expect(error).toContain(
@@ -117,6 +119,7 @@ test('a policy of Alchemy, also inside an answer', async () => {
   expect(specs).toMatchObject([
     limit('PAYMASTER', '5000', 'USD'),
     limit('SMART_ACCOUNT', '100', 'USD'),
+    { spendingLimit: { scope: 'PAYMASTER', thresholdType: 'USD', perOperation: '0.25' } },
     limit('PAYMASTER', '100', 'COUNT'),
     limit('SMART_ACCOUNT', '2', 'COUNT'),
     // An empty list of those who are allowed allows everybody there, and nobody here.
@@ -136,20 +139,10 @@ describe('what bounds sponsorship and cannot be carried over is never lost in si
     },
     {
       from: 'pimlico',
-      change: { limits: { user_operation: { user_operation_spending: { amount: 1, currency: 'USD' } } } },
-      says: 'limits.user_operation.user_operation_spending: there is no limit on what one operation may cost',
-    },
-    {
-      from: 'pimlico',
       change: { limits: { global: { maximum_gas: 5 } } },
       says: 'limits.global.maximum_gas: not known to this import',
     },
     { from: 'pimlico', change: { allowed_contracts: ['0x1'] }, says: 'allowed_contracts: not known' },
-    {
-      from: 'alchemy',
-      change: { rules: { maxSpendPerUoUsd: '20.00' } },
-      says: 'rules.maxSpendPerUoUsd: there is',
-    },
     {
       from: 'alchemy',
       change: { rules: { webhookRules: { webhookUrl: 'https://a.example' } } },
@@ -179,6 +172,16 @@ describe('what bounds sponsorship and cannot be carried over is never lost in si
       from: 'pimlico',
       change: { limits: { global: { user_operation_spending: { amount: -1, currency: 'USD' } } } },
       says: 'amount must be an amount in cents',
+    },
+    {
+      from: 'pimlico',
+      change: { limits: { user_operation: { user_operation_spending: { amount: 1, currency: 'EUR' } } } },
+      says: 'limits.user_operation.user_operation_spending.currency must be USD',
+    },
+    {
+      from: 'alchemy',
+      change: { rules: { maxSpendPerUoUsd: 'much' } },
+      says: 'rules.maxSpendPerUoUsd must be an amount in dollars',
     },
     { from: 'pimlico', change: { start_time: 'soon' }, says: 'window: spec.window.from must be' },
     { from: 'alchemy', change: { policyType: 'erc20' }, says: 'policyType must be sponsorship' },

@@ -3,7 +3,7 @@ import { KubeApiError } from '../../adapters/kube/api-error.js';
 import type { KubeTransport } from '../../adapters/kube/transport.js';
 import { kindNames, type AnyResource } from '../../core/resources/kinds.js';
 import { apiVersion, group, version } from '../../core/meta/meta.js';
-import { ruleCases, type RuleCase, type Write } from '../core/resources/rule-cases.js';
+import { campaignNames, ruleCases, type RuleCase, type Write } from '../core/resources/rule-cases.js';
 import { aChain } from '../build/resources.js';
 import { installCrds } from './support/crds.js';
 import { startControlPlane, type ControlPlane } from '../support/cluster/control-plane.js';
@@ -54,6 +54,18 @@ describe('the API server', () => {
     }
     const field = 'spec.confirmations';
     expect(refusals).toEqual(['latest', 1.5, 10_001, '12'].map((wrong) => [wrong, field]));
+  });
+
+  test('takes the names of campaigns that standalone takes, and refuses the others', async () => {
+    for (const [index, name] of campaignNames.good.entries())
+      await create(`campaign-${index}`, campaignNames.of(name));
+    for (const [index, name] of campaignNames.bad.entries()) {
+      const refused = await create(`no-campaign-${index}`, campaignNames.of(name)).catch(
+        (error: unknown) => error,
+      );
+      expect(refused).toBeInstanceOf(KubeApiError);
+      expect((refused as KubeApiError).causes.map(({ field }) => field)).toContain('spec.campaign');
+    }
   });
 
   test('tells kubectl which field is wrong and how to fix it', () => {

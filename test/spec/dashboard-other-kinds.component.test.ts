@@ -32,6 +32,12 @@ const kinds: readonly (Pick<PaymasterPolicySpec, 'policyType'> & Record<string, 
     member: 'spendingLimit',
     data: { scope: 'PAYMASTER', thresholdType: 'COUNT', threshold: '12', ...cycle },
   })),
+  ...[{}, { threshold: '12', cycleDuration: aDay.cycleDuration }].map((cycle) => ({
+    policyType: 'PAYMASTER_SA_LIMIT' as const,
+    listedAs: 'SPENDING_LIMIT',
+    member: 'spendingLimit',
+    data: { scope: 'PAYMASTER', thresholdType: 'NATIVE_ASSET', perOperation: '0.05', ...cycle },
+  })),
   { policyType: 'WINDOW', member: 'window', data: { until: '2027-01-01T00:00:00Z', appliesTo: ['ERC20'] } },
   { policyType: 'EXPRESSION', member: 'expression', data: { text: 'chain == 1', allowNoCalls: true } },
   {

@@ -39,6 +39,22 @@ const refusing: readonly {
     config: { limits: [aLimitConfig({ policyId: 'limit', threshold: '0', shadow: true })] },
   },
   {
+    name: 'a limit per operation',
+    policyId: 'per-operation',
+    reason: 'COST_TOO_HIGH',
+    config: {
+      operationLimits: [
+        {
+          policyId: 'per-operation',
+          name: 'Each',
+          thresholdType: 'NATIVE_ASSET',
+          perOperation: '0',
+          shadow: true,
+        },
+      ],
+    },
+  },
+  {
     name: 'a window',
     policyId: 'window',
     reason: 'WINDOW_CLOSED',

@@ -1,4 +1,4 @@
-import type { CycleStatus, SpendingLimitSpec, LimitConfig } from './spec.js';
+import type { CountedSpec, CycleStatus, SpendingLimitSpec, LimitConfig } from './spec.js';
 import { given } from '../../units/given.js';
 import { cycleUnits, formatInstant, parseInstant, plusMs, type EpochMs } from '../../units/time.js';
 
@@ -11,7 +11,7 @@ const toleratedAheadMs = 60_000;
  * that the name had when its object was deleted.
  */
 export function decideCycle(
-  spec: SpendingLimitSpec,
+  spec: CountedSpec,
   recorded: CycleStatus | undefined,
   served: LimitConfig | undefined,
   now: EpochMs,
@@ -32,7 +32,7 @@ export function decideCycle(
  * A limit with the same fields is the same limit, whatever startTime it is made again with.
  */
 function decideDuration(
-  spec: SpendingLimitSpec & Required<Pick<SpendingLimitSpec, 'cycleDuration'>>,
+  spec: CountedSpec & Required<Pick<SpendingLimitSpec, 'cycleDuration'>>,
   recorded: CycleStatus | undefined,
   served: LimitConfig | undefined,
   now: EpochMs,
@@ -61,7 +61,7 @@ function decideDuration(
  * A calendar or an endless limit: its count goes on whatever is changed, and starts anew by a later `restartedAt`, or by a new
  * `assumeUsed`. An earlier time than before, or none, brings no former count back.
  */
-function decideStanding(spec: SpendingLimitSpec, known: CycleStatus | undefined, now: EpochMs): CycleStatus {
+function decideStanding(spec: CountedSpec, known: CycleStatus | undefined, now: EpochMs): CycleStatus {
   const begun = parseInstant(known?.startTime ?? '');
   const restarted = restartOf(spec, now);
   const isAnew = restarted !== undefined && restarted > (begun ?? -Infinity);

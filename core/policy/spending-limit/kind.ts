@@ -2,20 +2,44 @@ import { parseInstant, type EpochMs } from '../../units/time.js';
 import { given } from '../../units/given.js';
 import { needsPrice } from '../../usage/units.js';
 import { column } from '../../meta/schema-parts.js';
+import { pass } from '../../refusal.js';
 import type { PolicyIdentity, PolicyKind } from '../kind.js';
 import { cycleOf, decideCycle } from './cycle.js';
+import {
+  compileOperationLimits,
+  decideOperationLimits,
+  glanceOfOperationLimits,
+  type OperationLimit,
+  type OperationLimitConfig,
+} from './per-operation.js';
 import { limitProblem } from './problem.js';
 import { limitRecord, type LimitBody } from './record.js';
 import { spendingLimitSchema } from './schema.js';
 import { compileLimits, limitShares, type CompiledLimit } from './shares.js';
-import type { CycleStatus, LimitConfig, SpendingLimitSpec } from './spec.js';
+import { isCounted, type CycleStatus, type LimitConfig, type SpendingLimitSpec } from './spec.js';
 
-/** A limit per cycle. The usage store decides it, because it counts the usage. */
+/** One that only bounds each operation has no cycle. */
+type AnyLimitConfig = PolicyIdentity &
+  (LimitConfig | Pick<LimitConfig, 'thresholdType'>) &
+  Partial<Pick<OperationLimitConfig, 'perOperation'>>;
+type Limits = {
+  readonly limits: readonly LimitConfig[];
+  readonly operationLimits?: readonly OperationLimitConfig[];
+};
+type ServedLimits = {
+  readonly limits: readonly CompiledLimit[];
+  readonly operationLimits?: readonly OperationLimit[];
+};
+
+/** A limit per cycle, which the usage store decides, because it counts the usage; per operation; or both. */
 export const spendingLimit = {
   member: 'spendingLimit',
   schema: spendingLimitSchema,
   most: { count: 20, name: 'spending limits' },
-  columns: [column('Threshold', 'string', '.spec.spendingLimit.threshold', 'Limit per cycle.', 1)],
+  columns: [
+    column('Threshold', 'string', '.spec.spendingLimit.threshold', 'Limit per cycle.', 1),
+    column('Per Operation', 'string', '.spec.spendingLimit.perOperation', 'Limit per operation.', 1),
+  ],
   problem: (limit) =>
     limitProblem(limit, { cycle: 'spec.spendingLimit', threshold: 'spec.spendingLimit.threshold' }),
   lacks: ({ thresholdType }, { nativePrice }) =>
@@ -23,18 +47,44 @@ export const spendingLimit = {
       ? `spec.spendingLimit.thresholdType ${thresholdType} needs spec.nativePrice of the Chain, which only the platform sets.`
       : undefined,
   compile({ spec, cycle: recorded, policyId, name }, { served, now, lastingCycle }) {
-    const cycle = decideCycle(spec, recorded, served, now, lastingCycle);
-    return { config: configOf({ policyId, name }, cycle, now), cycle };
+    const perOperation = given({ perOperation: spec.perOperation });
+    // The cycle stays recorded: a threshold that is taken away and given again frees nothing.
+    if (!isCounted(spec))
+      return {
+        config: { policyId, name, thresholdType: spec.thresholdType, ...perOperation },
+        ...given({ cycle: recorded ?? lastingCycle }),
+      };
+    const counted = served !== undefined && 'startMs' in served ? served : undefined;
+    const cycle = decideCycle(spec, recorded, counted, now, lastingCycle);
+    return { config: { ...configOf({ policyId, name }, cycle, now), ...perOperation }, cycle };
   },
   config: {
-    write: (limits) => ({ limits }),
-    read: ({ limits }, { policyId }) => limits.find((limit) => limit.policyId === policyId),
-    serve: ({ limits }) => ({ limits: compileLimits(limits) }),
+    write,
+    read({ limits, operationLimits = [] }, { policyId }) {
+      const [limit] = limits.filter((each) => each.policyId === policyId);
+      const [ofEach] = operationLimits.filter((each) => each.policyId === policyId);
+      return limit === undefined ? ofEach : { ...limit, ...ofEach };
+    },
+    serve: ({ limits, operationLimits }): ServedLimits => ({
+      limits: compileLimits(limits),
+      ...(operationLimits && { operationLimits: compileOperationLimits(operationLimits) }),
+    }),
     cycles: ({ limits }) =>
       // Nothing restarts a budget but its spec, so nothing of it is remembered.
       limits.flatMap((limit) =>
         limit.budget === true ? [] : [{ policyId: limit.policyId, ...cycleOf(limit) }],
       ),
+  },
+  decision: {
+    step: 'costPerOperation',
+    modes: ['SPONSORED'],
+    applies: ({ operationLimits }) => operationLimits !== undefined,
+    decide: () => pass,
+    late: {
+      applies: ({ operationLimits }) => operationLimits !== undefined,
+      decide: ({ operationLimits = [] }, facts) => decideOperationLimits(operationLimits, facts),
+    },
+    glance: ({ operationLimits = [] }, _now, facts) => glanceOfOperationLimits(operationLimits, facts),
   },
   counts: {
     modes: ['SPONSORED'],
@@ -42,13 +92,20 @@ export const spendingLimit = {
     shares: ({ limits }, request) => limitShares(limits, request),
   },
   record: limitRecord,
-} as const satisfies PolicyKind<
-  SpendingLimitSpec,
-  LimitConfig,
-  { readonly limits: readonly LimitConfig[] },
-  { readonly limits: readonly CompiledLimit[] },
-  LimitBody
->;
+} as const satisfies PolicyKind<SpendingLimitSpec, AnyLimitConfig, Limits, ServedLimits, LimitBody>;
+
+function write(configs: readonly AnyLimitConfig[]): Limits {
+  const operationLimits = configs.flatMap(
+    ({ policyId, name, shadow, campaign, thresholdType, perOperation }) =>
+      perOperation === undefined
+        ? []
+        : [{ policyId, name, ...given({ shadow, campaign }), thresholdType, perOperation }],
+  );
+  return {
+    limits: configs.flatMap(({ perOperation: _, ...limit }) => ('startMs' in limit ? [limit] : [])),
+    ...(operationLimits.length === 0 ? {} : { operationLimits }),
+  };
+}
 
 function configOf({ policyId, name }: PolicyIdentity, cycle: CycleStatus, now: EpochMs): LimitConfig {
   return {

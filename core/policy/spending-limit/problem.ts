@@ -3,7 +3,7 @@ import { cycleUnits, maxCycleValue, parseInstant } from '../../units/time.js';
 import { calendarUnits, isTimeZone } from '../../usage/calendar.js';
 import { unitNames, units } from '../../usage/units.js';
 import type { SpendingLimitSpec } from './spec.js';
-import { expectedOf, isThreshold } from './threshold.js';
+import { expectedOf, isAmount, isThreshold } from './threshold.js';
 
 /**
  * What is wrong with a limit, as a sentence: what schemas cannot tell, and what not every store checks. `at`: the fields that the
@@ -13,8 +13,13 @@ export function limitProblem(
   limit: Omit<SpendingLimitSpec, 'scope'>,
   at: { readonly cycle: string; readonly threshold: string },
 ): string | undefined {
-  const { cycleDuration, calendar, never, assumeUsed, thresholdType, threshold } = limit;
-  if ([cycleDuration, calendar, never].filter((each) => each !== undefined).length !== 1)
+  const { cycleDuration, calendar, never, assumeUsed, thresholdType, threshold, perOperation } = limit;
+  const cycles = [cycleDuration, calendar, never].filter((each) => each !== undefined).length;
+  if (threshold === undefined && perOperation === undefined)
+    return `${at.cycle} must have threshold, perOperation, or both.`;
+  if (threshold === undefined && cycles !== 0)
+    return `${at.cycle} must have no cycleDuration, calendar or never without threshold.`;
+  if (threshold !== undefined && cycles !== 1)
     return `${at.cycle} must have exactly one of cycleDuration, calendar and never.`;
   const { value, unit } = cycleDuration ?? { value: 1, unit: 'day' };
   if (!Object.hasOwn(cycleUnits, unit))
@@ -33,7 +38,11 @@ export function limitProblem(
     return `${at.cycle}.thresholdType must be one of ${unitNames.join(', ')}, got ${quote(thresholdType)}.`;
   if (assumeUsed !== undefined && !isThreshold(assumeUsed, thresholdType))
     return `${at.cycle}.assumeUsed must be ${expectedOf(thresholdType)}, got ${quote(assumeUsed)}.`;
-  return isThreshold(threshold, thresholdType)
+  if (perOperation !== undefined && !isAmount(thresholdType))
+    return `${at.cycle}.perOperation must be left out when thresholdType is ${thresholdType}, got ${quote(perOperation)}.`;
+  if (perOperation !== undefined && !isThreshold(perOperation, thresholdType))
+    return `${at.cycle}.perOperation must be ${expectedOf(thresholdType)}, got ${quote(perOperation)}.`;
+  return threshold === undefined || isThreshold(threshold, thresholdType)
     ? undefined
     : `${at.threshold} must be ${expectedOf(thresholdType)}, got ${quote(threshold)}.`;
 }

@@ -8,10 +8,10 @@ import { calendarUnits } from '../../usage/calendar.js';
 import { unitNames, type Unit } from '../../usage/units.js';
 import { cycleUnits, maxCycleValue, type CycleUnit } from '../../units/time.js';
 import type { PolicyRecord, PolicyToRender } from '../kind.js';
-import type { LimitScope, SpendingLimitSpec } from './spec.js';
+import { isCounted, type CountedSpec, type LimitScope, type SpendingLimitSpec } from './spec.js';
 import { thresholdProblem } from './threshold.js';
 
-export type DocumentedLimit = SpendingLimitSpec & Required<Pick<SpendingLimitSpec, 'cycleDuration'>>;
+export type DocumentedLimit = CountedSpec & Required<Pick<CountedSpec, 'cycleDuration'>>;
 
 /** The units of the service document; its endpoints make limits of no other. */
 const documentUnits = ['COUNT', 'NATIVE_ASSET'] as const satisfies readonly Unit[];
@@ -87,6 +87,7 @@ export const limitRecord: PolicyRecord<SpendingLimitSpec, LimitBody> = {
       required: { scope: { enum: ['PAYMASTER', 'SMART_ACCOUNT'] }, thresholdType: { enum: unitNames } },
       optional: {
         threshold: { type: 'string' },
+        perOperation: { type: 'string' },
         cycleDuration: cycleRecord,
         calendar: jsonRecord({ every: { enum: calendarUnits }, timeZone: { type: 'string' } }),
         never: jsonRecord({}),
@@ -132,7 +133,12 @@ export function withCycle(data: unknown): unknown {
 
 /** Whether the service document can express the limit. */
 export function isDocumented(spec: SpendingLimitSpec): spec is DocumentedLimit {
-  return isDocumentUnit(spec.thresholdType) && spec.cycleDuration !== undefined;
+  return (
+    isCounted(spec) &&
+    isDocumentUnit(spec.thresholdType) &&
+    spec.cycleDuration !== undefined &&
+    spec.perOperation === undefined
+  );
 }
 
 function isDocumentUnit(type: unknown): type is DocumentUnit {

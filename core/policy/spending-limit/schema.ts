@@ -4,11 +4,11 @@ import { maxCycleValue } from '../../units/time.js';
 import { calendarUnits, type Calendar } from '../../usage/calendar.js';
 import { unitNames, unitOf } from '../../usage/units.js';
 import type { CycleStatus, SpendingLimitSpec } from './spec.js';
-import { anyThreshold, thresholdRules } from './threshold.js';
+import { anyThreshold, perOperationRules, thresholdRules } from './threshold.js';
 
 /** Zero is allowed: a limit of zero refuses everything. */
 const threshold = text(
-  `The limit as decimal text: ${unitNames.map((unit) => `${unitOf(unit).noun} for ${unit}`).join(', ')}, e.g. "100" or "0.05". Zero refuses everything.`,
+  `The limit as decimal text: ${unitNames.map((unit) => `${unitOf(unit).noun} for ${unit}`).join(', ')}, e.g. "100" or "0.05". Zero refuses everything. Left out where only perOperation bounds.`,
   anyThreshold,
 );
 
@@ -53,7 +53,7 @@ export const oneCycle = {
 } as const;
 
 export const spendingLimitSchema = object<SpendingLimitSpec>(
-  'A limit per cycle, for policyType PAYMASTER_SA_LIMIT.',
+  'A limit per cycle, per operation, or both, for policyType PAYMASTER_SA_LIMIT.',
   {
     required: {
       scope: choice(
@@ -61,13 +61,17 @@ export const spendingLimitSchema = object<SpendingLimitSpec>(
         scopes,
         immutable('delete this PaymasterPolicy and create another'),
       ),
-      threshold,
       thresholdType: choice(
         `What is limited. ${unitNames.map((unit) => `${unit}: ${unitOf(unit).bounds}`).join('; ')}.`,
         unitNames,
       ),
     },
     optional: {
+      threshold,
+      perOperation: text(
+        'The most that one operation may cost, as decimal text in the unit, e.g. "0.50" of USD: compared with what it can cost at most. Not for COUNT.',
+        anyThreshold,
+      ),
       ...cycleFields,
       restartedAt: instant(
         'Of a calendar or endless limit: a later time than before starts the count anew, e.g. after the usage store has lost its data.',
@@ -82,7 +86,17 @@ export const spendingLimitSchema = object<SpendingLimitSpec>(
     },
   },
   ...thresholdRules,
-  oneCycle,
+  ...perOperationRules,
+  {
+    rule: 'has(self.threshold) || has(self.perOperation)',
+    message: 'must be given threshold, perOperation, or both',
+  },
+  { ...oneCycle, rule: `!has(self.threshold) || ${oneCycle.rule}` },
+  {
+    rule: 'has(self.threshold) || !has(self.cycleDuration) && !has(self.calendar) && !has(self.never) && !has(self.restartedAt)',
+    message:
+      'must be left without cycleDuration, calendar, never and restartedAt where threshold is left out',
+  },
   {
     rule: 'has(self.cycleDuration) || !has(self.startTime)',
     message: 'must be left out without cycleDuration; use restartedAt',

@@ -7,13 +7,15 @@ export type LimitScope = 'PAYMASTER' | 'SMART_ACCOUNT';
 
 export type SpendingLimitSpec = {
   readonly scope: LimitScope;
-  /** Exactly one of `cycleDuration`, `calendar` and `never` is set. */
+  /** With a threshold exactly one of `cycleDuration`, `calendar` and `never` is set, and none without. */
   readonly cycleDuration?: { readonly value: number; readonly unit: CycleUnit };
   readonly calendar?: Calendar;
   readonly never?: object;
-  /** Exact decimal text in the unit. */
-  readonly threshold: string;
+  /** Exact decimal text in the unit. Absent where only each operation is bounded. */
+  readonly threshold?: string;
   readonly thresholdType: Unit;
+  /** The most that one operation may cost, in the unit. */
+  readonly perOperation?: string;
   /** RFC 3339 with milliseconds. A new or changed value starts a new cycle at that time. */
   readonly startTime?: string;
   /** Of a calendar or endless limit: a later time than before starts the count anew. */
@@ -22,8 +24,15 @@ export type SpendingLimitSpec = {
   readonly assumeUsed?: string;
 };
 
+/** A limit that counts by cycles. */
+export type CountedSpec = SpendingLimitSpec & Required<Pick<SpendingLimitSpec, 'threshold'>>;
+
+export function isCounted(spec: SpendingLimitSpec): spec is CountedSpec {
+  return spec.threshold !== undefined;
+}
+
 /** As in the resource. */
-type LimitTerms = Pick<SpendingLimitSpec, 'scope' | 'threshold' | 'thresholdType'>;
+type LimitTerms = Pick<CountedSpec, 'scope' | 'threshold' | 'thresholdType'>;
 
 /** The cycle in force, with the fields for which it was started, so that a change differs from a re-apply. */
 export type CycleStatus = LimitTerms & {
@@ -40,7 +49,7 @@ export type CycleStatus = LimitTerms & {
   readonly specStartTime?: string;
 };
 
-/** What is served for a limit. */
+/** What is served for a limit that counts. */
 export type LimitConfig = LimitTerms & {
   readonly policyId: string;
   readonly name: string;

@@ -28,14 +28,26 @@ export const anyThreshold = {
 export const thresholdRules: readonly CelRule[] = unitNames.flatMap((unit) => {
   const { digits, tooLong } = unitOf(unit);
   if (tooLong === undefined) return [];
-  return [
-    {
-      rule: `self.thresholdType != '${unit}' || self.threshold.matches('${patternOf(digits)}')`,
-      message: `must be ${tooLong}`,
-      fieldPath: '.threshold',
-    },
-  ];
+  const fields = isAmount(unit) ? (['threshold', 'perOperation'] as const) : (['threshold'] as const);
+  return fields.map((field) => ({
+    rule: `self.thresholdType != '${unit}' || !has(self.${field}) || self.${field}.matches('${patternOf(digits)}')`,
+    message: `must be ${tooLong}`,
+    fieldPath: `.${field}` as const,
+  }));
 });
+
+export const perOperationRules: readonly CelRule[] = unitNames
+  .filter((unit) => !isAmount(unit))
+  .map((unit) => ({
+    rule: `self.thresholdType != '${unit}' || !has(self.perOperation)`,
+    message: `must be left out when thresholdType is ${unit}, in which every operation is one`,
+    fieldPath: '.perOperation',
+  }));
+
+/** Whether operations take different amounts of the unit. */
+export function isAmount(unit: Unit): boolean {
+  return unitOf(unit).decimals > 0;
+}
 
 /** What is wrong with a threshold of this unit, given as exact plain decimal text; undefined when nothing is wrong. */
 export function thresholdProblem(text: string, unit: Unit, field: string): Problem | undefined {

@@ -87,6 +87,7 @@ const stepOf = {
   PRIORITY_FEE_TOO_LOW: 'tip',
   GAS_LIMIT_TOO_HIGH: 'gas',
   GAS_LIMIT_TOO_LOW: 'gas',
+  COST_TOO_HIGH: 'costPerOperation',
   LIMIT_REACHED: store,
   USAGE_LOST: store,
   DEPOSIT_TOO_LOW: store,

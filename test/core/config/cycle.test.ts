@@ -4,7 +4,7 @@ import { noCost } from '../../../core/usage/unit.js';
 import { sender } from '../../conformance/usage-requests.js';
 import { aLimitConfig } from '../../build/configs.js';
 import { decideCycle } from '../../../core/policy/spending-limit/cycle.js';
-import type { SpendingLimitSpec } from '../../../core/policy/spending-limit/spec.js';
+import type { CountedSpec } from '../../../core/policy/spending-limit/spec.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { aLimit } from '../../build/resources.js';
 
@@ -34,7 +34,7 @@ describe('the cycle of a limit', () => {
     expect(decideCycle({ ...aLimit }, first, undefined, t1)).toBe(first);
   });
 
-  test.each<{ name: string; change: Partial<SpendingLimitSpec> }>([
+  test.each<{ name: string; change: Partial<CountedSpec> }>([
     { name: 'the threshold', change: { threshold: '11' } },
     { name: 'the kind of threshold', change: { thresholdType: 'NATIVE_ASSET' } },
     { name: 'the duration', change: { cycleDuration: { value: 2, unit: 'day' } } },
@@ -82,7 +82,7 @@ describe.each([
   { name: 'an endless limit', kind: { never: {} } },
 ] as const)('the count of $name', ({ kind }) => {
   const { cycleDuration: _, ...rest } = aLimit;
-  const limit: SpendingLimitSpec = { ...rest, ...kind };
+  const limit: CountedSpec = { ...rest, ...kind };
   const begun = decideCycle(limit, undefined, undefined, t0);
   const later = (ms: number): EpochMs => (t0 + ms) as EpochMs;
 
@@ -91,7 +91,7 @@ describe.each([
     expect(begun.durationMs).toBeUndefined();
   });
 
-  test.each<{ name: string; change: Partial<SpendingLimitSpec> }>([
+  test.each<{ name: string; change: Partial<CountedSpec> }>([
     { name: 'nothing', change: {} },
     { name: 'the threshold', change: { threshold: '11' } },
     {
@@ -135,7 +135,7 @@ describe.each([
 
 describe('what an endless limit assumes as used', () => {
   const { cycleDuration: _, ...rest } = aLimit;
-  const limit: SpendingLimitSpec = { ...rest, never: {} };
+  const limit: CountedSpec = { ...rest, never: {} };
   const begun = decideCycle(limit, undefined, undefined, t0);
   const assumed = decideCycle({ ...limit, assumeUsed: '4' }, begun, undefined, t1);
 

@@ -43,6 +43,10 @@ const endless = (overrides: Partial<SpendingLimitSpec>) => {
   const { cycleDuration: _, ...rest } = aLimit;
   return aPolicy({ spendingLimit: { ...rest, never: {}, ...overrides } });
 };
+const perOperation = (overrides: Partial<SpendingLimitSpec>) =>
+  aPolicy({
+    spendingLimit: { scope: 'PAYMASTER', thresholdType: 'USD', perOperation: '0.5', ...overrides },
+  });
 const profile = (overrides: Partial<typeof aProfile>) =>
   aChain({ profiles: [{ ...aProfile, ...overrides }] });
 const token = (name: string) => ({ name, sha256: hash });
@@ -61,6 +65,13 @@ const aDaily = (value: number): Budget => ({
   usd: '5',
   cycleDuration: { value, unit: 'day' },
 });
+
+/** Names of campaigns, whose pattern both kinds of stores check. */
+export const campaignNames = {
+  good: ['winter-2026', 'a', '0.x_Y-', 'a'.repeat(64)],
+  bad: ['', 'a'.repeat(65), 'winter 2026', 'winter/2026', 'wïnter', 'winter\n'],
+  of: (campaign: string): Resources['PaymasterPolicy'] => aPolicy({ campaign }),
+};
 
 export const ruleCases: readonly RuleCase[] = [
   // Paymaster
@@ -207,6 +218,30 @@ export const ruleCases: readonly RuleCase[] = [
     message: 'given from, until, or both',
     passes: { now: aPolicy({ policyType: 'WINDOW', window: { until } }) },
     fails: { now: aPolicy({ policyType: 'WINDOW', window: { appliesTo: ['ERC20'] } }) },
+  },
+  {
+    field: 'spec.spendingLimit',
+    message: 'given threshold, perOperation, or both',
+    passes: { now: perOperation({}) },
+    fails: { now: aPolicy({ spendingLimit: { scope: 'PAYMASTER', thresholdType: 'USD' } }) },
+  },
+  {
+    field: 'spec.spendingLimit',
+    message: 'left without cycleDuration, calendar, never and restartedAt where threshold is left out',
+    passes: { now: limit({ thresholdType: 'USD', perOperation: '0.5' }) },
+    fails: { now: perOperation({ never: {} }) },
+  },
+  {
+    field: 'spec.spendingLimit.perOperation',
+    message: 'left out when thresholdType is COUNT, in which every operation is one',
+    passes: { now: limit({ thresholdType: 'NATIVE_ASSET', perOperation: '0.000000001' }) },
+    fails: { now: limit({ perOperation: '1' }) },
+  },
+  {
+    field: 'spec.spendingLimit.perOperation',
+    message: 'at most 9 digits before and 6 after the point when thresholdType is USD',
+    passes: { now: perOperation({ perOperation: '0.000001' }) },
+    fails: { now: perOperation({ perOperation: '0.0000001' }) },
   },
   {
     field: 'spec.spendingLimit',

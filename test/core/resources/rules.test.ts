@@ -4,7 +4,7 @@ import { definitions } from '../../../core/resources/schemas.js';
 import { validateResource } from '../../../core/resources/validate.js';
 import type { CelRule, StructuralSchema } from '../../../core/schema/structural.js';
 import { aPaymaster, aPolicy } from '../../build/resources.js';
-import { ruleCases, type Write } from './rule-cases.js';
+import { campaignNames, ruleCases, type Write } from './rule-cases.js';
 
 const problemsOf = ({ now, old }: Write) => validateResource(now.kind, now, old);
 
@@ -35,6 +35,13 @@ describe('each rule of each kind', () => {
       );
     expect(untried).toEqual([]);
   });
+});
+
+test('a campaign has a name that its pattern takes, from begin to end', () => {
+  const problems = (name: string) => validateResource('PaymasterPolicy', campaignNames.of(name));
+  expect(campaignNames.good.flatMap(problems)).toEqual([]);
+  for (const name of campaignNames.bad)
+    expect(problems(name)).toEqual([expect.objectContaining({ field: 'spec.campaign' })]);
 });
 
 describe('rules about changes', () => {

@@ -91,7 +91,7 @@ const oneByOne = (
     passes: 1_500,
   }));
 
-test('proposed sender lists, windows and expressions refuse what they would have refused', async () => {
+test('proposed sender lists, limits per operation, windows and expressions refuse what they would have refused', async () => {
   const recorded = await recordRounds(withoutLimits, [...oneByOne(3), ...oneByOne(2, { sender: 2 })]);
   const first = (parseInputs(recorded.records[0]!.body) as DecidedInputs).request.op.sender;
   const { list } = addressListOf([first]);
@@ -100,6 +100,11 @@ test('proposed sender lists, windows and expressions refuse what they would have
     const paymasters = recorded.paymasters.map((config) => ({ ...config, ...change }));
     return (await replay({ ...recorded, paymasters, lists })).newlyRefused.byReason;
   };
+  const perOperation = (most: string) => ({
+    operationLimits: [{ ...identity, thresholdType: 'NATIVE_ASSET', perOperation: most } as const],
+  });
+  expect(await reasonsUnder(perOperation('0'))).toEqual([{ reason: 'COST_TOO_HIGH', count: 5 }]);
+  expect(await reasonsUnder(perOperation('1'))).toEqual([]);
   const senders = (action: 'Allow' | 'Deny') => ({
     senders: [{ ...identity, action, list: list.hash, count: 1 }],
   });
