@@ -34,9 +34,10 @@ describe('the steps of a recorded decision', () => {
   });
 
   test('end with the one that refused: those after it are undecided', () => {
-    expect(of({ reason: 'GAS_LIMIT_TOO_HIGH' }).slice(-5)).toEqual([
+    expect(of({ reason: 'GAS_LIMIT_TOO_HIGH' }).slice(-6)).toEqual([
       'tip pass',
       'gas refuse',
+      'costPerOperation undecided',
       'expressions undecided',
       'webhooks undecided',
       'limitsAndDeposit undecided',
@@ -45,15 +46,17 @@ describe('the steps of a recorded decision', () => {
   });
 
   test('tell a limit that was full at the first look from one that was full when everything had passed', () => {
-    expect(of({ reason: 'LIMIT_REACHED' }).slice(-5)).toEqual([
+    expect(of({ reason: 'LIMIT_REACHED' }).slice(-6)).toEqual([
       'tip pass',
       'limitsAndDeposit refuse',
       'gas undecided',
+      'costPerOperation undecided',
       'expressions undecided',
       'webhooks undecided',
     ]);
-    expect(of({ reason: 'LIMIT_REACHED', maxCostWei: 7n }).slice(-4)).toEqual([
+    expect(of({ reason: 'LIMIT_REACHED', maxCostWei: 7n }).slice(-5)).toEqual([
       'gas pass',
+      'costPerOperation pass',
       'expressions pass',
       'webhooks pass',
       'limitsAndDeposit refuse',
