@@ -102,7 +102,10 @@ function write(configs: readonly AnyLimitConfig[]): Limits {
         : [{ policyId, name, ...given({ shadow, campaign }), thresholdType, perOperation }],
   );
   return {
-    limits: configs.flatMap(({ perOperation: _, ...limit }) => ('startMs' in limit ? [limit] : [])),
+    limits: configs.flatMap((config) => {
+      const { perOperation: _, ...limit } = config;
+      return 'startMs' in limit ? [limit] : [];
+    }),
     ...(operationLimits.length === 0 ? {} : { operationLimits }),
   };
 }
