@@ -1,13 +1,12 @@
 import { isObject } from '../schema/json-value.js';
 import type { CelRule, SchemaOf } from '../schema/structural.js';
 import type { Mode } from '../usage/usage-store.js';
-import type { EpochMs } from '../units/time.js';
 import type {
   AppliesTo,
   Glance,
+  GlanceAt,
   PolicyAsks,
   PolicyDecision,
-  PolicyFacts,
   PolicyIdentity,
   PolicyKind,
   PolicyShare,
@@ -204,14 +203,13 @@ export function policiesEndAt(served: ServedPolicies, mode: Mode): number {
   return ends.reduce((end, kind) => Math.min(end, kind.endsAt?.(served, mode) ?? end), Infinity);
 }
 
-/** All policies at a glance that have more to say than their kind; `facts`: about a request. */
+/** All policies at a glance. */
 export function glanceAt(
   served: ServedPolicies,
-  now: EpochMs,
-  facts?: PolicyFacts,
+  at: GlanceAt,
 ): readonly (Glance & { readonly policyType: PolicyType })[] {
-  return rows.flatMap(([policyType, { decision }]) =>
-    (decision?.glance?.(served, now, facts) ?? []).map((glance) => ({ policyType, ...glance })),
+  return rows.flatMap(([policyType, kind]) =>
+    kind.glance(served, at).map((glance) => ({ policyType, ...glance })),
   );
 }
 

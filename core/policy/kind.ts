@@ -7,7 +7,7 @@ import type { SchemaOf } from '../schema/structural.js';
 import type { AddressKey } from '../units/address.js';
 import type { EpochMs } from '../units/time.js';
 import type { OperationCost } from '../usage/unit.js';
-import type { LimitShare, Mode } from '../usage/usage-store.js';
+import type { CounterId, CounterState, LimitShare, Mode } from '../usage/usage-store.js';
 import type { UserOperation } from '../entry-point/user-operation.js';
 import type { DecodedCalls } from '../userop/call-data.js';
 import type { AllowList } from './rules/allow-list/compile.js';
@@ -67,6 +67,8 @@ export type PolicyKind<
   readonly counts?: PolicyCounts<Served>;
   /** Absent: nobody is asked. */
   readonly asks?: PolicyAsks<Served>;
+  /** Each policy of the kind, and what it says at a time, and about a request if there is one. */
+  glance(served: Served, at: GlanceAt): readonly Glance[];
   readonly record: PolicyRecord<Spec, Body>;
 };
 
@@ -190,14 +192,34 @@ export type PolicyDecision<Served> = {
     applies(served: Served, mode: Mode): boolean;
     decide(served: Served, facts: PolicyFacts): Verdict;
   };
-  /** Each policy of the kind, and what it says at a time, and about a request if there is one. */
-  glance?(served: Served, now: EpochMs, facts?: PolicyFacts): readonly Glance[];
   /** When what is signed now has to have expired; absent, and undefined: at no time. */
   endsAt?(served: Served, mode: Mode): EpochMs | undefined;
 };
 
+/** What policies are asked for a glance. */
+export type GlanceAt = {
+  readonly now: EpochMs;
+  /** About a request; absent: about none. */
+  readonly facts?: PolicyFacts;
+  /** The account whose counters of limits per account are shown; default: that of the request. */
+  readonly sender?: AddressKey;
+  /** A counter that was read; absent or undefined: it was not. */
+  readonly used?: (counter: CounterId) => CounterState | undefined;
+};
+
 /** One policy at a glance, for people: `says` is e.g. "open until 2027-01-01T00:00:00.000Z". */
-export type Glance = PolicyIdentity & AppliesTo & { readonly says: string };
+export type Glance = Omit<PolicyIdentity, 'policyId'> &
+  AppliesTo & {
+    /** Absent: all policies of the kind are served as one. */
+    readonly policyId?: string;
+    readonly says: string;
+    /** Whether it lets the request pass, or any request at this time; absent: that depends on the request. */
+    readonly verdict?: 'pass' | 'refuse';
+    /** What is left of a limit, e.g. "0.05 ether". */
+    readonly remaining?: string;
+    /** When `says` changes by itself. */
+    readonly turnsAt?: EpochMs;
+  };
 
 /**
  * What a policy can know about a request without waiting. Gas limits are undefined while they are not estimated yet.

@@ -2,7 +2,7 @@ import { given } from '../units/given.js';
 import { choice, list, type SchemaOf } from '../schema/structural.js';
 import { pass, type Verdict } from '../refusal.js';
 import type { Mode } from '../usage/usage-store.js';
-import type { AppliesTo, PolicyFacts, PolicyIdentity } from './kind.js';
+import type { AppliesTo, Glance, PolicyFacts, PolicyIdentity } from './kind.js';
 
 export const modes = ['SPONSORED', 'ERC20'] as const satisfies readonly Mode[];
 
@@ -32,8 +32,27 @@ export function judgeEach<P extends PolicyIdentity & AppliesTo>(
   return pass;
 }
 
-/** What a policy says at a glance. */
-export function glanceOf<P extends PolicyIdentity & AppliesTo>(policy: P, says: string) {
+/** A policy at a glance, with what it says. */
+export function glanceOf<P extends PolicyIdentity & AppliesTo>(
+  policy: P,
+  said: Pick<Glance, 'says' | 'verdict' | 'remaining' | 'turnsAt'>,
+): Glance {
   const { policyId, name, appliesTo, shadow, campaign } = policy;
-  return { policyId, name, ...given({ appliesTo, shadow, campaign }), says };
+  return { policyId, name, ...given({ appliesTo, shadow, campaign }), ...said };
+}
+
+/** What a policy says about the request, if there is one and it judges the mode; otherwise what it says of all. */
+export function sayOf(
+  policy: AppliesTo,
+  facts: PolicyFacts | undefined,
+  usual: string,
+  judge: (facts: PolicyFacts) => Verdict,
+): Pick<Glance, 'says' | 'verdict'> {
+  return saidOf(usual, facts !== undefined && appliesIn(policy, facts.mode) ? judge(facts) : undefined);
+}
+
+/** Undefined: the request is not judged, or there is none. */
+export function saidOf(usual: string, verdict: Verdict | undefined): Pick<Glance, 'says' | 'verdict'> {
+  if (verdict === undefined) return { says: usual };
+  return verdict.pass ? { says: usual, verdict: 'pass' } : { says: verdict.detail, verdict: 'refuse' };
 }

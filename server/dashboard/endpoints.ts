@@ -14,6 +14,7 @@ import { keyEndpoints } from './manage/keys.js';
 import { testWebhookEndpoint } from './manage/test-webhook.js';
 import { tokenEndpoints } from './manage/tokens.js';
 import { problemsEndpoint } from './manage/problems.js';
+import { rulesEndpoint } from './manage/rules.js';
 import { nouns } from './manage/nouns.js';
 import { objectEndpoints } from './manage/objects.js';
 import { meEndpoint } from './manage/me.js';
@@ -66,6 +67,7 @@ export const manageEndpoints: readonly Endpoint[] = [
   ...objectEndpoints('paymasters', nouns.paymasters),
   ...objectEndpoints('contracts', nouns.contracts),
   ...objectEndpoints('policies', nouns.policies),
+  rulesEndpoint,
   ...keyEndpoints,
   ...fundingEndpoints,
   testWebhookEndpoint,

@@ -97,6 +97,16 @@ export const rpcExamples = {
       account: 'execute(address,uint256,bytes)',
       calls: [],
       limits: [],
+      rules: [
+        {
+          policyType: 'CONTRACTS',
+          name: 'Contracts',
+          enforcement: 'Enforce',
+          appliesTo: ['SPONSORED'],
+          says: `call 0 to ${token.toLowerCase()} (counter) with selector 0x42966c68`,
+          verdict: 'refuse',
+        },
+      ],
       deposits: [],
       bounds: [],
       webhooks: [],

@@ -7,6 +7,7 @@ import {
   type JsonSchema,
 } from '../../core/schema/json-schema.js';
 import type { TraceStep } from '../decision/run.js';
+import { ruleSchema } from '../decision/show/rule-schema.js';
 
 const text = { type: 'string' };
 const object = { type: 'object' };
@@ -30,6 +31,7 @@ const required = {
       },
     ),
   ),
+  rules: arrayOf(ruleSchema, 'Every rule of the paymaster, with what it says about the operation.'),
   deposits: arrayOf(object),
   bounds: arrayOf(
     having('of', 'unit', 'taken', 'most'),
@@ -40,10 +42,6 @@ const optional = {
   ignored: arrayOf(
     text,
     'Members of the mode object that are not known and were ignored, each with the one that was perhaps meant. Absent: none.',
-  ),
-  rules: arrayOf(
-    having('policyType', 'policyId', 'name', 'says'),
-    'Policies that depend on the time or on what the operation does, with what they say now about it. Absent: there are none.',
   ),
   wouldRefuse: arrayOf(
     having('policyId', 'reason', 'detail'),

@@ -1,21 +1,18 @@
 import { table } from '../console.js';
 import { printable } from '../../core/terminal-text.js';
 import { countStates, formatStates } from '../resource-state.js';
-import type { DecisionStatus, DepositStatus, LimitStatus, SpentStatus, Status } from './status.js';
+import type { DecisionStatus, DepositStatus, RuleStatus, SpentStatus, Status } from './status.js';
 
 /** The status as sections of text for a terminal. */
 export function renderStatus(status: Status): string {
-  const { resources, limits, rules, deposits, spent, decisions, refusals, missing } = status;
+  const { resources, rules, deposits, spent, decisions, refusals, missing } = status;
   return [
     `Resources: ${countStates(resources)}`,
     ...formatStates(resources).map((line) => `  ${line}`),
     '',
-    'Limits (spent and promised)',
-    section(limits.map(limitRow), 'none'),
+    'Rules',
+    section(rules.map(ruleRow), 'none'),
     '',
-    ...(rules.length === 0
-      ? []
-      : ['Rules', table(rules.map((rule) => [rule.paymaster, rule.policyType, rule.name, rule.says])), '']),
     'Deposits',
     section(deposits.map(depositRow), 'none was read yet'),
     '',
@@ -38,11 +35,15 @@ function section(rows: readonly (readonly string[])[], empty: string): string {
   return rows.length === 0 ? `  ${empty}` : table(rows);
 }
 
-function limitRow(limit: LimitStatus): readonly string[] {
-  const { paymaster, name, threshold, used, percent, resetsAt, perUser } = limit;
-  if (perUser) return [paymaster, name, `${threshold} per user`, '', ''];
-  if (used === undefined) return [paymaster, name, `? of ${threshold}`, '', ''];
-  return [paymaster, name, `${used} of ${threshold}`, `${percent} %`, `resets ${resetsAt}`];
+function ruleRow(rule: RuleStatus): readonly string[] {
+  const { paymaster, policyType, name, enforcement, says, verdict, remaining, turnsAt } = rule;
+  const rest = [
+    verdict === 'refuse' ? 'refuses' : '',
+    remaining === undefined ? '' : `${remaining} left`,
+    turnsAt === undefined ? '' : `until ${turnsAt}`,
+  ];
+  const marked = enforcement === 'Shadow' ? `${name} (Shadow)` : name;
+  return [paymaster, policyType, marked, says, rest.filter(Boolean).join(', ')];
 }
 
 function spentRow({ organisation, sponsored, refused, mined, spent }: SpentStatus): readonly string[] {

@@ -1,9 +1,6 @@
 import type { ConfigStore } from '../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { isDomainError } from '../../core/errors.js';
-import { glanceAt, serveParts } from '../../core/policy/derived.js';
-import { never } from '../../core/usage/window.js';
-import { formatAmount, unitOf } from '../../core/usage/units.js';
 import { tenantOfOrganisation } from '../../core/config/tenant.js';
 import type { Ledger } from '../../core/ledger/ledger.js';
 import type { UsageRow } from '../../core/ledger/query.js';
@@ -12,14 +9,17 @@ import { formatInstant, type Clock, type EpochMs } from '../../core/units/time.j
 import { given } from '../../core/units/given.js';
 import { formatDecimal } from '../../core/units/wei.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
+import { readRules, type Rule } from '../../server/decision/show/rules.js';
 import type { RecentRefusals } from '../../server/ops/recent-refusals.js';
 import { readStates } from '../readiness.js';
-import { readLimitUse } from './limit-use.js';
 
 /** The state of a running instance, for its owner. Amounts are text for people; times are RFC 3339. */
 export type Status = Awaited<ReturnType<typeof readStatus>>;
 
-export type LimitStatus = Status['limits'][number];
+export type RuleStatus = Rule & {
+  /** `namespace/name` of the Paymaster. */
+  readonly paymaster: string;
+};
 
 export type DepositStatus = {
   readonly chainId: number;
@@ -38,24 +38,25 @@ export type DecisionStatus = Status['decisions'][number];
 export type StatusDeps = {
   readonly ledger: Pick<Ledger, 'usage' | 'decisions'> | undefined;
   readonly resources: Pick<ResourceStore, 'list'>;
-  readonly configs: Pick<ConfigStore, 'listPaymasters' | 'listChains'>;
+  readonly configs: Pick<ConfigStore, 'listPaymasters' | 'listChains' | 'getChain' | 'getList'>;
   readonly usage: Pick<UsageStore, 'counters' | 'accounts'>;
   readonly refusals: RecentRefusals;
   readonly clock: Clock;
 };
 
-/** Most paymasters whose limits are read, since each costs a read of the usage store. */
+/** Most paymasters whose rules are read, since each costs a read of the usage store. */
 const mostPaymasters = 200;
 
 export async function readStatus(deps: StatusDeps) {
   const missing: string[] = [];
   const configs = (await deps.configs.listPaymasters()).map(({ config }) => config);
-  const limited = configs.filter(({ limits }) => limits.length > 0);
-  if (limited.length > mostPaymasters)
-    missing.push(`limits of ${limited.length - mostPaymasters} more paymasters are left out`);
-  const limits: Awaited<ReturnType<typeof limitsOf>> = [];
-  for (const config of limited.slice(0, mostPaymasters))
-    limits.push(...(await limitsOf(deps, config, missing)));
+  if (configs.length > mostPaymasters)
+    missing.push(`rules of ${configs.length - mostPaymasters} more paymasters are left out`);
+  const rules: RuleStatus[] = [];
+  for (const config of configs.slice(0, mostPaymasters))
+    rules.push(
+      ...((await orMissing(missing, `rules of ${nameOf(config)}`, () => rulesOf(deps, config))) ?? []),
+    );
   const names = new Map(configs.map((config) => [config.paymasterId, nameOf(config)]));
   const { spent, decisions } = await fromLedger(deps, names, missing);
   return {
@@ -65,9 +66,8 @@ export async function readStatus(deps: StatusDeps) {
     decisions,
     time: formatInstant(deps.clock.now()),
     resources: await readStates(deps.resources),
-    limits,
-    /** Policies that depend on the time, with what they say now. */
-    rules: configs.flatMap((config) => rulesOf(config, deps.clock.now())),
+    /** Every rule of each paymaster, with what it says now. */
+    rules,
     deposits: await depositsOf(deps, missing),
     /** Newest first. */
     refusals: deps.refusals.list().map(({ at, paymasterId, method, reason, detail }) => ({
@@ -147,35 +147,9 @@ async function fromLedger(
   };
 }
 
-async function limitsOf({ usage, clock }: StatusDeps, config: PaymasterConfig, missing: string[]) {
-  const uses = await orMissing(missing, `use of the limits of ${nameOf(config)}`, () =>
-    readLimitUse(usage, config, clock),
-  );
-  return config.limits.map(({ name, shadow, budget, scope, threshold, thresholdType: unit }, index) => {
-    const use = uses?.[index];
-    return {
-      /** `namespace/name` of the Paymaster. */
-      paymaster: nameOf(config),
-      name: `${name}${budget === true ? ' (budget of the Organisation)' : ''}${shadow === true ? ' (Shadow)' : ''}`,
-      threshold: `${threshold} ${unitOf(unit).noun}`,
-      perUser: scope === 'SMART_ACCOUNT',
-      // Absent for limits per user, and when the usage store does not answer.
-      ...(use && {
-        used: formatAmount(unit, use.used),
-        percent: use.threshold === 0 ? 100 : Math.floor((100 * use.used) / use.threshold),
-        ...(use.resetsAt === never ? {} : { resetsAt: formatInstant(use.resetsAt) }),
-      }),
-    };
-  });
-}
-
-function rulesOf(config: PaymasterConfig, now: EpochMs) {
-  return glanceAt(serveParts(config), now).map(({ policyType, name, shadow, says }) => ({
-    paymaster: nameOf(config),
-    policyType,
-    name: shadow === true ? `${name} (Shadow)` : name,
-    says,
-  }));
+async function rulesOf(deps: StatusDeps, config: PaymasterConfig): Promise<readonly RuleStatus[]> {
+  const rules = await readRules(deps, config, deps.clock.now());
+  return rules.map((rule) => ({ paymaster: nameOf(config), ...rule }));
 }
 
 async function depositsOf(

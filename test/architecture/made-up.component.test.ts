@@ -178,6 +178,9 @@ describe('what was compiled', () => {
       steps: expect.arrayContaining([
         { step: 'nonce-parity', verdict: 'refuse', ...why, remedy: 'Take the next nonce.' },
       ]),
+      rules: expect.arrayContaining([
+        expect.objectContaining({ policyType: 'NONCE_PARITY', says: 'even nonces pass' }),
+      ]),
     });
   });
 });

@@ -82,7 +82,10 @@ describe('an expression', () => {
     expect(result).toMatchObject({
       sponsored: false,
       reason: 'EXPRESSION_REFUSED',
-      rules: [{ policyType: 'EXPRESSION', policyId: 'e1', name: 'Rule', says: why }],
+      rules: [
+        { policyType: 'CONTRACTS' },
+        { policyType: 'EXPRESSION', policyId: 'e1', says: why, verdict: 'refuse' },
+      ],
     });
     expect(result?.['steps']).toContainEqual(
       expect.objectContaining({ step: 'expressions', verdict: 'refuse', detail: `policy "Rule": ${why}` }),
@@ -92,7 +95,10 @@ describe('an expression', () => {
   test('is shown as a step that passes, with what it says', async () => {
     await host.put({ expressions: [anExpression(toBob)] });
     const { result } = await ask('pm_explainSponsorship', fresh());
-    expect(result).toMatchObject({ sponsored: true, rules: [{ says: 'holds' }] });
+    expect(result).toMatchObject({
+      sponsored: true,
+      rules: [{ policyType: 'CONTRACTS' }, { says: 'holds', verdict: 'pass' }],
+    });
     expect(result?.['steps']).toContainEqual({ step: 'expressions', verdict: 'pass' });
   });
 

@@ -25,7 +25,7 @@ afterAll(async () => {
   if (running !== undefined) removeDataDirectory(running.dataDirectory);
 });
 
-test('it shows resources, limits with their use, deposits, and the last refusals with their detail', async () => {
+test('it shows resources, rules with what is left, deposits, and the last refusals with their detail', async () => {
   const connection = running.connection();
   const sponsored = freshUserOp(connection);
   const refused = { ...sponsored, callData: String(sponsored['callData']).replace('d09de08a', 'ffffffff') };
@@ -39,9 +39,9 @@ test('it shows resources, limits with their use, deposits, and the last refusals
   expect(text).toContain('Resources: 8 of 8 ready');
   expect(text).toContain('  ✓ Paymaster quickstart/shop  Ready');
   expect(text).toMatch(
-    /quickstart\/shop {2}operations per day +1 operation of 100000 operations +0 % +resets 20\d\d-/,
+    /operations per day +0 operations used and 1 operation promised of 100000 operations +99999 operations left, until 20\d\d-/,
   );
-  expect(text).toMatch(/quickstart\/shop {2}gas per user and day +1\.0 ether per user/);
+  expect(text).toMatch(/gas per user and day +at most 1 ether for each account +until 20\d\d-/);
   expect(text).toMatch(/chain 31337 +0x[0-9a-f]{40} in 0x[0-9a-f]{40} +\d+ ETH +promised 0\.\d+ ETH/);
   expect(text).toMatch(
     /quickstart\/shop {2}METHOD_NOT_WHITELISTED {2}call 0 to 0x\S+ with selector 0xffffffff/,
@@ -84,9 +84,15 @@ const shown = async (): Promise<string> =>
 
 test('-o json has the same for programs', async () => {
   const env = { PAYMASTER_DATA_DIR: running.dataDirectory };
-  const { resources, limits } = JSON.parse((await paymaster(['status', '-o', 'json'], env)).out);
+  const { resources, rules } = JSON.parse((await paymaster(['status', '-o', 'json'], env)).out);
   expect(resources).toHaveLength(8);
-  expect(limits).toContainEqual(expect.objectContaining({ name: 'gas per user and day', perUser: true }));
+  expect(rules).toContainEqual(
+    expect.objectContaining({
+      paymaster: 'quickstart/shop',
+      policyType: 'CONTRACTS',
+      enforcement: 'Enforce',
+    }),
+  );
 });
 
 test.each(['', 'Bearer ', 'Bearer wrong', 'Basic x'])('nobody reads it with %j', async (authorization) => {

@@ -6,7 +6,7 @@ import { decodedHex } from '../../units/hex.js';
 import { toSeconds } from '../../units/time.js';
 import type { Mode } from '../../usage/usage-store.js';
 import type { AppliesTo, PolicyFacts, PolicyIdentity, PolicyKind } from '../kind.js';
-import { appliesIn, appliesToSchema, glanceOf, judgeEach } from '../modes.js';
+import { appliesIn, appliesToSchema, glanceOf, judgeEach, sayOf } from '../modes.js';
 import {
   asksForDollars,
   compileExpression,
@@ -87,9 +87,8 @@ export const expression = {
         expressions.some((each) => appliesIn(each, mode) && usesCost(each)),
       decide: (served, facts) => decideThose(served, facts, usesCost),
     },
-    glance: ({ expressions = [] }, _now, facts) =>
-      expressions.map((each) => glanceOf(each, saysOf(each, facts))),
   },
+  glance: ({ expressions = [] }, { facts }) => expressions.map((each) => glanceOf(each, saysOf(each, facts))),
   record: {
     render: ({ spec }) => ({ ...spec }),
     answer: {
@@ -166,7 +165,10 @@ function withCompiled(each: Served, use: (compiled: Expression) => string | unde
   }
 }
 
-function saysOf(each: Served, facts: PolicyFacts | undefined): string {
-  if (facts === undefined || !appliesIn(each, facts.mode)) return each.text;
-  return whyNot(each, facts) ?? 'holds';
+function saysOf(each: Served, facts: PolicyFacts | undefined) {
+  const said = sayOf(each, facts, each.text, (of) => {
+    const why = whyNot(each, of);
+    return why === undefined ? pass : refuse('EXPRESSION_REFUSED', why);
+  });
+  return said.verdict === 'pass' ? { ...said, says: 'holds' } : said;
 }

@@ -5,7 +5,7 @@ import { choice, list, object } from '../../schema/structural.js';
 import { checksumExpectation } from '../../units/address.js';
 import { given } from '../../units/given.js';
 import type { AppliesTo, PolicyFacts, PolicyIdentity, PolicyKind } from '../kind.js';
-import { appliesIn, appliesToSchema, glanceOf, judgeEach } from '../modes.js';
+import { appliesIn, appliesToSchema, glanceOf, judgeEach, sayOf } from '../modes.js';
 import { addressListOf } from './address-list.js';
 
 type Action = 'Allow' | 'Deny';
@@ -79,16 +79,16 @@ export const senders = {
     modes: ['SPONSORED', 'ERC20'],
     applies: ({ senders: policies }, mode) => policies?.some((each) => appliesIn(each, mode)) === true,
     decide: ({ senders: policies = [] }, facts) => judgeEach(policies, facts, (each) => judge(each, facts)),
-    glance: ({ senders: policies = [] }) =>
-      policies.map((each) =>
-        glanceOf(
-          each,
-          each.action === 'Allow'
-            ? `serves ${accounts(each.count)} alone`
-            : `refuses ${accounts(each.count)}`,
-        ),
-      ),
   },
+  glance: ({ senders: policies = [] }, { facts }) =>
+    policies.map((each) => {
+      const usual =
+        each.action === 'Allow' ? `serves ${accounts(each.count)} alone` : `refuses ${accounts(each.count)}`;
+      return glanceOf(
+        each,
+        sayOf(each, facts, usual, (of) => judge(each, of)),
+      );
+    }),
   record: {
     render: ({ spec: { addresses, ...spec } }) => ({ ...spec, count: addresses.length }),
     answer: {

@@ -15,6 +15,7 @@ import {
 import { limitProblem } from './problem.js';
 import { limitRecord, type LimitBody } from './record.js';
 import { spendingLimitSchema } from './schema.js';
+import { glanceOfLimit } from './glance.js';
 import { compileLimits, limitShares, type CompiledLimit } from './shares.js';
 import { isCounted, type CycleStatus, type LimitConfig, type SpendingLimitSpec } from './spec.js';
 
@@ -84,13 +85,16 @@ export const spendingLimit = {
       applies: ({ operationLimits }) => operationLimits !== undefined,
       decide: ({ operationLimits = [] }, facts) => decideOperationLimits(operationLimits, facts),
     },
-    glance: ({ operationLimits = [] }, _now, facts) => glanceOfOperationLimits(operationLimits, facts),
   },
   counts: {
     modes: ['SPONSORED'],
     policies: ({ limits }) => limits,
     shares: ({ limits }, request) => limitShares(limits, request),
   },
+  glance: ({ limits, operationLimits = [] }, at) => [
+    ...limits.map((limit) => glanceOfLimit(limit, at)),
+    ...glanceOfOperationLimits(operationLimits, at.facts),
+  ],
   record: limitRecord,
 } as const satisfies PolicyKind<SpendingLimitSpec, AnyLimitConfig, Limits, ServedLimits, LimitBody>;
 

@@ -1,7 +1,7 @@
 import { pass, refuse, type Verdict } from '../../refusal.js';
 import { formatAmount, parseThreshold, unitOf, type Unit } from '../../usage/units.js';
 import type { Glance, PolicyFacts, PolicyIdentity } from '../kind.js';
-import { glanceOf, judgeEach } from '../modes.js';
+import { glanceOf, judgeEach, sayOf } from '../modes.js';
 import { priceStale } from './texts.js';
 
 /** What one operation may cost at most. Nothing is counted, so it needs neither cycle nor store. */
@@ -29,7 +29,7 @@ export function decideOperationLimits(limits: readonly OperationLimit[], facts: 
       if (limit.shadow === true) return pass;
       throw priceStale(limit.name);
     }
-    return cost <= limit.most ? pass : refuse('COST_TOO_HIGH', `"${limit.name}": ${comparison(limit, cost)}`);
+    return judge(limit, cost);
   });
 }
 
@@ -38,13 +38,17 @@ export function glanceOfOperationLimits(
   facts: PolicyFacts | undefined,
 ): readonly Glance[] {
   return limits.map((limit) => {
+    const usual = `at most ${formatAmount(limit.unit, limit.most)} for each operation`;
     const cost = facts && costIn(limit, facts);
-    const says =
-      cost === undefined
-        ? `at most ${formatAmount(limit.unit, limit.most)} for each operation`
-        : comparison(limit, cost);
-    return glanceOf(limit, says);
+    return glanceOf(
+      limit,
+      cost === undefined ? { says: usual } : sayOf(limit, facts, usual, () => judge(limit, cost)),
+    );
   });
+}
+
+function judge(limit: OperationLimit, cost: number): Verdict {
+  return cost <= limit.most ? pass : refuse('COST_TOO_HIGH', `"${limit.name}": ${comparison(limit, cost)}`);
 }
 
 /** As limits count it: rounded up. */

@@ -27,11 +27,15 @@ export function compileLimits(limits: readonly LimitConfig[]): readonly Compiled
   return limits.map((limit) => ({
     policyId: limit.policyId,
     name: limit.name,
-    ...(limit.shadow === true ? { shadow: true } : {}),
     ...(limit.budget === true ? { isBudget: true } : {}),
     counts: countsAs(limit),
     startMs: limit.startMs,
-    ...given({ durationMs: limit.durationMs, calendar: limit.calendar }),
+    ...given({
+      shadow: limit.shadow,
+      campaign: limit.campaign,
+      durationMs: limit.durationMs,
+      calendar: limit.calendar,
+    }),
     threshold: Math.max(0, amountOf(limit, limit.threshold) - amountOf(limit, limit.assumeUsed ?? '0')),
     unit: limit.thresholdType,
     perSender: limit.scope === 'SMART_ACCOUNT',

@@ -56,6 +56,7 @@ export type LimitConfig = LimitTerms & {
   readonly shadow?: true;
   /** An organisation's budget: all its paymasters on the chain count in it. */
   readonly budget?: true;
+  readonly campaign?: string;
   readonly startMs: EpochMs;
   readonly durationMs?: number;
   readonly calendar?: Calendar;

@@ -1,5 +1,6 @@
 import { emptyObject, type SchemaOf } from '../../schema/structural.js';
 import type { PolicyIdentity, PolicyKind } from '../kind.js';
+import { glanceOf } from '../modes.js';
 import { decideDeployment } from './decide.js';
 
 type Nothing = Readonly<Record<string, never>>;
@@ -9,7 +10,7 @@ type Permission = {
   /** Policies that permit them in a campaign. */
   readonly deployments?: readonly PolicyIdentity[];
 };
-type Served = Pick<Permission, 'walletDeployment'>;
+type Served = Permission;
 
 const anyObject: SchemaOf<object> = {
   type: 'object',
@@ -36,6 +37,7 @@ export const walletDeployment = {
       (isPermitted && wasProgrammed ? { policyId, name } : undefined),
     serve: ({ walletDeployment: isPermitted, deployments = [] }): Served => ({
       walletDeployment: isPermitted || deployments.length > 0,
+      ...(deployments.length > 0 && { deployments }),
     }),
   },
   decision: {
@@ -43,6 +45,11 @@ export const walletDeployment = {
     modes: ['SPONSORED'],
     decide: ({ walletDeployment: isPermitted }, { allowList, calls, op }) =>
       decideDeployment(isPermitted, allowList, calls, op),
+  },
+  glance({ walletDeployment: isPermitted, deployments }) {
+    const says = 'lets operations pass that only deploy their account';
+    if (deployments !== undefined) return deployments.map((each) => glanceOf(each, { says }));
+    return isPermitted ? [{ name: 'Deployment of wallets', says }] : [];
   },
   record: {
     body: anyObject,

@@ -2,6 +2,7 @@ import { formatProblem } from '../../errors.js';
 import { parseInstant } from '../../units/time.js';
 import type { PolicyIdentity, PolicyKind } from '../kind.js';
 import { decideWebhooks } from './decide.js';
+import { glanceOf } from '../modes.js';
 import { webhookRecord, type WebhookBody } from './record.js';
 import { webhookSchema } from './schema.js';
 import type { WebhookConfig, WebhookSpec } from './spec.js';
@@ -44,6 +45,13 @@ export const webhook = {
     shadows: ({ shadowWebhooks = none }) => shadowWebhooks,
     decide: decideWebhooks,
   },
+  glance: ({ webhooks, shadowWebhooks = [] }) =>
+    [...webhooks, ...shadowWebhooks].map((each) => {
+      // The rest of the URL may hold a secret of its owner.
+      const host = URL.canParse(each.url) ? new URL(each.url).host : 'its host';
+      const onError = each.onError === 'Deny' ? 'refuses' : 'lets operations pass';
+      return glanceOf(each, { says: `asks ${host}, and ${onError} when that does not answer` });
+    }),
   record: webhookRecord,
 } as const satisfies PolicyKind<WebhookSpec, WebhookConfig, Webhooks, Served, WebhookBody>;
 

@@ -61,13 +61,18 @@ export const window = {
     modes: ['SPONSORED', 'ERC20'],
     applies: ({ windows }, mode) => windows?.some((each) => appliesIn(each, mode)) === true,
     decide: ({ windows = [] }, facts) => judgeEach(windows, facts, (each) => decideWindow(each, facts.now)),
-    glance: ({ windows = [] }, now) => windows.map((each) => glanceOf(each, stateOf(each, now).says)),
     endsAt({ windows = [] }, mode) {
       const judging = windows.filter((each) => appliesIn(each, mode) && each.shadow !== true);
       const ends = judging.flatMap(({ until }) => until ?? []);
       return ends.length === 0 ? undefined : (Math.min(...ends) as EpochMs);
     },
   },
+  glance: ({ windows = [] }, { now }) =>
+    windows.map((each) => {
+      const { open, says } = stateOf(each, now);
+      const turnsAt = [each.from, each.until].find((at) => at !== undefined && now < at);
+      return glanceOf(each, { says, verdict: open ? 'pass' : 'refuse', ...given({ turnsAt }) });
+    }),
   record: {
     render: ({ spec }) => ({ ...spec }),
     answer: {

@@ -2,12 +2,12 @@ import type { Address } from '../../../core/units/address.js';
 import { formatDecimal } from '../../../core/units/wei.js';
 import { ordinaryDataFee } from '../../../core/chain/data-fee/data-gas.js';
 import { given } from '../../../core/units/given.js';
-import { glanceAt } from '../../../core/policy/derived.js';
 import type { PolicyFacts } from '../../../core/policy/kind.js';
 import type { Trace } from '../run.js';
 import type { PlannedReservation } from '../reservation.js';
 import type { Case } from '../step.js';
 import { figureOf, unitOf } from '../../../core/usage/units.js';
+import { nameOf, rulesOf } from './rules.js';
 import { unusedFees } from '../steps/unused-gas.js';
 import type { PaymasterGas } from '../../../core/entry-point/user-operation.js';
 
@@ -38,10 +38,17 @@ export function showCampaigns({ paymaster: { campaigns }, request }: Case): obje
   return { campaigns: { ...given({ named: request.campaign }), active: [...campaigns.active.keys()] } };
 }
 
-/** What policies say at this time, and about this request where their kind tells that. */
-export function showRules({ paymaster, now }: Case, facts: PolicyFacts): object {
-  const rules = glanceAt(paymaster, now, facts);
-  return rules.length === 0 ? {} : { rules };
+/** Every rule, with what it says of this request. Limits that no peek has looked at tell their threshold alone. */
+export function showRules({ paymaster, chain, now, listOf, usage, request }: Case, facts: PolicyFacts) {
+  const { limits = [] } = usage?.request ?? {};
+  const states = new Map(limits.map((limit, at) => [nameOf(limit), usage?.peeked.limits[at]]));
+  return {
+    rules: rulesOf({
+      ...{ paymaster, chain: chain.config, now, listOf, facts },
+      used: (id) => states.get(nameOf(id)),
+      ...given({ campaign: request.campaign }),
+    }),
+  };
 }
 
 export function showPaymaster({ paymaster, profile }: Case, contract: Address): object {

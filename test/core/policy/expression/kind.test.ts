@@ -56,7 +56,7 @@ describe('an EXPRESSION policy', () => {
 
   test('is shown with its text where there is no request', () => {
     const { config } = compiled(aRule(transfers));
-    expect(glanceAt(serveParts(config), someNow)).toMatchObject([
+    expect(glanceAt(serveParts(config), { now: someNow })).toMatchObject([
       { policyType: 'EXPRESSION', name: 'Rule', says: transfers },
     ]);
   });

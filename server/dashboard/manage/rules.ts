@@ -1,0 +1,67 @@
+import { paymasterIdOf } from '../../../core/config/ids.js';
+import { DomainError, quote } from '../../../core/errors.js';
+import { arrayOf, record } from '../../../core/schema/json-schema.js';
+import { readRules } from '../../decision/show/rules.js';
+import { ruleSchema } from '../../decision/show/rule-schema.js';
+import { tableOf } from '../call.js';
+import { endpoint } from '../endpoint.js';
+import { address } from '../parameters.js';
+import { policyExample } from '../policy-record.js';
+import { nouns } from './nouns.js';
+import { present } from './objects.js';
+
+const columns = [
+  'policyType',
+  'policyId',
+  'name',
+  'enforcement',
+  'campaign',
+  'says',
+  'verdict',
+  'remaining',
+  'turnsAt',
+];
+
+export const rulesEndpoint = endpoint({
+  operationId: 'listRules',
+  summary: 'Every rule of a paymaster that is in force, with what it says now',
+  method: 'get',
+  path: '/paymasters/:name/rules',
+  scope: 'organisation',
+  needs: ['read'],
+  cost: 'reading',
+  parameters: { sender: address('The account whose share of limits per account is shown.') },
+  form: 'table',
+  errors: { 404: 'The organisation has no such paymaster, or it is not served yet.' },
+  schema: record({ rules: arrayOf(ruleSchema) }),
+  example: {
+    rules: [
+      {
+        policyType: 'CONTRACTS',
+        name: 'Contracts',
+        says: 'the listed methods of 1 contract pass',
+        appliesTo: ['SPONSORED'],
+        enforcement: 'Enforce',
+      },
+      {
+        policyType: policyExample.policyType,
+        policyId: policyExample._id,
+        name: 'a thousand a day',
+        says: '12 operations used and 3 operations promised of 1000 operations',
+        remaining: '985 operations',
+        appliesTo: ['SPONSORED'],
+        enforcement: 'Enforce',
+        turnsAt: '2026-01-02T00:00:00.000Z',
+      },
+    ],
+  },
+
+  async handle(tools, call) {
+    const { metadata } = await present(tools, call, nouns.paymasters);
+    const served = await tools.configs.getPaymaster(paymasterIdOf(call.principal.tenant, metadata.name));
+    if (served === undefined)
+      throw new DomainError('NOT_FOUND', `The paymaster ${quote(metadata.name)} is not served yet`);
+    const rules = await readRules(tools, served.config, tools.usage.now(), call.given.sender);
+    return { data: { rules }, table: tableOf(columns, rules) };
+  },
+});
