@@ -136,7 +136,10 @@ test('each kind of policies is told, by the row of the kind', async () => {
     expect.objectContaining({ name: 'Deployment of wallets' }),
     expect.objectContaining({ name: 'Open', verdict: 'pass', turnsAt: instant(60) }),
     expect.objectContaining({
-      ...{ name: 'Later', verdict: 'refuse', says: `opens at ${instant(60)}`, turnsAt: instant(60) },
+      name: 'Later',
+      verdict: 'refuse',
+      says: `opens at ${instant(60)}`,
+      turnsAt: instant(60),
       appliesTo: ['SPONSORED', 'ERC20'],
     }),
     expect.objectContaining({ name: 'Over', verdict: 'refuse', says: `ended at ${instant(-60)}` }),

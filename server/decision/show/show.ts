@@ -44,7 +44,11 @@ export function showRules({ paymaster, chain, now, listOf, usage, request }: Cas
   const states = new Map(limits.map((limit, at) => [nameOf(limit), usage?.peeked.limits[at]]));
   return {
     rules: rulesOf({
-      ...{ paymaster, chain: chain.config, now, listOf, facts },
+      paymaster,
+      chain: chain.config,
+      now,
+      listOf,
+      facts,
       used: (id) => states.get(nameOf(id)),
       ...given({ campaign: request.campaign }),
     }),
