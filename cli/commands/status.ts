@@ -7,7 +7,7 @@ import { say, show, withFormat, type Format, type Terminal } from '../terminal.j
 
 export function addStatus(program: Command, terminal: Terminal): void {
   withFormat(program.command('status'))
-    .description('Resources, limits with their use, deposits and the last refusals of the running instance')
+    .description('Resources, rules with what is left, deposits and the last refusals of the running instance')
     .option(
       '--data-dir <folder>',
       'its data directory; default: PAYMASTER_DATA_DIR, else .paymaster of the clone',

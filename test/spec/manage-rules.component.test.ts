@@ -51,6 +51,7 @@ const limits = () => [
     threshold: '2.5',
     startMs: start,
   }),
+  aLimitConfig({ policyId: 'b1', name: 'Month', threshold: '50', budget: true, startMs: start }),
 ];
 
 beforeAll(async () => {
@@ -81,6 +82,9 @@ test('each kind of policies is told, by the row of the kind', async () => {
   await host.configs.putList(list);
   await put({
     limits: limits(),
+    operationLimits: [
+      { policyId: 'l4', name: 'Each one', thresholdType: 'NATIVE_ASSET', perOperation: '0.01' },
+    ],
     webhooks: [
       {
         policyId: 'w1',
@@ -124,6 +128,11 @@ test('each kind of policies is told, by the row of the kind', async () => {
     },
     expect.objectContaining({ name: 'Each', says: 'at most 1000 operations for each account' }),
     expect.objectContaining({ name: 'Trial', enforcement: 'Shadow', remaining: '2.5 dollars' }),
+    expect.objectContaining({
+      name: 'Month',
+      says: '0 operations used and 0 operations promised of 50 operations, the budget of the Organisation',
+    }),
+    expect.objectContaining({ name: 'Each one', says: 'at most 0.01 ether for each operation' }),
     expect.objectContaining({
       name: 'Ask',
       says: 'asks hooks.example, and refuses when that does not answer',
@@ -171,7 +180,7 @@ describe('limits', () => {
         counter,
         unit,
         until: window.until,
-        amount: [10, 3, 1_000_001][index]!,
+        amount: [10, 3, 1_000_001, 0][index]!,
       })),
       restored: [],
       balances: [],

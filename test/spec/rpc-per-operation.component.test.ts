@@ -99,7 +99,7 @@ describe('a limit per operation', () => {
     expect(result).toMatchObject({
       sponsored: false,
       reason: 'COST_TOO_HIGH',
-      rules: [{ policyType: 'PAYMASTER_SA_LIMIT', policyId: 'p1', name: 'Each', says }],
+      rules: [{ policyType: 'CONTRACTS' }, { policyId: 'p1', says: `"Each": ${says}`, verdict: 'refuse' }],
     });
     expect(result?.['steps']).toContainEqual(
       expect.objectContaining({ step: 'costPerOperation', verdict: 'refuse', detail: `"Each": ${says}` }),

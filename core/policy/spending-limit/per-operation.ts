@@ -1,7 +1,7 @@
 import { pass, refuse, type Verdict } from '../../refusal.js';
 import { formatAmount, parseThreshold, unitOf, type Unit } from '../../usage/units.js';
 import type { Glance, PolicyFacts, PolicyIdentity } from '../kind.js';
-import { glanceOf, judgeEach, sayOf } from '../modes.js';
+import { glanceOf, judgeEach, saidOf } from '../modes.js';
 import { priceStale } from './texts.js';
 
 /** What one operation may cost at most. Nothing is counted, so it needs neither cycle nor store. */
@@ -40,10 +40,8 @@ export function glanceOfOperationLimits(
   return limits.map((limit) => {
     const usual = `at most ${formatAmount(limit.unit, limit.most)} for each operation`;
     const cost = facts && costIn(limit, facts);
-    return glanceOf(
-      limit,
-      cost === undefined ? { says: usual } : sayOf(limit, facts, usual, () => judge(limit, cost)),
-    );
+    const isJudged = cost !== undefined && facts?.mode === 'SPONSORED';
+    return glanceOf(limit, saidOf(usual, isJudged ? judge(limit, cost) : undefined));
   });
 }
 
