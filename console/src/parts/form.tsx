@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
 import { Refused } from '../api.js';
 import { Note } from './parts.js';
@@ -23,14 +23,19 @@ export function OutcomeNote({ outcome }: { readonly outcome: Outcome | undefined
   );
 }
 
-/** Runs a change and keeps what came of it. */
+/** Runs a change and keeps what came of it. Until it has ended no other one begins: a double click must not send it twice. */
 export function useOutcome(onDone: () => void) {
   const [outcome, setOutcome] = useState<Outcome>();
+  const isRunning = useRef(false);
   const run = async (change: () => Promise<string>): Promise<void> => {
+    if (isRunning.current) return;
+    isRunning.current = true;
     try {
       setOutcome({ done: await change() });
     } catch (error) {
       setOutcome({ error: error as Error });
+    } finally {
+      isRunning.current = false;
     }
     onDone();
   };
