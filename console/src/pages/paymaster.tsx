@@ -16,6 +16,7 @@ export function Paymaster() {
   const { id } = route.value;
   return (
     <>
+      {!paymasters.data?.length && <h1>Paymasters</h1>}
       <Shown
         live={paymasters}
         isEmpty={(all) => all.length === 0}

@@ -1,0 +1,268 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Page, Route } from 'playwright-core';
+import {
+  removeDataDirectory,
+  startStandalone,
+  type RunningStandalone,
+} from '../system/support/standalone.js';
+import { useBrowser, violationsOf } from './support/browser.js';
+
+// States that are hard to reach: the real page, its policy and its session, with answers of the API made up.
+
+const visit = useBrowser();
+let running: RunningStandalone;
+let cookies: Awaited<ReturnType<Awaited<ReturnType<typeof visit>>['context']['storageState']>>;
+
+beforeAll(async () => {
+  running = await startStandalone();
+  const { dashboardUrl, authToken } = running.connection();
+  const { page, context, close } = await visit(dashboardUrl);
+  await page.goto(`${dashboardUrl}/console/`);
+  await page.getByLabel('Token').fill(authToken);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  cookies = await context.storageState();
+  await close();
+}, 300_000);
+afterAll(async () => {
+  running?.signal('SIGKILL');
+  await running?.ended;
+  if (running !== undefined) removeDataDirectory(running.dataDirectory);
+});
+
+const at = '2026-01-01T00:00:00.000Z';
+const paymaster = {
+  name: 'shop',
+  id: '0f8fad5b-d9cb-569f-a165-70867728950e',
+  createdBy: 'git',
+  spec: { name: 'Shop', chainId: 31337, version: '1.0.0' },
+  status: {},
+};
+const policy = {
+  name: 'shop-daily',
+  id: '7e0b4a52-6d7f-5d8a-9a51-0f3b1f1f6a11',
+  createdBy: 'git',
+  spec: {
+    name: 'daily',
+    policyType: 'PAYMASTER_SA_LIMIT',
+    spendingLimit: { threshold: '100', thresholdType: 'COUNT', cycleDuration: { value: 1, unit: 'day' } },
+  },
+  status: {},
+};
+const token = { name: 'robot', scopes: ['read'], expiresAt: null, createdBy: 'owner' };
+
+type Answers = Readonly<Record<string, unknown>>;
+
+/** `data` of each answer, by the end of its path. Others are asked of the server. */
+const nothing: Answers = {
+  usage: { from: at, to: at, step: 'hour', additive: true, rows: [] },
+  funds: { accounts: [] },
+  problems: { problems: [], complete: true },
+  decisions: { decisions: [], cursor: null },
+  changes: { items: [], nextCursor: null },
+  tokens: { tokens: [] },
+  limits: { limits: [] },
+  paymasters: { items: [], nextCursor: null },
+  contracts: { items: [], nextCursor: null },
+  policies: { items: [], nextCursor: null },
+  paymaster: [],
+};
+const one: Answers = {
+  ...nothing,
+  paymasters: { items: [paymaster], nextCursor: null },
+  policies: { items: [policy], nextCursor: null },
+  tokens: { tokens: [token] },
+};
+
+type Opened = Awaited<ReturnType<typeof visit>> & { go(path: string): Promise<void> };
+
+/** A page of which `handle` answers every question and change. */
+async function mocked(handle: (route: Route) => Promise<void>): Promise<Opened> {
+  const { dashboardUrl } = running.connection();
+  const opened = await visit(dashboardUrl, { storageState: cookies });
+  await opened.page.route(/\/(manage\/v1|api\/v2)\/(?!me$)/, handle);
+  return {
+    ...opened,
+    go: async (path) => void (await opened.page.goto(`${dashboardUrl}/console/#/${path}`)),
+  };
+}
+
+function answering(answers: Answers) {
+  return async (route: Route): Promise<void> => {
+    const name = new URL(route.request().url()).pathname.split('/').at(-1) ?? '';
+    if (route.request().method() === 'GET' && Object.hasOwn(answers, name))
+      await route.fulfill({ json: { data: answers[name] } });
+    else await route.continue();
+  };
+}
+
+const pages: readonly { readonly path: string; readonly says: RegExp }[] = [
+  { path: 'overview', says: /Nothing was asked for in this time.*send a first operation/ },
+  { path: 'problems', says: /Nothing is wrong/ },
+  { path: 'paymaster', says: /There is no paymaster yet. Create one below/ },
+  { path: 'activity', says: /Nothing in this time that fits. Choose a longer range/ },
+  { path: 'usage', says: /Nothing was asked for in this time. Choose a longer range/ },
+  { path: 'playground', says: /There is no paymaster yet that could decide/ },
+  { path: 'changes', says: /Nothing was changed in the last 30 days/ },
+  { path: 'tokens', says: /There is no token yet.*Make one below/ },
+];
+
+describe.each(pages)('$path', ({ path, says }) => {
+  test('says what to do while there is nothing', async () => {
+    const { page, faults, go, close } = await mocked(answering(nothing));
+    await go(path);
+    await page.getByText(says).first().waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  test('says that it is loading until the server answers', async () => {
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const { page, go, close } = await mocked(async (route) => {
+      await released;
+      await answering(nothing)(route);
+    });
+    await go(path);
+    await page.locator('main').getByText('Loading…').first().waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    expect(await page.getByText(says).count()).toBe(0);
+    release();
+    await page.getByText(says).first().waitFor();
+    await close();
+  });
+
+  test('shows the error of the server in its words, and neither nothing nor all well', async () => {
+    const { page, go, close } = await mocked((route) =>
+      route.fulfill({
+        status: 500,
+        contentType: 'application/problem+json',
+        json: { title: 'Internal', detail: 'The ledger is <b>not</b> there.' },
+      }),
+    );
+    await go(path);
+    await page.getByRole('alert').getByText('The ledger is <b>not</b> there.').first().waitFor();
+    expect(await page.getByText(says).count()).toBe(0);
+    expect(await violationsOf(page)).toEqual([]);
+    await close();
+  });
+});
+
+test('a field that a manifest owns shows the YAML to commit, at every control that changes it', async () => {
+  const manifest = 'kind: PaymasterPolicy\nspec:\n  active: false\n';
+  const { page, go, close } = await mocked(async (route) => {
+    if (route.request().method() === 'GET') return answering(one)(route);
+    const detail = 'spec.active is owned by "argocd".';
+    return route.fulfill({ status: 409, json: { detail, code: 'FIELD_OWNED', manifest } });
+  });
+  await go('paymaster/shop');
+  for (const [region, button] of [
+    ['State', 'Suspend this paymaster'],
+    ['Policies', 'Pause daily'],
+  ] as const) {
+    const card = page.getByRole('region', { name: region, exact: true });
+    await card.getByRole('button', { name: button }).click();
+    await card.getByText('Commit this instead:').waitFor();
+    expect(await card.locator('pre').textContent()).toBe(manifest);
+    await card.getByText('spec.active is owned by "argocd".').waitFor();
+  }
+  expect(await violationsOf(page)).toEqual([]);
+  await close();
+});
+
+test('a change is sent once, however often its button is pressed, and can be sent again after its answer', async () => {
+  const sent: string[] = [];
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const { page, go, close } = await mocked(async (route) => {
+    const request = route.request();
+    if (request.method() === 'GET') return answering(one)(route);
+    sent.push(new URL(request.url()).pathname);
+    await released;
+    return route.fulfill({ status: 503, json: { detail: 'Try again.' } });
+  });
+  await go('tokens');
+  const revoke = page.getByRole('button', { name: 'Revoke robot' });
+  for (const _ of [1, 2, 3]) await revoke.click();
+  release();
+  await page.getByText('Try again.').waitFor();
+  expect(sent).toEqual(['/manage/v1/tokens/robot']);
+  const again = page.waitForRequest((request) => request.method() === 'DELETE');
+  await revoke.click();
+  await again;
+  await close();
+});
+
+describe('10,000 rows', () => {
+  const many = <T>(of: (index: number) => T): readonly T[] =>
+    Array.from({ length: 10_000 }, (_, index) => of(index));
+  const lists: readonly { readonly path: string; readonly caption: string; readonly answers: Answers }[] = [
+    {
+      path: 'usage?groupBy=sender',
+      caption: 'All figures',
+      answers: {
+        usage: {
+          ...(nothing['usage'] as object),
+          rows: many((index) => ({
+            from: at,
+            group: `0x${index.toString(16).padStart(40, '0')}`,
+            method: null,
+            ...{ sponsored: 1, refused: 0, mined: 1, reverted: 0, expired: 0 },
+            ...{ promised: '0.1', spent: '0.05', spentWei: '50000000000000000' },
+          })),
+        },
+      },
+    },
+    {
+      path: 'problems',
+      caption: 'Somebody has to do something',
+      answers: {
+        problems: {
+          complete: true,
+          problems: many((index) => ({
+            ...{ check: 'Ready', severity: 'warning', noun: 'contract', displayName: `contract ${index}` },
+            ...{ meaning: 'It is not ready.', message: '', remedy: 'Check it.', since: at },
+          })),
+        },
+      },
+    },
+    {
+      path: 'tokens',
+      caption: 'Tokens',
+      answers: { tokens: { tokens: many((index) => ({ ...token, name: `robot-${index}` })) } },
+    },
+    {
+      path: 'paymaster/shop',
+      caption: 'Policies',
+      answers: {
+        policies: {
+          nextCursor: null,
+          items: many((index) => ({
+            ...policy,
+            name: `daily-${index}`,
+            spec: { ...policy.spec, name: `daily ${index}` },
+          })),
+        },
+      },
+    },
+  ];
+
+  test.each(lists)('are all on $path, which stays usable', async ({ path, caption, answers }) => {
+    const { page, faults, go, close } = await mocked(answering({ ...one, ...answers }));
+    await go(path);
+    const table = page.getByRole('table', { name: caption });
+    await table.locator('tbody tr').nth(9_999).waitFor({ state: 'attached' });
+    expect(await table.locator('tbody tr').count()).toBe(10_000);
+    expect(await overflowOf(page)).toBeLessThanOrEqual(0);
+    await page.getByRole('link', { name: 'Activity' }).press('Enter');
+    await page.getByText('Nothing in this time that fits.').waitFor();
+    expect(faults).toEqual([]);
+    await close();
+  });
+});
+
+/** Pixels that the page is wider than its window. */
+function overflowOf(page: Page): Promise<number> {
+  return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+}
