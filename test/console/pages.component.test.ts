@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Wallet, getBytes } from 'ethers';
+import { Wallet, getBytes, id } from 'ethers';
 import type { Page } from 'playwright-core';
 import { anAbi } from '../build/resources.js';
 import { dashboard, freshUserOp, rpc, rpcUrlFor } from '../system/support/client.js';
@@ -284,6 +284,66 @@ test('before a limit is lowered the page shows what it would have refused, and t
   await close();
 });
 
+test('a limit is made of each cycle, changed to another one, and offers the replay before it begins to refuse', async () => {
+  const { page, faults, close } = await signedIn();
+  const { authToken } = running.connection();
+  const limitOf = async (name: string) => {
+    const answer = await fetch(`${origin}/manage/v1/policies/shop-${name}`, { headers: { authToken } });
+    return ((await answer.json()) as { data: { spec: Record<string, unknown> } }).data.spec;
+  };
+  await page.goto(`${origin}/console/#/paymaster/shop`);
+  await page.getByText('Set a limit').click();
+  const made = page.locator('form', { has: page.getByLabel('At most') });
+  for (const { cycle, fill, want } of [
+    { cycle: 'hours', fill: { 'How many hours': '6' }, want: { cycleDuration: { value: 6, unit: 'hour' } } },
+    {
+      cycle: 'month',
+      fill: { 'Time zone': 'Europe/Berlin' },
+      want: { calendar: { every: 'month', timeZone: 'Europe/Berlin' } },
+    },
+    { cycle: 'never', fill: {}, want: { never: {} } },
+  ]) {
+    await made.getByLabel('Name').fill(`of ${cycle}`);
+    await made.getByLabel('At most').fill('100');
+    await made.getByLabel('Begins again').selectOption(cycle);
+    for (const [label, text] of Object.entries(fill)) await made.getByLabel(label).fill(text);
+    await made.getByRole('button', { name: 'Save' }).click();
+    await page.getByText(`The limit “of ${cycle}” counts from now on.`).waitFor();
+    expect(await limitOf(`of-${cycle}`)).toMatchObject({ spendingLimit: want });
+  }
+
+  await page.getByText('Change a limit').click();
+  const form = page.locator('form', { has: page.getByLabel('New threshold, instead of') });
+  await form.getByRole('combobox', { name: 'Limit', exact: true }).selectOption({ label: 'of month' });
+  await form.getByLabel('New threshold, instead of').fill('0');
+  await form.getByLabel('Beyond it').selectOption('Shadow');
+  await form.getByLabel('Begins again').selectOption('never');
+  await form.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('It counts alone, and refuses nothing.').waitFor();
+  const { enforcement, spendingLimit } = await limitOf('of-month');
+  expect({ enforcement, spendingLimit }).toEqual({
+    enforcement: 'Shadow',
+    spendingLimit: { scope: 'PAYMASTER', thresholdType: 'COUNT', threshold: '0', never: {} },
+  });
+  expect(await asked()).toBe('sponsored');
+
+  const offer = form.getByRole('button', { name: 'See what it would have refused' });
+  await offer.waitFor({ state: 'detached' });
+  await form.getByLabel('Beyond it').selectOption('Enforce');
+  await offer.waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  await form.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('“of month” allows 0 from now on.', { exact: true }).waitFor();
+  expect(await asked()).toBe('refused');
+  for (const name of ['of hours', 'of month', 'of never']) {
+    await page.getByRole('button', { name: `Pause ${name}` }).click();
+    await page.getByText(`“${name}” is paused`).waitFor();
+  }
+  expect(await asked()).toBe('sponsored');
+  expect(faults).toEqual([]);
+  await close();
+});
+
 test('a lost connection is shown, and goes when it is back', async () => {
   const { page, context, close } = await signedIn();
   const lost = page.getByText('No connection since');
@@ -400,6 +460,15 @@ test('a webhook is made, tried by a test delivery, and asked about the next oper
     .waitFor();
   expect(asked).toHaveLength(1);
   expect(await violationsOf(page)).toEqual([]);
+
+  await page.getByText('Change a webhook').click();
+  const change = page.locator('form', { has: page.getByLabel('Address that is asked') });
+  await change.getByLabel('Address that is asked').fill(`http://127.0.0.1:${port}/moved`);
+  await change.getByRole('button', { name: 'Save' }).click();
+  await page.getByText(`“members” asks http://127.0.0.1:${port}/moved from now on.`).waitFor();
+  await page.getByRole('button', { name: 'Send a test to members' }).click();
+  await until('the new address is asked', () => asked.some((url) => url.startsWith('/moved')));
+  expect(await violationsOf(page)).toEqual([]);
   await page.getByRole('button', { name: 'Pause members' }).click();
   await page.getByText('“members” is paused').waitFor();
   expect(faults).toEqual([]);
@@ -453,6 +522,25 @@ test('a paymaster is created, and a contract registered with the methods that we
   const { apiKey } = list.find(({ name }) => name === 'My Game')!;
   const contracts = await dashboard(connection, 'GET', '/smart-contract', { apiKey });
   expect(contracts.body.data).toMatchObject([{ name: 'Game', whitelistedMethods: ['mint'] }]);
+
+  const minted = async (): Promise<unknown> => {
+    const op = freshUserOp(connection);
+    const callData = String(op['callData']).replace('d09de08a', id('mint(address)').slice(2, 10));
+    const params = [
+      { ...op, callData },
+      { mode: 'SPONSORED', calculateGasLimits: false },
+    ];
+    const { result } = await rpc(rpcUrlFor(connection, apiKey), 'pm_sponsorUserOperation', params);
+    return result?.['paymasterAndData'] === '0x' ? 'refused' : 'sponsored';
+  };
+  expect(await minted()).toBe('sponsored');
+  await page.getByText('Change the methods of a contract').click();
+  const change = page.locator('form', { has: page.getByRole('combobox', { name: 'Contract', exact: true }) });
+  await change.getByLabel('mint').uncheck();
+  await change.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Of “Game” calls of no method are paid for.').waitFor();
+  expect(await minted()).toBe('refused');
+  expect(await violationsOf(page)).toEqual([]);
   expect(faults).toEqual([]);
   await close();
 });

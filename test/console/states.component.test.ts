@@ -194,6 +194,26 @@ test('a change is sent once, however often its button is pressed, and can be sen
   await close();
 });
 
+test.each([
+  { present: '900000000000000.000000002', next: '900000000000000.000000001', isLower: true },
+  { present: '900000000000000.000000001', next: '900000000000000.000000002', isLower: false },
+  { present: '9', next: '10', isLower: false },
+  { present: '0.5', next: '0.50', isLower: false },
+])('from $present to $next is lower: $isLower', async ({ present, next, isLower }) => {
+  const spendingLimit = { ...policy.spec.spendingLimit, threshold: present, thresholdType: 'NATIVE_ASSET' };
+  const items = [{ ...policy, spec: { ...policy.spec, spendingLimit } }];
+  const { page, go, close } = await mocked(answering({ ...one, policies: { items, nextCursor: null } }));
+  await go('paymaster/shop');
+  await page.getByText('Change a limit').click();
+  await page.getByLabel('New threshold, instead of').fill(next);
+  // Both appear with the same drawing.
+  await page.getByLabel('Begins again').last().selectOption('never');
+  expect(await page.getByRole('button', { name: 'See what it would have refused' }).count()).toBe(
+    isLower ? 1 : 0,
+  );
+  await close();
+});
+
 describe('10,000 rows', () => {
   const many = <T>(of: (index: number) => T): readonly T[] =>
     Array.from({ length: 10_000 }, (_, index) => of(index));
@@ -208,8 +228,14 @@ describe('10,000 rows', () => {
             from: at,
             group: `0x${index.toString(16).padStart(40, '0')}`,
             method: null,
-            ...{ sponsored: 1, refused: 0, mined: 1, reverted: 0, expired: 0 },
-            ...{ promised: '0.1', spent: '0.05', spentWei: '50000000000000000' },
+            sponsored: 1,
+            refused: 0,
+            mined: 1,
+            reverted: 0,
+            expired: 0,
+            promised: '0.1',
+            spent: '0.05',
+            spentWei: '50000000000000000',
           })),
         },
       },
@@ -221,8 +247,14 @@ describe('10,000 rows', () => {
         problems: {
           complete: true,
           problems: many((index) => ({
-            ...{ check: 'Ready', severity: 'warning', noun: 'contract', displayName: `contract ${index}` },
-            ...{ meaning: 'It is not ready.', message: '', remedy: 'Check it.', since: at },
+            check: 'Ready',
+            severity: 'warning',
+            noun: 'contract',
+            displayName: `contract ${index}`,
+            meaning: 'It is not ready.',
+            message: '',
+            remedy: 'Check it.',
+            since: at,
           })),
         },
       },

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { call } from '../api.js';
 import { coins, count, words } from '../format.js';
 import { useLive } from '../live.js';
+import { ChangeContract, ChangeWebhook } from '../parts/change.js';
 import { NewContract, NewKey, NewLimit, NewPaymaster, NewWebhook } from '../parts/create.js';
 import { Funding } from '../parts/funding.js';
 import { OutcomeNote, useOutcome } from '../parts/form.js';
@@ -125,6 +126,7 @@ function OnePaymaster({
           )}
         </Shown>
         <NewContract paymaster={paymaster} onDone={contracts.reload} />
+        <ChangeContract contracts={contracts.data ?? []} onDone={contracts.reload} />
       </Card>
       <Card title="Policies">
         <Shown
@@ -135,6 +137,7 @@ function OnePaymaster({
           {(all) => <Policies policies={all} onChanged={policies.reload} />}
         </Shown>
         <NewWebhook paymaster={paymaster} onDone={policies.reload} />
+        <ChangeWebhook policies={policies.data ?? []} onDone={policies.reload} />
       </Card>
       <Card title="Who pays">
         <Funding paymaster={paymaster} onDone={onChanged} />

@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api.js';
 import type { Known } from '../paymasters.js';
-import { Field, OpenForm } from './form.js';
+import { failures } from './change.js';
+import { CycleFields, cycleOf } from './cycle.js';
+import { Field, MethodChoices, OpenForm, Options, checkedMethods } from './form.js';
 
 type Props = { readonly paymaster: Known; readonly onDone: () => void };
 
@@ -44,9 +46,7 @@ export function NewContract({ paymaster, onDone }: Props) {
       title="Register a contract"
       onDone={onDone}
       send={async ({ name = '', address, ...chosen }) => {
-        const whitelistedMethods = Object.keys(chosen)
-          .filter((key) => key.startsWith('method '))
-          .map((key) => key.slice(7));
+        const whitelistedMethods = checkedMethods(chosen);
         const spec = { paymasterRef: { name: paymaster.object }, name, address, abi, whitelistedMethods };
         await create('contracts', nameOf(`${paymaster.object}-${name}`), spec);
         return `Calls of ${whitelistedMethods.join(', ') || 'no method'} are paid for.`;
@@ -63,15 +63,7 @@ export function NewContract({ paymaster, onDone }: Props) {
           onInput={(event) => setAbi(event.currentTarget.value)}
         />
       </label>
-      <fieldset class="wide">
-        <legend>Methods to pay for</legend>
-        {methods.length === 0 && <span class="quiet">Paste the ABI first.</span>}
-        {methods.map((method) => (
-          <label key={method}>
-            <input type="checkbox" name={`method ${method}`} /> {method}
-          </label>
-        ))}
-      </fieldset>
+      <MethodChoices methods={methods} empty="Paste the ABI first." />
     </OpenForm>
   );
 }
@@ -81,13 +73,8 @@ export function NewLimit({ paymaster, onDone }: Props) {
     <OpenForm
       title="Set a limit"
       onDone={onDone}
-      send={async ({ name = '', scope, threshold, thresholdType, value, unit }) => {
-        const spendingLimit = {
-          scope,
-          threshold,
-          thresholdType,
-          cycleDuration: { value: Number(value), unit },
-        };
+      send={async ({ name = '', scope, threshold, thresholdType, ...cycle }) => {
+        const spendingLimit = { scope, threshold, thresholdType, ...cycleOf(cycle) };
         const spec = {
           paymasterRef: { name: paymaster.object },
           name,
@@ -110,8 +97,7 @@ export function NewLimit({ paymaster, onDone }: Props) {
         name="thresholdType"
         of={{ COUNT: 'operations', NATIVE_ASSET: 'coins', USD: 'dollars' }}
       />
-      <Field label="In" name="value" value="1" inputMode="numeric" pattern="[0-9]+" />
-      <Options label="Unit" name="unit" of={{ day: 'days', hour: 'hours' }} />
+      <CycleFields />
     </OpenForm>
   );
 }
@@ -136,11 +122,7 @@ export function NewWebhook({ paymaster, onDone }: Props) {
     >
       <Field label="Name" name="name" />
       <Field label="URL" name="url" pattern="https?://.+" />
-      <Options
-        label="When it does not answer"
-        name="onError"
-        of={{ Deny: 'refuse the operation', Allow: 'let it pass' }}
-      />
+      <Options label="When it does not answer" name="onError" of={failures} />
     </OpenForm>
   );
 }
@@ -179,29 +161,6 @@ export function NewKey({ paymaster, onDone }: Props) {
         of={{ day: 'a day more', week: 'a week more', hour: 'an hour more', none: noOverlap }}
       />
     </OpenForm>
-  );
-}
-
-function Options({
-  label,
-  name,
-  of,
-}: {
-  readonly label: string;
-  readonly name: string;
-  readonly of: Readonly<Record<string, string>>;
-}) {
-  return (
-    <label class="field">
-      <span>{label}</span>
-      <select name={name}>
-        {Object.entries(of).map(([value, text]) => (
-          <option key={value} value={value}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }
 

@@ -106,3 +106,63 @@ export function Field({
     </label>
   );
 }
+
+/** A choice that is sent with its form. */
+export function Options({
+  label,
+  name,
+  of,
+  value,
+  onChoose,
+}: {
+  readonly label: string;
+  readonly name: string;
+  readonly of: Readonly<Record<string, string>>;
+  /** Default: the first. */
+  readonly value?: string;
+  readonly onChoose?: (value: string) => void;
+}) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <select name={name} onChange={(event) => onChoose?.(event.currentTarget.value)}>
+        {Object.entries(of).map(([key, text]) => (
+          <option key={key} value={key} selected={key === value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+const method = 'method ';
+
+export function MethodChoices({
+  methods,
+  checked = [],
+  empty,
+}: {
+  readonly methods: readonly string[];
+  readonly checked?: readonly string[];
+  readonly empty: string;
+}) {
+  return (
+    <fieldset class="wide">
+      <legend>Methods to pay for</legend>
+      {methods.length === 0 && <span class="quiet">{empty}</span>}
+      {methods.map((each) => (
+        <label key={each}>
+          <input type="checkbox" name={method + each} defaultChecked={checked.includes(each)} /> {each}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+/** Those of {@link MethodChoices} in what a form sends. */
+export function checkedMethods(values: Readonly<Record<string, string>>): readonly string[] {
+  return Object.keys(values)
+    .filter((key) => key.startsWith(method))
+    .map((key) => key.slice(method.length));
+}

@@ -3,12 +3,23 @@ import { call, type Me } from '../api.js';
 import type { Managed, PolicySpec } from '../records.js';
 import { proposal } from '../proposal.js';
 import { hrefOf } from '../route.js';
-import { Field, OpenForm } from './form.js';
+import { Chosen, useChosen } from './change.js';
+import { CycleFields, cyclePatchOf } from './cycle.js';
+import { Field, OpenForm, Options } from './form.js';
 import { Note } from './parts.js';
 
-type LimitSpec = PolicySpec & { readonly spendingLimit?: { readonly threshold?: string } };
+type Enforcement = 'Enforce' | 'Shadow';
+type LimitSpec = PolicySpec & {
+  readonly enforcement?: Enforcement;
+  readonly spendingLimit?: { readonly threshold?: string };
+};
 
-/** Another threshold for a limit. Before one is lowered, recorded operations can be decided again under it. */
+/** What was typed, of which limit. */
+type Edit = { readonly of?: string; readonly threshold?: string; readonly enforcement?: string };
+
+const enforcements = { Enforce: 'refuse', Shadow: 'count alone (Shadow)' };
+
+/** Another threshold or cycle for a limit. Before it refuses more, recorded operations can be decided again under it. */
 export function ChangeLimit({
   policies,
   onDone,
@@ -19,21 +30,22 @@ export function ChangeLimit({
   const limits = policies.filter(
     ({ spec }: Managed<LimitSpec>) => spec.spendingLimit?.threshold !== undefined,
   );
-  const [name, setName] = useState<string>();
-  const [threshold, setThreshold] = useState('');
-  const chosen: Managed<LimitSpec> | undefined = limits.find((each) => each.name === name) ?? limits[0];
+  const [chosen, choose] = useChosen<LimitSpec>(limits);
+  const [edited, setEdited] = useState<Edit>({});
   if (chosen === undefined) return null;
-  const present = chosen.spec.spendingLimit?.threshold ?? '';
-  const isLower = threshold !== '' && Number(threshold) < Number(present);
+  const { enforcement: was = 'Enforce', spendingLimit } = chosen.spec;
+  const present = spendingLimit?.threshold ?? '';
+  const edit: Edit = edited.of === chosen.name ? edited : { of: chosen.name };
+  const { threshold = present, enforcement = was } = edit;
+  const isStricter = isLess(threshold, present) || (was === 'Shadow' && enforcement === 'Enforce');
   const replay = async (): Promise<void> => {
     const { organisation } = await call<Me>('/manage/v1/me');
-    const { spendingLimit, ...spec } = chosen.spec;
     proposal.value = JSON.stringify(
       {
         apiVersion: 'paymasters.dev/v1alpha1',
         kind: 'PaymasterPolicy',
         metadata: { name: chosen.name, namespace: organisation.name },
-        spec: { ...spec, spendingLimit: { ...spendingLimit, threshold } },
+        spec: { ...chosen.spec, enforcement, spendingLimit: { ...spendingLimit, threshold } },
       },
       undefined,
       2,
@@ -44,30 +56,37 @@ export function ChangeLimit({
     <OpenForm
       title="Change a limit"
       onDone={onDone}
-      send={async () => {
-        const body = { spec: { spendingLimit: { threshold } } };
-        await call(`/manage/v1/policies/${chosen.name}`, { method: 'PATCH', body });
-        return `“${chosen.spec.name}” allows ${threshold} from now on.`;
+      send={async (values) => {
+        const spec = {
+          // A field that stays as it is stays with whoever wrote it.
+          ...(enforcement !== was && { enforcement }),
+          spendingLimit: { threshold, ...cyclePatchOf(values) },
+        };
+        await call(`/manage/v1/policies/${chosen.name}`, { method: 'PATCH', body: { spec } });
+        const counts = enforcement === 'Shadow' ? ' It counts alone, and refuses nothing.' : '';
+        return `“${chosen.spec.name}” allows ${threshold} from now on.${counts}`;
       }}
     >
-      <label class="field">
-        <span>Limit</span>
-        <select value={chosen.name} onChange={(event) => setName(event.currentTarget.value)}>
-          {limits.map((each) => (
-            <option key={each.name} value={each.name}>
-              {each.spec.name}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Chosen label="Limit" of={limits} chosen={chosen} onChoose={choose} />
       <Field
+        key={`threshold ${chosen.name}`}
         label={`New threshold, instead of ${present}`}
         name="threshold"
+        value={present}
         inputMode="decimal"
-        pattern="[0-9]+([.][0-9]+)?"
-        onInput={setThreshold}
+        pattern={decimal}
+        onInput={(value) => setEdited({ ...edit, threshold: value })}
       />
-      {isLower && (
+      <Options
+        key={`enforcement ${chosen.name}`}
+        label="Beyond it"
+        name="enforcement"
+        of={enforcements}
+        value={enforcement}
+        onChoose={(value) => setEdited({ ...edit, enforcement: value })}
+      />
+      <CycleFields key={`cycle ${chosen.name}`} isChange />
+      {isStricter && (
         <div class="wide">
           <Note kind="warn">This refuses more than now. What it would have refused can be seen before.</Note>
           <p>
@@ -79,4 +98,16 @@ export function ChangeLimit({
       )}
     </OpenForm>
   );
+}
+
+const decimal = '[0-9]+([.][0-9]+)?';
+
+/** Exact: thresholds have more digits than a number holds. False while one of them is being typed. */
+function isLess(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((text) => {
+    if (!new RegExp(`^${decimal}$`).test(text)) return undefined;
+    const [whole = '', fraction = ''] = text.split('.');
+    return BigInt(whole + fraction.slice(0, 18).padEnd(18, '0'));
+  });
+  return a !== undefined && b !== undefined && a < b;
 }
