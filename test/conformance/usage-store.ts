@@ -5,6 +5,7 @@ import { atOnceConformance } from './usage/at-once.js';
 import { chargesConformance } from './usage/charges.js';
 import { commitsConformance } from './usage/commits.js';
 import { fencesConformance } from './usage/fences.js';
+import { budgetsConformance } from './usage/budgets.js';
 import { holdsConformance } from './usage/holds.js';
 import { lifetimeConformance } from './usage/lifetime.js';
 import { lossConformance } from './usage/loss-of-data.js';
@@ -27,6 +28,7 @@ export function usageStoreConformance(implementation: string, create: () => Prom
     atOnceConformance(suite);
     promisesConformance(suite);
     holdsConformance(suite);
+    budgetsConformance(suite);
     commitsConformance(suite);
     takingBackConformance(suite);
     fencesConformance(suite);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { budgetsFinding, budgetsOn } from '../../../core/config/budgets.js';
 import { compilePaymaster } from '../../../core/config/compile.js';
-import { budgetIdOf } from '../../../core/config/ids.js';
+import { budgetIdOf, policyIdOf } from '../../../core/config/ids.js';
 import { buryPaymaster } from '../../../core/config/tombstone.js';
 import { compileLimits, limitShares } from '../../../core/policy/spending-limit/shares.js';
 import type { Budget } from '../../../core/policy/spending-limit/budget.js';
@@ -53,6 +53,21 @@ describe('a budget of an Organisation', () => {
       }),
     );
     expect(other.config.limits.map(({ policyId }) => policyId)).toEqual([config.limits[1]?.policyId]);
+  });
+
+  test('does not follow a paymaster to another chain, and counts nothing of what it sponsors there', () => {
+    const moved = compilePaymaster(
+      someSources({
+        organisation: withBudgets(aBudget()),
+        paymaster: aPaymaster({ chainId: chain + 1 }),
+        previous: compile(aBudget()).config,
+        policies: [],
+      }),
+    );
+    expect([moved.config.limits, moved.config.memory?.cycles?.map(({ policyId }) => policyId)]).toEqual([
+      [],
+      [policyIdOf('acme', aPolicy().metadata.name)],
+    ]);
   });
 
   test('counts for one tenant alone: neither for another organisation nor for the next one of its namespace', () => {
