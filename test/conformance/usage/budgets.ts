@@ -43,7 +43,7 @@ export function budgetsConformance(it: Suite): void {
       const [before] = await it.store.reservations(chainId);
       const key = aKey({ paymasterId: 'pm-0' });
       await it.advance({ settled: [{ key, actualCost: gwei(100) }] });
-      const [[used = 0] = []] = await it.stands(budget);
+      const used = (await it.stands(budget))[0]![0];
       expect(used).toBeGreaterThan(0);
       expect(used).toBeLessThanOrEqual(250);
       expect(await it.stands(shareOf('pm-0'))).toEqual([[0, 0]]);
