@@ -10,7 +10,7 @@ export class SettingsError extends Error {
   }
 }
 
-/** One setting: an environment variable, what it is for, what `--help` says of its values, and how it is read. */
+/** One setting: an environment variable, what it is for, how `--help` describes its values, and how it is read. */
 export type Setting<T> = {
   readonly name: string;
   readonly text: string;

@@ -3,8 +3,8 @@ import type { KubeTransport } from './transport.js';
 
 /**
  * A transport that sends a write only while this process leads: `leftMs` says for how long it certainly does. It asks before each
- * request, not once per task: a retry after a conflict must not be sent once leadership is lost. A write gets no more time than
- * that, so that one that still waits when a stopped process wakes up is given up before it is sent.
+ * request, not once per task: a retry after a conflict must not be sent once leadership is lost. A write gets at most
+ * that time, so that one that still waits when a stopped process wakes up is given up before it is sent.
  */
 export function guardWrites(transport: KubeTransport, leftMs: () => number): KubeTransport {
   return {

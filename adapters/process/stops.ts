@@ -28,7 +28,7 @@ export function createStops(): Stops {
 }
 
 /**
- * Starts the parts of a process: `start` says of each how it is stopped. If it throws, those that it has started are
+ * Starts the parts of a process: `start` adds to each how it is stopped. If it throws, those that it has started are
  * stopped first, and its error is thrown; else the caller stops all of them with `stop`.
  */
 export async function startAll<T extends object>(

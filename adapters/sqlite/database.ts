@@ -167,7 +167,7 @@ function databaseOf(path: string, sql: DatabaseSync, claim: DatabaseSync | undef
   };
 }
 
-/** Bytes of the pages that hold something: a file keeps the room of what was deleted, and uses it again. */
+/** Bytes of the pages that hold something: a file keeps the room of deleted rows, and uses it again. */
 export function usedBytes({ sql }: Pick<Database, 'sql'>): number {
   const value = (name: string): number => Number(sql.prepare(`PRAGMA ${name}`).get()?.[name]);
   return (value('page_count') - value('freelist_count')) * value('page_size');

@@ -12,7 +12,7 @@ import { createNetworkGuard, type AddressGuard } from '../../core/policy/webhook
  * - We resolve a name ourselves, **all** its addresses must be allowed, and the socket connects to exactly those: a
  *   resolver that answers differently the second time (DNS rebinding) is never asked a second time.
  * - A name that leads to an inner address and one that does not exist are refused by the same error after the same
- *   time: whoever names hosts must not learn which names the inner network has.
+ *   time: anyone who names hosts must not learn which names the inner network has.
  * - The address of the connected socket is checked once more, however it was reached.
  * - A host that the platform lists is checked only against the addresses that are listed with it.
  * - TLS uses the name of the URL for SNI and certificate, is always verified, and no proxy setting is read.

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../server/dashboard/endpoint.js';
 
-/** `paymaster NOUN VERB`, or `paymaster NOUN` for what is one thing. */
+/** `paymaster NOUN VERB`, or `paymaster NOUN` where there is only one action. */
 export type CommandName = { readonly noun: string; readonly verb?: string };
 
 type Route = Pick<Endpoint, 'method' | 'path'>;

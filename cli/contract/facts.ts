@@ -40,7 +40,7 @@ export type Facts = {
   readonly hasEntryPoint: boolean;
   /** The deterministic deployer, through which a contract gets the same address on every chain. */
   readonly hasDeployer: boolean;
-  /** Transactions of the sender that are mined. Whoever sends by this view of the chain sends with this nonce. */
+  /** Transactions of the sender that are mined. A transaction that is sent by this view of the chain has this nonce. */
   readonly nonce: number;
   readonly funds: bigint;
   /** Undefined: nobody knows yet where it will be. */

@@ -166,7 +166,7 @@ function identity({ chainId, layout, owner, signer }: Wanted, { address, contrac
   };
 }
 
-/** What a Chain says of it. */
+/** The contract, as a Chain describes it. */
 function profileOf(wanted: Wanted, { address }: Facts) {
   return address === undefined ? {} : { profiles: [profileAt(wanted, address, 'signer')] };
 }

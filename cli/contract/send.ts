@@ -54,7 +54,7 @@ export async function sendMissing(sending: Sending): Promise<readonly Sent[]> {
   }
 }
 
-/** Forgets what is final, and waits for what is not mined. */
+/** Forgets final transactions, and waits for those that are not mined. */
 async function settleEarlier(sending: Sending, records: Records, from: Address): Promise<void> {
   const { chain, terminal } = sending;
   const kept: Sent[] = [];

@@ -9,7 +9,7 @@ import { entryPointOf, initCode, isDeterministic, type Facts, type Wanted } from
 
 export type Verb = 'deploy' | 'authorise' | 'remove-signer' | 'deposit' | 'stake' | 'unstake' | 'withdraw';
 
-/** One transaction that brings the contract nearer to what is wanted. */
+/** One transaction that brings the contract nearer to the wanted state. */
 export type Step = {
   readonly verb: Verb;
   /** Who has to send it. */
@@ -35,7 +35,7 @@ export type Levels = {
 
 /** Every step that is missing, in the order in which they go. A missing contract is assumed to be made where it would be. */
 export function missingSteps(wanted: Wanted, levels: Levels, facts: Facts): readonly Step[] {
-  // Nothing can be said of a contract that somebody else has to write first.
+  // A contract that somebody else has to write first cannot be judged.
   if (facts.contract === undefined && wanted.layout.contract.artifact === undefined) return [];
   return [
     ...deploySteps(wanted, facts),

@@ -75,7 +75,7 @@ export async function parseTarget(options: ContractOptions, sender?: Address): P
   const spec = manifest?.spec;
   const owner = addressOf('--owner', options.owner);
   const signer = await signerOf(options.signer);
-  // Whoever has the signer's key would have everything; it is a hot key.
+  // Anyone who has the signer's key would have everything; it is a hot key.
   if (owner === signer)
     throw invalidInput({ field: '--signer', expected: 'another account than the owner', value: signer });
   if (owner === deterministicDeployer || owner === zeroAddress)

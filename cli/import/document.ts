@@ -54,7 +54,7 @@ export function takeFields({ rows }: Format, policy: Tree) {
   return { policies, notes, lost };
 }
 
-/** Their documents write null, and empty lists, for what is not set. */
+/** Their documents write null, and empty lists, for members that are not set. */
 function isNothing(value: unknown): boolean {
   return (
     value === undefined ||

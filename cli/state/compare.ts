@@ -20,7 +20,7 @@ export type Compared = {
 };
 
 /**
- * What server-side apply of the manifests would do to what is there, decided as every store decides it. `force` takes fields from
+ * What server-side apply of the manifests would do to the existing objects, decided as every store decides it. `force` takes fields from
  * other managers. Objects that no manifest names are told where the manifests have others of their namespace, or of the cluster.
  */
 export function compare(

@@ -16,7 +16,7 @@ export class Shadow {
     return this.#found;
   }
 
-  /** Calls back for what was found, and for what is found later: a webhook may answer after the request. */
+  /** Calls back for each refusal, also for later ones: a webhook may answer after the request. */
   onFound(heard: (refusal: Refusal) => void): void {
     this.#found.forEach((refusal) => heard(refusal));
     this.#heard = heard;

@@ -32,7 +32,7 @@ export class Entries {
   readonly #forgotten: (until: number) => void;
   readonly #entries = new Map<string, Entry | undefined>();
 
-  /** `forgotten` is told of windows whose use is no longer known. */
+  /** `forgotten` is called with windows whose use is lost. */
   constructor(
     rows: RowSource,
     lookup: { readonly counters: Counters; readonly accounts: Accounts },

@@ -7,7 +7,7 @@ import type { SignedPromise } from './usage-store.js';
 //
 // Pairs of 32 bytes: the digest of the promise 16, the first bytes of its hash 16.
 
-/** Hex digits of a digest, or of what is kept of a hash. */
+/** Hex digits of a digest, or of the kept part of a hash. */
 const half = 32;
 
 export function hashPair(digest: Hex, userOpHash: Hex): string {

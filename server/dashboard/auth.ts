@@ -174,7 +174,7 @@ function principalOf(organisation: Organisation, sha256: string, now: EpochMs): 
 }
 
 /**
- * Of an object that names the token. Whoever knows a hash could write it in a namespace of his own and be sent what its owner
+ * Of an object that names the token. Anyone who knows a hash could write it in a namespace of his own and be sent what its owner
  * sends: so the platform's tokens come first, also when they have expired, then the oldest object; of two that are equally old
  * neither counts.
  */

@@ -51,7 +51,7 @@ type Documented = {
   readonly status?: number;
   /** What it answers besides the errors of every endpoint. */
   readonly errors?: Readonly<Record<number, string>>;
-  /** Default: no more than a call. */
+  /** Default: that of one call. */
   readonly cost?: Cost;
   /** The document names both headers, though only one is read. */
   readonly namesBothHeaders?: true;

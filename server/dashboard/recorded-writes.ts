@@ -40,7 +40,7 @@ export function recorded(
       before = current;
       return plan(current, owned);
     });
-    // Whoever asks for what is there already must not become the author of it.
+    // A caller who asks for a state that exists already must not become its author.
     if (before === undefined || before.metadata.generation === after.metadata.generation) return after;
     await record(before, undefined);
     await record(after, token);

@@ -11,7 +11,7 @@ export type ReadinessCheck = {
   readonly name: string;
   /** What the operator should look at or change; shown only while the check fails. */
   readonly action: string;
-  /** Why the check fails, for anybody who can reach the port. Default: it says no more than that it does. */
+  /** Why the check fails, for anybody who can reach the port. Default: that it fails, without a reason. */
   readonly reason?: () => string;
   /** A throw, or taking longer than {@link checkTimeoutMs}, counts as a failure. */
   readonly isReady: () => boolean | Promise<boolean>;

@@ -33,5 +33,5 @@ export type Answers = {
 
 export type Answer =
   | { readonly ok: true; readonly answer: Answers[keyof Answers] }
-  /** `problems`: of what was proposed (INVALID_INPUT). */
+  /** `problems`: of the proposed resources (INVALID_INPUT). */
   | { readonly ok: false; readonly error: string; readonly problems?: readonly Problem[] };

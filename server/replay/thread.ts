@@ -9,7 +9,7 @@ import type { CompileContext } from './proposed-config.js';
 import type { ReplayConfig } from './replayer.js';
 import type { Answer, Answers, Request } from './thread-messages.js';
 
-/** A replay in a separate thread. Ask one thing at a time: first for what is proposed, then `begin`, then the rest. */
+/** A replay in a separate thread. Ask one thing at a time: first about the proposed resources, then `begin`, then the rest. */
 export type ReplayThread = ReturnType<typeof startReplayThread>;
 
 /** Live reservations and counts by sender grow with the range; a replay that needs more fails, and nothing else does. */

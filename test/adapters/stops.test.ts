@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { startAll } from '../../adapters/process/stops.js';
 
-test('what was started is stopped once, the last part first', async () => {
+test('started parts are stopped once, the last part first', async () => {
   const stopped: string[] = [];
   const running = await startAll(async (onStop) => {
     for (const part of ['store', 'server']) onStop(() => void stopped.push(part));

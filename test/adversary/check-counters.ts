@@ -101,7 +101,7 @@ async function checkBars(scene: Scene, height: number): Promise<void> {
   }
 }
 
-/** Rule 2: the store knows the balances of the block that is settled, and no more than that. */
+/** Rule 2: the store knows the balances of the block that is settled, and of no later one. */
 async function checkBalances(scene: Scene, height: number): Promise<void> {
   const { chain, configs } = scene;
   const settled = chain.state(height);

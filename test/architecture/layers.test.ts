@@ -82,7 +82,7 @@ test('what compiles and what decides knows no kind of policies: rows say what a 
     'core/policy/senders/address-list.ts',
     // An Organisation's budgets are limits.
     'core/policy/spending-limit/budget.ts',
-    // What is said of a share, whichever kind has taken it.
+    // Texts about a share, whichever kind has taken it.
     'core/policy/spending-limit/texts.ts',
   ]);
 });

@@ -14,7 +14,7 @@ import { followDevChain, type FollowedDevChain } from './support/followed-dev-ch
 import { stores } from './support/stores.js';
 
 // Anyone may mine our operation in a transaction that no node shows: because it is too large, or because the node fails with it. The
-// chain must go on being settled, and the operation must count in the end.
+// chain must go on being settled, and the operation must count at last.
 
 type Respond = (response: ServerResponse) => unknown;
 const answer =

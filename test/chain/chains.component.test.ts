@@ -225,7 +225,7 @@ describe('answers', () => {
 
   test.each<{ name: string; ask: (chain: Chain) => Promise<unknown>; mebibytes: number }>([
     { name: 'a body', ask: (chain) => chain.chainId(), mebibytes: 32 },
-    { name: 'a transaction, of which whoever mines it decides the size,', ask: transactionOf, mebibytes: 4 },
+    { name: 'a transaction, whose size the miner decides,', ask: transactionOf, mebibytes: 4 },
   ])('$name above $mebibytes MiB is cut off, and its URL is asked as before', async ({ ask, mebibytes }) => {
     const large = { result: { input: `0x${'00'.repeat(mebibytes << 19)}`, to: null } };
     const first = await node(() => ({ body: JSON.stringify(large) }));

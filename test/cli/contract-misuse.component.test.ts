@@ -52,7 +52,7 @@ async function refused(args: readonly string[], env: Readonly<Record<string, str
   return { out, error, status };
 }
 
-test('the signer never owns the contract: whoever steals the hot key would have the deposit', async () => {
+test('the signer never owns the contract: anyone who steals the hot key would have the deposit', async () => {
   const both = newWallet().address;
   const args = which('singleton-0.7', { owner: both, signer: both });
   for (const verb of ['plan', 'deploy'])

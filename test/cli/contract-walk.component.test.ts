@@ -97,7 +97,7 @@ describe.each([
 describe('contracts that somebody else has deployed', () => {
   const chain = useStarted(() => startEmptyChain({ hasDeployer: true }), 300_000);
 
-  test('a plan says of each layout what is missing, or what to write first', async () => {
+  test('a plan says for each layout what is missing, or what to write first', async () => {
     for (const id of layoutIds) {
       const which = [
         '--layout',

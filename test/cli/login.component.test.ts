@@ -158,7 +158,7 @@ describe('paymaster login', () => {
     });
   });
 
-  test('on a terminal, what is typed is not shown', async () => {
+  test('a terminal does not show the typed token', async () => {
     const command = `${join(repositoryRoot, 'bin/paymaster')} login http://127.0.0.1:1`;
     const typing = spawn('script', ['-qec', command, '/dev/null'], {
       env: { ...process.env, XDG_CONFIG_HOME: folder },

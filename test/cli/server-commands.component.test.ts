@@ -75,7 +75,7 @@ describe('a command of a server', () => {
     const { id } = json.decisions.find((each: { verdict: string }) => each.verdict === 'refused');
     const shown = await run(['decision', 'show', id]);
     expect(shown.out).toContain('trace:\n  - step: suspended\n    verdict: pass\n');
-    // Text of a caller does not move the cursor of who reads it.
+    // Text of a caller does not move the reader's cursor.
     expect(shown.out).toContain('full');
     expect(shown.out).not.toContain('\u001b');
   });

@@ -7,7 +7,7 @@ import { createConsole, table } from '../../standalone/console.js';
 import { formatStates } from '../../standalone/resource-state.js';
 import { renderStatus } from '../../standalone/status/render.js';
 
-/** Clears the screen, by C0 and C1; turns the order of what follows around; starts another line. */
+/** Clears the screen, by C0 and C1; reverses the order of the text that follows; starts another line. */
 const hostile = 'a\u001b[2Jb\u009b2Jc\u202ed\u2066e\u2028f';
 const name = `${hostile}\ng`;
 const obeyed = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;

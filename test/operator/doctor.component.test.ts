@@ -92,7 +92,7 @@ test('knows the code of every EntryPoint, also on a chain of another id', async 
   }
 });
 
-describe('tells of a Chain that is wrong', () => {
+describe('reports a Chain that is wrong', () => {
   test('its chain id, with the YAML to change', async () => {
     const report = await ask(dev.url, { chainId: 5 });
     expect(lines(report)).toEqual([
@@ -140,7 +140,7 @@ describe('tells of a Chain that is wrong', () => {
   });
 });
 
-describe('tells of a node that is wrong', () => {
+describe('reports a node that is wrong', () => {
   type Lie = {
     readonly name: string;
     readonly reply: (method: string, params: readonly unknown[]) => Reply;

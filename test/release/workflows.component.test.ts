@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 import { parse } from 'yaml';
 import { repositoryRoot } from '../support/repository-root.js';
 
-// What publishes a release: whoever changes it, or what it runs, changes what everybody installs.
+// What publishes a release: anyone who changes it, or what it runs, changes what everybody installs.
 
 type Job = {
   readonly uses?: string;
@@ -71,7 +71,7 @@ test('a release begins with a tag alone, and publishes nothing before every test
   expect(release.jobs['test']?.uses).toBe('./.github/workflows/test.yml');
 });
 
-test('no key or token is kept for it: whoever reads the settings of the repository cannot sign or publish', () => {
+test('no key or token is kept for it: anyone who reads the settings of the repository cannot sign or publish', () => {
   const text = files.map((file) => readFileSync(file, 'utf8')).join('\n');
   expect(text).not.toMatch(/secrets\./);
   for (const name of ['image', 'charts', 'npm', 'publish'])

@@ -49,7 +49,7 @@ describe('a paymaster with allowedOrigins', () => {
     );
   });
 
-  test('serves whoever is not a browser: this protects nothing that a key does not', async () => {
+  test('serves anyone who is not a browser: this protects nothing that a key does not', async () => {
     expect((await ask()).status).toBe(200);
   });
 });

@@ -16,7 +16,7 @@ const unnamedSince = `${group}/unnamed-since`;
 /** How long a list that was looked at counts as stored: shorter by far than the time for which an unnamed one stays. */
 const freshMs = 300_000;
 
-/** Lists of addresses: one AddressList object each, named by its hash. Whoever edits one only makes it count as absent. */
+/** Lists of addresses: one AddressList object each, named by its hash. Editing one only makes it count as absent. */
 export function createKubeLists({
   transport,
   namespace,

@@ -82,7 +82,7 @@ function firstDay(reservations: Iterable<RecordId>): number {
   return dayOfTime(first) - roomDays;
 }
 
-/** How the promises of a reservation ended, by what was written before `to`. */
+/** How the promises of a reservation ended, by the records that were written before `to`. */
 export function endsOf({ decisions, endings }: Reservation, to?: Position): Ends {
   const within = <R>(placed: readonly Placed<R>[], end = Infinity): readonly R[] =>
     placed.filter(({ place }) => place < end).map(({ record }) => record);

@@ -7,7 +7,7 @@ import type { Reader } from './reader.js';
 import { dayOfTime, optional } from './record-rows.js';
 import type { Sums } from './sums.js';
 
-/** `tail`: the sums of what was written after the stored ones. */
+/** `tail`: the sums of records that were written after the stored sums. */
 export async function readFunds(
   reader: Reader,
   query: FundsQuery,

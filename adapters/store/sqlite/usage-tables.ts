@@ -53,7 +53,7 @@ const usageSchema = `
 
 export type FundingMessage = { readonly message: string; readonly expiresAt: EpochMs };
 
-/** All usage data, but for what reservations say. */
+/** All usage data except the contents of reservations. */
 export type Usage = {
   readonly chains: Map<number, ChainRows>;
   readonly messages: Map<string, FundingMessage>;

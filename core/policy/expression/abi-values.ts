@@ -91,7 +91,7 @@ export function bytesAt(bytes: CallBytes, type: TypeOf<'bytes' | 'string'>, plac
   return `0x${digits(bytes, start, start + lengthOf(bytes, type, place))}`;
 }
 
-/** The first byte of what stands at a place: there, or where its offset says. */
+/** The first byte of the value at a place: there, or at its offset. */
 function enter(bytes: CallBytes, type: AbiType, { at, base }: Place): number {
   return type.dynamic ? base + sizeAt(bytes, at) : at;
 }

@@ -16,7 +16,7 @@ const largest = 20_000;
 type Noted = { readonly digest: Hex; readonly hashesOf: () => readonly Hex[] };
 
 /**
- * The operation hashes of what this process has signed lately. A hash over a signature is not known when its promise is recorded, so
+ * The hashes of operations that this process has signed lately. A hash over a signature is not known when its promise is recorded, so
  * the next promise of the same reservation carries it. It is computed only then: most operations are promised once.
  */
 export function createSignedHashes() {

@@ -45,7 +45,7 @@ const one = (nonce: bigint) =>
     promise: { validUntil: toSeconds((Date.now() + 300_000) as EpochMs) },
   });
 
-/** The standby is gone, and a request waits for it. Answers what the caller is told in the end. */
+/** The standby is gone, and a request waits for it. Answers the result that the caller gets. */
 async function waitingCommit(): Promise<{ readonly answer: Promise<string> }> {
   await standby.stop();
   const answer = store.reserve(one(2n)).then(

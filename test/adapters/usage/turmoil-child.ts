@@ -150,7 +150,7 @@ async function follow(): Promise<void> {
   }
 }
 
-/** Some of the last steps, as after a reorganisation, whoever took them. */
+/** Some of the last steps, as after a reorganisation, no matter who took them. */
 async function takeBack(): Promise<void> {
   const history = new History();
   const steps = await store.takenSteps(chainId);

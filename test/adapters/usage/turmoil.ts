@@ -101,7 +101,7 @@ export const holds: readonly CounterId[] = [0, 1, 2].map((n) => ({ counter: `liv
 export function requestOf(ask: Ask, change: Pick<ReserveRequest, 'phase'> = {}): ReserveRequest {
   const isCommit = change.phase !== undefined;
   const now = Date.now();
-  // Asked again, it often is of another wallet, which whoever ends the reservation learns only when he has read it.
+  // Asked again, it often is of another wallet, which the follower learns only when it has read the reservation.
   const wallet = wallets[ask.cost % wallets.length]!;
   const paymasterId = paymasterIdOf(ask.paymaster);
   return aRequest({
@@ -127,7 +127,7 @@ export function commitOf(ask: Ask): ReserveRequest {
   return requestOf({ ...ask, nonce: (ask.nonce << 40n) + 1n }, { phase });
 }
 
-/** Whoever reads the ledger knows the ask by it. */
+/** By which a reader of the ledger knows the request. */
 function decisionOf(ask: Ask): Decision {
   return aDecision('acme', Date.now() as EpochMs, {
     id: ask.id,

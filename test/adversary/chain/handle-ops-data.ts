@@ -28,7 +28,7 @@ export function handleOpsData(
 }
 
 /**
- * The same call with everything in front of what points to it: the offsets of operations and of their byte strings are negative,
+ * The same call with everything in front of the offset that points to it: the offsets of operations and of their byte strings are negative,
  * modulo 2^256. Solidity follows them.
  */
 export function wrappedHandleOpsData(

@@ -56,7 +56,7 @@ export type BundledOperation = {
 };
 
 /**
- * How a bundle reaches its EntryPoint: whoever sends it chooses. `relay`: a contract calls `handleOps`, so the call is not in the
+ * How a bundle reaches its EntryPoint: the sender chooses. `relay`: a contract calls `handleOps`, so the call is not in the
  * input of the transaction. `wrapped`: offsets in the input are negative, modulo 2^256. `fat`: what is larger than anybody reads, its
  * receipt, because the receiver of the gas emits very many logs, or its input.
  */

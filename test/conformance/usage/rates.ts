@@ -55,7 +55,7 @@ export function ratesConformance(it: Suite): void {
       expect(await stands()).toEqual([0, micro(9_000)]);
     });
 
-    test('a commit that was never finalized leaves the price of what was signed', async () => {
+    test('a commit that was never finalized leaves the price of the signed promise', async () => {
       const phase = { kind: 'commit', commitment: aHash(7) } as const;
       await promise(1n, 3_000);
       await promise(1n, 6_000, { phase });

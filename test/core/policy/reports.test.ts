@@ -16,7 +16,7 @@ reportsConformance('memory', async (clock) => {
   return { reports, reopen: () => reports, spoil: async (more) => void (texts = { ...texts, ...more }) };
 });
 
-test('a report of what does not serve survives as text, and other text is not a report', () => {
+test('a report of policies that do not serve survives as text, and other text is not a report', () => {
   const report = { trouble: 'WebhookFailing', until: 1_760_000_000_000 as EpochMs } as const;
   expect(servingReports.parse(servingReports.format(report))).toEqual(report);
   for (const text of ['', 'LimitFull', 'LimitFull x', 'Other 1', '{"trouble":"LimitFull"}', 'LimitFull 1e99'])

@@ -39,7 +39,7 @@ export type FakeRequest = {
 /** The protocol of a fake. `answer` is undefined for a request that does not count as one for a signature (a token, a role). */
 export type FakeProtocol = {
   answer(request: FakeRequest, switches: Switches): FakeAnswer;
-  /** False for what is asked beside signatures, which no switch touches. */
+  /** False for calls beside signatures, which no switch touches. */
   isForKey?(request: FakeRequest): boolean;
   readonly throttled: FakeAnswer;
   readonly revoked: FakeAnswer;

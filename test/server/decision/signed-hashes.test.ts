@@ -42,7 +42,7 @@ test('the next promise of a nonce carries the hashes of the one before, in both 
   expect(digestsBy(hashOf(promised(), `${signed}00`), [{ hashes: next }])).toEqual([]);
 });
 
-test('the promise of another nonce carries none, and what is recorded is not recorded again', () => {
+test('the promise of another nonce carries none, and a recorded one is not recorded again', () => {
   const hashes = createSignedHashes();
   hashes.of(promised()).note(signed);
   expect(hashes.of(promised({ nonce: 1n })).hashes).toBeUndefined();

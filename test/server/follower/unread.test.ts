@@ -141,7 +141,7 @@ describe('a transaction that the node cannot show', () => {
     expect(reads()).toBe(asked);
   });
 
-  test('that is found later replaces what the ledger says of both promises', async () => {
+  test('that is found later replaces the records of both promises', async () => {
     const records = new Map<string, (Settlement | Reversal)[]>();
     const usage: UsageStore = {
       ...it.usage,

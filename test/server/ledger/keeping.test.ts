@@ -9,7 +9,7 @@ import { until } from '../../support/until.js';
 
 const noon = at('2026-11-22T12:00:00Z');
 
-/** Half of what is in it is old. */
+/** Half of its records are old. */
 function aLedger(used: number): LedgerUpkeep & { used: number } {
   let old = used / 2;
   const ledger = {

@@ -61,7 +61,7 @@ test('what waits in memory while the size is measured counts on, because the siz
   expect(kept).toEqual([4, 4, 0]);
 });
 
-test('of what is free in an hour an organisation gets a fifth, of inputs and refusals together; others keep theirs', async () => {
+test('an organisation gets a fifth of the room that is free in an hour, of inputs and refusals together; others keep theirs', async () => {
   const world = aRoom();
   await world.measure(0);
   const fifth = capacity / 5 / recordBytes;
@@ -72,7 +72,7 @@ test('of what is free in an hour an organisation gets a fifth, of inputs and ref
   expect(world.offer('inputs', 'honest', 1_000)).toBe(1_000);
 });
 
-test('the next hour has a share of its own, of what is free then', async () => {
+test('the next hour has its own share, of the room that is free then', async () => {
   const world = aRoom();
   await world.measure(0);
   world.offer('inputs', 'greedy', capacity);

@@ -99,7 +99,7 @@ describe.each(Object.entries(stores))('%s', (_, open) => {
     });
   });
 
-  test('a write that REST reports and the operator sees is one record, whoever is first', async () => {
+  test('a write that REST reports and the operator sees is one record, in either order', async () => {
     anew('once');
     await record(paymaster(1), byToken('ci'));
     await record(paymaster(1));
