@@ -1,7 +1,6 @@
 import { finding, type Finding } from '../meta/conditions.js';
 import { budgetProblem, limitOfBudget, type Budget } from '../policy/spending-limit/budget.js';
 import type { Organisation } from '../resources/organisation.js';
-import type { EpochMs } from '../units/time.js';
 import { budgetIdOf } from './ids.js';
 import type { PaymasterConfig } from './paymaster-config.js';
 import { tenantOfOrganisation } from './tenant.js';
@@ -13,17 +12,13 @@ export type ServedBudgets = {
   readonly invalid: readonly string[];
 };
 
-export function budgetsOn(
-  organisation: Organisation | undefined,
-  chainId: number,
-  now: EpochMs,
-): ServedBudgets {
+export function budgetsOn(organisation: Organisation | undefined, chainId: number): ServedBudgets {
   if (organisation === undefined) return none;
   const budgets = budgetsOf(organisation).filter(({ chain }) => chain === chainId);
   const valid = budgets.filter((budget) => budgetProblem(budget, '') === undefined);
   const tenant = tenantOfOrganisation(organisation);
   return {
-    limits: valid.map((budget) => limitOfBudget(budget, budgetIdOf(tenant, budget.name), now)),
+    limits: valid.map((budget) => limitOfBudget(budget, budgetIdOf(tenant, budget.name))),
     invalid: budgets
       .filter((budget) => budget.enforcement !== 'Shadow' && !valid.includes(budget))
       .map(({ name }) => `budget ${name}`),

@@ -155,7 +155,7 @@ function assemble(
   );
   const tenant = tenantOfSources(sources);
   const paused = contracts.flatMap((contract) => contract.paused ?? []);
-  const budgets = budgetsOn(sources.organisation, spec.chainId, sources.now);
+  const budgets = budgetsOn(sources.organisation, spec.chainId);
   const parts = writeParts(served);
   return {
     paymasterId: paymasterIdOf(tenant, metadata.name),

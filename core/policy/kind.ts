@@ -65,6 +65,8 @@ export type PolicyKind<
   readonly decision?: PolicyDecision<Served>;
   /** Absent: an operation takes nothing from its policies. */
   readonly counts?: PolicyCounts<Served>;
+  /** Whether operations take something from this policy of a kind with `counts`; absent: from each. */
+  isCounted?(spec: Spec): boolean;
   /** Absent: nobody is asked. */
   readonly asks?: PolicyAsks<Served>;
   /** Each policy of the kind, and what it says at a time, and about a request if there is one. */

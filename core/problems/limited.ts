@@ -1,5 +1,5 @@
 import { budgetsOf } from '../config/budgets.js';
-import { policyKindOf } from '../policy/derived.js';
+import { dataOf, policyKindOf } from '../policy/derived.js';
 import type { Organisation } from '../resources/organisation.js';
 import type { PaymasterPolicy } from '../resources/paymaster-policy.js';
 import type { Paymaster } from '../resources/paymaster.js';
@@ -22,7 +22,12 @@ export function createLimited(): Limited {
     const key = `${metadata.namespace}/${spec.paymasterRef.name}`;
     const campaigns = known.get(key) ?? new Map<string, boolean>();
     known.set(key, campaigns);
-    const counts = policyKindOf(policyType)?.counts !== undefined && enforcement !== 'Shadow';
+    const kind = policyKindOf(policyType);
+    const data = kind && dataOf(spec, kind);
+    const counts =
+      kind?.counts !== undefined &&
+      enforcement !== 'Shadow' &&
+      (data === undefined || kind.isCounted?.(data) !== false);
     campaigns.set(campaign, counts || campaigns.get(campaign) === true);
   }
 

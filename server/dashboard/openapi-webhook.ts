@@ -1,5 +1,6 @@
 import { maxReasonLength } from '../../core/policy/webhook/host-reason.js';
 import { openRecord, record, type JsonSchema } from '../../core/schema/json-schema.js';
+import { sampleOperation } from '../http/test-delivery.js';
 
 const text: JsonSchema = { type: 'string' };
 
@@ -44,17 +45,9 @@ const test: JsonSchema = {
 const requestExample = {
   data: { plan: 'gold' },
   userOp: {
+    ...sampleOperation,
     sender: '0x1234567890123456789012345678901234567890',
-    nonce: '0x0',
-    initCode: '0x',
     callData: '0xb61d27f6',
-    callGasLimit: '0x186a0',
-    verificationGasLimit: '0x249f0',
-    preVerificationGas: '0xea60',
-    maxFeePerGas: '0x77359400',
-    maxPriorityFeePerGas: '0x3b9aca00',
-    paymasterAndData: '0x',
-    signature: '0x',
   },
 };
 

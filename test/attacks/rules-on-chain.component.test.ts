@@ -242,6 +242,24 @@ describe.each(stores)('on %s', (store) => {
     const his = await buildUserOp(attacker, [increment(devChain)]);
     expect((await ask(shop.url, his, sponsored, attacker)).reason).toBe('SENDER_NOT_ALLOWED');
 
+    // By paying in tokens he gets around a list that judges sponsorships alone, and around no other one.
+    const inTokens = { mode: 'ERC20', tokenInfo: { feeTokenAddress: devChain.deployments.feeToken.address } };
+    expect((await ask(shop.url, his, inTokens, attacker)).reason).not.toBe('SENDER_NOT_ALLOWED');
+    const strict = await put('senders-in-tokens', {
+      senders: [
+        {
+          policyId: 'banned-in-tokens',
+          name: 'Banned',
+          action: 'Deny',
+          list,
+          count: 1,
+          appliesTo: ['SPONSORED', 'ERC20'],
+        },
+      ],
+    });
+    for (const mode of [sponsored, inTokens])
+      expect((await ask(strict.url, his, mode, attacker)).reason).toBe('SENDER_NOT_ALLOWED');
+
     const friend = await request(shop.url);
     const data = friend.answer.result?.['paymasterAndData'];
     const stolen = await signByAccount(attacker, { ...his, ...gasOf(friend.op) }, data as `0x${string}`);
@@ -250,10 +268,7 @@ describe.each(stores)('on %s', (store) => {
     await service.changeChain((chain) => ({ ...chain, deniedSenders: list }));
     try {
       const open = await put('no-rules', {});
-      for (const mode of [
-        sponsored,
-        { mode: 'ERC20', tokenInfo: { feeTokenAddress: devChain.deployments.feeToken.address } },
-      ])
+      for (const mode of [sponsored, inTokens])
         expect((await ask(open.url, his, mode, attacker)).reason).toBe('SENDER_DENIED');
       await expectServed(devChain, version, open.url);
     } finally {

@@ -1,7 +1,6 @@
 import type { Enforcement } from '../../meta/schema-parts.js';
 import { given } from '../../units/given.js';
-import { cycleUnits, type EpochMs } from '../../units/time.js';
-import { restartOf } from './cycle.js';
+import { cycleUnits, parseInstant, type EpochMs } from '../../units/time.js';
 import { limitProblem } from './problem.js';
 import type { LimitConfig, SpendingLimitSpec } from './spec.js';
 
@@ -27,14 +26,12 @@ export function budgetProblem({ usd, ...cycle }: Budget, where: string): string 
 
 /**
  * All that decides where it counts is in its spec: paymasters are compiled one by one, and have to agree. So no
- * Organisation that is made again restarts it. A time that has not come has no effect, as of any limit.
+ * Organisation that is made again restarts it. `assumeUsed` counts at once, also before `restartedAt` has come: too little is spent then, never too much.
  */
 export function limitOfBudget(
   { name, usd, cycleDuration, calendar, restartedAt, assumeUsed, enforcement }: Budget,
   policyId: string,
-  now: EpochMs,
 ): LimitConfig {
-  const restarted = restartOf(given({ restartedAt }), now);
   return {
     policyId,
     name,
@@ -42,11 +39,11 @@ export function limitOfBudget(
     scope: 'PAYMASTER',
     threshold: usd,
     thresholdType: 'USD',
-    startMs: restarted ?? (0 as EpochMs),
+    startMs: parseInstant(restartedAt ?? '') ?? (0 as EpochMs),
     ...given({
       durationMs: cycleDuration && cycleDuration.value * cycleUnits[cycleDuration.unit],
       calendar,
-      assumeUsed: restarted === undefined ? undefined : assumeUsed,
+      assumeUsed,
       shadow: enforcement === 'Shadow' ? (true as const) : undefined,
     }),
   };

@@ -80,7 +80,7 @@ function decideStanding(spec: CountedSpec, known: CycleStatus | undefined, now: 
   return known !== undefined && isEqual(known, wanted) ? known : wanted;
 }
 
-export function restartOf(
+function restartOf(
   { restartedAt }: Pick<SpendingLimitSpec, 'restartedAt'>,
   now: EpochMs,
 ): EpochMs | undefined {

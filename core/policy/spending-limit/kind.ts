@@ -86,6 +86,7 @@ export const spendingLimit = {
       decide: ({ operationLimits = [] }, facts) => decideOperationLimits(operationLimits, facts),
     },
   },
+  isCounted,
   counts: {
     modes: ['SPONSORED'],
     policies: ({ limits }) => limits,

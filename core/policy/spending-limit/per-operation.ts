@@ -40,8 +40,8 @@ export function glanceOfOperationLimits(
   return limits.map((limit) => {
     const usual = `at most ${formatAmount(limit.unit, limit.most)} for each operation`;
     const cost = facts && costIn(limit, facts);
-    const isJudged = cost !== undefined && facts?.mode === 'SPONSORED';
-    return glanceOf(limit, saidOf(usual, isJudged ? judge(limit, cost) : undefined));
+    if (cost === undefined || facts?.mode !== 'SPONSORED') return glanceOf(limit, saidOf(usual, undefined));
+    return glanceOf(limit, saidOf(comparison(limit, cost), judge(limit, cost)));
   });
 }
 

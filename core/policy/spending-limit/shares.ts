@@ -79,11 +79,17 @@ function current(limit: CompiledLimit, now: EpochMs): NonNullable<CompiledLimit[
   return (limit.last = { window, counter: limitCounter(limit.counts, window, '') });
 }
 
-/** A month that began after a budget's `restartedAt` is the same month without it: removing the field begins nothing anew. */
+/**
+ * A budget's `restartedAt` is judged when an operation is, not when the budget is compiled: all paymasters turn to the new counter at
+ * once. A month that began after it is the same month without it, so that removing the field begins nothing anew.
+ */
 function windowOf(limit: CompiledLimit, now: EpochMs): LimitWindow {
   const window = limitWindowAt(limit, now);
-  const isLater = limit.isBudget === true && limit.calendar !== undefined && window.from > limit.startMs;
-  return isLater ? limitWindowAt({ ...limit, startMs: 0 as EpochMs }, now) : window;
+  if (limit.isBudget !== true) return window;
+  const { startMs, calendar } = limit;
+  const unstarted = limitWindowAt({ ...limit, startMs: 0 as EpochMs }, now);
+  if (startMs > now) return { ...unstarted, until: startMs < unstarted.until ? startMs : unstarted.until };
+  return calendar !== undefined && window.from > startMs ? unstarted : window;
 }
 
 /** A budget with a duration begins anew when it is edited, and no status says so: its counter is named by what was edited. */

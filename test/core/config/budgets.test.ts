@@ -28,7 +28,7 @@ const compile = (...budgets: readonly Budget[]) =>
 
 /** The counter and window in which it counts at a time. */
 function countedAt(budget: Budget, now: EpochMs = someNow) {
-  const { limits } = budgetsOn(withBudgets(budget), chain, now);
+  const { limits } = budgetsOn(withBudgets(budget), chain);
   const cost = { wei: 0n, usdPerNative: 0n };
   const [share] = limitShares(compileLimits(limits), { sender: toAddressKey(zeroAddress), cost, now });
   return share;
@@ -75,7 +75,7 @@ describe('a budget of an Organisation', () => {
       withBudgets(aBudget()),
       anOrganisation({ namespace: 'other', budgets: [aBudget()] }),
       anOrganisation({ tenantGeneration: 2, budgets: [aBudget()] }),
-    ].map((organisation) => budgetsOn(organisation, chain, someNow).limits[0]?.policyId);
+    ].map((organisation) => budgetsOn(organisation, chain).limits[0]?.policyId);
     expect(ids[0]).toBe(budgetIdOf(withBudgets(aBudget()).spec.namespace, 'month'));
     expect(new Set(ids).size).toBe(3);
   });
@@ -121,11 +121,25 @@ describe('a budget of an Organisation', () => {
     expect(placeOf(restarted, march)).toEqual(placeOf(aBudget(), march));
   });
 
-  test('takes no notice of a restartedAt that has not come, so that lost usage stays unknown until then', () => {
-    const later = { ...endless, restartedAt: '2030-01-01T00:00:00Z', assumeUsed: '1' };
-    expect(placeOf(aBudget(later))).toEqual(placeOf(aBudget(endless)));
-    const then = Date.parse(later.restartedAt) as EpochMs;
-    expect(countedAt(aBudget(later), then)?.window.from).toBe(then);
+  test('counts in the former counter until its restartedAt comes, and all paymasters turn then, whenever they were compiled', () => {
+    const restartedAt = '2030-01-01T00:00:00Z';
+    const comes = Date.parse(restartedAt) as EpochMs;
+    const [before, after] = [(comes - 1) as EpochMs, comes];
+    for (const cycle of [endless, {}]) {
+      const restarted = aBudget({ ...cycle, restartedAt });
+      const { limits } = budgetsOn(withBudgets(restarted), chain);
+      const compiled = compileLimits(limits);
+      const shareAt = (now: EpochMs) =>
+        limitShares(compiled, {
+          sender: toAddressKey(zeroAddress),
+          cost: { wei: 0n, usdPerNative: 0n },
+          now,
+        })[0];
+      // One and the same compiled limit, as a replica keeps it.
+      expect(shareAt(before)?.counter).toBe(countedAt(aBudget(cycle), before)?.counter);
+      expect(shareAt(before)?.window.until).toBe(comes);
+      expect(shareAt(after)?.counter).not.toBe(countedAt(aBudget(cycle), after)?.counter);
+    }
   });
 
   test('leaves what is assumed to be used out of what may be spent', () => {

@@ -91,6 +91,11 @@ describe('a paymaster without a limit', () => {
     { name: 'a paused one', policies: [limit({ active: false })], is: true },
     { name: 'one in Shadow', policies: [limit({ enforcement: 'Shadow' })], is: true },
     { name: 'a policy of a kind that counts nothing', policies: [limit(senders)], is: true },
+    {
+      name: 'one that bounds each operation alone',
+      policies: [limit({ spendingLimit: { scope: 'PAYMASTER', thresholdType: 'USD', perOperation: '1' } })],
+      is: true,
+    },
     { name: 'one of another paymaster', policies: [limit({ paymasterRef: { name: 'other' } })], is: true },
     { name: 'one of its only campaign', policies: [limit({ campaign })], is: false },
     {
