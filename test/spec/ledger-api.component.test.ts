@@ -206,6 +206,7 @@ describe('decisions', () => {
         'fees',
         'tip',
         'gas',
+        'costPerOperation',
         'expressions',
         'webhooks',
         'limitsAndDeposit',
