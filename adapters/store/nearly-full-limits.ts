@@ -1,6 +1,6 @@
 import type { Gauge, Metrics } from '../../core/metrics.js';
 import { paymasterOfLive } from '../../core/usage/counter-names.js';
-import type { LimitShare, ReserveRequest } from '../../core/usage/usage-store.js';
+import type { LimitShare, ReserveRequest } from '../../core/usage/reserve-request.js';
 import type { Clock } from '../../core/units/time.js';
 
 /** From this share on a limit is shown. */

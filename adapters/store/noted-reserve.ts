@@ -1,4 +1,4 @@
-import type { ReserveRequest, ReserveResult } from '../../core/usage/usage-store.js';
+import type { ReserveRequest, ReserveResult } from '../../core/usage/reserve-request.js';
 import type { UsageEpochs } from './usage-epochs.js';
 
 /** `reserve` after the epoch has noted how long the promise may live. `ended` resolves when no call waits for that. */

@@ -1,5 +1,5 @@
 import type { OpenStep } from '../../core/usage/step-parts.js';
-import type { TakenStep } from '../../core/usage/usage-store.js';
+import type { TakenStep } from '../../core/usage/follower-step.js';
 
 // Steps as JSON. Integers beyond 2^53 are objects with one member, which nothing else in a step is.
 

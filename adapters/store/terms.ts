@@ -4,7 +4,7 @@ import type {
   Mode,
   Reservation,
   SignedPromise,
-} from '../../core/usage/usage-store.js';
+} from '../../core/usage/reservation.js';
 import type { Unit } from '../../core/usage/units.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';

@@ -1,7 +1,7 @@
 import type { Metrics } from '../../core/metrics.js';
 import { isForAllUsers } from '../../core/usage/counter-names.js';
 import { unitNames, type Unit } from '../../core/usage/units.js';
-import type { LimitShare, ReserveRequest } from '../../core/usage/usage-store.js';
+import type { LimitShare, ReserveRequest } from '../../core/usage/reserve-request.js';
 import type { Clock } from '../../core/units/time.js';
 import { NearlyFullLimits } from './nearly-full-limits.js';
 

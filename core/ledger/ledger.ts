@@ -1,6 +1,6 @@
 import type { EpochMs } from '../units/time.js';
 import type { ChangeLog } from './change.js';
-import type { AddedRecord } from '../usage/usage-store.js';
+import type { AddedRecord } from '../usage/follower-step.js';
 import type {
   DecisionPage,
   DecisionQuery,

@@ -1,7 +1,7 @@
 import type { AddressKey } from '../units/address.js';
 import type { Hex } from '../units/hex.js';
 import type { EpochMs, EpochSeconds } from '../units/time.js';
-import type { Mode } from '../usage/usage-store.js';
+import type { Mode } from '../usage/reservation.js';
 
 /** One line of the ledger. Records are only added, never changed. Amounts are wei. */
 export type LedgerRecord = Decision | Settlement | Reversal | FundsSample | DecisionInputs | Gap;

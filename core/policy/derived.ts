@@ -1,6 +1,6 @@
 import { isObject } from '../schema/json-value.js';
 import type { CelRule, SchemaOf } from '../schema/structural.js';
-import type { Mode } from '../usage/usage-store.js';
+import type { Mode } from '../usage/reservation.js';
 import type {
   AppliesTo,
   Glance,

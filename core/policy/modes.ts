@@ -1,7 +1,7 @@
 import { given } from '../units/given.js';
 import { choice, list, type SchemaOf } from '../schema/structural.js';
 import { pass, type Verdict } from '../refusal.js';
-import type { Mode } from '../usage/usage-store.js';
+import type { Mode } from '../usage/reservation.js';
 import type { AppliesTo, Glance, PolicyFacts, PolicyIdentity } from './kind.js';
 
 export const modes = ['SPONSORED', 'ERC20'] as const satisfies readonly Mode[];

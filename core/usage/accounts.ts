@@ -1,6 +1,7 @@
 import { gwei } from '../units/wei.js';
 import { isEmptyAccount, type AccountRow, type RowSource } from './rows.js';
-import type { AccountBalance, AccountId } from './usage-store.js';
+import type { AccountId } from './reservation.js';
+import type { AccountBalance } from './reserve-request.js';
 
 /** A turn's copy of an account. */
 export type Account = { -readonly [K in keyof AccountRow]: AccountRow[K] } & { isChanged: boolean };

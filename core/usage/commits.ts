@@ -1,7 +1,8 @@
 import type { EpochMs, EpochSeconds } from '../units/time.js';
 import type { EntryCommit } from './held.js';
 import type { Entry } from './reservations.js';
-import { commitMs, openCommitsPerSender, type ReservationKey, type ReserveRequest } from './usage-store.js';
+import { commitMs, openCommitsPerSender, type ReservationKey } from './reservation.js';
+import type { ReserveRequest } from './reserve-request.js';
 
 type Committed = Entry & { commit: EntryCommit };
 

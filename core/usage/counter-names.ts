@@ -1,6 +1,6 @@
 import type { AddressKey } from '../units/address.js';
 import type { LimitWindow } from './limit-window.js';
-import type { AccountId } from './usage-store.js';
+import type { AccountId } from './reservation.js';
 
 // The names of all counters in this product. Names are stored, so changing one changes the data format.
 

@@ -1,7 +1,8 @@
 import type { EpochMs } from '../units/time.js';
 import { isEmptyCounter, type CounterRow, type RowSource } from './rows.js';
 import type { Unit } from './units.js';
-import type { CounterId, CounterState } from './usage-store.js';
+import type { CounterId } from './reservation.js';
+import type { CounterState } from './reserve-request.js';
 
 /** A turn's copy of a counter. */
 export type Counter = { -readonly [K in keyof CounterRow]: CounterRow[K] } & { isChanged: boolean };

@@ -6,17 +6,15 @@ import type { Counter, Counters } from './counters.js';
 import type { Fences } from './fences.js';
 import { heldOf } from './held.js';
 import type { Entry } from './reservations.js';
+import type { AccountId, AccountShare, CounterId } from './reservation.js';
 import type {
   AccountBalance,
-  AccountId,
-  AccountShare,
-  CounterId,
   HoldShare,
   PeekResult,
   ReserveRefusal,
   ReserveRequest,
   ReserveResult,
-} from './usage-store.js';
+} from './reserve-request.js';
 import { contains } from './window.js';
 
 const reserved: ReserveResult = Object.freeze({ outcome: 'reserved' });

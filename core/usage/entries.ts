@@ -16,7 +16,8 @@ import {
 import type { RowChanges, RowSource } from './rows.js';
 import { ceilSeconds, lastMoment, partOf, raised, signedPart, trim } from './signed-part.js';
 import type { Taken } from './unit.js';
-import type { Reservation, ReservationKey, ReserveRequest } from './usage-store.js';
+import type { Reservation, ReservationKey } from './reservation.js';
+import type { ReserveRequest } from './reserve-request.js';
 
 const nothingFolded: Entry['folded'] = [];
 const noPromises: Entry['promises'] = [];

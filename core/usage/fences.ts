@@ -1,6 +1,6 @@
 import type { EpochMs } from '../units/time.js';
 import type { FenceRow, RowSource } from './rows.js';
-import type { Fence, ReserveResult } from './usage-store.js';
+import type { Fence, ReserveResult } from './reserve-request.js';
 
 type FenceRefusal = Extract<ReserveResult, { readonly outcome: 'suspended' | 'stale' }>;
 

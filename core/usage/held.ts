@@ -2,7 +2,7 @@ import type { EpochMs, EpochSeconds } from '../units/time.js';
 import type { Account } from './accounts.js';
 import type { Counter } from './counters.js';
 import type { Taken } from './unit.js';
-import type { Commit } from './usage-store.js';
+import type { Commit } from './reservation.js';
 
 /** How much a reservation holds of a counter or needs from an account. */
 export type Held<T> = { readonly of: T; amount: number };

@@ -12,7 +12,7 @@ import {
   type RowSource,
 } from './rows.js';
 import { Turn } from './turn.js';
-import type { AccountId, CounterId, Reservation, ReservationKey } from './usage-store.js';
+import type { AccountId, CounterId, Reservation, ReservationKey } from './reservation.js';
 
 /** Rows of one chain in memory: for replays, and as the plain meaning of turns in tests. */
 export class MemoryRows implements RowSource {

@@ -1,5 +1,5 @@
 import type { Hex } from '../units/hex.js';
-import type { SignedPromise } from './usage-store.js';
+import type { SignedPromise } from './reservation.js';
 
 // Operation hashes with which promises of a reservation can be mined, as far as they are known. One that matches proves the promise; one
 // that does not proves nothing, since anyone who mines an operation may pad its data. A hash over a signature is known only after the

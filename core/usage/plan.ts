@@ -1,6 +1,7 @@
 import { DomainError } from '../errors.js';
 import type { EpochMs } from '../units/time.js';
-import type { PeekResult, ReserveRequest, ReserveResult, UsageStore } from './usage-store.js';
+import type { PeekResult, ReserveRequest, ReserveResult } from './reserve-request.js';
+import type { UsageStore } from './usage-store.js';
 
 /**
  * A window can turn while a request is being planned. If that happens more often than this, the store's clock is

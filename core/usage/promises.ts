@@ -1,5 +1,5 @@
 import type { Hex } from '../units/hex.js';
-import { keptPromises, type FoldedPromises, type SignedPromise } from './usage-store.js';
+import { keptPromises, type FoldedPromises, type SignedPromise } from './reservation.js';
 
 /** What the paymaster has signed for a reservation. */
 export type Promises = {

@@ -12,7 +12,7 @@ import type {
   Reservation,
   ReservationKey,
   SignedPromise,
-} from './usage-store.js';
+} from './reservation.js';
 
 /** A turn's copy of a reservation, with the turn's copies of what it holds. */
 export type Entry = {

@@ -2,15 +2,9 @@ import type { EpochMs } from '../units/time.js';
 import type { ChainRow } from './rows.js';
 import type { OpenStep } from './step-parts.js';
 import type { Turn } from './turn.js';
-import type {
-  AccountBalance,
-  AccountId,
-  CounterId,
-  Reservation,
-  ReservationKey,
-  ReservationQuery,
-  TakenStep,
-} from './usage-store.js';
+import type { ReservationQuery, TakenStep } from './follower-step.js';
+import type { AccountId, CounterId, Reservation, ReservationKey } from './reservation.js';
+import type { AccountBalance } from './reserve-request.js';
 
 /**
  * Port: rows in a turn. A store collects the calls that come together, reads the rows that they name, lets each call decide

@@ -1,16 +1,8 @@
 import type { EpochMs } from '../units/time.js';
 import type { Gwei } from '../units/wei.js';
 import type { StepProgress } from './step-parts.js';
-import type {
-  AccountId,
-  AddedRecord,
-  CounterId,
-  Cursor,
-  FollowerStep,
-  Reservation,
-  ReservationKey,
-  TakenStep,
-} from './usage-store.js';
+import type { AddedRecord, Cursor, FollowerStep, TakenStep } from './follower-step.js';
+import type { AccountId, CounterId, Reservation, ReservationKey } from './reservation.js';
 
 // What a usage store keeps. Rows are values: a turn works on copies and answers new rows, and a store changes its
 // own only when they are durable.

@@ -2,14 +2,8 @@ import type { Account } from './accounts.js';
 import type { Counter, Counters } from './counters.js';
 import type { Entries } from './entries.js';
 import { reservationOf, type Entry } from './reservations.js';
-import type {
-  AccountId,
-  FollowerStep,
-  Reservation,
-  ReservationKey,
-  EndedReservation,
-  StepRecord,
-} from './usage-store.js';
+import type { FollowerStep, EndedReservation } from './follower-step.js';
+import type { AccountId, Reservation, ReservationKey, StepRecord } from './reservation.js';
 import { unitOf } from './units.js';
 
 /** The parts of a turn that a step changes. */

@@ -1,6 +1,6 @@
 import type { AddressKey } from '../units/address.js';
 import { exposureCounter, liveCounter, shareCounter } from './counter-names.js';
-import type { AccountId } from './usage-store.js';
+import type { AccountId } from './reservation.js';
 
 /** The exposures of a contract that do not depend on the account. */
 export type SharedExposures = {

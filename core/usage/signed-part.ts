@@ -2,7 +2,7 @@ import { toSeconds, type EpochMs, type EpochSeconds } from '../units/time.js';
 import type { Found } from './decide.js';
 import { heldOf, limitHeld, raiseRate, type Held, type HeldLimit, type SignedPart } from './held.js';
 import type { Entry } from './reservations.js';
-import type { ReserveRequest } from './usage-store.js';
+import type { ReserveRequest } from './reserve-request.js';
 
 /** All that an entry without a commit holds. */
 export function signedPart({ validUntil, limits, holds, accounts }: Entry): SignedPart {

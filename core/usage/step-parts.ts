@@ -1,4 +1,4 @@
-import type { FollowerStep, StepResult } from './usage-store.js';
+import type { FollowerStep, StepResult } from './follower-step.js';
 
 /**
  * A long step is carried out in parts, one in each turn, so that other turns do not wait for it. Changes that take come first: restored

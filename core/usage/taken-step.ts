@@ -1,4 +1,4 @@
-import type { Cursor, TakenStep } from './usage-store.js';
+import type { Cursor, TakenStep } from './follower-step.js';
 
 /** Stores keep at most so many steps of a chain, and drop the oldest when they ended more reservations: some megabytes. */
 export const mostTakenSteps = 256;

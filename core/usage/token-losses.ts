@@ -2,7 +2,9 @@ import type { AddressKey } from '../units/address.js';
 import type { EpochMs } from '../units/time.js';
 import type { Gwei } from '../units/wei.js';
 import { lossCounter } from './counter-names.js';
-import type { Bar, Charge, CounterId } from './usage-store.js';
+import type { Charge } from './follower-step.js';
+import type { CounterId } from './reservation.js';
+import type { Bar } from './reserve-request.js';
 import { windowAt, type Window } from './window.js';
 
 // What the platform loses on operations that were mined in mode ERC20 and paid no token. The follower adds such a

@@ -9,24 +9,18 @@ import { isOnly } from './promises.js';
 import type { ChainRow, RowChanges, RowSource, StepChange } from './rows.js';
 import { settle } from './settle.js';
 import { itemsOf, itemsPerPart, partOf, type StepProgress } from './step-parts.js';
+import type { AddedRecord, Cursor, EndedReservation, FollowerStep, StepResult } from './follower-step.js';
+import type { AccountId, CounterId, StepRecord } from './reservation.js';
 import type {
   AccountBalance,
-  AccountId,
-  AddedRecord,
-  CounterId,
-  Cursor,
-  EndedReservation,
   Fence,
-  FollowerStep,
   PeekResult,
   PromiseRecord,
   ReserveRequest,
   ReserveResult,
-  StepRecord,
-  StepResult,
   TakeBackResult,
   UnsignedPromise,
-} from './usage-store.js';
+} from './reserve-request.js';
 
 /** `progress`: of the step, when parts of it are left. */
 export type PartResult =

@@ -4,16 +4,10 @@ import { graceMs } from './entries.js';
 import { rememberFenceMs } from './fences.js';
 import { joinResults, partOf, type OpenStep, type StepProgress } from './step-parts.js';
 import type { Turn } from './turn.js';
-import type {
-  AccountId,
-  CounterId,
-  FollowerStep,
-  LimitShare,
-  ReserveRequest,
-  ReserveResult,
-  StepResult,
-  UsageStore,
-} from './usage-store.js';
+import type { FollowerStep, StepResult } from './follower-step.js';
+import type { AccountId, CounterId } from './reservation.js';
+import type { LimitShare, ReserveRequest, ReserveResult } from './reserve-request.js';
+import type { UsageStore } from './usage-store.js';
 
 const dueCommitsPerTurn = 100;
 const forgottenPerTurn = 500;

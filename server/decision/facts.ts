@@ -6,7 +6,7 @@ import { DomainError } from '../../core/errors.js';
 import { policiesEndAt } from '../../core/policy/derived.js';
 import { Shadow } from '../../core/policy/shadow.js';
 import { type Clock, toSeconds } from '../../core/units/time.js';
-import type { Mode } from '../../core/usage/usage-store.js';
+import type { Mode } from '../../core/usage/reservation.js';
 import { judgeAs } from '../view/campaigns.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedChain, ServedProfile } from '../view/served-chain.js';

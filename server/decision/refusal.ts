@@ -4,7 +4,7 @@ import { exposureFull, senderBarred, tokenModeStopped } from '../../core/policy/
 import { refuse, type Refusal } from '../../core/refusal.js';
 import { contractFence } from '../../core/usage/counter-names.js';
 import { accountBars } from '../../core/usage/token-losses.js';
-import { chainFence, type ReserveRefusal } from '../../core/usage/usage-store.js';
+import { chainFence, type ReserveRefusal } from '../../core/usage/reserve-request.js';
 import type { AddressKey } from '../../core/units/address.js';
 import { given } from '../../core/units/given.js';
 import { formatDecimal } from '../../core/units/wei.js';

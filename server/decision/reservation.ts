@@ -7,15 +7,13 @@ import type { ExposedParty } from '../../core/policy/token-loss.js';
 import { hasTurned } from '../../core/usage/decide.js';
 import { budgetHoldCounter, contractFence, exposureCounter } from '../../core/usage/counter-names.js';
 import { contractLosses, lossBars } from '../../core/usage/token-losses.js';
+import type { AccountShare, ReservationKey, SignedPromise } from '../../core/usage/reservation.js';
 import {
   chainFence,
-  type AccountShare,
   type Fence,
   type HoldShare,
-  type ReservationKey,
   type ReserveRequest,
-  type SignedPromise,
-} from '../../core/usage/usage-store.js';
+} from '../../core/usage/reserve-request.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { gwei, gweiFloor, type Gwei } from '../../core/units/wei.js';

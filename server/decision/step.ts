@@ -1,6 +1,6 @@
 import type { SigningItem } from '../../core/paymaster/signer.js';
 import type { Peeked } from '../../core/usage/plan.js';
-import type { SignedPromise } from '../../core/usage/usage-store.js';
+import type { SignedPromise } from '../../core/usage/reservation.js';
 import type { DecodedCalls } from '../../core/userop/call-data.js';
 import type { Estimate } from '../../core/userop/estimator.js';
 import type { PaymasterGas, FinalUserOperation } from '../../core/entry-point/user-operation.js';

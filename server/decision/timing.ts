@@ -1,5 +1,6 @@
 import { unitNames, unitOf } from '../../core/usage/units.js';
-import type { ReserveRequest, ReserveResult, UsageStore } from '../../core/usage/usage-store.js';
+import type { ReserveRequest, ReserveResult } from '../../core/usage/reserve-request.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { PolicyHosts } from '../../core/policy/policy-hosts.js';
 import type { AccountValidator } from '../../core/userop/account-validation.js';
 import type { GasEstimator } from '../../core/userop/estimator.js';

@@ -1,4 +1,5 @@
-import type { AccountBalance, AccountId } from '../../core/usage/usage-store.js';
+import type { AccountId } from '../../core/usage/reservation.js';
+import type { AccountBalance } from '../../core/usage/reserve-request.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { accountName } from './balances.js';

@@ -1,6 +1,7 @@
 import type { Logger } from '../../core/log.js';
 import { contractFence } from '../../core/usage/counter-names.js';
-import type { Reservation, UsageStore } from '../../core/usage/usage-store.js';
+import type { Reservation } from '../../core/usage/reservation.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { MinedOperation } from './mined.js';
 import type { Unattributed } from './settlement.js';
 import type { Source, WatchedContract } from './source.js';

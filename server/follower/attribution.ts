@@ -2,7 +2,7 @@ import type { TokenCharge } from '../../core/paymaster/layout.js';
 import type { TokensOwed } from '../../core/paymaster/token-charge.js';
 import type { Reading } from '../../core/paymaster/recognise.js';
 import { digestsBy } from '../../core/usage/operation-hashes.js';
-import type { Mode, Reservation } from '../../core/usage/usage-store.js';
+import type { Mode, Reservation } from '../../core/usage/reservation.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { MinedOperation } from './mined.js';

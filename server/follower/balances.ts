@@ -1,10 +1,6 @@
-import type {
-  AccountBalance,
-  AccountId,
-  Cursor,
-  FollowerStep,
-  Reservation,
-} from '../../core/usage/usage-store.js';
+import type { Cursor, FollowerStep } from '../../core/usage/follower-step.js';
+import type { AccountId, Reservation } from '../../core/usage/reservation.js';
+import type { AccountBalance } from '../../core/usage/reserve-request.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { gwei, gweiFloor, type Gwei } from '../../core/units/wei.js';
 import { byOperation, operationId, type MinedOperation } from './mined.js';

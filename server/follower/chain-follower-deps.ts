@@ -1,7 +1,8 @@
 import type { Ambient } from '../../core/ambient.js';
 import type { Chain } from '../../core/chain/chain.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
-import type { AccountId, UsageStore } from '../../core/usage/usage-store.js';
+import type { AccountId } from '../../core/usage/reservation.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { FollowerLedger } from './records.js';
 
 export type ChainFollowerDeps = Pick<Ambient, 'clock' | 'log'> & {

@@ -2,15 +2,9 @@ import type { Block } from '../../core/chain/chain.js';
 import type { Head } from '../../core/chain/heads.js';
 import { DomainError } from '../../core/errors.js';
 import { isSameCursor } from '../../core/usage/turn.js';
-import type {
-  AccountBalance,
-  AccountId,
-  Charge,
-  Cursor,
-  FollowerStep,
-  Reservation,
-  StepResult,
-} from '../../core/usage/usage-store.js';
+import type { Charge, Cursor, FollowerStep, StepResult } from '../../core/usage/follower-step.js';
+import type { AccountId, Reservation } from '../../core/usage/reservation.js';
+import type { AccountBalance } from '../../core/usage/reserve-request.js';
 import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
 import { AccountsInUse } from './accounts.js';
 import { reportStep, suspendContracts } from './alarms.js';

@@ -1,5 +1,5 @@
 import type { Block, Chain } from '../../core/chain/chain.js';
-import type { Cursor } from '../../core/usage/usage-store.js';
+import type { Cursor } from '../../core/usage/follower-step.js';
 import { blockAt, type Source } from './source.js';
 
 /**

@@ -1,4 +1,5 @@
-import type { Reservation, StepResult } from '../../core/usage/usage-store.js';
+import type { StepResult } from '../../core/usage/follower-step.js';
+import type { Reservation } from '../../core/usage/reservation.js';
 import type { Ending } from '../ledger/inputs-records.js';
 import type { Ended } from './undo.js';
 import { reservationId } from './mined.js';

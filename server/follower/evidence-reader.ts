@@ -1,7 +1,7 @@
 import type { Chain, Log, Transaction } from '../../core/chain/chain.js';
 import { userOperationEventTopic } from '../../core/entry-point/user-operation-event.js';
 import { isDomainError } from '../../core/errors.js';
-import type { Reservation } from '../../core/usage/usage-store.js';
+import type { Reservation } from '../../core/usage/reservation.js';
 import { addressTopic, type AddressKey } from '../../core/units/address.js';
 import {
   candidatesOf,

@@ -1,5 +1,6 @@
 import { mostTakenEndings, mostTakenSteps } from '../../core/usage/taken-step.js';
-import type { Charge, Cursor, Reservation, TakenStep } from '../../core/usage/usage-store.js';
+import type { Charge, Cursor, TakenStep } from '../../core/usage/follower-step.js';
+import type { Reservation } from '../../core/usage/reservation.js';
 import { unitOf, type Unit } from '../../core/usage/units.js';
 import { operationId } from './mined.js';
 import { endedIn, negated, type Ended } from './undo.js';

@@ -1,4 +1,4 @@
-import type { Reservation } from '../../core/usage/usage-store.js';
+import type { Reservation } from '../../core/usage/reservation.js';
 import { attributeExactly, candidatesOf, type Candidate, type Evidence } from './attribution.js';
 import { byOperation, operationId, type MinedOperation } from './mined.js';
 import { costToLimits, soleDigest, type Settled } from './settlement.js';

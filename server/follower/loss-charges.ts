@@ -1,4 +1,4 @@
-import type { Charge } from '../../core/usage/usage-store.js';
+import type { Charge } from '../../core/usage/follower-step.js';
 import { lossCharges } from '../../core/usage/token-losses.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';

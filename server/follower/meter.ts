@@ -1,5 +1,6 @@
 import type { Head } from '../../core/chain/heads.js';
-import type { AccountBalance, UsageStore } from '../../core/usage/usage-store.js';
+import type { AccountBalance } from '../../core/usage/reserve-request.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
 import type { Instruments } from '../ops/instruments.js';
 import { createPaymasterLabels } from '../ops/paymaster-labels.js';

@@ -1,5 +1,5 @@
 import type { UserOperationEvent } from '../../core/entry-point/user-operation-event.js';
-import type { OperationId, ReservationKey } from '../../core/usage/usage-store.js';
+import type { OperationId, ReservationKey } from '../../core/usage/reservation.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 

@@ -1,5 +1,6 @@
 import { DomainError } from '../../core/errors.js';
-import type { AccountId, UsageStore } from '../../core/usage/usage-store.js';
+import type { AccountId } from '../../core/usage/reservation.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { Clock } from '../../core/units/time.js';
 import { gwei } from '../../core/units/wei.js';
 import { accountName, isOlderHead } from './balances.js';

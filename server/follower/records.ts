@@ -1,5 +1,6 @@
 import type { MinedFacts, Reversal, Settlement } from '../../core/ledger/record.js';
-import type { FollowerStep, Reservation } from '../../core/usage/usage-store.js';
+import type { FollowerStep } from '../../core/usage/follower-step.js';
+import type { Reservation } from '../../core/usage/reservation.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import type { Ending } from '../ledger/inputs-records.js';

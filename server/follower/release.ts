@@ -1,4 +1,4 @@
-import type { OperationId, Reservation } from '../../core/usage/usage-store.js';
+import type { OperationId, Reservation } from '../../core/usage/reservation.js';
 import { operationId, type MinedOperation } from './mined.js';
 
 // How a reservation ends after its last moment: by the state of its nonce on the chain, never because a node showed no logs.

@@ -1,5 +1,5 @@
 import type { Block } from '../../core/chain/chain.js';
-import type { Reservation } from '../../core/usage/usage-store.js';
+import type { Reservation } from '../../core/usage/reservation.js';
 import { operationId, type MinedOperation } from './mined.js';
 import { dueForLook, judgeNonces, judgeSpent, type Suspect } from './release.js';
 import type { Scanner } from './scan.js';

@@ -1,6 +1,6 @@
 import type { Block } from '../../core/chain/chain.js';
 import type { Logger } from '../../core/log.js';
-import type { Cursor } from '../../core/usage/usage-store.js';
+import type { Cursor } from '../../core/usage/follower-step.js';
 
 /** How far back to scan when we know no block that a reorganisation has left in the chain. */
 const blindRescanBlocks = 256;

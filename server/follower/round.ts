@@ -1,5 +1,5 @@
 import type { AddressKey } from '../../core/units/address.js';
-import type { Cursor } from '../../core/usage/usage-store.js';
+import type { Cursor } from '../../core/usage/follower-step.js';
 
 /** What one round has done. Undefined cursor: nothing was due, or another follower was faster. */
 export type Round = {

@@ -5,7 +5,7 @@ import {
 } from '../../core/entry-point/user-operation-event.js';
 import { addressTopic, toAddressKey, type AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
-import type { OperationId } from '../../core/usage/usage-store.js';
+import type { OperationId } from '../../core/usage/reservation.js';
 import { operationId, type MinedOperation } from './mined.js';
 
 const widestPage = 5_000;

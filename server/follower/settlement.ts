@@ -1,4 +1,5 @@
-import type { FollowerStep, Reservation } from '../../core/usage/usage-store.js';
+import type { FollowerStep } from '../../core/usage/follower-step.js';
+import type { Reservation } from '../../core/usage/reservation.js';
 import type { TokenCharge } from '../../core/paymaster/layout.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';

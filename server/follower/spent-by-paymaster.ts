@@ -1,4 +1,4 @@
-import type { Reservation } from '../../core/usage/usage-store.js';
+import type { Reservation } from '../../core/usage/reservation.js';
 import { gweiCeil } from '../../core/units/wei.js';
 import { operationId, reservationId } from './mined.js';
 import type { Settled } from './settlement.js';

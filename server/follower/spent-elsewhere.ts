@@ -1,5 +1,6 @@
 import type { Block } from '../../core/chain/chain.js';
-import type { Reservation, UsageStore } from '../../core/usage/usage-store.js';
+import type { Reservation } from '../../core/usage/reservation.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { EpochSeconds } from '../../core/units/time.js';
 import { operationId, type MinedOperation } from './mined.js';
 import { sendersAtOnce, type Scanner } from './scan.js';

@@ -1,7 +1,9 @@
 import type { Block } from '../../core/chain/chain.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { EpochSeconds } from '../../core/units/time.js';
-import type { AccountId, Charge, Reservation, UsageStore } from '../../core/usage/usage-store.js';
+import type { Charge } from '../../core/usage/follower-step.js';
+import type { AccountId, Reservation } from '../../core/usage/reservation.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
 import { charges } from './balances.js';
 import { readEvidence } from './evidence-reader.js';
 import type { History } from './history.js';

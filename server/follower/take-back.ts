@@ -1,5 +1,6 @@
 import type { Block } from '../../core/chain/chain.js';
-import type { Cursor, FollowerStep, Reservation } from '../../core/usage/usage-store.js';
+import type { Cursor, FollowerStep } from '../../core/usage/follower-step.js';
+import type { Reservation } from '../../core/usage/reservation.js';
 import type { ChainFollowerDeps } from './chain-follower-deps.js';
 import { commonPoint } from './continuity.js';
 import type { History } from './history.js';

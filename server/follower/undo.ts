@@ -1,5 +1,6 @@
 import { unitOf } from '../../core/usage/units.js';
-import type { Charge, Reservation, EndedReservation } from '../../core/usage/usage-store.js';
+import type { Charge, EndedReservation } from '../../core/usage/follower-step.js';
+import type { Reservation } from '../../core/usage/reservation.js';
 import type { Gwei } from '../../core/units/wei.js';
 import { reservationId } from './mined.js';
 import type { Settled } from './settlement.js';

@@ -1,4 +1,4 @@
-import type { Charge } from '../../core/usage/usage-store.js';
+import type { Charge } from '../../core/usage/follower-step.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { operationId, type MinedOperation } from './mined.js';
 import type { Ended } from './undo.js';

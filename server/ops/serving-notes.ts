@@ -9,7 +9,8 @@ import {
 import type { PolicyHosts } from '../../core/policy/policy-hosts.js';
 import { isForAllUsers } from '../../core/usage/counter-names.js';
 import { isFull } from '../../core/usage/units.js';
-import type { ReserveRequest, ReserveResult, UsageStore } from '../../core/usage/usage-store.js';
+import type { ReserveRequest, ReserveResult } from '../../core/usage/reserve-request.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
 
 /** A problem that does not occur again for this long counts as over, so a status is written at most twice in this time. */

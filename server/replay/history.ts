@@ -2,7 +2,7 @@ import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import type { Ledger } from '../../core/ledger/ledger.js';
 import type { DecisionView } from '../../core/ledger/query.js';
 import { limitWindowAt } from '../../core/usage/limit-window.js';
-import type { ReservationKey } from '../../core/usage/usage-store.js';
+import type { ReservationKey } from '../../core/usage/reservation.js';
 import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
 
 /** What a paymaster had promised before a replay begins. */

@@ -1,14 +1,12 @@
-import {
-  commitMs,
-  type LimitShare,
-  type PeekResult,
-  type Reservation,
-  type ReservationKey,
-  type FollowerStep,
-  type ReserveRequest,
-  type ReserveResult,
-  type UsageStore,
-} from '../../core/usage/usage-store.js';
+import type { FollowerStep } from '../../core/usage/follower-step.js';
+import { commitMs, type Reservation, type ReservationKey } from '../../core/usage/reservation.js';
+import type {
+  LimitShare,
+  PeekResult,
+  ReserveRequest,
+  ReserveResult,
+} from '../../core/usage/reserve-request.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { RefusalReason } from '../../core/refusal.js';
 import { MemoryRows } from '../../core/usage/memory-rows.js';
 import { given } from '../../core/units/given.js';

@@ -9,7 +9,7 @@ import type { Refusal } from '../../core/refusal.js';
 import { sharesOf } from '../../core/policy/derived.js';
 import { parseAddress, zeroAddress } from '../../core/units/address.js';
 import { gwei, gweiToWei } from '../../core/units/wei.js';
-import type { ReservationKey } from '../../core/usage/usage-store.js';
+import type { ReservationKey } from '../../core/usage/reservation.js';
 import type { DecidedInputs, EndingInputs, Inputs } from '../decision/inputs.js';
 import { parseInputs } from '../decision/inputs-text.js';
 import { countable } from '../decision/reservation.js';

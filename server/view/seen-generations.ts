@@ -1,5 +1,6 @@
 import type { Logger } from '../../core/log.js';
-import type { Fence, UsageStore } from '../../core/usage/usage-store.js';
+import type { Fence } from '../../core/usage/reserve-request.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
 
 /** The generation of a paymaster's or a chain's config that this replica has seen; a deleted config has the next generation. */
 export type SeenGeneration = Fence & { readonly chainId: number };

@@ -13,7 +13,7 @@ import type { Layout, TokenOptions } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { compilePriceGuard, type PriceGuard } from '../../core/policy/rules/price-guard/compile.js';
 import { parseLossBudget } from '../../core/policy/token-loss.js';
-import type { AccountId } from '../../core/usage/usage-store.js';
+import type { AccountId } from '../../core/usage/reservation.js';
 import { dollarOf } from '../../core/pricing/native-price.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import type { GasCaps } from '../../core/policy/rules/price-guard/gas-caps.js';

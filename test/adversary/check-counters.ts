@@ -1,5 +1,5 @@
 import { accountLosses, contractLosses } from '../../core/usage/token-losses.js';
-import type { AccountBalance } from '../../core/usage/usage-store.js';
+import type { AccountBalance } from '../../core/usage/reserve-request.js';
 import { toMs, type EpochSeconds } from '../../core/units/time.js';
 import { chainId } from '../conformance/usage-requests.js';
 import { BrokenRule } from './broken-rule.js';

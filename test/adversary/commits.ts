@@ -1,6 +1,6 @@
 import type { Hex } from '../../core/units/hex.js';
 import { splitPaymasterSignature } from '../../core/entry-point/paymaster-signature.js';
-import { commitMs, openCommitsPerSender, type Reservation } from '../../core/usage/usage-store.js';
+import { commitMs, openCommitsPerSender, type Reservation } from '../../core/usage/reservation.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { BrokenRule } from './broken-rule.js';
 import type { AccountCall } from './chain/operations.js';

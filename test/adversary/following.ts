@@ -1,5 +1,5 @@
 import { silentLogger, type Logger } from '../../core/log.js';
-import type { AccountId } from '../../core/usage/usage-store.js';
+import type { AccountId } from '../../core/usage/reservation.js';
 import { contractFence } from '../../core/usage/counter-names.js';
 import { ChainFollower } from '../../server/follower/chain-follower.js';
 import { chainId } from '../conformance/usage-requests.js';

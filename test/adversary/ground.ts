@@ -1,5 +1,5 @@
 import type { Chain } from '../../core/chain/chain.js';
-import type { Cursor } from '../../core/usage/usage-store.js';
+import type { Cursor } from '../../core/usage/follower-step.js';
 import { chainId } from '../conformance/usage-requests.js';
 import type { Nature } from './chain/entry-point.js';
 import { ModelChain } from './chain/model-chain.js';

@@ -1,4 +1,4 @@
-import { chainFence } from '../../core/usage/usage-store.js';
+import { chainFence } from '../../core/usage/reserve-request.js';
 import { toAddressKey, type AddressKey } from '../../core/units/address.js';
 import { chainId } from '../conformance/usage-requests.js';
 import { BrokenRule } from './broken-rule.js';

@@ -1,5 +1,6 @@
 import type { Chain } from '../../core/chain/chain.js';
-import type { ReservationKey, UsageStore } from '../../core/usage/usage-store.js';
+import type { ReservationKey } from '../../core/usage/reservation.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { AccountValidator } from '../../core/userop/account-validation.js';
 import type { aClock } from '../adapters/usage/clock.js';
 import type { ModelChain } from './chain/model-chain.js';

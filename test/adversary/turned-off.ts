@@ -1,5 +1,7 @@
 import type { Chain } from '../../core/chain/chain.js';
-import type { FollowerStep, ReserveRequest, UsageStore } from '../../core/usage/usage-store.js';
+import type { FollowerStep } from '../../core/usage/follower-step.js';
+import type { ReserveRequest } from '../../core/usage/reserve-request.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { Switches } from './scene.js';
 
 // Wrappers with which a test turns a rule off.

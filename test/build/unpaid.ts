@@ -2,7 +2,7 @@ import type { AddressKey } from '../../core/units/address.js';
 import { toSeconds } from '../../core/units/time.js';
 import { gwei } from '../../core/units/wei.js';
 import { lossCharges } from '../../core/usage/token-losses.js';
-import type { ReservationKey } from '../../core/usage/usage-store.js';
+import type { ReservationKey } from '../../core/usage/reservation.js';
 import { someChainId } from './configs.js';
 import type { RpcHost } from './rpc.js';
 

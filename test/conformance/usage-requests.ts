@@ -1,14 +1,11 @@
 import type {
   AccountShare,
-  Bar,
-  HoldShare,
-  LimitShare,
   Reservation,
   ReservationKey,
-  ReserveRequest,
   SignedPromise,
-} from '../../core/usage/usage-store.js';
-import { chainFence } from '../../core/usage/usage-store.js';
+} from '../../core/usage/reservation.js';
+import type { Bar, HoldShare, LimitShare, ReserveRequest } from '../../core/usage/reserve-request.js';
+import { chainFence } from '../../core/usage/reserve-request.js';
 import { toAddressKey, type AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import { toSeconds, type EpochMs, type EpochSeconds } from '../../core/units/time.js';

@@ -5,7 +5,7 @@ import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
 import type { HostOutcome, HostRequest } from '../../core/policy/policy-hosts.js';
 import { anHour } from '../conformance/usage-requests.js';
 import { limitCounter } from '../../core/usage/counter-names.js';
-import type { LimitShare, ReserveRequest, ReserveResult } from '../../core/usage/usage-store.js';
+import type { LimitShare, ReserveRequest, ReserveResult } from '../../core/usage/reserve-request.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { createServingNotes, standsMs, type ServingNotes } from '../../server/ops/serving-notes.js';

@@ -1,13 +1,8 @@
 import { accountName } from '../../../core/usage/accounts.js';
 import { partyName, reservationName } from '../../../core/usage/reservations.js';
 import type { Wanted } from '../../../core/usage/row-store.js';
-import {
-  chainFence,
-  type AccountId,
-  type CounterId,
-  type Reservation,
-  type ReservationKey,
-} from '../../../core/usage/usage-store.js';
+import type { AccountId, CounterId, Reservation, ReservationKey } from '../../../core/usage/reservation.js';
+import { chainFence } from '../../../core/usage/reserve-request.js';
 import type { Unit } from '../../../core/usage/units.js';
 
 // Names of rows, and of the locks under which turns read and write them. A lock covers every counter whose name begins alike up to

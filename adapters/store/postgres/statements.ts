@@ -8,7 +8,7 @@ import {
   type StepChange,
 } from '../../../core/usage/rows.js';
 import { mostTakenEndings, mostTakenSteps } from '../../../core/usage/taken-step.js';
-import type { Reservation } from '../../../core/usage/usage-store.js';
+import type { Reservation } from '../../../core/usage/reservation.js';
 import type { Statement } from '../../postgres/pipeline.js';
 import { ledgerStatements } from '../ledger/write.js';
 import { formatStep } from '../step-text.js';

@@ -1,7 +1,7 @@
 import { accountName } from '../../../core/usage/accounts.js';
 import { partyName, reservationName } from '../../../core/usage/reservations.js';
 import type { AccountRow, ChainRow, CounterRow, FenceRow, RowSource } from '../../../core/usage/rows.js';
-import type { AccountId, CounterId, Reservation, ReservationKey } from '../../../core/usage/usage-store.js';
+import type { AccountId, CounterId, Reservation, ReservationKey } from '../../../core/usage/reservation.js';
 import type { AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { EpochMs, EpochSeconds } from '../../../core/units/time.js';

@@ -17,7 +17,7 @@ import type {
   OperationId,
   Reservation,
   ReservationKey,
-} from '../../../core/usage/usage-store.js';
+} from '../../../core/usage/reservation.js';
 import type { Unit } from '../../../core/usage/units.js';
 import type { EpochMs } from '../../../core/units/time.js';
 

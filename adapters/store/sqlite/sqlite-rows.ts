@@ -10,14 +10,9 @@ import type { RowStore, Wanted } from '../../../core/usage/row-store.js';
 import type { ChainRow } from '../../../core/usage/rows.js';
 import type { OpenStep } from '../../../core/usage/step-parts.js';
 import { Turn } from '../../../core/usage/turn.js';
-import type {
-  AccountBalance,
-  CounterId,
-  Reservation,
-  ReservationKey,
-  ReservationQuery,
-  TakenStep,
-} from '../../../core/usage/usage-store.js';
+import type { ReservationQuery, TakenStep } from '../../../core/usage/follower-step.js';
+import type { CounterId, Reservation, ReservationKey } from '../../../core/usage/reservation.js';
+import type { AccountBalance } from '../../../core/usage/reserve-request.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
 import type { KeptEpoch, KeptEpochs } from '../kept-epochs.js';
 import type { UsageEpochs } from '../usage-epochs.js';

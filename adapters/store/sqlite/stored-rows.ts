@@ -3,7 +3,7 @@ import type { Hex } from '../../../core/units/hex.js';
 import type { EpochMs, EpochSeconds } from '../../../core/units/time.js';
 import { gwei } from '../../../core/units/wei.js';
 import type { Unit } from '../../../core/usage/units.js';
-import type { Reservation, ReservationKey } from '../../../core/usage/usage-store.js';
+import type { Reservation, ReservationKey } from '../../../core/usage/reservation.js';
 import { integerOf, textOf, type Row } from '../../sqlite/row.js';
 import { parseTerms } from '../terms.js';
 import type { ChainRows } from './chain-rows.js';

@@ -1,6 +1,6 @@
 import type { RowChanges } from '../../../core/usage/rows.js';
 import { joinParts, mostTakenEndings, mostTakenSteps, stepsTo } from '../../../core/usage/taken-step.js';
-import type { Cursor, FollowerStep, TakenStep } from '../../../core/usage/usage-store.js';
+import type { Cursor, FollowerStep, TakenStep } from '../../../core/usage/follower-step.js';
 import { isFull, type Database } from '../../sqlite/database.js';
 import { integerOf, textOf } from '../../sqlite/row.js';
 import { formatStep, parseOpenStep, parseStep } from '../step-text.js';

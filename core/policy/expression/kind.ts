@@ -4,7 +4,7 @@ import { boolean, object, text } from '../../schema/structural.js';
 import { given } from '../../units/given.js';
 import { decodedHex } from '../../units/hex.js';
 import { toSeconds } from '../../units/time.js';
-import type { Mode } from '../../usage/usage-store.js';
+import type { Mode } from '../../usage/reservation.js';
 import type { AppliesTo, PolicyFacts, PolicyIdentity, PolicyKind } from '../kind.js';
 import { appliesIn, appliesToSchema, glanceOf, judgeEach, sayOf } from '../modes.js';
 import {

@@ -1,6 +1,6 @@
 import { pass, refuse, type Verdict } from '../../refusal.js';
 import type { EpochMs } from '../../units/time.js';
-import type { Mode } from '../../usage/usage-store.js';
+import type { Mode } from '../../usage/reservation.js';
 
 /** Names of campaigns. Callers choose the text in requests, and it is recorded. */
 export const campaignName = /^[A-Za-z0-9._-]{1,64}$/;

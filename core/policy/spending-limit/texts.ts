@@ -2,7 +2,7 @@ import type { EpochMs } from '../../units/time.js';
 import type { AddressKey } from '../../units/address.js';
 import { never } from '../../usage/window.js';
 import { formatAmount } from '../../usage/units.js';
-import type { LimitShare } from '../../usage/usage-store.js';
+import type { LimitShare } from '../../usage/reserve-request.js';
 import { DomainError } from '../../errors.js';
 import { refuse, type Refusal } from '../../refusal.js';
 import type { CountedPolicy } from '../kind.js';

@@ -4,7 +4,7 @@ import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { parseAddressKey } from '../../../core/units/address.js';
 import { formatDecimal, gwei, gweiToWei } from '../../../core/units/wei.js';
 import { formatInstant, type EpochMs } from '../../../core/units/time.js';
-import type { AccountBalance } from '../../../core/usage/usage-store.js';
+import type { AccountBalance } from '../../../core/usage/reserve-request.js';
 import type { ChainSpec } from '../../../core/resources/chain.js';
 import { findChain } from '../paymasters.js';
 import { amount, dollars } from './amounts.js';

@@ -3,7 +3,7 @@ import { createLimited } from '../../../core/problems/limited.js';
 import { problemsOf } from '../../../core/problems/problems.js';
 import { problemExample, problemsSchema, renderProblem } from '../../../core/problems/render.js';
 import type { Chain } from '../../../core/resources/chain.js';
-import type { Cursor } from '../../../core/usage/usage-store.js';
+import type { Cursor } from '../../../core/usage/follower-step.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { formatInstant, toMs, type EpochMs } from '../../../core/units/time.js';
 import { endpoint } from '../endpoint.js';

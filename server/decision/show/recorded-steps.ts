@@ -1,7 +1,7 @@
 import type { Decision } from '../../../core/ledger/record.js';
 import { isRefusalReason, remedyOf, type RefusalReason } from '../../../core/refusal.js';
 import { asking, decisionsIn } from '../../../core/policy/derived.js';
-import type { Mode } from '../../../core/usage/usage-store.js';
+import type { Mode } from '../../../core/usage/reservation.js';
 import type { TraceStep } from '../run.js';
 
 /** A step of a decision that was recorded. `undecided`: it comes after the refusal, so nobody knows. */

@@ -11,7 +11,8 @@ import { decideSuspended } from '../../../core/policy/rules/suspended.js';
 import type { AddressKey } from '../../../core/units/address.js';
 import { given } from '../../../core/units/given.js';
 import { formatInstant, type EpochMs } from '../../../core/units/time.js';
-import type { CounterId, Mode, UsageReading } from '../../../core/usage/usage-store.js';
+import type { CounterId, Mode } from '../../../core/usage/reservation.js';
+import type { UsageReading } from '../../../core/usage/usage-store.js';
 import { servePaymaster, type ServedPaymaster } from '../../view/served-paymaster.js';
 import { createSharing } from '../../view/sharing.js';
 

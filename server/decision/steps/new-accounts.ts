@@ -1,5 +1,6 @@
 import { isDomainError } from '../../../core/errors.js';
-import type { ReserveRequest, UsageStore } from '../../../core/usage/usage-store.js';
+import type { ReserveRequest } from '../../../core/usage/reserve-request.js';
+import type { UsageStore } from '../../../core/usage/usage-store.js';
 import type { Follower } from '../../follower/follower.js';
 import type { ConfigView } from '../../view/config-view.js';
 

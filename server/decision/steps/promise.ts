@@ -1,7 +1,7 @@
 import type { DepositNeed } from '../../../core/paymaster/layout.js';
 import type { AddressKey } from '../../../core/units/address.js';
 import { toSeconds, type EpochMs } from '../../../core/units/time.js';
-import type { SignedPromise } from '../../../core/usage/usage-store.js';
+import type { SignedPromise } from '../../../core/usage/reservation.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import type { RequestFacts } from '../facts.js';
 import { validUntilOf } from './window.js';

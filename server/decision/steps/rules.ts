@@ -15,7 +15,7 @@ import type { DepositNeed } from '../../../core/paymaster/layout.js';
 import { decisionsIn } from '../../../core/policy/derived.js';
 import type { PolicyFacts } from '../../../core/policy/kind.js';
 import { decodeCalls, type DecodedCalls } from '../../../core/userop/call-data.js';
-import type { Mode } from '../../../core/usage/usage-store.js';
+import type { Mode } from '../../../core/usage/reservation.js';
 import { guardOf, type ServedTokenMode } from '../../view/served-chain.js';
 import type { RequestFacts } from '../facts.js';
 import type { SponsorCase } from './sponsored-case.js';

@@ -1,7 +1,7 @@
 import { CallReverted } from '../../../core/chain/chain.js';
 import { shareInFlight } from '../../../adapters/share-in-flight.js';
 import type { Chains } from '../../../core/chain/chains.js';
-import type { AccountId } from '../../../core/usage/usage-store.js';
+import type { AccountId } from '../../../core/usage/reservation.js';
 import { toAddressKey, zeroAddress, type AddressKey } from '../../../core/units/address.js';
 import type { ServedChain, ServedTokenMode } from '../../view/served-chain.js';
 

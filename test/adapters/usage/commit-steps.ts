@@ -1,6 +1,7 @@
 import { expect } from '@jest/globals';
 import fc from 'fast-check';
-import type { ReserveRequest, UsageStore } from '../../../core/usage/usage-store.js';
+import type { ReserveRequest } from '../../../core/usage/reserve-request.js';
+import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { gwei } from '../../../core/units/wei.js';
 import {
   aBar,

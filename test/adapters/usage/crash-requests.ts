@@ -1,5 +1,5 @@
 import { liveCounter } from '../../../core/usage/counter-names.js';
-import type { ReservationKey } from '../../../core/usage/usage-store.js';
+import type { ReservationKey } from '../../../core/usage/reservation.js';
 import { plusSeconds, systemClock, toSeconds, type EpochMs } from '../../../core/units/time.js';
 import { always } from '../../../core/usage/window.js';
 import { aStepDecision, aStepSettlement } from '../../conformance/step-records.js';

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createStops, type Stops } from '../../../adapters/process/stops.js';
 import { createFileEpochMirror } from '../../../adapters/store/file-epoch-mirror.js';
 import type { PostgresUsageStore } from '../../../adapters/store/postgres/usage.js';
-import type { AccountId } from '../../../core/usage/usage-store.js';
+import type { AccountId } from '../../../core/usage/reservation.js';
 import { chainId } from '../../conformance/usage-requests.js';
 import { startPostgres, type PostgresServer } from '../../support/postgres.js';
 import { seedOfRun } from '../../support/property.js';

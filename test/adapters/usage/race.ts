@@ -1,4 +1,4 @@
-import type { LimitShare, ReserveRequest } from '../../../core/usage/usage-store.js';
+import type { LimitShare, ReserveRequest } from '../../../core/usage/reserve-request.js';
 import type { AddressKey } from '../../../core/units/address.js';
 import type { EpochMs, EpochSeconds } from '../../../core/units/time.js';
 import { windowAt } from '../../../core/usage/window.js';

@@ -1,10 +1,6 @@
 import type { Decision } from '../../../core/ledger/record.js';
-import type {
-  AccountId,
-  CounterId,
-  ReservationKey,
-  ReserveRequest,
-} from '../../../core/usage/usage-store.js';
+import type { AccountId, CounterId, ReservationKey } from '../../../core/usage/reservation.js';
+import type { ReserveRequest } from '../../../core/usage/reserve-request.js';
 import { always } from '../../../core/usage/window.js';
 import type { EpochMs, EpochSeconds } from '../../../core/units/time.js';
 import { address, aDecision } from '../../conformance/ledger-records.js';

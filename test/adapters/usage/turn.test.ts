@@ -3,7 +3,8 @@ import { MemoryRows } from '../../../core/usage/memory-rows.js';
 import { joined, withPromise, type Promises } from '../../../core/usage/promises.js';
 import type { RowChanges } from '../../../core/usage/rows.js';
 import type { Turn } from '../../../core/usage/turn.js';
-import { keptPromises, type ReserveRequest } from '../../../core/usage/usage-store.js';
+import { keptPromises } from '../../../core/usage/reservation.js';
+import type { ReserveRequest } from '../../../core/usage/reserve-request.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { gwei } from '../../../core/units/wei.js';
 import {

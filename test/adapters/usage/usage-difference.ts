@@ -1,16 +1,13 @@
 import { expect } from '@jest/globals';
+import type { FollowerStep, StepResult } from '../../../core/usage/follower-step.js';
+import type { AccountId, Commit, Reservation } from '../../../core/usage/reservation.js';
 import {
   chainFence,
-  type AccountId,
-  type Commit,
-  type FollowerStep,
   type LimitShare,
   type PeekResult,
-  type Reservation,
   type ReserveRequest,
-  type StepResult,
-  type UsageStore,
-} from '../../../core/usage/usage-store.js';
+} from '../../../core/usage/reserve-request.js';
+import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { always, windowAt } from '../../../core/usage/window.js';
 import type { Settlement } from '../../../core/ledger/record.js';
 import { DomainError } from '../../../core/errors.js';

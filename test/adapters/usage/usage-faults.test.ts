@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
 import type { SqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
 import { silentLogger } from '../../../core/log.js';
-import type { FollowerStep } from '../../../core/usage/usage-store.js';
+import type { FollowerStep } from '../../../core/usage/follower-step.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { gwei } from '../../../core/units/wei.js';
 import {

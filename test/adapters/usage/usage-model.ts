@@ -1,32 +1,36 @@
 import { DomainError } from '../../../core/errors.js';
 import type {
-  AccountBalance,
-  AccountId,
   Charge,
-  Commit,
-  CounterId,
-  CounterState,
   Cursor,
-  Fence,
   FollowerStep,
-  FoldedPromises,
-  HoldShare,
-  OperationId,
-  PeekResult,
-  Reservation,
-  ReservationKey,
   ReservationQuery,
-  ReserveRequest,
-  ReserveResult,
-  SignedPromise,
-  UsageStore,
-  StepRecord,
   StepResult,
-  TakeBackResult,
-  UnsignedPromise,
   EndedReservation,
   TakenStep,
-} from '../../../core/usage/usage-store.js';
+} from '../../../core/usage/follower-step.js';
+import type {
+  AccountId,
+  Commit,
+  CounterId,
+  FoldedPromises,
+  OperationId,
+  Reservation,
+  ReservationKey,
+  SignedPromise,
+  StepRecord,
+} from '../../../core/usage/reservation.js';
+import type {
+  AccountBalance,
+  CounterState,
+  Fence,
+  HoldShare,
+  PeekResult,
+  ReserveRequest,
+  ReserveResult,
+  TakeBackResult,
+  UnsignedPromise,
+} from '../../../core/usage/reserve-request.js';
+import type { UsageStore } from '../../../core/usage/usage-store.js';
 import type { Clock, EpochMs, EpochSeconds } from '../../../core/units/time.js';
 import type { Gwei } from '../../../core/units/wei.js';
 import { written, type WrittenRecord } from '../../conformance/step-records.js';

@@ -4,7 +4,7 @@ import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import type { Reservation } from '../../../core/usage/usage-store.js';
+import type { Reservation } from '../../../core/usage/reservation.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { gwei } from '../../../core/units/wei.js';
 import { chainId, contract, hourMs } from '../../conformance/usage-requests.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import type { Cursor, FollowerStep } from '../../../core/usage/usage-store.js';
+import type { Cursor, FollowerStep } from '../../../core/usage/follower-step.js';
 import { toSeconds, systemClock, type EpochSeconds } from '../../../core/units/time.js';
 import type { Gwei } from '../../../core/units/wei.js';
 import { chainId } from '../fixture.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { ReservationKey } from '../../../core/usage/usage-store.js';
+import type { ReservationKey } from '../../../core/usage/reservation.js';
 import {
   aHold,
   aKey,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { CounterId, Reservation } from '../../../core/usage/usage-store.js';
+import type { CounterId, Reservation } from '../../../core/usage/reservation.js';
 import { gwei } from '../../../core/units/wei.js';
 import { always } from '../../../core/usage/window.js';
 import {

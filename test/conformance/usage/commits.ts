@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { ReserveResult } from '../../../core/usage/usage-store.js';
+import type { ReserveResult } from '../../../core/usage/reserve-request.js';
 import { gwei } from '../../../core/units/wei.js';
 import {
   aBar,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { contractFence } from '../../../core/usage/counter-names.js';
 import { gwei } from '../../../core/units/wei.js';
-import { chainFence } from '../../../core/usage/usage-store.js';
+import { chainFence } from '../../../core/usage/reserve-request.js';
 import { aKey, aLimit, aRequest, chainId, contract } from '../usage-requests.js';
 import { reserved, type Suite } from './suite.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { ReservationQuery } from '../../../core/usage/usage-store.js';
+import type { ReservationQuery } from '../../../core/usage/follower-step.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { gwei } from '../../../core/units/wei.js';
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { keptPromises, type SignedPromise } from '../../../core/usage/usage-store.js';
+import { keptPromises, type SignedPromise } from '../../../core/usage/reservation.js';
 import {
   aDigest,
   aLimit,

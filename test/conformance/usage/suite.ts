@@ -1,13 +1,9 @@
 import { afterEach, beforeEach, expect } from '@jest/globals';
 import type { FundingMessages } from '../../../core/usage/funding-messages.js';
-import type {
-  AccountId,
-  Cursor,
-  FollowerStep,
-  LimitShare,
-  ReserveRequest,
-  UsageStore,
-} from '../../../core/usage/usage-store.js';
+import type { Cursor, FollowerStep } from '../../../core/usage/follower-step.js';
+import type { AccountId } from '../../../core/usage/reservation.js';
+import type { LimitShare, ReserveRequest } from '../../../core/usage/reserve-request.js';
+import type { UsageStore } from '../../../core/usage/usage-store.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { gwei } from '../../../core/units/wei.js';
 import type { WrittenRecord } from '../step-records.js';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { gwei } from '../../../core/units/wei.js';
-import type { TakenStep } from '../../../core/usage/usage-store.js';
+import type { TakenStep } from '../../../core/usage/follower-step.js';
 import { itemsPerPart } from '../../../core/usage/step-parts.js';
 import { mostTakenSteps } from '../../../core/usage/taken-step.js';
 import {

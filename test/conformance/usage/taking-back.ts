@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { ReserveRequest, UnsignedPromise } from '../../../core/usage/usage-store.js';
+import type { ReserveRequest, UnsignedPromise } from '../../../core/usage/reserve-request.js';
 import { aStepDecision, aStepExpiry, stepRecordId, written } from '../step-records.js';
 import {
   aDigest,

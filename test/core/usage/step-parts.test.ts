@@ -6,7 +6,8 @@ import type { RowChanges, StepChange } from '../../../core/usage/rows.js';
 import { itemsPerPart, type OpenStep } from '../../../core/usage/step-parts.js';
 import { joinParts, stepsTo } from '../../../core/usage/taken-step.js';
 import { usageOver } from '../../../core/usage/usage-over-rows.js';
-import type { FollowerStep, TakenStep, UsageStore } from '../../../core/usage/usage-store.js';
+import type { FollowerStep, TakenStep } from '../../../core/usage/follower-step.js';
+import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { gwei } from '../../../core/units/wei.js';
 import {
   aHash,

@@ -7,7 +7,7 @@ import { noMetrics } from '../../../core/metrics.js';
 import { priced, refused } from '../../../core/pricing/price-source.js';
 import { pass, refuse } from '../../../core/refusal.js';
 import { toAddressKey } from '../../../core/units/address.js';
-import type { ReserveRequest, ReserveResult } from '../../../core/usage/usage-store.js';
+import type { ReserveRequest, ReserveResult } from '../../../core/usage/reserve-request.js';
 import type { EstimateRequest } from '../../../core/userop/estimator.js';
 import { parseUserOperation } from '../../../core/userop/parse.js';
 import { createExplain } from '../../../server/decision/show/explain.js';

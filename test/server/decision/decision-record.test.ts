@@ -29,7 +29,7 @@ import { anOperation, execute, executeBatch, mintCall } from '../../build/operat
 import { signsBy } from '../../build/signing.js';
 import { createTakeBack } from '../../../server/decision/sign/take-back.js';
 import { MemoryRows } from '../../../core/usage/memory-rows.js';
-import type { StepRecord } from '../../../core/usage/usage-store.js';
+import type { StepRecord } from '../../../core/usage/reservation.js';
 import { gwei } from '../../../core/units/wei.js';
 
 test('a signed operation is recorded with its limits, its calls and the most that it can cost', () => {

@@ -5,7 +5,8 @@ import { refusedError } from '../../../core/refusal.js';
 import { silentLogger } from '../../../core/log.js';
 import { toAddressKey } from '../../../core/units/address.js';
 import { plusSeconds, toSeconds, type EpochMs } from '../../../core/units/time.js';
-import type { Mode, ReserveRefusal } from '../../../core/usage/usage-store.js';
+import type { Mode } from '../../../core/usage/reservation.js';
+import type { ReserveRefusal } from '../../../core/usage/reserve-request.js';
 import { aStepDecision } from '../../conformance/step-records.js';
 import { describeRefusal } from '../../../server/decision/refusal.js';
 import {

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import type { AccountBalance } from '../../../core/usage/usage-store.js';
+import type { AccountBalance } from '../../../core/usage/reserve-request.js';
 import { plusMs } from '../../../core/units/time.js';
 import { gwei } from '../../../core/units/wei.js';
 import { AccountsInUse, followedForMs } from '../../../server/follower/accounts.js';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Reading } from '../../../core/paymaster/recognise.js';
-import type { Reservation } from '../../../core/usage/usage-store.js';
+import type { Reservation } from '../../../core/usage/reservation.js';
 import { attribute, candidatesOf, type Evidence } from '../../../server/follower/attribution.js';
 import { hashPair } from '../../../core/usage/operation-hashes.js';
 import { aDigest, anAddress, aNeed, funding } from '../../conformance/usage-requests.js';

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { paidGasInTokens } from '../../../core/paymaster/token-charge.js';
-import type { Mode } from '../../../core/usage/usage-store.js';
+import type { Mode } from '../../../core/usage/reservation.js';
 import type { Hex } from '../../../core/units/hex.js';
 import { aNeed, chainId, seconds } from '../../conformance/usage-requests.js';
 import { aChainConfig, aFollowed, anOperation, aPromise, lossesOf, signedBytes, usedOf } from './followed.js';

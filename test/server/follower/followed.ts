@@ -6,13 +6,9 @@ import { layouts } from '../../../core/paymaster/layouts.js';
 import type { LayoutId } from '../../../core/paymaster/layout.js';
 import { exposureCounter } from '../../../core/usage/counter-names.js';
 import { accountLosses, contractLosses } from '../../../core/usage/token-losses.js';
-import type {
-  AccountId,
-  Mode,
-  ReserveRequest,
-  SignedPromise,
-  UsageStore,
-} from '../../../core/usage/usage-store.js';
+import type { AccountId, Mode, SignedPromise } from '../../../core/usage/reservation.js';
+import type { ReserveRequest } from '../../../core/usage/reserve-request.js';
+import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { parseAddress, type AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';

@@ -3,7 +3,7 @@ import { digestOf } from '../../../core/paymaster/digest.js';
 import { entryPoints } from '../../../core/entry-point/address.js';
 import { layoutIds, type LayoutId } from '../../../core/paymaster/layout.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
-import { keptPromises, type Mode } from '../../../core/usage/usage-store.js';
+import { keptPromises, type Mode } from '../../../core/usage/reservation.js';
 import { parseAddress, toAddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';

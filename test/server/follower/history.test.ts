@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { Cursor } from '../../../core/usage/usage-store.js';
+import type { Cursor } from '../../../core/usage/follower-step.js';
 import { gwei, type Gwei } from '../../../core/units/wei.js';
 import { never } from '../../../core/usage/window.js';
 import { History } from '../../../server/follower/history.js';

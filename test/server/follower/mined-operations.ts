@@ -1,4 +1,4 @@
-import type { FoldedPromises, Reservation, SignedPromise } from '../../../core/usage/usage-store.js';
+import type { FoldedPromises, Reservation, SignedPromise } from '../../../core/usage/reservation.js';
 import type { MinedOperation } from '../../../server/follower/mined.js';
 import {
   aHash,

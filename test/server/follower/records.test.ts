@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { MinedFacts } from '../../../core/ledger/record.js';
 import { toAddressKey } from '../../../core/units/address.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import type { Reservation } from '../../../core/usage/usage-store.js';
+import type { Reservation } from '../../../core/usage/reservation.js';
 import type { MinedOperation } from '../../../server/follower/mined.js';
 import {
   reversals,

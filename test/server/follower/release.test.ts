@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Reservation } from '../../../core/usage/usage-store.js';
+import type { Reservation } from '../../../core/usage/reservation.js';
 import { operationId } from '../../../server/follower/mined.js';
 import {
   dueForLook,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { exposureCounter } from '../../../core/usage/counter-names.js';
-import type { Reservation } from '../../../core/usage/usage-store.js';
+import type { Reservation } from '../../../core/usage/reservation.js';
 import { gweiCeil } from '../../../core/units/wei.js';
 import { nothingAsked, type Evidence } from '../../../server/follower/attribution.js';
 import { accountName, charges, usable } from '../../../server/follower/balances.js';

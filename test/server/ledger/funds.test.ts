@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { LedgerRecord } from '../../../core/ledger/record.js';
 import { gwei } from '../../../core/units/wei.js';
-import type { AccountBalance } from '../../../core/usage/usage-store.js';
+import type { AccountBalance } from '../../../core/usage/reserve-request.js';
 import { createFundsSamples } from '../../../server/ledger/funds.js';
 import { createRecordIds } from '../../../server/ledger/record-ids.js';
 import { aClock } from '../../adapters/usage/clock.js';

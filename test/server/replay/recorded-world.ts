@@ -10,13 +10,9 @@ import { pass, refuse } from '../../../core/refusal.js';
 import { toAddressKey } from '../../../core/units/address.js';
 import { toSeconds, type EpochSeconds } from '../../../core/units/time.js';
 import { gwei, type Gwei } from '../../../core/units/wei.js';
-import type {
-  AccountId,
-  Cursor,
-  FollowerStep,
-  Reservation,
-  UsageStore,
-} from '../../../core/usage/usage-store.js';
+import type { Cursor, FollowerStep } from '../../../core/usage/follower-step.js';
+import type { AccountId, Reservation } from '../../../core/usage/reservation.js';
+import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { parseUserOperation } from '../../../core/userop/parse.js';
 import { createDecisionRecords } from '../../../server/decision/decision-record.js';
 import { tokenMode } from '../../../server/decision/token/in-tokens.js';

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { DomainError } from '../../../core/errors.js';
-import type { AccountId, ReserveResult } from '../../../core/usage/usage-store.js';
+import type { AccountId } from '../../../core/usage/reservation.js';
+import type { ReserveResult } from '../../../core/usage/reserve-request.js';
 import { withNewAccounts } from '../../../server/decision/steps/new-accounts.js';
 import { aNeed, aRequest, startMs } from '../../conformance/usage-requests.js';
 

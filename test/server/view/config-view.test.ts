@@ -8,7 +8,7 @@ import { noMetrics } from '../../../core/metrics.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { createInstruments } from '../../../server/ops/instruments.js';
 import { createConfigView } from '../../../server/view/config-view.js';
-import { chainFence } from '../../../core/usage/usage-store.js';
+import { chainFence } from '../../../core/usage/reserve-request.js';
 import type { SeenConfig } from '../../../server/view/config-view.js';
 import { aChainConfig, aPaymasterConfig, sha256, someNow } from '../../build/configs.js';
 

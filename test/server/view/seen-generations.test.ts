@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { DomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
-import type { Fence } from '../../../core/usage/usage-store.js';
+import type { Fence } from '../../../core/usage/reserve-request.js';
 import { createSeenGenerations } from '../../../server/view/seen-generations.js';
 
 const chainId = 31337;
