@@ -21,7 +21,7 @@ export type PaymasterCall<B = unknown, P extends Parameters = Parameters> = Call
   readonly paymaster: Paymaster;
 };
 
-/** Of the platform, which is no organisation: a handler that looks for one does not compile. */
+/** Of the platform. It has no organisation: a handler that looks for one does not compile. */
 export type PlatformCall<P extends Parameters = Parameters> = Pick<Call<unknown, P>, 'given' | 'params'>;
 
 export type Reply = {

@@ -126,7 +126,7 @@ describe.each(stores)('on %s', (store) => {
     const dollars = (Number(took) / 1e18) * 3000 * 1.01;
     // The honest paymaster's promise is still held.
     expect(await used(honest.url)).toBeGreaterThanOrEqual(dollars);
-    // The operation that was mined is no longer held: by new ones the thief gets on, until the budget itself is spent.
+    // What was mined is held no longer. The thief can go on with new operations until the budget itself is spent.
     await service.deletePaymaster('stolen-of-budget');
     const again = await made('stolen-of-budget');
     expect(await used(again.url)).toBeGreaterThanOrEqual(dollars);

@@ -58,7 +58,7 @@ export function ChangeLimit({
       onDone={onDone}
       send={async (values) => {
         const spec = {
-          // A field that stays as it is stays with whoever wrote it.
+          // What is not changed is not sent, so that it keeps its owner.
           ...(enforcement !== was && { enforcement }),
           spendingLimit: { threshold, ...cyclePatchOf(values) },
         };

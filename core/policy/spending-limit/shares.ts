@@ -92,7 +92,7 @@ function windowOf(limit: CompiledLimit, now: EpochMs): LimitWindow {
   return calendar !== undefined && window.from > startMs ? unstarted : window;
 }
 
-/** A budget with a duration begins anew when it is edited, and no status says so: its counter is named by what was edited. */
+/** A budget with a duration begins anew when it is edited. No status records that, so the counter's name has its amount and length. */
 function countsAs({ policyId, budget, durationMs, threshold }: LimitConfig): string {
   return budget === true && durationMs !== undefined ? `${policyId}/${durationMs}/${threshold}` : policyId;
 }

@@ -173,7 +173,7 @@ describe('the status of an Organisation', () => {
       says: 'spec.budgets[0].calendar.timeZone must be the name of a time zone',
     },
     {
-      name: 'an amount that is none',
+      name: 'usd that is not an amount',
       budget: aBudget({ usd: '5 dollars' }),
       reason: 'Invalid',
       says: 'spec.budgets[0].usd must be an amount of US dollars of at most 6 decimals and 9 digits before them, got "5 dollars"',
@@ -185,19 +185,19 @@ describe('the status of an Organisation', () => {
       says: 'exactly one of cycleDuration, calendar and never',
     },
     {
-      name: 'a time that is none',
+      name: 'restartedAt that is not a time',
       budget: aBudget({ restartedAt: 'today' }),
       reason: 'Invalid',
       says: 'restartedAt must be an RFC 3339 time, got "today"',
     },
     {
-      name: 'a length that is none',
+      name: 'a length of nothing',
       budget: aBudget({ calendar: undefined, cycleDuration: { value: 0, unit: 'day' } } as never),
       reason: 'Invalid',
       says: 'spec.budgets[0].cycleDuration.value must be a whole number from 1 to',
     },
     {
-      name: 'an assumption that is no amount',
+      name: 'assumeUsed that is not an amount',
       budget: aBudget({ ...endless, restartedAt: '2026-01-01T00:00:00Z', assumeUsed: 'all' }),
       reason: 'Invalid',
       says: 'spec.budgets[0].assumeUsed must be an amount of US dollars',
