@@ -62,6 +62,11 @@ export const errorCodes = {
     remedy: 'Change that one, or choose another name.',
     rest: { status: 409 },
   },
+  KEY_OVERLAPS: {
+    text: 'The key before the present one still works, and another key would end it.',
+    remedy: 'Wait until it ends, or leave out the overlap: then both end at once.',
+    rest: { status: 409 },
+  },
   FIELD_OWNED: {
     text: 'Another manager, such as a manifest, owns a field that would change.',
     remedy: 'Change it there.',

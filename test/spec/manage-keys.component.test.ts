@@ -67,6 +67,19 @@ describe('the key of a paymaster', () => {
     ]);
   });
 
+  test('is not ended by another new one while callers may still have it, however many ask at once, unless no overlap is asked for', async () => {
+    await aPaymaster('twice');
+    const { data: first } = await ask('GET', '/paymasters/twice/key');
+    const overlap = '/paymasters/twice/key/rotate?overlapSeconds=60';
+    const answers = await Promise.all([ask('POST', overlap), ask('POST', overlap), ask('POST', overlap)]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409, 409]);
+    expect(await isAccepted(first['key'])).toBe(true);
+    const { data: second } = await ask('GET', '/paymasters/twice/key');
+    expect(second).toMatchObject({ generation: 2 });
+    expect(await ask('POST', '/paymasters/twice/key/rotate')).toMatchObject({ status: 200 });
+    expect([await isAccepted(first['key']), await isAccepted(second['key'])]).toEqual([false, false]);
+  });
+
   test('does not come back with a name', async () => {
     await aPaymaster('returning');
     const { data: first } = await ask('GET', '/paymasters/returning/key');

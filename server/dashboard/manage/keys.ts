@@ -58,6 +58,10 @@ export async function knownGeneration(
   return knownKeys(latest?.config).get(policyId) ?? 1;
 }
 
+function isLive({ clock }: Pick<Tools, 'clock'>, until: unknown): until is string {
+  return typeof until === 'string' && Date.parse(until) > clock.now();
+}
+
 const longestOverlap = 30 * 86_400;
 const schema = record({
   key: { ...text, description: 'A secret: the apiKey of a paymaster, the signingKey of a webhook.' },
@@ -79,8 +83,10 @@ function endpointsOf<K extends Keyed>(
     const { key, generation, at } = await read(tools, call, object);
     const owner: unknown = at === undefined ? object.spec : fieldOf(object.spec, at);
     const until = fieldOf(owner, 'previousKeyUntil');
-    const isLive = typeof until === 'string' && Date.parse(until) > tools.clock.now();
-    return { data: { key, generation, previousKeyUntil: isLive ? until : null }, etag: etagOf(object) };
+    return {
+      data: { key, generation, previousKeyUntil: isLive(tools, until) ? until : null },
+      etag: etagOf(object),
+    };
   };
   const shared = { scope: 'organisation', schema, example } as const;
   return [
@@ -98,6 +104,9 @@ function endpointsOf<K extends Keyed>(
       summary: `Give a ${noun.one} a new key; with If-Match, only once`,
       method: 'post',
       path: `/${path}/:name/key/rotate`,
+      errors: {
+        409: 'With an overlap: the key before the present one still works. Or another manager, such as a manifest, owns the generation.',
+      },
       parameters: {
         overlapSeconds: integer(
           'For so long the present key works too. Default 0: it is refused at once.',
@@ -114,9 +123,15 @@ function endpointsOf<K extends Keyed>(
           ...(seconds > 0 && { previousKeyUntil: until }),
         };
         const object = await change(tools, call, noun, ({ labels, spec }) => {
-          const { previousKeyUntil: _, ...rest } = Object(at === undefined ? spec : spec[at]) as object & {
+          const { previousKeyUntil, ...rest } = Object(at === undefined ? spec : spec[at]) as object & {
             previousKeyUntil?: unknown;
           };
+          // Two keys work at a time, so one more would end the key that callers may still have.
+          if (seconds > 0 && isLive(tools, previousKeyUntil))
+            throw new DomainError(
+              'KEY_OVERLAPS',
+              `The key before the present one works until ${previousKeyUntil}, and a new one would end it: wait, or leave out overlapSeconds`,
+            );
           const rotated = { ...rest, ...next };
           return { labels, spec: at === undefined ? rotated : { ...spec, [at]: rotated } };
         });
