@@ -41,7 +41,8 @@ export function createTransactor(chain: Chain, privateKey: string) {
       chain.chainId(),
       chain.request('eth_getTransactionCount', [address, 'latest']),
       chain.block('latest'),
-      chain.request('eth_estimateGas', [{ from: address, to, data, value: hexQuantity(value) }]),
+      // Of the block that is there: a node may count transactions that wait, too.
+      chain.request('eth_estimateGas', [{ from: address, to, data, value: hexQuantity(value) }, 'latest']),
     ]);
     const margin = (BigInt(String(gas)) * 13n) / 10n;
     const tip = 1_000_000_000n;

@@ -5,6 +5,7 @@ import { handleOp } from '../chain/support/handle-ops.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain } from './support/followed-dev-chain.js';
 import { stores } from './support/stores.js';
+import { revertTo } from '../chain/support/revert-to.js';
 
 // A reorganisation removes blocks that were already settled, and a more expensive operation is mined in their place.
 
@@ -39,7 +40,7 @@ describe.each(stores)('on %s', (store) => {
       await it.settle();
       expect(await it.used()).toEqual([1, gweiCeil(first.event.actualGasCost)]);
 
-      await chain.request('evm_revert', [before]);
+      await revertTo(chain, before);
       await chain.request('anvil_mine', ['0x1']);
       const second = await handleOp(devChain, it.profile.entryPointVersion, dear!.signed);
       expect(second.event.actualGasCost).toBeGreaterThan(first.event.actualGasCost);
@@ -58,7 +59,7 @@ describe.each(stores)('on %s', (store) => {
       const next = await it.newAccount();
       expect(await it.sponsor(next, await it.operation(next), { count: 1 })).toBeDefined();
 
-      await chain.request('evm_revert', [before]);
+      await revertTo(chain, before);
       await chain.request('anvil_mine', ['0x1']);
       await handleOp(devChain, it.profile.entryPointVersion, first!.signed);
       await chain.request('anvil_mine', ['0x1']);

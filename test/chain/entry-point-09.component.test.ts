@@ -19,6 +19,7 @@ import { sendWithAuthorization } from './support/authorization.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';
 import { encodeHandleOps, handleOp } from './support/handle-ops.js';
 import { buildUserOp, type SignedUserOp } from './support/user-op.js';
+import { revertTo } from './support/revert-to.js';
 
 // What is new in EntryPoint 0.9, through its canonical bytecode, with accounts that pay for themselves.
 
@@ -98,7 +99,7 @@ test('the fine for unused gas is what we compute', async () => {
   const usedWith = async (callGasLimit: bigint): Promise<bigint> => {
     const snapshot = await devChain.chain.request('evm_snapshot', []);
     const { event } = await handleOp(devChain, '0.9', await signed(account, { ...op, callGasLimit }));
-    await devChain.chain.request('evm_revert', [snapshot]);
+    await revertTo(devChain.chain, snapshot);
     return event.actualGasUsed;
   };
   const [less, more] = [await usedWith(300_000n), await usedWith(1_200_000n)];

@@ -17,6 +17,7 @@ import { buildAccount, encodeWith, type Call, type TestAccount } from './support
 import { profileNames, startDevChain, type DevChain } from './support/dev-chain.js';
 import { handleOp, refusalOf } from './support/handle-ops.js';
 import { buildTerms, buildUserOp, sponsorUserOp } from './support/user-op.js';
+import { revertTo } from './support/revert-to.js';
 
 const abi = new Interface(['function increment()', 'function burn(uint256 rounds)', 'function fail()']);
 
@@ -72,7 +73,7 @@ describe.each(['1.1.0', 'verifying-0.7', 'singleton-0.8'] as const)(
         const signed = await sponsored({ ...limits, ...changed });
         const isAccepted = (await refusalOf(devChain, version, [signed])) === 'accepted';
         const isSuccess = isAccepted && (await handleOp(devChain, version, signed)).event.success;
-        await devChain.chain.request('evm_revert', [snapshot]);
+        await revertTo(devChain.chain, snapshot);
         return isSuccess;
       };
       const leastCall = await bisect(limits.callGasLimit, (gas) => isMinedWith({ callGasLimit: gas }));

@@ -18,6 +18,7 @@ import { repositoryRoot } from '../support/repository-root.js';
 import { until } from '../support/until.js';
 import { useStarted } from '../support/use-started.js';
 import { emptyChainId, newWallet, startEmptyChain } from './empty-chain.js';
+import { revertTo } from '../chain/support/revert-to.js';
 
 // Each test is somebody who would lose money by what he types, or an attacker who counts on it.
 
@@ -306,7 +307,7 @@ test('a deposit that a reorganisation takes back is sent again as it was', async
   const first = await chain.run(deposit);
   const [{ hash }] = JSON.parse(first.out).sent;
   const nonce = await chain.nonce();
-  await chain.chain.request('evm_revert', [snapshot]);
+  await revertTo(chain.chain, snapshot);
   expect(await chain.nonce()).toBe(nonce - 1);
   // Another price of gas: a transaction that is made anew is another one.
   await chain.chain.request('anvil_mine', ['0x5']);

@@ -17,6 +17,7 @@ import { signsBy } from '../build/signing.js';
 import { until } from '../support/until.js';
 import { turn } from './virtual-time.js';
 import { conditionOf, startWorld, type World } from './world.js';
+import { revertTo } from '../chain/support/revert-to.js';
 
 /** What the operator notices of a real contract that its owner, or somebody else, changes on chain. */
 const singleton = new Interface([
@@ -79,7 +80,7 @@ async function start(stake?: StakeSpec, staked = 'True/Staked'): Promise<void> {
 
 afterEach(async () => {
   await world.close();
-  await dev.chain.request('evm_revert', [snapshot]);
+  await revertTo(dev.chain, snapshot);
 });
 
 async function conditionsOfProfile() {

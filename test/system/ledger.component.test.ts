@@ -19,6 +19,7 @@ import {
   stopStandalone,
   type RunningStandalone,
 } from './support/standalone.js';
+import { revertTo } from '../chain/support/revert-to.js';
 
 // The ledger of the command says what the chain says: every way in which an operation can end, to the wei.
 
@@ -71,7 +72,7 @@ test('every verdict has its record, and every mined operation its exact cost, al
   const snapshot = await devChain.chain.request('evm_snapshot', []);
   const before = await mine(op);
   await stored('settlement', 5);
-  await devChain.chain.request('evm_revert', [snapshot]);
+  await revertTo(devChain.chain, snapshot);
   await devChain.chain.request('anvil_mine', ['0x4']);
   await stored('reversal', 1);
   const again = await mine(op);

@@ -23,6 +23,8 @@ const turns = isSoak ? 100_000 : 5_000;
 const kills = isSoak ? 100 : 5;
 const stops = isSoak ? 20 : 2;
 const patienceMs = isSoak ? 3_000_000 : 200_000;
+/** Of all that can be answered, this has to be. */
+const wanted = ['limit', 'suspended', 'commit reserved'];
 const child = fileURLToPath(new URL('./turmoil-child.js', import.meta.url));
 
 let ends: Stops;
@@ -59,6 +61,7 @@ test(
       },
       patienceMs,
     );
+    await everythingHappens();
     await endAll(running);
     expect(await deadlocks()).toBe(0);
     await expectEverything();
@@ -84,7 +87,7 @@ test(
       }
       if (nth < stops) await stopInsideATurn(running);
     }
-    await progress();
+    await everythingHappens();
     await endAll(running);
     const { unanswered } = await expectEverything();
     expect(unanswered.has('USAGE_STORE_DOWN')).toBe(true);
@@ -131,6 +134,31 @@ async function progress(): Promise<void> {
     },
     patienceMs,
   );
+}
+
+/** No matter how fast the machine is: what the dice bring seldom is waited for. */
+async function everythingHappens(): Promise<void> {
+  await until(
+    'each outcome was answered, and a step that ended a promise was taken back',
+    async () => {
+      const answered = new Set(linesOf('~'));
+      if (!wanted.every((outcome) => answered.has(outcome))) return false;
+      const [row] = await server.query(
+        url,
+        `SELECT EXISTS (SELECT FROM ledger.settlement WHERE kind = 'reversal') AS found`,
+      );
+      return row?.['found'] === true && linesOf('+').length > kills * 20;
+    },
+    patienceMs,
+  );
+}
+
+/** What processes have written so far of one kind, without its mark. */
+function linesOf(kind: string): readonly string[] {
+  return started
+    .flatMap(({ output }) => readFileSync(output, 'utf8').split('\n').slice(0, -1))
+    .filter((line) => line.startsWith(kind))
+    .map((line) => line.slice(1));
 }
 
 async function deadlocks(): Promise<number> {
@@ -187,16 +215,13 @@ async function expectEverything() {
 const nameOf = ({ contract, fundingAddress }: AccountId) => `${contract}/${fundingAddress ?? ''}`;
 
 async function compare(store: PostgresUsageStore) {
-  const lines = started.flatMap(({ output }) => readFileSync(output, 'utf8').split('\n').slice(0, -1));
-  const told = Map.groupBy(lines, (line) => line.slice(0, 1));
-  const textsOf = (kind: string) => (told.get(kind) ?? []).map((line) => line.slice(1));
   const decisions = await server.query(url, 'SELECT * FROM ledger.decision');
   const endings = await server.query(url, 'SELECT * FROM ledger.settlement');
   const tally = tallyOf(decisions, endings);
   const live = await store.reservations(chainId);
 
   const stored = new Set([...decisions, ...endings].map(({ id }) => id));
-  const acknowledged = [...textsOf('+'), ...textsOf('!')];
+  const acknowledged = [...linesOf('+'), ...linesOf('!')];
   expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);
   expect(new Set(acknowledged).size).toBe(acknowledged.length);
 
@@ -230,15 +255,10 @@ async function compare(store: PostgresUsageStore) {
   }
 
   const count = (texts: readonly string[]) => Map.groupBy(texts, (text) => text);
-  const [unanswered, refused] = [count(textsOf('?')), count(textsOf('~'))];
+  const [unanswered, refused] = [count(linesOf('?')), count(linesOf('~'))];
   // A server that is killed loses nothing, and nobody takes it for a loss.
   const known = ['DEPOSIT_UNKNOWN', 'USAGE_STORE_BUSY', 'USAGE_STORE_DOWN'];
   expect([...unanswered.keys()].filter((reason) => !known.includes(reason))).toEqual([]);
-  // All of it has happened.
-  const wanted = ['limit', 'suspended', 'commit reserved'];
-  expect([...refused.keys()]).toEqual(expect.arrayContaining(wanted));
-  expect(endings.some(({ kind }) => kind === 'reversal')).toBe(true);
-  expect(textsOf('+').length).toBeGreaterThan(kills * 20);
   const sizes = (of: ReadonlyMap<string, readonly string[]>) =>
     Object.fromEntries([...of].map(([text, { length }]) => [text, length]));
   console.info(
@@ -246,7 +266,7 @@ async function compare(store: PostgresUsageStore) {
       seed: turmoil.seed,
       processes: started.length,
       turns: await turnsTaken(),
-      promises: textsOf('+').length,
+      promises: linesOf('+').length,
       endings: endings.length,
       reversals: endings.filter(({ kind }) => kind === 'reversal').length,
       live: live.length,

@@ -1,5 +1,6 @@
 import type { DevChain } from '../../chain/support/dev-chain.js';
 import type { LedgerTraffic } from './ledger-traffic.js';
+import { revertTo } from '../../chain/support/revert-to.js';
 
 /** What happens to a chain while operations are sponsored on it. */
 export type LedgerFaults = {
@@ -40,7 +41,7 @@ export function createLedgerFaults(
       const snapshot = await chain.request('evm_snapshot', []);
       const ops = await traffic.signAll();
       for (const op of ops) await traffic.mine(op);
-      await chain.request('evm_revert', [snapshot]);
+      await revertTo(chain, snapshot);
       for (const [index, op] of ops.entries())
         if (index % 3 === 0) await traffic.mine(op);
         else if (index % 3 === 1) await traffic.replace(op);
