@@ -104,7 +104,7 @@ function partedTable(name: Table, key: string, range: string): string {
   return `
   CREATE TABLE ledger.${name} (${extra} ${columnsOf(name, postgresDialect)}, PRIMARY KEY (${key}))
     PARTITION BY RANGE (${range});
-  ${isRolledUp ? `CREATE INDEX ON ledger.${name} USING brin (xact) WITH (pages_per_range = 16);` : ''}`;
+  ${isRolledUp ? `CREATE INDEX ON ledger.${name} (xact);` : ''}`;
 }
 
 function rowTable(name: Table, key?: string): string {

@@ -50,7 +50,8 @@ export function lockChain(chainId: number, isAlone: boolean): Statement {
 }
 
 // Plans are made once for a connection, perhaps while a table is empty: then any index that begins with the chain looks as good as the
-// one for names, and later every turn would read all rows of the chain. No index serves "chain_id + 0".
+// one for names, and later every turn would read all rows of the chain. No index serves "chain_id + 0". Names that a statement finds
+// itself are an array: with "name IN (SELECT …)" a plan that was made while a table is large reads the table and joins it.
 const ofChain = 'chain_id + 0 = $1';
 
 const held = (what: string, names: string, parties: string): string => `
@@ -89,19 +90,19 @@ export function readRows(chainId: number, wanted: WantedRows): readonly Statemen
     {
       name: 'read-reservations',
       text: `SELECT paymaster_id, entry_point, sender, nonce, party, locks, counters, accounts, terms
-        FROM usage.reservation WHERE ${ofChain} AND name IN (${held('name', '$2', '$3')})`,
+        FROM usage.reservation WHERE ${ofChain} AND name = ANY(ARRAY(${held('name', '$2', '$3')}))`,
       values: [chainId, reservations, parties],
     },
     {
       name: 'read-counters',
       text: `SELECT name, until, used, reserved, holders FROM usage.counter WHERE ${ofChain}
-        AND name IN (SELECT unnest($2::text[]) UNION (${held('unnest(counters)', '$3', '$4')}))`,
+        AND name = ANY(ARRAY(SELECT unnest($2::text[]) UNION (${held('unnest(counters)', '$3', '$4')})))`,
       values: [chainId, [...wanted.counters], reservations, parties],
     },
     {
       name: 'read-accounts',
       text: `SELECT name, balance, read_at, reserved, holders FROM usage.account WHERE ${ofChain}
-        AND name IN (SELECT unnest($2::text[]) UNION (${held('unnest(accounts)', '$3', '$4')}))`,
+        AND name = ANY(ARRAY(SELECT unnest($2::text[]) UNION (${held('unnest(accounts)', '$3', '$4')})))`,
       values: [chainId, [...wanted.accounts], reservations, parties],
     },
     {
