@@ -133,17 +133,18 @@ async function add(
 /** The operator was faster: it saw the same generation, or that the object is gone. */
 async function nameAuthor(
   { dialect, query }: Reader,
-  { object, fields, author, at }: ChangeWrite,
+  { object, organisation, fields, author, at }: ChangeWrite,
 ): Promise<void> {
   if (author.source !== 'token') return;
   const { uid, generation } = object;
-  const which = fields === undefined ? `action = 'deleted'` : `action <> 'deleted' AND generation = $6`;
+  const which = fields === undefined ? `action = 'deleted'` : `action <> 'deleted' AND generation = $7`;
   await query(
     `UPDATE ${dialect.table('change')} SET source = 'token', author = $1, request_id = $2
-     WHERE day BETWEEN $3 - 1 AND $3 + 1 AND uid = $4 AND source = $5 AND ${which}`,
+     WHERE organisation = $3 AND day BETWEEN $4 - 1 AND $4 + 1 AND uid = $5 AND source = $6 AND ${which}`,
     [
       storable(author.name),
       author.requestId,
+      organisation,
       dayOf(lowestRecordId(at)),
       uid,
       'manager',
@@ -171,7 +172,8 @@ export async function readChanges({ dialect, query: ask }: Reader, query: Change
     ),
   ];
   const rows = await ask(
-    `SELECT * FROM ${dialect.table('change')} WHERE ${conditions.join(' AND ')} ORDER BY id DESC LIMIT ${limit + 1}`,
+    // Ids rise with days; the index has both, so a page is read from its begin to its end and nothing is sorted.
+    `SELECT * FROM ${dialect.table('change')} WHERE ${conditions.join(' AND ')} ORDER BY day DESC, id DESC LIMIT ${limit + 1}`,
     values.list,
   );
   const changes = rows.slice(0, limit).map(changeOf);

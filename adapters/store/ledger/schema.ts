@@ -11,6 +11,9 @@ export function xactOfEra(era: number): string {
   return `pg_current_xact_id()::text::bigint + ${era * eraLength}`;
 }
 
+/** Every answer about usage needs the names of deleted objects, which are few among many changes. */
+const deletionsIndex = `(organisation, kind, day, id) WHERE action = 'deleted'`;
+
 /** The tables of the ledger in PostgreSQL, as steps that are only ever appended, see `migrate`. Their parts: partitions.ts. */
 export const postgresSteps: readonly string[] = [
   `
@@ -50,6 +53,7 @@ export const postgresSteps: readonly string[] = [
   ${objectTable(postgresDialect)}
   ${changesView}
   `,
+  `CREATE INDEX ON ledger.change ${deletionsIndex}`,
 ];
 
 /**
@@ -83,6 +87,7 @@ export const sqliteSteps: readonly string[] = [
   CREATE INDEX ledger_change_organisation ON ledger_change (organisation, day, id);
   ${objectTable(sqliteDialect)}
   `,
+  `CREATE INDEX ledger_change_deleted ON ledger_change ${deletionsIndex}`,
 ];
 
 /** What is known of each object, see changes.ts. */
