@@ -7,6 +7,8 @@ export class KubeApiError extends Error {
   readonly causes: readonly { readonly reason: string; readonly field: string; readonly message: string }[];
   /** Seconds that the server asks to wait, from `Retry-After` or `details.retryAfterSeconds`. */
   readonly retryAfterSeconds: number | undefined;
+  /** As it came: a pod that is asked through the API server answers with a status and a body of its own. */
+  readonly body: unknown;
 
   constructor(options: {
     status: number;
@@ -14,6 +16,7 @@ export class KubeApiError extends Error {
     message: string;
     causes?: KubeApiError['causes'];
     retryAfterSeconds?: number | undefined;
+    body?: unknown;
     cause?: unknown;
   }) {
     super(options.message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -22,6 +25,7 @@ export class KubeApiError extends Error {
     this.reason = options.reason;
     this.causes = options.causes ?? [];
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.body = options.body;
   }
 }
 
@@ -67,6 +71,7 @@ export function errorOfStatus(status: number, body: unknown, retryAfter?: string
       message: text(cause['message']),
     })),
     retryAfterSeconds: Number.isFinite(seconds) && seconds > 0 ? seconds : undefined,
+    body,
   });
 }
 

@@ -3,6 +3,7 @@ import { invalidInput, quote } from '../../core/errors.js';
 import {
   inOrder,
   isFinding,
+  problem,
   problemsAmong,
   readinessProblem,
   withoutOrganisation,
@@ -11,13 +12,19 @@ import { renderProblem, type ProblemRecord } from '../../core/problems/render.js
 import type { AnyResource } from '../../core/resources/kinds.js';
 import { isObject, parseJson } from '../../core/schema/json-value.js';
 import { printable } from '../../core/terminal-text.js';
+import { given } from '../../core/units/given.js';
 import { systemClock } from '../../core/units/time.js';
 import { callServer, send } from '../api/client.js';
 import { hasServer, readServer } from '../api/server.js';
+import { askPods } from '../state/pods.js';
 import { readState, withSource, type SourceOptions } from '../state/source.js';
 import { collect, Refused, say, show, withFormat, type Format, type Terminal } from '../terminal.js';
 
-type Options = SourceOptions & { readonly output: Format; readonly readyz: readonly string[] };
+type Options = SourceOptions & {
+  readonly output: Format;
+  readonly readyz: readonly string[];
+  readonly pods?: string;
+};
 
 export function addDoctor(program: Command, terminal: Terminal): void {
   withFormat(withSource(program.command('doctor')))
@@ -28,9 +35,14 @@ export function addDoctor(program: Command, terminal: Terminal): void {
       collect,
       [],
     )
+    .option(
+      '--pods <namespace>',
+      "also ask the installation's pods in this namespace, through the API server",
+    )
     .action(async (options: Options) => {
       const processes = await Promise.all(options.readyz.map(askProcess));
-      const found = [...processes.flat(), ...(await ask(terminal, options))];
+      const pods = await findUnready(terminal, options);
+      const found = [...processes.flat(), ...pods, ...(await ask(terminal, options))];
       show(terminal, options.output, { text: render(found), data: { problems: found } });
       if (found.some(isFinding)) throw new Refused();
     });
@@ -77,12 +89,41 @@ async function askProcess(address: string): Promise<readonly ProblemRecord[]> {
     throw new Refused(
       `${url.origin} is not the port of an rpc or dashboard process for /readyz (8081 in the chart)`,
     );
-  return body['checks']
+  return failedChecks(url.host, body['checks']);
+}
+
+/** Of the pods of the installation. One that cannot be asked is named: nobody shall believe that it was. */
+async function findUnready(
+  terminal: Terminal,
+  { pods: namespace, kubeconfig = terminal.env['KUBECONFIG'] || undefined, kubeContext: context }: Options,
+): Promise<readonly ProblemRecord[]> {
+  if (namespace === undefined) return [];
+  if (kubeconfig === undefined)
+    throw invalidInput({ field: '--pods', expected: 'given with --kubeconfig (or KUBECONFIG)' });
+  const pods = await askPods({ kubeconfig, ...given({ context }) }, namespace);
+  if (pods.length === 0)
+    throw new Refused(`${quote(namespace)} has no pods of the chart: is it the namespace of the release?`);
+  return pods.flatMap((pod) => {
+    if ('checks' in pod) return failedChecks(pod.name, pod.checks);
+    const { name, unready, silence } = pod;
+    if (unready === undefined) {
+      say(terminal, `${name} is ready; what it checks cannot be read through the API server: ${silence}`);
+      return [];
+    }
+    const of = { kind: 'Process', name, displayName: name } as const;
+    return [
+      renderProblem(problem('replica-not-ready', of, `${unready}; its checks cannot be read: ${silence}`)),
+    ];
+  });
+}
+
+function failedChecks(process: string, checks: readonly unknown[]): readonly ProblemRecord[] {
+  return checks
     .filter(isObject)
     .filter(({ ready }) => ready !== true)
     .map(({ name, reason, action }) =>
       renderProblem(
-        readinessProblem(url.host, { name: String(name), reason: String(reason), action: String(action) }),
+        readinessProblem(process, { name: String(name), reason: String(reason), action: String(action) }),
       ),
     );
 }

@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { createCredentialSource } from '../../adapters/kube/credentials.js';
-import { createKubeTransport } from '../../adapters/kube/transport.js';
 import { readYamlDocuments } from '../../adapters/manifests/read-yaml.js';
 import { createKubeResourceStore } from '../../adapters/resources/kubernetes/resources.js';
 import { readStoredObjects, type StoredObject } from '../../adapters/resources/sqlite/resource-rows.js';
@@ -13,9 +11,11 @@ import { apiVersion } from '../../core/meta/meta.js';
 import { noMetrics } from '../../core/metrics.js';
 import { isKind, kindNames, judgedKinds, kinds } from '../../core/resources/kinds.js';
 import { systemClock } from '../../core/units/time.js';
+import { given as withValues } from '../../core/units/given.js';
 import { callServer } from '../api/client.js';
 import { readServer, withServer, type ServerOptions } from '../api/server.js';
 import { collect, say, type Terminal } from '../terminal.js';
+import { withCluster } from './cluster.js';
 
 /** Where resources are read from. */
 export type SourceOptions = ServerOptions & {
@@ -75,34 +75,28 @@ async function readCluster(
   context: string | undefined,
   namespace: string | undefined,
 ): Promise<readonly StoredObject[]> {
-  const access = { from: 'kubeconfig', file, ...(context === undefined ? {} : { context }) } as const;
-  const ambient = { clock: systemClock, log: silentLogger, metrics: noMetrics };
-  const credentials = createCredentialSource(access, systemClock);
-  // What is wrong with the file is wrong usage; what comes later is the cluster's.
-  await credentials.load(false).catch((cause: unknown) => {
-    throw new DomainError('INVALID_INPUT', `${file}: ${messageOf(cause)}`, { cause });
+  return withCluster({ kubeconfig: file, ...withValues({ context }) }, async (transport) => {
+    const resources = createKubeResourceStore({
+      transport,
+      statusManager: 'paymaster',
+      log: silentLogger,
+      metrics: noMetrics,
+      now: () => systemClock.now(),
+      random: Math.random,
+    });
+    try {
+      // Somebody who may read one namespace reads no objects of the cluster.
+      const asked = judgedKinds.filter(
+        (kind) => namespace === undefined || kindNames[kind].scope === 'Namespaced',
+      );
+      const lists = await Promise.all(
+        asked.map((kind) => resources.list(kind, namespace === undefined ? {} : { namespace })),
+      );
+      return lists.flat() as unknown as readonly StoredObject[];
+    } finally {
+      await resources.stop();
+    }
   });
-  const transport = createKubeTransport({ credentials, userAgent: 'paymaster', ...ambient });
-  const resources = createKubeResourceStore({
-    ...ambient,
-    transport,
-    statusManager: 'paymaster',
-    now: () => systemClock.now(),
-    random: Math.random,
-  });
-  try {
-    // Somebody who may read one namespace reads no objects of the cluster.
-    const asked = judgedKinds.filter(
-      (kind) => namespace === undefined || kindNames[kind].scope === 'Namespaced',
-    );
-    const lists = await Promise.all(
-      asked.map((kind) => resources.list(kind, namespace === undefined ? {} : { namespace })),
-    );
-    return lists.flat() as unknown as readonly StoredObject[];
-  } finally {
-    await resources.stop();
-    await transport.stop();
-  }
 }
 
 const plurals = { Paymaster: 'paymasters', SmartContract: 'contracts', PaymasterPolicy: 'policies' } as const;

@@ -73,6 +73,7 @@ test('a name of an owner writes no line of the report', async () => {
 
 test.each([
   { name: 'no address', args: ['--readyz', 'rpc'] },
+  { name: 'pods without a cluster', args: ['--data-dir', '.', '--pods', 'paymaster-system'] },
   { name: 'two sources', args: ['--data-dir', '.', '--kubeconfig', 'x'] },
 ])('$name is wrong usage', async ({ args }) => {
   expect(await paymaster(['doctor', ...args], {})).toMatchObject({ status: 2, out: '' });
