@@ -2,7 +2,7 @@ import { DomainError, messageOf } from '../../core/errors.js';
 import { isObject, parseJson } from '../../core/schema/json-value.js';
 import { managePrefix } from '../../server/dashboard/endpoints.js';
 import { Refused } from '../terminal.js';
-import type { Server } from './server.js';
+import { needsPlatform, platformAlone, type Server } from './server.js';
 
 export type Request = {
   readonly method: string;
@@ -15,9 +15,16 @@ export type Request = {
 
 const timeoutMs = 120_000;
 
+/** The answer is the same for a token that is wrong, has expired, was revoked, or is for something else. */
+export class NotAccepted extends Refused {
+  constructor(hint: string) {
+    super(`the server does not accept the token: it is wrong, has expired or was revoked; ${hint}`);
+  }
+}
+
 /**
  * `data` of the answer. Throws UNAVAILABLE when the server does not answer now, INVALID_INPUT when it does not take what was asked,
- * and Refused for any other no.
+ * NotAccepted for a token that it does not take here, and Refused for any other no.
  */
 export async function callServer(server: Server, request: Request): Promise<unknown> {
   const text = await textFrom(server, request);
@@ -33,7 +40,8 @@ export async function textFrom(server: Server, request: Request): Promise<string
   if (status >= 200 && status < 300) return text;
   const body = parseJson(text);
   const says = isObject(body) ? describe(body) : '';
-  if (status === 401) throw new Refused(`the server does not accept the token: ${says || 'sign in again'}`);
+  if (status === 401)
+    throw new NotAccepted(request.path.startsWith('/platform/') ? needsPlatform : platformAlone);
   const message = says || `HTTP ${status}: is ${server.url} the dashboard's address?`;
   if (status === 429 || status >= 500) throw new DomainError('UNAVAILABLE', message);
   if (status === 400 || status === 422) throw new DomainError('INVALID_INPUT', message);

@@ -24,6 +24,8 @@ export type Context = {
   readonly token: string;
   /** True: the token may go over http to another machine. */
   readonly insecure?: boolean;
+  /** True: a token of the platform, which is taken below `/platform` alone. */
+  readonly platform?: boolean;
 };
 export type Contexts = { readonly current?: string; readonly contexts: readonly Context[] };
 
@@ -42,7 +44,7 @@ const schema = object<Contexts>('Servers, and the tokens for them.', {
           url: text('Where it is.', { maxLength: 2_048 }),
           token: text('Its token.', { maxLength: 1_024, confidential: true }),
         },
-        optional: { insecure: boolean('Over http.') },
+        optional: { insecure: boolean('Over http.'), platform: boolean('A token of the platform.') },
       }),
       { maxItems: 256 },
     ),

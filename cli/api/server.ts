@@ -2,13 +2,19 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { DomainError, invalidInput, messageOf, quote } from '../../core/errors.js';
 import { Refused, type Terminal } from '../terminal.js';
-import { readContexts } from './contexts.js';
+import { readContexts, type Context, type Contexts } from './contexts.js';
 
 /** Where requests go, and with which token. */
 export type Server = { readonly url: string; readonly token: string };
 export type ServerOptions = { readonly context?: string; readonly insecure?: boolean };
+/** Tokens of one are not taken where those of the other are. */
+export type Whose = 'organisation' | 'platform';
 
 const [urlVariable, tokenVariable] = ['PAYMASTER_URL', 'PAYMASTER_TOKEN_FILE'];
+/** What tokens of the platform are for, and where the dashboard gets them from. */
+export const needsPlatform =
+  '"paymaster platform" needs a token of the platform (setting PAYMASTER_PLATFORM_TOKENS_FILE of the dashboard)';
+export const platformAlone = 'one of the platform is for "paymaster platform" alone';
 export const insecureText = 'send the token over http, where others on the way can read it';
 
 /** The token is no option: everybody on the machine can see arguments. */
@@ -21,14 +27,21 @@ export function withServer(command: Command): Command {
     .option('--insecure', insecureText);
 }
 
-/** Whether a server is chosen without an option, by the environment or by a sign-in. */
+/** Whether a server is chosen for an organisation without an option, by the environment or by a sign-in. */
 export function hasServer(terminal: Pick<Terminal, 'env'>): boolean {
   const { env } = terminal;
-  return Boolean(env[urlVariable] || env[tokenVariable]) || readContexts(terminal).current !== undefined;
+  if (env[urlVariable] || env[tokenVariable]) return true;
+  const { current, contexts } = readContexts(terminal);
+  const found = contexts.find((each) => each.name === current);
+  return found === undefined ? current !== undefined : whoseOf(found) === 'organisation';
 }
 
-/** Throws INVALID_INPUT, or Refused where nobody has signed in. */
-export function readServer(terminal: Pick<Terminal, 'env'>, { context, insecure }: ServerOptions): Server {
+/** Throws INVALID_INPUT, or Refused where nobody has signed in with a token that this needs. */
+export function readServer(
+  terminal: Pick<Terminal, 'env'>,
+  { context, insecure }: ServerOptions,
+  whose: Whose = 'organisation',
+): Server {
   const { env } = terminal;
   const [url, file] = [env[urlVariable] || undefined, env[tokenVariable] || undefined];
   if (context === undefined && (url !== undefined || file !== undefined)) {
@@ -37,20 +50,46 @@ export function readServer(terminal: Pick<Terminal, 'env'>, { context, insecure 
       throw invalidInput({ field: urlVariable, expected: `given together with ${tokenVariable}` });
     return { url: requireUrl(urlVariable, url, insecure), token: readToken(file) };
   }
-  const { current, contexts } = readContexts(terminal);
-  const name = context ?? current;
-  const found = contexts.find((each) => each.name === name);
+  const chosen = chooseContext(readContexts(terminal), context, whose);
+  return {
+    url: requireUrl(`url of the context ${chosen.name}`, chosen.url, chosen.insecure ?? insecure),
+    token: chosen.token,
+  };
+}
+
+function chooseContext({ current, contexts }: Contexts, named: string | undefined, whose: Whose): Context {
+  const wanted = named ?? current;
+  const found = contexts.find((each) => each.name === wanted);
+  if (found !== undefined && whoseOf(found) === whose) return found;
+  if (named === undefined && whose === 'platform') return onlyPlatform(contexts);
   if (found !== undefined)
-    return {
-      url: requireUrl(`url of the context ${found.name}`, found.url, found.insecure ?? insecure),
-      token: found.token,
-    };
-  const known = contexts.map((each) => each.name).join(', ') || 'none';
+    throw new Refused(
+      `the context ${quote(found.name)} holds a token of the ${whoseOf(found)}: ${whose === 'platform' ? needsPlatform : platformAlone}`,
+    );
   throw new Refused(
-    name === undefined
+    wanted === undefined
       ? `no server is chosen: "paymaster login URL", or ${urlVariable} and ${tokenVariable}`
-      : `there is no context ${quote(name)} (known: ${known}): "paymaster login URL --context ${name}"`,
+      : `there is no context ${quote(wanted)} (known: ${namesOf(contexts)}): "paymaster login URL --context ${wanted}"`,
   );
+}
+
+/** Mostly there is one, so that nobody has to name it beside the current one of an organisation. */
+function onlyPlatform(contexts: readonly Context[]): Context {
+  const suitable = contexts.filter((each) => whoseOf(each) === 'platform');
+  const [first, ...further] = suitable;
+  if (first === undefined) throw new Refused(`${needsPlatform}: "paymaster login URL" keeps one`);
+  if (further.length === 0) return first;
+  throw new Refused(
+    `several contexts hold a token of the platform (${namesOf(suitable)}): choose one by --context`,
+  );
+}
+
+function whoseOf({ platform }: Context): Whose {
+  return platform === true ? 'platform' : 'organisation';
+}
+
+function namesOf(contexts: readonly Context[]): string {
+  return contexts.map((each) => each.name).join(', ') || 'none';
 }
 
 /**

@@ -2,9 +2,16 @@ import type { Command } from 'commander';
 import { isObject } from '../../core/schema/json-value.js';
 import { quote } from '../../core/errors.js';
 import { given } from '../../core/units/given.js';
-import { callServer } from '../api/client.js';
+import { callServer, NotAccepted } from '../api/client.js';
 import { contextsFile, readContexts, writeContexts } from '../api/contexts.js';
-import { insecureText, requireToken, requireUrl } from '../api/server.js';
+import {
+  insecureText,
+  needsPlatform,
+  requireToken,
+  requireUrl,
+  type Server,
+  type Whose,
+} from '../api/server.js';
 import { addNoun, Refused, say, show, withFormat, type Format, type Terminal } from '../terminal.js';
 
 export function addLogin(program: Command, terminal: Terminal): void {
@@ -12,7 +19,10 @@ export function addLogin(program: Command, terminal: Terminal): void {
     .command('login')
     .description('Keep a server and a token for it, which is read without echo, or from stdin')
     .argument('<url>', "the dashboard's address, e.g. https://paymaster.example.org")
-    .option('--context <name>', 'how it is called', 'default')
+    .option(
+      '--context <name>',
+      'how it is called; default: "default", and "platform" of a token of the platform',
+    )
     .option('--insecure', insecureText)
     .action((url: string, options: LoginOptions) => login(terminal, url, options));
   const noun = addNoun(program, 'context', 'The servers of "paymaster login"');
@@ -36,24 +46,45 @@ export function addLogin(program: Command, terminal: Terminal): void {
     );
 }
 
-type LoginOptions = { readonly context: string; readonly insecure?: true };
+type LoginOptions = { readonly context?: string; readonly insecure?: true };
 type Contexts = ReturnType<typeof readContexts>;
 
-async function login(terminal: Terminal, text: string, { context: name, insecure }: LoginOptions) {
+async function login(terminal: Terminal, text: string, { context, insecure }: LoginOptions) {
   const url = requireUrl('url', text, insecure);
   // Before the token is asked for: what cannot be written is not worth typing one.
   readContexts(terminal);
   const token = requireToken(await terminal.readSecret(`token for ${url}: `));
-  const me = await callServer({ url, token }, { method: 'get', path: '/me' });
-  const { contexts } = readContexts(terminal);
+  const { says, whose } = await identify({ url, token });
+  const platform = whose === 'platform' ? true : undefined;
+  const name = context ?? (platform ? 'platform' : 'default');
+  const { current, contexts } = readContexts(terminal);
   writeContexts(terminal, {
-    current: name,
+    // "paymaster platform" finds its token without being told.
+    ...given({ current: platform ? current : name }),
     contexts: [
       ...contexts.filter((each) => each.name !== name),
-      { name, url, token, ...given({ insecure }) },
+      { name, url, token, ...given({ insecure, platform }) },
     ],
   });
-  say(terminal, `${describeMe(me)}; kept as context ${quote(name)} in ${contextsFile(terminal)}`);
+  say(terminal, `${says}; kept as context ${quote(name)} in ${contextsFile(terminal)}`);
+}
+
+/** A token is taken in one of two places, and that shows whose it is. */
+async function identify(server: Server): Promise<{ readonly says: string; readonly whose: Whose }> {
+  try {
+    return {
+      says: describeMe(await callServer(server, { method: 'get', path: '/me' })),
+      whose: 'organisation',
+    };
+  } catch (error) {
+    if (!(error instanceof NotAccepted)) throw error;
+    try {
+      await callServer(server, { method: 'get', path: '/platform/organisations', query: { limit: '1' } });
+      return { says: 'token of the platform, for "paymaster platform" alone', whose: 'platform' };
+    } catch (second) {
+      throw second instanceof Refused ? new NotAccepted(needsPlatform) : second;
+    }
+  }
 }
 
 function describeMe(me: unknown): string {
@@ -67,7 +98,11 @@ function describeMe(me: unknown): string {
 function list(terminal: Terminal, format: Format): void {
   const { current, contexts } = readContexts(terminal);
   const shown = contexts.map(({ token: _secret, ...each }) => ({ ...each, current: each.name === current }));
-  const text = shown.map((each) => `${each.current ? '*' : ' '} ${each.name}  ${each.url}`).join('\n');
+  const text = shown
+    .map(
+      (each) => `${each.current ? '*' : ' '} ${each.name}  ${each.url}${each.platform ? '  (platform)' : ''}`,
+    )
+    .join('\n');
   show(terminal, format, {
     text: text || 'no server is kept: "paymaster login URL"',
     data: { contexts: shown },

@@ -53,7 +53,7 @@ function addEndpoint(command: Command, endpoint: Endpoint, terminal: Terminal): 
       return typeof value === 'string' ? [[name, value] as const] : [];
     });
     const isDry = isDeletion && options.yes !== true;
-    const server = readServer(terminal, options);
+    const server = readServer(terminal, options, endpoint.scope === 'platform' ? 'platform' : 'organisation');
     const request = {
       method: endpoint.method,
       path: pathOf(endpoint.path, names, values),

@@ -5,13 +5,18 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { hashCredential } from '../../core/config/api-key.js';
 import { acmeToken, otherToken } from '../build/dashboard.js';
 import { paymaster } from '../support/paymaster.js';
 import { repositoryRoot } from '../support/repository-root.js';
 import { until } from '../support/until.js';
 import { useDashboard } from '../support/use-dashboard.js';
 
-const host = useDashboard();
+const platformToken = 'platform-token-0123456789';
+const platformHash = hashCredential(platformToken);
+const host = useDashboard({
+  platformTokens: { nameOf: (sha256) => Promise.resolve(sha256 === platformHash ? 'night' : undefined) },
+});
 let folder: string;
 let file: string;
 beforeEach(() => {
@@ -58,7 +63,7 @@ describe('paymaster login', () => {
   test.each([
     {
       name: 'a token that the server does not accept',
-      token: 'wrong',
+      token: 'mistyped',
       status: 1,
       says: 'does not accept the token',
     },
@@ -148,6 +153,90 @@ describe('paymaster login', () => {
     expect(await run(['me', '--context', 'none'])).toMatchObject({
       status: 1,
       error: expect.stringContaining('there is no context "none" (known: default)'),
+    });
+  });
+
+  describe('with a token of the platform', () => {
+    test('keeps it beside that of an organisation, and each command takes its own', async () => {
+      await login();
+      const kept = await login([], platformToken);
+      expect(kept).toMatchObject({
+        status: 0,
+        error: expect.stringMatching(
+          /^token of the platform, for "paymaster platform" alone; kept as context "platform" in /,
+        ),
+      });
+      expect((await run(['context', 'list'])).out).toBe(
+        `* default  ${host.origin}\n  platform  ${host.origin}  (platform)\n`,
+      );
+      const { items } = JSON.parse((await run(['platform', 'organisations', '-o', 'json'])).out);
+      expect(items).toEqual(expect.arrayContaining([expect.objectContaining({ name: 'acme' })]));
+      expect(JSON.parse((await run(['me', '-o', 'json'])).out).organisation.name).toBe('acme');
+    });
+
+    test('is asked for where an organisation signed in alone', async () => {
+      await login();
+      for (const more of [[], ['--context', 'default']])
+        expect(await run(['platform', 'chains', ...more])).toMatchObject({
+          status: 1,
+          error: expect.stringContaining(
+            'needs a token of the platform (setting PAYMASTER_PLATFORM_TOKENS_FILE',
+          ),
+        });
+    });
+
+    test('is sent nowhere else: not as the chosen, the named or the only one', async () => {
+      await login(['--context', 'night'], platformToken);
+      expect(await run(['usage'])).toMatchObject({
+        status: 1,
+        error: expect.stringContaining('no server is chosen: "paymaster login URL"'),
+      });
+      await run(['context', 'use', 'night']);
+      for (const args of [
+        ['usage'],
+        ['me', '--context', 'night'],
+        ['export', '--server'],
+        ['doctor', '--server'],
+      ])
+        expect(await run(args)).toMatchObject({
+          status: 1,
+          error: expect.stringContaining(
+            'the context "night" holds a token of the platform: one of the platform is for "paymaster platform" alone',
+          ),
+        });
+      expect(await run(['platform', 'chains'])).toMatchObject({ status: 0 });
+    });
+
+    test('of several servers, one has to be chosen', async () => {
+      await login(['--context', 'a'], platformToken);
+      await login(['--context', 'b'], platformToken);
+      expect(await run(['platform', 'chains'])).toMatchObject({
+        status: 1,
+        error: expect.stringContaining('several contexts hold a token of the platform (a, b)'),
+      });
+      expect(await run(['platform', 'chains', '--context', 'b'])).toMatchObject({ status: 0 });
+      await run(['context', 'use', 'a']);
+      expect(await run(['platform', 'chains'])).toMatchObject({ status: 0 });
+    });
+
+    test.each([
+      {
+        token: platformToken,
+        args: ['usage'],
+        says: 'one of the platform is for "paymaster platform" alone',
+      },
+      {
+        token: acmeToken,
+        args: ['platform', 'chains'],
+        says: 'PAYMASTER_PLATFORM_TOKENS_FILE of the dashboard',
+      },
+    ])('from a file, the answer to $args says which token is needed', async ({ token, args, says }) => {
+      const file = join(folder, 'token');
+      writeFileSync(file, token);
+      const env = { PAYMASTER_URL: host.origin, PAYMASTER_TOKEN_FILE: file };
+      const ended = await run(args, { env });
+      expect(ended).toMatchObject({ status: 1, error: expect.stringContaining(says) });
+      expect(ended.error).not.toContain(token);
     });
   });
 
