@@ -55,6 +55,7 @@ export function printBanner(deps: {
     `node -p "JSON.parse(require('fs').readFileSync('${quoted(directory.connectionFile)}')).authToken"`,
   );
   console.line();
+  console.line('Something to look at in the console, for a minute, from another terminal: make demo-traffic');
   console.line('Resources, use of limits, deposits and refusals, from another terminal: make status');
   console.line('Ctrl-C stops everything. Start again with "make run": the data stays.');
 }

@@ -133,6 +133,7 @@ export type PaymasterSpec = {
 export type ContractSpec = {
   readonly name: string;
   readonly address: string;
+  readonly abi: string;
   readonly whitelistedMethods?: readonly string[];
 };
 

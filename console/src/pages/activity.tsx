@@ -185,7 +185,15 @@ function DecisionTable({
           isNumber: true,
           of: ({ maxCost }) => (maxCost === null ? '' : <Coins>{maxCost}</Coins>),
         },
-        { name: 'Ended', of: ({ settlement }) => settlement !== null && <Badge>{settlement.outcome}</Badge> },
+        {
+          name: 'Ended',
+          of: ({ settlement, verdict }) =>
+            settlement === null ? (
+              verdict === 'sponsored' && <span class="quiet">not yet</span>
+            ) : (
+              <Badge>{settlement.outcome}</Badge>
+            ),
+        },
         {
           name: 'Cost',
           isNumber: true,

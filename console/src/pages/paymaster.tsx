@@ -125,7 +125,7 @@ function OnePaymaster({
             />
           )}
         </Shown>
-        <NewContract paymaster={paymaster} onDone={contracts.reload} />
+        <NewContract paymaster={paymaster} onDone={() => (contracts.reload(), onChanged())} />
         <ChangeContract contracts={contracts.data ?? []} onDone={contracts.reload} />
       </Card>
       <Card title="Policies">

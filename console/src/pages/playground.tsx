@@ -1,8 +1,10 @@
 import { useState } from 'preact/hooks';
 import { request } from '../api.js';
+import { BuildCall } from '../parts/build-call.js';
 import { Card, Facts, Hex, Note, Select, Shown, Table } from '../parts/parts.js';
 import { choicesOf, usePaymasters, type Known } from '../paymasters.js';
 import type { Step } from '../records.js';
+import { hrefOf } from '../route.js';
 import { Steps } from '../steps.js';
 
 type Explanation = {
@@ -28,14 +30,15 @@ export function Playground() {
   const paymasters = usePaymasters();
   const [id, setId] = useState('');
   const [text, setText] = useState('');
-  const [outcome, setOutcome] = useState<{ error: string } | { explanation: Explanation }>();
+  const [outcome, setOutcome] = useState<{ error: string } | { explanation: Explanation; request: string }>();
+
+  const chosenOf = (all: readonly Known[]) => all.find(({ paymasterId }) => paymasterId === id) ?? all[0]!;
 
   async function explain(event: SubmitEvent, all: readonly Known[]): Promise<void> {
     event.preventDefault();
     try {
-      setOutcome({
-        explanation: await explained(all.find(({ paymasterId }) => paymasterId === id) ?? all[0]!, text),
-      });
+      const chosen = chosenOf(all);
+      setOutcome({ explanation: await explained(chosen, text), request: sponsorRequest(chosen, text) });
     } catch (error) {
       setOutcome({ error: (error as Error).message });
     }
@@ -57,32 +60,37 @@ export function Playground() {
           empty="There is no paymaster yet that could decide."
         >
           {(all) => (
-            <form onSubmit={(event) => void explain(event, all)}>
-              <label class="field">
-                <span>User operation as JSON, or the whole JSON-RPC request of a wallet</span>
-                <textarea
-                  required
-                  spellcheck={false}
-                  value={text}
-                  placeholder='{ "sender": "0x…", "nonce": "0x0", "callData": "0x…", … }'
-                  onInput={(event) => setText(event.currentTarget.value)}
-                />
-              </label>
+            <>
               <p class="row">
                 <Select
                   label="Paymaster"
-                  value={id}
+                  value={chosenOf(all).paymasterId}
                   choices={choicesOf(paymasters).slice(1)}
                   onChoose={setId}
                 />
-                <button class="main">Explain</button>
               </p>
-            </form>
+              <form onSubmit={(event) => void explain(event, all)}>
+                <label class="field">
+                  <span>User operation as JSON, or the whole JSON-RPC request of a wallet</span>
+                  <textarea
+                    required
+                    spellcheck={false}
+                    value={text}
+                    placeholder='{ "sender": "0x…", "nonce": "0x0", "callData": "0x…", … }'
+                    onInput={(event) => setText(event.currentTarget.value)}
+                  />
+                </label>
+                <p>
+                  <button class="main">Explain</button>
+                </p>
+              </form>
+              <BuildCall key={chosenOf(all).object} paymaster={chosenOf(all)} onBuilt={setText} />
+            </>
           )}
         </Shown>
       </Card>
       {outcome !== undefined && 'error' in outcome && <Note kind="error">{outcome.error}</Note>}
-      {outcome !== undefined && 'explanation' in outcome && <Outcome explanation={outcome.explanation} />}
+      {outcome !== undefined && 'explanation' in outcome && <Outcome {...outcome} />}
     </>
   );
 }
@@ -118,16 +126,36 @@ function paramsOf(text: string): readonly unknown[] {
   return Array.isArray(params) ? params : [given, { mode: 'SPONSORED', calculateGasLimits: false }];
 }
 
+/** What a wallet would send, for a shell. */
+function sponsorRequest({ chainId, apiKey = '' }: Known, text: string): string {
+  const body = { jsonrpc: '2.0', id: 1, method: 'pm_sponsorUserOperation', params: paramsOf(text) };
+  const quoted = JSON.stringify(body).replaceAll("'", String.raw`'\''`);
+  return `curl -s ${location.origin}/api/v1/${chainId}/${apiKey} -H 'content-type: application/json' -d '${quoted}'`;
+}
+
 function Outcome({
   explanation: { sponsored, steps, calls = [], limits = [], gas = {} },
+  request: shown,
 }: {
   readonly explanation: Explanation;
+  readonly request: string;
 }) {
   return (
     <>
       <Note kind={sponsored ? 'done' : 'warn'}>
         {sponsored ? 'It would be sponsored.' : 'It would be refused; the first step that refuses says why.'}
       </Note>
+      {sponsored && (
+        <details>
+          <summary>Have it sponsored: the request of a wallet, with the apiKey</summary>
+          <p class="quiet">
+            The answer holds the signed data, and the limits count it. Beside <code>make run</code> paste it
+            into a terminal; elsewhere put the host of the JSON-RPC servers in place of this one. Then see{' '}
+            <a href={hrefOf('activity')}>Activity</a>.
+          </p>
+          <pre tabIndex={0}>{shown}</pre>
+        </details>
+      )}
       <div class="cards">
         <Card title="Steps">
           <Steps steps={steps} />

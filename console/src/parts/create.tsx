@@ -1,9 +1,13 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api.js';
-import type { Known } from '../paymasters.js';
+import { useLive } from '../live.js';
+import { listOf, type Known } from '../paymasters.js';
+import type { ContractSpec } from '../records.js';
+import { hrefOf } from '../route.js';
 import { failures } from './change.js';
 import { CycleFields, cycleOf } from './cycle.js';
 import { Field, MethodChoices, OpenForm, Options, checkedMethods } from './form.js';
+import { Select, type Choice } from './parts.js';
 
 type Props = { readonly paymaster: Known; readonly onDone: () => void };
 
@@ -22,7 +26,8 @@ export function NewPaymaster({
       send={async ({ name = '', chainId, version }) => {
         const spec = { name, chainId: Number(chainId), type: 'HYBRID', version };
         await create('paymasters', nameOf(name), spec);
-        return `“${name}” is created. Until you register a contract it may pay for anything: choose it above, and do that next.`;
+        location.hash = hrefOf('paymaster', {}, nameOf(name));
+        return `“${name}” is created. Until you register a contract it may pay for anything: do that next.`;
       }}
     >
       <Field label="Name" name="name" />
@@ -40,7 +45,11 @@ export function NewPaymaster({
 
 export function NewContract({ paymaster, onDone }: Props) {
   const [abi, setAbi] = useState('');
+  const [from, setFrom] = useState('');
   const methods = methodsOf(abi);
+  const { data: all = [] } = useLive('contracts', () => listOf<ContractSpec>('contracts'));
+  const others = [...new Map(all.map(({ spec }) => [spec.address.toLowerCase(), spec])).values()];
+  const like = others.find(({ address }) => address === from);
   return (
     <OpenForm
       title="Register a contract"
@@ -52,14 +61,32 @@ export function NewContract({ paymaster, onDone }: Props) {
         return `Calls of ${whitelistedMethods.join(', ') || 'no method'} are paid for.`;
       }}
     >
-      <Field label="Name" name="name" />
-      <Field label="Address" name="address" pattern="0x[0-9a-fA-F]{40}" />
+      {others.length > 0 && (
+        <Select
+          label="As it is registered already"
+          value={from}
+          choices={[['', 'no, another one'], ...others.map((one): Choice => [one.address, one.name])]}
+          onChoose={(address) => {
+            setFrom(address);
+            setAbi(others.find((one) => one.address === address)?.abi ?? '');
+          }}
+        />
+      )}
+      <Field key={`name ${from}`} label="Name" name="name" value={like?.name ?? ''} />
+      <Field
+        key={`address ${from}`}
+        label="Address"
+        name="address"
+        value={from}
+        pattern="0x[0-9a-fA-F]{40}"
+      />
       <label class="field wide">
         <span>ABI, as JSON</span>
         <textarea
           name="abi"
           required
           spellcheck={false}
+          value={abi}
           onInput={(event) => setAbi(event.currentTarget.value)}
         />
       </label>

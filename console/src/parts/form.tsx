@@ -45,11 +45,13 @@ export function useOutcome(onDone: () => void) {
 /** A form below a line that opens it. `send` gets the texts of its fields by name, and says what it did. */
 export function OpenForm({
   title,
+  button = 'Save',
   send,
   onDone,
   children,
 }: {
   readonly title: string;
+  readonly button?: string;
   readonly send: (values: Readonly<Record<string, string>>) => Promise<string>;
   readonly onDone: () => void;
   readonly children: ComponentChildren;
@@ -70,7 +72,7 @@ export function OpenForm({
       >
         <div class="row">{children}</div>
         <p>
-          <button class="main">Save</button>
+          <button class="main">{button}</button>
         </p>
         <OutcomeNote outcome={outcome} />
       </form>

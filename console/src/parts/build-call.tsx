@@ -1,0 +1,95 @@
+import { useEffect, useState } from 'preact/hooks';
+import { useLive } from '../live.js';
+import { listOf, type Known } from '../paymasters.js';
+import type { ContractSpec } from '../records.js';
+import { Chosen, useChosen } from './change.js';
+import { Field, OpenForm } from './form.js';
+import { Select } from './parts.js';
+
+/** Loaded where it is needed: it is as large as all the rest. */
+const encoding = () => import('ethers/abi');
+type Interface = InstanceType<Awaited<ReturnType<typeof encoding>>['Interface']>;
+
+/** Any address will do: nothing is signed by it. */
+const anAccount = '0x1234567890123456789012345678901234567890';
+
+/** Makes an operation of a call of one of the paymaster's contracts, for who has no wallet at hand. */
+export function BuildCall({
+  paymaster,
+  onBuilt,
+}: {
+  readonly paymaster: Known;
+  readonly onBuilt: (operation: string) => void;
+}) {
+  const { object } = paymaster;
+  const { data: contracts = [] } = useLive(`contracts ${object}`, () =>
+    listOf<ContractSpec>(`contracts?paymaster=${object}`),
+  );
+  const [contract, choose] = useChosen(contracts);
+  const abi = contract?.spec.abi;
+  const [decoded, setDecoded] = useState<Interface>();
+  const [signature, setSignature] = useState('');
+  useEffect(() => {
+    let isCurrent = true;
+    setDecoded(undefined);
+    if (abi !== undefined)
+      void encoding().then(({ Interface }) => isCurrent && setDecoded(new Interface(abi)));
+    return () => void (isCurrent = false);
+  }, [abi]);
+  if (contract === undefined) return null;
+  const paid = contract.spec.whitelistedMethods ?? [];
+  const methods = (decoded?.fragments ?? [])
+    .filter((each) => each.type === 'function')
+    .map((each) => decoded!.getFunction(each.format())!)
+    .filter(({ constant }) => !constant)
+    .map((each) => ({ fragment: each, isPaid: paid.includes(each.name) || paid.includes(each.format()) }))
+    .toSorted((a, b) => Number(b.isPaid) - Number(a.isPaid));
+  const method = (methods.find(({ fragment }) => fragment.format() === signature) ?? methods[0])?.fragment;
+  return (
+    <OpenForm
+      title="Build one: a call of a contract"
+      button="Build"
+      onDone={() => undefined}
+      send={async ({ sender = '', ...given }) => {
+        const { Interface } = await encoding();
+        const values = method!.inputs.map(({ baseType, type }, index) => {
+          const text = given[`argument ${index}`] ?? '';
+          return ['array', 'tuple'].includes(baseType) || type === 'bool' ? JSON.parse(text) : text;
+        });
+        const account = new Interface(['function execute(address dest, uint256 value, bytes func)']);
+        const call = decoded!.encodeFunctionData(method!, values);
+        const callData = account.encodeFunctionData('execute', [contract.spec.address, 0, call]);
+        onBuilt(JSON.stringify({ sender, nonce: '0x0', initCode: '0x', callData, ...gas }, undefined, 1));
+        return 'The operation is above. Its account calls by execute(address,uint256,bytes), as SimpleAccount does.';
+      }}
+    >
+      <Chosen label="Contract" of={contracts} chosen={contract} onChoose={choose} />
+      <Select
+        label="Method"
+        value={method?.format() ?? ''}
+        choices={methods.map(({ fragment, isPaid }) => [
+          fragment.format(),
+          `${fragment.format()}${isPaid ? '' : ': not paid for'}`,
+        ])}
+        onChoose={setSignature}
+      />
+      {method?.inputs.map(({ name, type }, index) => (
+        <Field
+          key={`${method.format()} ${index}`}
+          label={`${name || `argument ${index + 1}`}: ${type}`}
+          name={`argument ${index}`}
+        />
+      ))}
+      <Field label="Account that calls" name="sender" value={anAccount} pattern="0x[0-9a-fA-F]{40}" />
+    </OpenForm>
+  );
+}
+
+/** As a small call needs; whoever pays for more changes them. */
+const gas = {
+  callGasLimit: '100000',
+  verificationGasLimit: '150000',
+  preVerificationGas: '60000',
+  maxFeePerGas: '0x77359400',
+  maxPriorityFeePerGas: '0x3b9aca00',
+};

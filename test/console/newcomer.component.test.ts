@@ -1,0 +1,114 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { freshUserOp } from '../system/support/client.js';
+import {
+  removeDataDirectory,
+  startStandalone,
+  type RunningStandalone,
+} from '../system/support/standalone.js';
+import { useBrowser, violationsOf, type Visit } from './support/browser.js';
+
+// From a fresh `make run` to the first operation of a paymaster of one's own, with nothing but what the screen says.
+
+const visit = useBrowser();
+let running: RunningStandalone;
+let opened: Visit;
+let page: Page;
+let folder: string;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'newcomer-'));
+  running = await startStandalone();
+  const origin = running.connection().dashboardUrl;
+  opened = await visit(origin);
+  page = opened.page;
+  await page.goto(`${origin}/console/`);
+  await page.getByLabel('Token').fill(running.connection().authToken);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+}, 300_000);
+afterAll(async () => {
+  await opened?.close();
+  running?.signal('SIGKILL');
+  await running?.ended;
+  if (running !== undefined) removeDataDirectory(running.dataDirectory);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const paste = (command: string): string =>
+  execFileSync('bash', ['-c', command], { cwd: folder, encoding: 'utf8' });
+
+/** What the page offers to paste, after it explained an operation that would be sponsored. */
+async function offered(): Promise<string> {
+  await page.getByRole('button', { name: 'Explain' }).click();
+  await page.getByText('It would be sponsored.').waitFor();
+  await page.getByText('Have it sponsored').click();
+  return (await page.locator('pre').textContent()) ?? '';
+}
+
+test('a paymaster with a contract and a limit sponsors an operation that the page has built', async () => {
+  await page.getByRole('link', { name: 'paymaster', exact: true }).click();
+  await page.getByText('Create a paymaster').click();
+  const made = page.locator('form', { has: page.getByLabel('Chain id') });
+  await made.getByLabel('Name').fill('My game');
+  await made.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('heading', { name: 'My game' }).waitFor();
+  await page.getByText('anything is sponsored').waitFor();
+
+  const contracts = page.getByRole('region', { name: 'Contracts and methods that are sponsored' });
+  await contracts.getByText('Register a contract', { exact: true }).click();
+  await contracts.getByLabel('As it is registered already').selectOption('counter');
+  await contracts.getByLabel('increment').check();
+  await contracts.getByRole('button', { name: 'Save' }).first().click();
+  await contracts.getByText('Calls of increment are paid for.').waitFor();
+  await page.getByText('anything is sponsored').waitFor({ state: 'detached' });
+
+  const limits = page.getByRole('region', { name: 'Limits' });
+  await limits.getByText('Set a limit').click();
+  await limits.getByLabel('Name').first().fill('a day');
+  await limits.getByLabel('At most').first().fill('10');
+  await limits.getByRole('button', { name: 'Save' }).first().click();
+  await limits.getByText('counts from now on').waitFor();
+
+  await page.getByRole('link', { name: 'Playground' }).click();
+  await page.getByLabel('Paymaster').selectOption({ label: 'My game (chain 31337)' });
+  await page.getByText('Build one').click();
+  await page.getByRole('button', { name: 'Build' }).click();
+  await page.getByText('The operation is above.').waitFor();
+  const command = await offered();
+  expect(await violationsOf(page)).toEqual([]);
+  expect(JSON.parse(paste(command)).result.paymasterAndData).toMatch(/^0x[0-9a-f]{100}/);
+
+  await page.getByRole('link', { name: 'Activity' }).first().click();
+  const row = page.getByRole('row', { name: /sponsored.*counter\.increment.*My game.*not yet/ });
+  await row.waitFor();
+  await page.getByRole('link', { name: 'Overview' }).click();
+  await page.getByText('Show as a table').first().click();
+  expect(await page.getByRole('table', { name: 'Operations' }).textContent()).toMatch(/10$/);
+  expect(opened.faults).toEqual([]);
+}, 300_000);
+
+test('a call that is not paid for is refused by its step, and a wrong argument is named', async () => {
+  await page.goto(`${running.connection().dashboardUrl}/console/#/playground`);
+  await page.getByText('Build one').click();
+  await page.getByLabel('Method').selectOption({ label: 'burn(uint256): not paid for' });
+  await page.getByLabel('rounds: uint256').fill('many');
+  await page.getByRole('button', { name: 'Build' }).click();
+  await page.getByRole('alert').getByText('many').waitFor();
+  await page.getByLabel('rounds: uint256').fill('3');
+  await page.getByRole('button', { name: 'Build' }).click();
+  await page.getByText('The operation is above.').waitFor();
+  await page.getByRole('button', { name: 'Explain' }).click();
+  await page.getByText('It would be refused').waitFor();
+  expect(await page.getByText('Have it sponsored').count()).toBe(0);
+}, 120_000);
+
+test('a pasted operation runs nothing in the shell of whoever pastes the offered command', async () => {
+  const operation = { ...freshUserOp(running.connection()), note: `'; touch stolen; echo '$(touch stolen)` };
+  await page.getByRole('textbox').first().fill(JSON.stringify(operation));
+  paste(await offered());
+  expect(existsSync(join(folder, 'stolen'))).toBe(false);
+}, 120_000);
