@@ -1,5 +1,6 @@
 import { policyKinds } from '../core/policy/kinds.js';
-import { checkIds, checks, type Check } from '../core/problems/checks.js';
+import type { Check } from '../core/problems/check.js';
+import { checkIds, checks } from '../core/problems/checks.js';
 import type { PolicyKind } from '../core/policy/kind.js';
 
 // Tables of the documents that follow from rows.

@@ -7,15 +7,8 @@ import { kindNames } from '../resources/kinds.js';
 import type { Chain } from '../resources/chain.js';
 import type { Paymaster } from '../resources/paymaster.js';
 import { parseInstant, type EpochMs } from '../units/time.js';
-import {
-  checkIds,
-  checks,
-  runbookOf,
-  severities,
-  type Check,
-  type CheckId,
-  type Severity,
-} from './checks.js';
+import { severities, type Check, type Severity } from './check.js';
+import { checkIds, checks, runbookOf, type CheckId } from './checks.js';
 import { createLimited, type Limited } from './limited.js';
 
 /** One thing that is wrong with one object, with a process, or with all of it. */

@@ -1,6 +1,7 @@
 import { kindNames } from '../resources/kinds.js';
 import { arrayOf, record, type JsonSchema } from '../schema/json-schema.js';
-import { checkIds, severities } from './checks.js';
+import { severities } from './check.js';
+import { checkIds } from './checks.js';
 import type { Problem } from './problems.js';
 
 /** As the management API calls what may have problems. */

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { conditionReasons } from '../../../core/meta/condition-reasons.js';
 import { remedyOf } from '../../../core/meta/condition-remedies.js';
-import { checkIds, checks, runbookOf, type Check } from '../../../core/problems/checks.js';
+import type { Check } from '../../../core/problems/check.js';
+import { checkIds, checks, runbookOf } from '../../../core/problems/checks.js';
 import { checkOfCondition } from '../../../core/problems/problems.js';
 import { repositoryRoot } from '../../support/repository-root.js';
 

@@ -1,0 +1,86 @@
+import type { Checks } from '../check.js';
+
+/** What is wrong with what people wrote, or may be meant so. */
+export const objects = {
+  'no-organisation': {
+    severity: 'critical',
+    what: 'No Organisation names the namespace of an object, or no Organisation exists.',
+    remedy: 'Apply an Organisation whose `spec.namespace` is that of the paymasters.',
+    conditions: ['Accepted/NoOrganisation'],
+  },
+  'no-access': {
+    severity: 'warning',
+    what: 'The dashboard may not work in the namespace of an Organisation.',
+    remedy: 'Do what the message says; paymasters that are served stay served.',
+    conditions: [
+      'DashboardAccess/NamespaceNotFound',
+      'DashboardAccess/NamespaceNotLabelled',
+      'DashboardAccess/NotOurs',
+    ],
+  },
+  'object-invalid': {
+    severity: 'warning',
+    what: 'A field is wrong; what was in force before stays in force.',
+    remedy: 'Correct the field that the message names.',
+    conditions: ['Accepted/Invalid', 'Accepted/BadChecksum'],
+  },
+  'not-allowed': {
+    severity: 'warning',
+    what: 'An object is beyond what the Organisation may have, or counts twice.',
+    remedy: 'Delete what is not needed, or ask the platform.',
+    conditions: [
+      'Accepted/NameConflict',
+      'Accepted/ChainNotAllowed',
+      'Accepted/QuotaExceeded',
+      'Accepted/TooMany',
+    ],
+  },
+  'reference-missing': {
+    severity: 'warning',
+    what: 'An object names a chain, version or paymaster that is not there, or cannot do what it asks for.',
+    remedy: 'Correct the name, or create what it names.',
+    conditions: [
+      'ResolvedRefs/ChainNotFound',
+      'ResolvedRefs/VersionNotFound',
+      'ResolvedRefs/AccountSignatureUnsupported',
+      'ResolvedRefs/PaymasterNotFound',
+    ],
+  },
+  'policy-invalid': {
+    severity: 'critical',
+    what: 'An active policy has never been valid, so every request is refused.',
+    remedy: 'Correct or pause the policies that the message names.',
+    conditions: ['Ready/PolicyInvalid'],
+  },
+  'not-programmed': {
+    severity: 'critical',
+    what: 'An object is too large for the served configuration, or its store refused it.',
+    remedy: 'Register fewer contracts or methods; else read the log of the operator.',
+    conditions: ['Programmed/TooLarge', 'Programmed/StoreRejected'],
+    alert: 'PaymasterReconcileErrors',
+  },
+  'secret-not-written': {
+    severity: 'warning',
+    what: 'The connection Secret of a paymaster is not up to date.',
+    remedy: 'Name another Secret, or read the log of the operator.',
+    conditions: ['ConnectionSecret/NotOurs', 'ConnectionSecret/WriteFailed'],
+  },
+  'caps-limited': {
+    severity: 'note',
+    what: "A cap is wider than the platform's, which counts instead.",
+    remedy: 'Lower the cap, or ask the platform to raise that of the Chain.',
+    conditions: ['CapsLimited/WiderThanPlatform'],
+  },
+  'address-checksum': {
+    severity: 'note',
+    what: 'An address in use is not its EIP-55 checksum.',
+    remedy: 'Copy the address again from its source.',
+    conditions: ['AddressChecksum/Wrong'],
+  },
+  suspended: {
+    severity: 'note',
+    what: 'A paymaster or its chain is suspended.',
+    remedy: 'Set `spec.suspended` to false when signing may go on.',
+    conditions: ['Ready/Suspended'],
+  },
+} as const satisfies Checks;
