@@ -37,7 +37,7 @@ run-kube: build ## The same on a local Kubernetes API: operator, dashboard and t
 status: build ## Resources, limits with use, deposits and the last refusals of the running instance (JSON=1)
 	@$(PAYMASTER) status $(if $(JSON),-o json)
 
-validate: build ## Judge manifests as the operator would (FILES="…", WITH="…" for what is there already, JSON=1, DEV=1)
+validate: build ## Judge manifests as the operator would (FILES="…", WITH="…": what exists already, JSON=1, DEV=1)
 	@$(PAYMASTER) validate $(if $(JSON),-o json) $(if $(DEV),--dev) $(foreach path,$(WITH),--with $(path)) $(FILES)
 
 chain-doctor: build ## Compare the Chain of a manifest with a node, and print the YAML to change (FILE=…, URL=…)

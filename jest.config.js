@@ -1,4 +1,4 @@
-/** Jest runs what `tsc -b` compiled; there is no transform, so failures point to the built files' source maps. */
+/** Jest runs what `tsc -b` compiled, without a transform, so failures point to the built files' source maps. */
 export default {
   rootDir: 'dist/test',
   // Those in `kube/mode` need what its configuration starts.

@@ -9,7 +9,7 @@ export type Terminal = {
   readonly out: (text: string) => void;
   /** Messages for people. */
   readonly error: (text: string) => void;
-  /** What nobody shall see, from the terminal without echo, or all of stdin where that is none. */
+  /** What nobody shall see, from the terminal without echo, or all of stdin where stdin is not a terminal. */
   readonly readSecret: (prompt: string) => Promise<string>;
 };
 

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vite';
 
-/** Writes `dist/console`, which the dashboard role serves. Everything is a file of its own: the policy allows nothing inline. */
+/** Writes `dist/console`, which the dashboard role serves. Everything is a file: the policy allows nothing inline. */
 export default defineConfig({
   root: import.meta.dirname,
   // Relative, so that a proxy may serve the console below another path.

@@ -40,7 +40,7 @@ for (const version of ['07', '08', '09'])
 bring('third-party/VerifyingPaymaster07.json', copyOf('aa07', 'samples', 'VerifyingPaymaster', ['bytecode']));
 for (const version of ['06', '07', '08'])
   bring(`third-party/SingletonPaymaster${version}.json`, singletonPaymaster(version));
-// Of the repository that the package comes from, which has no licence file of its own.
+// Of the repository that the package comes from, which has no licence file itself.
 bring('third-party/MIT.txt', readFileSync(besides('permissionless', 'LICENSE'), 'utf8'));
 if (stale.length > 0) {
   console.error(`Not current: ${stale.join(', ')}. Run "node contracts/build.mjs" and commit the result.`);

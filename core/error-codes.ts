@@ -188,7 +188,7 @@ export const errorCodes = {
     rpc: { code: -32600, status: 400, retryable: false },
   },
   RPC_METHOD_NOT_FOUND: {
-    text: 'There is no such method.',
+    text: 'No method has this name.',
     remedy: 'Use one of the methods that the message lists.',
     rpc: { code: -32601, status: 400, retryable: false },
   },

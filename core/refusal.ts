@@ -2,7 +2,7 @@ import { reasonOf } from './error-reasons.js';
 import type { ErrorCode } from './error-codes.js';
 import { DomainError, type RefusedCall } from './errors.js';
 
-/** The result of a decision. There is no other form of "no". */
+/** The result of a decision, and the only form of "no". */
 export type Verdict = { readonly pass: true } | Refusal;
 export type Refusal = {
   readonly pass: false;
@@ -299,7 +299,7 @@ export const refusals = {
     isForCaller: true,
   },
   COMMIT_NOT_OPEN: {
-    text: 'There is no open commit of this operation: commit again and finalize the answer within 60 seconds.',
+    text: 'No commit of this operation is open: commit again and finalize the answer within 60 seconds.',
     remedy:
       'Send signingPhase "commit" again, have the account sign exactly that operation, and finalize it within 60 seconds.',
     isForCaller: true,

@@ -19,7 +19,7 @@ export type WebhookMasterKeys = {
 
 /**
  * Port: writes the connection details of a Paymaster to the Secret that its owner named
- * (`writeConnectionSecretToRef`). It creates the Secret if there is none, and changes an existing one only if that
+ * (`writeConnectionSecretToRef`). It creates a missing Secret, and changes an existing one only if that
  * Paymaster controls it; otherwise the answer is `not-ours`.
  */
 export type ConnectionSecrets = {

@@ -35,7 +35,7 @@ export const optional = (name: string, text: string): Setting<string | undefined
   read: (value) => value,
 });
 
-/** Required when there is no fallback. */
+/** Required without a fallback. */
 export const text = (name: string, what: string, fallback?: string): Setting<string> => ({
   name,
   text: what,

@@ -1,5 +1,5 @@
 #!/bin/sh
-# e2e.sh [disturb]: drives the charts on the cluster of the current context. It removes what an earlier run left, and all of its own at
+# e2e.sh [disturb]: drives the charts on the cluster of the current context. It removes what an earlier run left, and all that it made at
 # the end; it needs nothing of the cluster but room for eight pods.
 #
 #   KUBECONFIG  the cluster (default: kubectl's own)

@@ -41,7 +41,7 @@ if (refused.length > 0) {
   console.error(`These licences are not on the list of hack/licences.mjs:\n  ${refused.join('\n  ')}`);
   process.exitCode = 1;
 } else {
-  console.log(`Licences of what ships: ${counts()}`);
+  console.log(`Licences of the packages that ship: ${counts()}`);
   bring('NOTICE', notice());
 }
 

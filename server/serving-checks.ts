@@ -36,7 +36,7 @@ export function servingChecks(deps: {
         action: 'Check that the usage store answers; without it nothing is signed.',
         isReady: async () => {
           await usage.ping();
-          // Before the configs are known there is no chain that could be missing, and the check would pass for good.
+          // Before the configs are known no chain can be missing, and the check would pass for good.
           if (!view.synced) return false;
           // A store looks things up at the first use of a chain. Do it now: when the control plane goes away, a replica
           // without requests so far must serve as well as the others.

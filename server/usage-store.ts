@@ -56,7 +56,7 @@ export function createUsageStore(settings: UsageSettings, deps: UsageStoreDeps):
 }
 
 /**
- * The ledger in the database of the usage store, on connections of its own. An embedded store must be open. PostgreSQL may be away: it is
+ * The ledger in the database of the usage store, on separate connections. An embedded store must be open. PostgreSQL may be away: it is
  * connected to when it is first used.
  */
 export async function openLedger(

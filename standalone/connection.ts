@@ -20,7 +20,7 @@ export type Connection = {
   /** Origin of the dashboard API. */
   readonly dashboardUrl: string;
   readonly chainRpcUrl: string;
-  /** JSON-RPC address of the bundler beside a dev chain; absent when there is none. */
+  /** JSON-RPC address of the bundler beside a dev chain; absent when none runs. */
   readonly bundlerUrl?: string;
   readonly authToken?: string;
   /** Token for `make status`, new at each start: it can read everything about the instance and change nothing. */

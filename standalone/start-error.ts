@@ -25,7 +25,7 @@ export async function refuseBusyPort({ port, host }: StandaloneConfig): Promise<
   });
 }
 
-/** Throws a StartError when there is no such directory. */
+/** Throws a StartError when the directory is missing. */
 export function refuseMissingManifests({ manifestDirectory }: StandaloneConfig): void {
   if (statSync(manifestDirectory, { throwIfNoEntry: false })?.isDirectory()) return;
   throw new StartError(

@@ -1,5 +1,5 @@
 // Runs the compiled tests with jest and ends with the totals alone on a line. Test files run beside each other, those that start
-// processes and open ports (`*.component.test.ts`) too: each takes ports and directories of its own.
+// processes and open ports (`*.component.test.ts`) too: each takes its own ports and directories.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';

@@ -20,8 +20,8 @@ export function createAccountValidator(deps: SimulatorsDeps): AccountValidator {
           const next = { number: headBlock + 1, timestamp: toSeconds(deps.clock.now()) };
           return decideValidation(accountValidationData, next, entryPointVersion);
         } catch (error) {
-          // The EntryPoint refuses the operation, e.g. because the account reverts for a wrong signature. What it says of
-          // the paymaster says nothing about the account.
+          // The EntryPoint refuses the operation, e.g. because the account reverts for a wrong signature. What it says
+          // about the paymaster says nothing about the account.
           if (isDomainError(error, 'ESTIMATION_FAILED') && !(error instanceof PaymasterFailed))
             return refuse('ACCOUNT_VALIDATION_FAILED', error.message);
           throw simulationError(error, 'the signature of the account cannot be checked');

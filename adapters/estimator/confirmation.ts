@@ -11,7 +11,7 @@ import { estimationFailed, GasCapped, type SimulationResult, type Simulator } fr
  * check the gas left), and at the same time with higher ones; returns the lowest that are enough. callGasLimit is enough
  * when the call spends what it spent with plenty of gas (a call that gives up early at the same cost is not noticed),
  * verificationGasLimit when the EntryPoint does not refuse the operation. Throws ESTIMATION_FAILED when the highest
- * limits are not enough either: there is no second round.
+ * limits are not enough either: nothing is measured a second time.
  */
 export async function confirm(
   simulate: Simulator,
@@ -81,7 +81,7 @@ async function attempt(simulate: Simulator, request: EstimateRequest, measured: 
 }
 
 /**
- * True when the call spent about as much with `limits` as with plenty, or there is none. One that runs out of gas spends
+ * True when the call spent about as much with `limits` as with plenty, or the operation has no call. One that runs out of gas spends
  * the whole limit, at least a tenth and 5,000 more; one that gives up early spends less. Simulations do not report
  * success itself.
  */

@@ -57,7 +57,7 @@ export const knownErrors: readonly Row[] = [
   },
   {
     errors: ['PaymasterNotDeployed(address paymaster)'],
-    remedy: 'There is no contract at this address: correct it in the contract profile of the Chain.',
+    remedy: 'No contract is at this address: correct it in the contract profile of the Chain.',
   },
   {
     errors: [

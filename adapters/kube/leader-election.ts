@@ -111,7 +111,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
 
   async function tryAcquireOrRenew(): Promise<boolean> {
     const startedAt = monotonic();
-    // No answer may arrive after the deadline: a leader that still waits then is no longer the leader.
+    // No answer may arrive after the deadline: a leader that still waits then has lost the lead.
     const leftMs = isLeading ? lastRenewal + renewDeadlineMs - startedAt : renewDeadlineMs;
     // An integer: a monotonic clock counts fractions, which timers refuse.
     const timeoutMs = Math.max(1, Math.floor(leftMs));

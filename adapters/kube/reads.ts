@@ -5,7 +5,7 @@ import type { KubeRequest, KubeTransport } from './transport.js';
 
 const pageSize = '500';
 
-/** The object at a path; undefined where there is none. Any other failure is thrown as it came. */
+/** The object at a path; undefined on a 404. Any other failure is thrown as it came. */
 export async function readObject<T>(
   transport: Pick<KubeTransport, 'request'>,
   path: string,

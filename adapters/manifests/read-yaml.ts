@@ -1,6 +1,6 @@
 import { parse, parseAllDocuments } from 'yaml';
 
-/** One document, as YAML or JSON, with no more than its text says. Throws the message of the parser, without lines of the document. */
+/** One document, as YAML or JSON, without anything that its text does not say. Throws the message of the parser, without lines of the document. */
 export function readYaml(text: string): unknown {
   return parse(text, { prettyErrors: false, maxAliasCount: 0 });
 }

@@ -47,7 +47,7 @@ async function readPair(directory: string, name: string): Promise<readonly Uint8
   if (current === undefined)
     throw invalidInput({
       field: `${name}.key`,
-      expected: `a file of 64 hex digits in ${directory}; there is none`,
+      expected: `a file of 64 hex digits in ${directory}; no such file exists`,
     });
   return previous === undefined ? [current] : [current, previous];
 }

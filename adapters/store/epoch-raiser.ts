@@ -60,7 +60,7 @@ export class EpochRaiser {
   }
 
   /**
-   * Raises the copies to the sequences that this process has seen, and reduces a longest expiry that is no longer needed. False
+   * Raises the copies to the sequences that this process has seen, and reduces a longest expiry that nobody needs. False
    * when another process has written a copy at the same time, so that it is not as high yet.
    */
   async raise(): Promise<boolean> {

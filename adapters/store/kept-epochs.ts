@@ -3,7 +3,7 @@ import type { EpochMs } from '../../core/units/time.js';
 
 /** What a usage store keeps about the epoch, beside the data of a chain. */
 export type KeptEpoch = {
-  /** The epoch as "id:since", or "" if there is none. */
+  /** The epoch as "id:since"; "" if no epoch is kept. */
   readonly kept: string;
   /** Rises with every write to the chain's data; 0 without data. */
   readonly sequence: number;

@@ -106,7 +106,7 @@ function isUnknownName(error: unknown): boolean {
 const refusalMs = 250;
 
 /**
- * The address, or one of the addresses, may not be called, or there is none. It contains no address, which would reveal
+ * The address, or one of the addresses, may not be called, or the name has no address. It contains no address, which would reveal
  * the inner network.
  */
 class AddressRefused extends Error {

@@ -8,7 +8,7 @@ import { collect } from '../terminal.js';
 
 type Members = Readonly<Record<string, JsonSchema>>;
 
-/** `--file` for the whole body, and an option for each member that is short enough to type, or a text of its own file. */
+/** `--file` for the whole body, and an option for each member that is short enough to type, or the text of a file for it. */
 export function withBody(command: Command, schemas: readonly JsonSchema[]): Command {
   command.option(
     '-f, --file <file>',

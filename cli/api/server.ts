@@ -17,7 +17,7 @@ export const needsPlatform =
 export const platformAlone = 'one of the platform is for "paymaster platform" alone';
 export const insecureText = 'send the token over http, where others on the way can read it';
 
-/** The token is no option: everybody on the machine can see arguments. */
+/** The token is not an option: everybody on the machine can see arguments. */
 export function withServer(command: Command): Command {
   return command
     .option(
@@ -69,7 +69,7 @@ function chooseContext({ current, contexts }: Contexts, named: string | undefine
   throw new Refused(
     wanted === undefined
       ? `no server is chosen: "paymaster login URL", or ${urlVariable} and ${tokenVariable}`
-      : `there is no context ${quote(wanted)} (known: ${namesOf(contexts)}): "paymaster login URL --context ${wanted}"`,
+      : `no context is called ${quote(wanted)} (known: ${namesOf(contexts)}): "paymaster login URL --context ${wanted}"`,
   );
 }
 

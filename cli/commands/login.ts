@@ -115,6 +115,6 @@ function change(
   next: (contexts: Contexts['contexts'], current: string | undefined) => Contexts,
 ): void {
   const { contexts, current } = readContexts(terminal);
-  if (!contexts.some((each) => each.name === name)) throw new Refused(`there is no context ${quote(name)}`);
+  if (!contexts.some((each) => each.name === name)) throw new Refused(`no context is called ${quote(name)}`);
   writeContexts(terminal, next(contexts, current));
 }

@@ -101,8 +101,8 @@ function requireSound(wanted: Wanted, facts: Facts, verb: Verb): void {
   if (verb === 'deploy' || contract !== undefined) return;
   throw new Refused(
     address === undefined
-      ? 'there is no contract yet that the sender made: deploy it, or name it by --address'
-      : `there is no contract at ${address}: what is sent there may be lost`,
+      ? 'the sender has not made a contract yet: deploy it, or name it by --address'
+      : `no contract is at ${address}: what is sent there may be lost`,
   );
 }
 

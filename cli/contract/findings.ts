@@ -17,7 +17,7 @@ export function findingsOf({ layout, owner, signer }: Wanted, facts: Facts): rea
         : `${address} does not belong to ${owner}`,
     );
   if (contract.isOwnedBySigner === true)
-    found.push(`the signer administers the contract: whoever has the hot key ${signer} has everything`);
+    found.push(`the signer administers the contract: a thief of the hot key ${signer} gets everything`);
   if (!contract.isSignerAccepted && layout.contract.authorise === undefined)
     found.push(
       `${address} does not accept ${signer}, and no call of its layout changes that: deploy another one`,

@@ -66,7 +66,7 @@ function stateFolder({ env }: Terminal): string {
   if (folder === undefined || folder === '')
     throw invalidInput({
       field: 'XDG_STATE_HOME (or HOME)',
-      expected: 'a folder, where what was sent is kept until it is final',
+      expected: 'a folder, where sent transactions are kept until they are final',
     });
   return folder;
 }

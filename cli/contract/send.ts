@@ -77,7 +77,7 @@ async function sendOne(sending: Sending, records: Records, step: Step, facts: Fa
   const { chain, chainId, terminal, wallet, maxGasPrice } = sending;
   const from = parseAddress(wallet.address);
   if (step.creates !== true && step.to === undefined)
-    throw new Refused(`there is no contract yet for ${step.says}`);
+    throw new Refused(`the contract is not made yet, and must be before: ${step.says}`);
   if ((await nonceAt(chain, from, 'pending')) !== facts.nonce)
     throw new Refused(`${from} has a transaction that is not mined yet: wait for it, and run this again`);
   const tried = await costOf(chain, step, from, facts);

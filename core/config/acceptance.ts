@@ -98,7 +98,7 @@ export function resolution(
   );
 }
 
-/** Without the second phase there is no moment at which the account has signed and the paymaster has not. */
+/** Only with a second phase does the account sign before the paymaster. */
 function canDemandSignature(
   { requireAccountSignature }: PaymasterSpec,
   { layout, options }: ProfileConfig,

@@ -23,7 +23,7 @@ export type ChainConfig = {
   readonly nativeCurrency: { readonly name: string; readonly symbol: string; readonly decimals: number };
   readonly confirmations: Confirmations;
   readonly delegates: readonly Address[];
-  /** Hash of the AddressList of accounts for which nothing is signed; absent: there are none. */
+  /** Hash of the AddressList of accounts for which nothing is signed; absent: no account is refused. */
   readonly deniedSenders?: string;
   /** Any factory where it is absent. */
   readonly accountFactories?: readonly Address[];

@@ -234,7 +234,7 @@ function problemOfProfile(profile: ProfileSpec, layouts: LayoutFacts): string | 
     return `options.openZeppelin must be given: data of layout ${profile.layout} are signed for the EIP-712 domain of the contract.`;
   if (addresses.token === undefined) {
     if (profile.tokenLossBudget === undefined) return undefined;
-    return `tokenLossBudget must be absent: without addresses.token there is no mode ERC20 that it could stop.`;
+    return `tokenLossBudget must be absent: without addresses.token nothing is paid in tokens.`;
   }
   if (layout.token === undefined)
     return `addresses.token must be absent: layout ${profile.layout} has no mode ERC20.`;

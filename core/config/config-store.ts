@@ -30,7 +30,7 @@ export type ConfigStore = {
    * date: the store notices when it writes.
    */
   putPaymaster(config: PaymasterConfig, read?: ReadConfig): Promise<PutResult>;
-  /** Leaves a tombstone, which gets a new generation. Does nothing when there is no config. */
+  /** Leaves a tombstone, which gets a new generation. Does nothing when no config is stored. */
   deletePaymaster(paymasterId: string): Promise<void>;
   getChain(chainId: number): Promise<StoredConfig<ChainConfig> | undefined>;
   listChains(): Promise<readonly StoredConfig<ChainConfig>[]>;

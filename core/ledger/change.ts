@@ -2,7 +2,7 @@ import type { EpochMs } from '../units/time.js';
 import type { RecordId } from './record.js';
 
 /**
- * Port: who changed which object. It keeps the last known fields of every object, so a change is what differs from them, whoever sees
+ * Port: who changed which object. It keeps the last known fields of every object, so a change is what differs from them, no matter which process sees
  * it first, and each generation counts once.
  *
  * Guarantees (both stores pass one suite):

@@ -67,7 +67,7 @@ function idsOf(
   return new Set(policies.filter(({ effect }) => isMeant(effect)).map(({ policyId }) => policyId));
 }
 
-/** The same where there is no decision. */
+/** The same for an operation without a decision. */
 export const sharesWithoutDecision: readonly Share[] = (['policy', 'contract', 'method'] as const).map(
   (dimension) => whole(dimension, noValue),
 );

@@ -20,9 +20,7 @@ export const conditionReasons = {
     BadChecksum: no('An address in mixed case is not its EIP-55 checksum; the message names the field.'),
     NameConflict: no('An older or already programmed object uses the name or address.'),
     NoOrganisation: no('No Organisation names this namespace.'),
-    FundingNotProven: no(
-      'There is no proof that the funding wallet agreed; nothing is signed until there is one.',
-    ),
+    FundingNotProven: no('The funding wallet has not proven that it agrees; nothing is signed until it has.'),
     ChainNotAllowed: no('The Organisation may not use this chain.'),
     NoNativePrice: no('A limit or budget in dollars needs `nativePrice` of the Chain.'),
     QuotaExceeded: no('A quota of the Organisation is used up by older objects.'),
@@ -61,7 +59,7 @@ export const conditionReasons = {
     NoNativePrice: no(
       'A budget of the Organisation counts in dollars, and the Chain has no `nativePrice`: nothing is sponsored.',
     ),
-    NotFunded: no('There is no funding wallet.'),
+    NotFunded: no('Nobody has given a funding wallet.'),
     NoCode: no('The contract has no code on the chain; see ContractCode.'),
     NoAccess: no(
       'The namespace has been missing for a minute, or the dashboard may not work in it; see DashboardAccess.',

@@ -82,7 +82,7 @@ const remedies: Readonly<Record<string, string>> = {
   'CodeUnchanged/CodeChanged':
     'Find out who replaced the code, and what it does. To go on, set `codeHash` of the profile to the hash that the message names.',
   'Deposited/Empty':
-    '`paymaster contract deposit`, which chooses the call: `depositTo` of the EntryPoint is lost on a contract that keeps balances of its own.',
+    '`paymaster contract deposit`, which chooses the call: `depositTo` of the EntryPoint is lost on a contract that keeps balances itself.',
   'Staked/Unstaked': '`paymaster contract stake` as the owner of the contract.',
   'Staked/TooLow': '`paymaster contract stake` as the owner of the contract: it adds what is missing.',
   'Staked/Unlocked': '`paymaster contract stake` as the owner of the contract.',

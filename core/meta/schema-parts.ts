@@ -175,6 +175,6 @@ export function neverFalls(field: string, former: string): CelRule {
 /** For objects with a `keyGeneration` and a `previousKeyUntil`. */
 export const hasPreviousKey: CelRule = {
   rule: '!has(self.previousKeyUntil) || (has(self.keyGeneration) && self.keyGeneration > 1)',
-  message: 'must be left out until keyGeneration is at least 2: before that there is no previous key',
+  message: 'must be left out until keyGeneration is at least 2: the first key has no previous one',
   fieldPath: '.previousKeyUntil',
 };

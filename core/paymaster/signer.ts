@@ -42,13 +42,13 @@ export function personalItem(hash: Uint8Array): SigningItem {
   return signingItem(personalMessage(hash));
 }
 
-/** Throws UNAVAILABLE when there is no signature. */
+/** Throws UNAVAILABLE without a signature. */
 export async function signOne(signer: Signer, item: SigningItem): Promise<Uint8Array> {
   const [signed] = signer.sign([item]);
   return signatureOf((await signed) ?? { outcome: 'unknown', error: new Error('the signer did not answer') });
 }
 
-/** Throws UNAVAILABLE when there is no signature. */
+/** Throws UNAVAILABLE without a signature. */
 export function signatureOf(signed: Signing): Uint8Array {
   if (signed.outcome === 'signed') return signed.signature;
   throw new DomainError('UNAVAILABLE', 'The signer did not answer: try again.', {
@@ -68,7 +68,7 @@ export type RecoverAddress = (
 /** `get` finds the signer of a profile by the key's file name; undefined when that key is missing. */
 export type Signers = {
   get(file: string): Signer | undefined;
-  /** What is wrong with the file of that name, for people; undefined when it is good, or there is none. */
+  /** What is wrong with the file of that name, for people; undefined when it is good or missing. */
   problem?(file: string): string | undefined;
   /** The place in which to put a missing key, for the text of a condition; absent: the signer directory. */
   readonly place?: string;

@@ -3,7 +3,7 @@ import { hexToBytes, type Hex } from '../units/hex.js';
 import type { SponsorshipCodec, SponsorshipTerms, TokenCodec, TokenTerms } from './layout.js';
 import { stubSignature } from './signature.js';
 
-// Stub data for gas estimates: as long as the data that will be signed, with no more zero bytes. A zero byte of calldata
+// Stub data for gas estimates: as long as the data that will be signed, and never with more zero bytes. A zero byte of calldata
 // costs 4 gas instead of 16, so limits that were estimated with more zeros would be too low.
 
 /**

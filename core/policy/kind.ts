@@ -166,7 +166,7 @@ export type ShareRequest = {
   readonly now: EpochMs;
 };
 
-/** `perSender`: each sender has a counter of its own. */
+/** `perSender`: each sender has a separate counter. */
 export type PolicyShare = LimitShare & { readonly policy: CountedPolicy };
 
 /** `isBudget`: it is the organisation's, which no tenant can change. */

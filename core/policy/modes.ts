@@ -41,7 +41,7 @@ export function glanceOf<P extends PolicyIdentity & AppliesTo>(
   return { policyId, name, ...given({ appliesTo, shadow, campaign }), ...said };
 }
 
-/** What a policy says about the request, if there is one and it judges the mode; otherwise what it says of all. */
+/** What a policy says about the request, if one is given whose mode it judges; otherwise what it says about all. */
 export function sayOf(
   policy: AppliesTo,
   facts: PolicyFacts | undefined,
@@ -51,7 +51,7 @@ export function sayOf(
   return saidOf(usual, facts !== undefined && appliesIn(policy, facts.mode) ? judge(facts) : undefined);
 }
 
-/** Undefined: the request is not judged, or there is none. */
+/** Undefined: the request is not judged, or none is given. */
 export function saidOf(usual: string, verdict: Verdict | undefined): Pick<Glance, 'says' | 'verdict'> {
   if (verdict === undefined) return { says: usual };
   return verdict.pass ? { says: usual, verdict: 'pass' } : { says: verdict.detail, verdict: 'refuse' };

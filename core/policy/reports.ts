@@ -16,7 +16,7 @@ function subject<T>(row: Subject<T>): Subject<T> {
   return row;
 }
 
-/** How the reports of one subject are kept, each under a key of its own. */
+/** How the reports of one subject are kept, each under a separate key. */
 type Subject<T> = {
   format(report: T): string;
   /** Undefined for text that is not a report: another program may have written it. */

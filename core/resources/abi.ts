@@ -32,7 +32,7 @@ export type Whitelist = {
   readonly problems: readonly Problem[];
 };
 
-/** The result of reading a contract's ABI and whitelist. If there are problems, there are no selectors. */
+/** The result of reading a contract's ABI and whitelist. With problems it has no selectors. */
 export type ContractMethods = {
   /** Names of the state-changing functions of the ABI; empty when the ABI does not parse. */
   readonly methods: readonly string[];
@@ -181,7 +181,7 @@ const maxParameterName = 64;
 
 /**
  * Adds the canonical text of a list of parameters to `out`, piece by piece: one join per level would copy the text
- * once per level. A name is a piece of its own that begins with a space.
+ * once per level. A name is a separate piece that begins with a space.
  */
 function collectTypes(parameters: unknown, out: string[], depth: number): TypeFault | undefined {
   if (!Array.isArray(parameters)) return 'malformed';

@@ -43,7 +43,7 @@ const fixed = object<NonNullable<PriceSpec['static']>>('A price that never moves
 });
 
 export const sequencerFeed = address(
-  'On a roll-up: the feed that says whether its sequencer is up, e.g. 0xBCF85224fc0756B9Fa45aA7892530B47e10b6433 (Base). While it is down, and for an hour afterwards, there is no price.',
+  'On a roll-up: the feed that says whether its sequencer is up, e.g. 0xBCF85224fc0756B9Fa45aA7892530B47e10b6433 (Base). While it is down, and for an hour afterwards, the price is missing.',
 );
 
 const chainlink = object<NonNullable<PriceSpec['chainlink']>>(

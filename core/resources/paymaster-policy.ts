@@ -7,7 +7,7 @@ import type { CycleStatus } from '../policy/spending-limit/spec.js';
 export type PaymasterPolicySpec = {
   readonly paymasterRef: { readonly name: string };
   readonly name: string;
-  /** Absent means active; there is no schema default, so a Git-managed policy can be paused without drift. */
+  /** Absent means active; the schema sets no default, so a Git-managed policy can be paused without drift. */
   readonly active?: boolean;
   readonly policyType: PolicyType;
   /** Absent: Enforce. */

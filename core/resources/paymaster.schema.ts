@@ -117,7 +117,7 @@ const spec = object<PaymasterSpec>(
         'True signs only operations that their account has signed: clients send signingPhase, first commit, then finalize. Stock ERC-7677 clients do not. Needs a version whose contract reads the paymaster signature of EntryPoint 0.9, e.g. verifying-0.9.',
       ),
       allowedOrigins: list(
-        'Origins of web pages that may ask for data, e.g. https://app.example.com. Absent: every page. A convenience, not a protection: whoever is not a browser sends any origin or none.',
+        'Origins of web pages that may ask for data, e.g. https://app.example.com. Absent: every page. A convenience, not a protection: a program that is not a browser sends any origin or none.',
         text(
           'Origin of a page, e.g. https://app.example.com: scheme, host and, where it is not the usual one, port.',
           {

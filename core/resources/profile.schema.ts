@@ -165,12 +165,12 @@ export const profile = object<ProfileSpec>(
   },
   {
     rule: 'has(self.addresses.token) || !has(self.tokenLossBudget)',
-    message: 'must be left out without addresses.token: there is no mode ERC20 that it could stop',
+    message: 'must be left out without addresses.token: nothing is paid in tokens',
     fieldPath: '.tokenLossBudget',
   },
   {
     rule: 'has(self.addresses.token) || !has(self.requireAllowance)',
-    message: 'must be left out without addresses.token: there is no mode ERC20',
+    message: 'must be left out without addresses.token: mode ERC20 needs it',
     fieldPath: '.requireAllowance',
   },
   {

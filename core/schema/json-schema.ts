@@ -28,7 +28,7 @@ export function recordOf<T extends object>(
   return record(required, optional);
 }
 
-/** The schema of this name in the document's components; with a description of its own where one is given. */
+/** The schema of this name in the document's components; with another description where one is given. */
 export function reference(name: string, description?: string): JsonSchema {
   return { $ref: `#/components/schemas/${name}`, ...(description !== undefined && { description }) };
 }

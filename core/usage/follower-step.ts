@@ -36,12 +36,12 @@ export type Cursor = {
  */
 export type FollowerStep = {
   readonly chainId: number;
-  /** Undefined when there is no cursor yet. */
+  /** Undefined before the first step. */
   readonly expected: Cursor | undefined;
   readonly next: Cursor;
   /**
    * Reservations whose operation was mined, even by a promise that was added after the follower read them. Each limit
-   * moves from the reserved cost to what its unit says was spent, which is never more: see `units.ts`. Undefined
+   * moves from the reserved cost to the amount that its unit counts as spent, which is never more: see `units.ts`. Undefined
    * `actualCost`: nothing is spent (a token payment). Holds and deposits become free.
    */
   readonly settled: readonly {

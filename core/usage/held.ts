@@ -10,7 +10,7 @@ export type Held<T> = { readonly of: T; amount: number };
 /** `rate`: see {@link Taken}; of several promises the highest, so that none is counted too low. */
 export type HeldLimit = Held<Counter> & { rate?: bigint };
 
-/** What is held with a rate of its own, or without one. */
+/** What is held with one rate, or without a rate. */
 export function limitHeld(of: Counter, { cost, rate }: Taken): HeldLimit {
   return rate === undefined ? { of, amount: cost } : { of, amount: cost, rate };
 }
@@ -36,7 +36,7 @@ export type EntryCommit = {
   signed: SignedPart | undefined;
 };
 
-/** The entry for `of` in `held`; undefined when there is none. */
+/** The entry for `of` in `held`; undefined when nothing is held for it. */
 export function heldOf<T>(held: readonly Held<T>[] | undefined, of: T | undefined): Held<T> | undefined {
   if (held === undefined || of === undefined) return undefined;
   for (const one of held) if (one.of === of) return one;

@@ -12,7 +12,7 @@ import { foundry } from 'viem/chains';
 
 const entryPointAbis = { 0.6: entryPoint06Abi, 0.7: entryPoint07Abi, 0.8: entryPoint08Abi };
 
-/** A well-known key of every dev chain: hands out tokens, and does what a bundler does where there is none. */
+/** A well-known key of every dev chain: hands out tokens, and does the work of a bundler where none runs. */
 const funderKey = '0x8b3a350cf5c34c9194ca85829a2df0ec3153be0318b5e2d3348e872092edffba';
 
 /**

@@ -78,7 +78,7 @@ ${kinds.map(entry).join('')}`;
 function installation(binary) {
   const namespace = 'paymaster-system';
   const rendered = render(binary, 'paymaster', namespace, ['--skip-tests', '--set=postgres.bundled.enabled=true,postgres.bundled.passwordSecret=paymaster-postgres']);
-  return `# Everything for a trial without helm, with a PostgreSQL of its own. Generated from the charts: run \`make generate\`.
+  return `# Everything for a trial without helm, with its own PostgreSQL. Generated from the charts: run \`make generate\`.
 #
 #   kubectl apply --server-side -f charts/install.yaml
 #   kubectl -n ${namespace} create secret generic paymaster-master-keys \\

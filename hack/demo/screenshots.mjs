@@ -1,4 +1,4 @@
-// Writes the pictures of docs/console.md: starts an instance of its own, sends traffic, and looks at the console in Chromium.
+// Writes the pictures of docs/console.md: starts an instance, sends traffic, and looks at the console in Chromium.
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

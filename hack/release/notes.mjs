@@ -1,4 +1,4 @@
-/** The part of the changelog about a version. Before it is tagged, its part is still called Unreleased. Throws where there is none. */
+/** The part of the changelog about a version. Before it is tagged, its part is still called Unreleased. Throws when the part is missing. */
 export function notesOf(changelog, version, isTagged) {
   const parts = changelog.split(/^## /m).slice(1);
   const heading = new RegExp(`^${version.replaceAll('.', '\\.')} \\(\\d{4}-\\d{2}-\\d{2}\\)\\n`);

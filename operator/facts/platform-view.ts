@@ -16,7 +16,7 @@ export type PlatformView = ReturnType<typeof createPlatformView>;
 
 export type PlatformViewDeps = {
   readonly facts: Pick<ChainFacts, 'profile' | 'reachability'>;
-  /** Undefined when there is no source of facts about the usage store. */
+  /** Undefined without a source of facts about the usage store. */
   readonly usage: Pick<UsageFacts, 'of'> | undefined;
   /** Names of fee tokens of a chain whose last price was not usable. */
   readonly unpriced: (chainId: number) => string;

@@ -7,7 +7,7 @@ import type { Timers } from '../../adapters/timers.js';
 export type Polled<K, V> = {
   /** Begins to read; a second call does nothing. */
   start(): void;
-  /** Undefined while there is no report about it. */
+  /** Undefined before the first report about it. */
   of(key: K): V | undefined;
   /** False until reports have been read for the first time. */
   isKnown(): boolean;

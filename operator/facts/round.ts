@@ -52,7 +52,7 @@ export type Look = {
   readonly changed: ReadonlySet<string>;
   /**
    * When an answer should be asked for again at the latest, because it counts only when it is given twice; undefined if
-   * there is none.
+   * every answer counts.
    */
   readonly recheckMs: number | undefined;
 };

@@ -23,7 +23,7 @@ export type SignatureProbe = ContractProbe & { readonly block: BlockTag };
  * called in the EntryPoint's name, for an ordinary operation, for one of an EIP-7702 account, and with the signature in
  * the tail if the profile says that the contract reads it there. `signer` must be authorised on the contract.
  *
- * The contract answers a wrong signature with a value. A revert says nothing: a contract may have rules of its own for
+ * The contract answers a wrong signature with a value. A revert says nothing: a contract may have other rules for
  * accounts and calls, which the probe's operation need not fulfil.
  */
 export async function probeSignatures(probe: SignatureProbe): Promise<ProfileFacts['hash']> {

@@ -43,7 +43,7 @@ export function confirm(standing: Standing, answer: Usability, now: EpochMs): St
   return { settled: answer, ...(isChange ? { changedAt: now } : {}) };
 }
 
-/** Milliseconds from now until the unconfirmed answer would count if it were given again; undefined: there is none. */
+/** Milliseconds from now until the unconfirmed answer would count if it were given again; undefined: every answer is confirmed. */
 export function recheckMs({ changedAt, doubt }: Standing, now: EpochMs): number | undefined {
   return doubt && Math.max(0, dueAt(doubt.since, changedAt) - now);
 }

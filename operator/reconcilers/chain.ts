@@ -48,7 +48,7 @@ export type ChainReconcilerDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly losses: Pick<LossFacts, 'of'> | undefined;
   /** Undefined when servers report nothing. */
   readonly serving: Pick<ServingFacts, 'of' | 'isKnown'> | undefined;
-  /** Undefined when there is no source of facts about the usage store. */
+  /** Undefined without a source of facts about the usage store. */
   readonly usage: Pick<UsageFacts, 'of'> | undefined;
   readonly signers: Pick<Signers, 'get' | 'place' | 'problem'>;
   /** The condition MasterKeys; undefined when the keys cannot change. */

@@ -9,7 +9,7 @@ import { finding, type Finding } from '../../core/meta/conditions.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { ConnectionSecrets, MasterKeys } from '../../core/secrets.js';
 
-/** Writes the Secret that `writeConnectionSecretToRef` names; undefined when there is none to write. */
+/** Writes the Secret that `writeConnectionSecretToRef` names; undefined when it names none. */
 export type ConnectionSecretWriter = ReturnType<typeof createConnectionSecretWriter>;
 
 export function createConnectionSecretWriter(deps: {

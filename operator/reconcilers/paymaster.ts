@@ -46,7 +46,7 @@ export type PaymasterReconcilerDeps = {
   readonly statuses: StatusWriter;
   readonly facts: ChainFacts;
   readonly view: Pick<PlatformView, 'profile' | 'blocker' | 'unpriced'>;
-  /** Reports of the servers; undefined when there are none. */
+  /** Reports of the servers; undefined without reports. */
   readonly serving: Pick<ServingFacts, 'of' | 'isKnown'> | undefined;
   readonly offeredChains: OfferedChains;
   readonly connectionSecrets: ConnectionSecretWriter;

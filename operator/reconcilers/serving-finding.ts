@@ -7,7 +7,7 @@ import type { ServingFacts } from '../facts/reported-facts.js';
 
 type Deps = {
   readonly view: Pick<PlatformView, 'unpriced'>;
-  /** Reports of the servers; undefined when there are none. */
+  /** Reports of the servers; undefined without reports. */
   readonly serving: Pick<ServingFacts, 'of' | 'isKnown'> | undefined;
 };
 

@@ -32,7 +32,7 @@ export function whileLeading<T extends object>(leader: Leader, port: T): T {
       if (typeof member !== 'function') return member;
       return (...args: readonly unknown[]): unknown => {
         if (leader.mayWrite()) return Reflect.apply(member, target, args);
-        return Promise.reject(new DomainError('UNAVAILABLE', 'this operator is no longer the leader'));
+        return Promise.reject(new DomainError('UNAVAILABLE', 'this operator has lost the lead'));
       };
     },
   });

@@ -13,7 +13,7 @@ export type Call<B = unknown, P extends Parameters = Parameters> = {
   readonly requestId: string;
   /** Header If-Match. */
   readonly ifMatch?: string;
-  /** Aborted when the client is no longer there. */
+  /** Aborted when the client has left. */
   readonly gone: AbortSignal;
 };
 

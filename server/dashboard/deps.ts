@@ -55,7 +55,7 @@ export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly hasConsole?: boolean;
   /** Where the rpc role of this process knows them, too. Default: its own. */
   readonly sessions?: Sessions;
-  /** Hash of the authToken that a code of sign-in stands for; it may be asked once. Default: there are no codes. */
+  /** Hash of the authToken that a code of sign-in stands for; it may be asked once. Default: no code is accepted. */
   readonly consoleCode?: (code: string) => string | undefined;
   /** Proxies in front that append to X-Forwarded-For. Default 0. */
   readonly trustedProxies?: number;

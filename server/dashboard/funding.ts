@@ -144,7 +144,7 @@ async function forgetMessage(
   }
 }
 
-/** The terms that a signature is bound to; undefined when the chain or the version is no longer offered. */
+/** The terms that a signature is bound to; undefined when the platform has withdrawn the chain or the version. */
 async function termsOf(
   tools: Tools,
   { principal, paymaster: { metadata, spec } }: Owned,

@@ -110,7 +110,7 @@ async function whole(response: Response, work: (gone: AbortSignal) => Promise<vo
   }
 }
 
-/** Aborted when the client is no longer there, also if it left before the answer was known. */
+/** Aborted when the client has left, also before the answer was known. */
 export function goneSignal(response: Response): AbortSignal {
   const gone = new AbortController();
   response.once('close', () => gone.abort());

@@ -82,12 +82,12 @@ export function gatherFacts(
     signer,
     request,
     head,
-    /** The last reading of the chain's data fee, however old; undefined if there is none. */
+    /** The last reading of the chain's data fee, however old; undefined if nobody has read it. */
     dataReading: dataFees.get(paymaster.chainId),
     /** US dollars per 10^18 wei with 18 implied decimals, by the chain's own source; undefined: no price may be used. */
     usdPerNative: dollarsOf(prices, chain),
     now,
-    /** Nothing that is signed is valid later, in unix seconds; Infinity: there is no such time. */
+    /** Nothing that is signed is valid later, in unix seconds; Infinity: no such bound. */
     lastSecond,
     ...expiryOf(
       request,

@@ -70,7 +70,7 @@ type Followed = {
 export function createFollower(deps: FollowerDeps) {
   const { usage, chains, clock, lease = soleFollower, recovery = neverLost } = deps;
   const followed = new Map<number, Followed>();
-  /** Loops of chains that are no longer served, until they have ended. */
+  /** Loops of chains that were taken away, until they have ended. */
   const ending = new Set<Promise<void>>();
   const reads = new Map<string, { readonly at: number; readonly done: Promise<void> }>();
   const readsOf = new ReadAllowance();
@@ -162,7 +162,7 @@ export function createFollower(deps: FollowerDeps) {
       const settled = (await usage.cursor(chainId))?.blockNumber;
       progress.look(chainId, { settled, confirmed: confirmed ?? head.number, trouble }, clock.now());
     } catch {
-      // A store that does not answer has alerts and checks of its own.
+      // A store that does not answer has other alerts and checks.
       return;
     }
     meter.stalled(chainId, progress.stalledMs(chainId, clock.now()));

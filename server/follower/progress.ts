@@ -48,7 +48,7 @@ export class Progress {
     );
   }
 
-  /** The chain is no longer served. */
+  /** The chain was taken away. */
   forget(chainId: number): void {
     this.#known.delete(chainId);
   }

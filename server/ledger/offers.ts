@@ -52,7 +52,7 @@ export function createOffers(deps: { readonly ledger: LedgerWriter; readonly log
   }
 
   return {
-    /** False: there is no room, and the record is not kept. Never waits, never throws. */
+    /** False: the record has no room and is not kept. Never waits, never throws. */
     add(record: LedgerRecord): boolean {
       const size = sizeOf(record);
       if (isStopped || bytes + size > mostBytes) return false;

@@ -11,7 +11,7 @@ const organisationShare = 1 / 5;
 
 /**
  * Room for records that callers can cause without end: inputs and refusals. All others are always written.
- * - Beyond the ledger's capacity there is no room. Between two measurements a process adds what it offers itself, uncompressed.
+ * - Beyond the ledger's capacity nothing has room. Between two measurements a process adds what it offers itself, uncompressed.
  * - In an hour an organisation gets at most a fifth of the room that was free in it: so it never takes all, and it floods only its own.
  *   Each of `processes` gives it an equal part of that, so that they need not ask each other.
  */

@@ -138,7 +138,7 @@ export function createInstruments(metrics: Metrics) {
     ),
     ledgerInputsDropped: by().counter(
       'paymaster_ledger_inputs_dropped_total',
-      'Inputs of decisions that were not kept because there was no room. A replay cannot decide these again.',
+      'Inputs of decisions that were not kept for lack of room. A replay cannot decide these again.',
     ),
     signQueue: by().gauge(
       'paymaster_sign_queue_depth',

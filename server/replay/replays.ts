@@ -193,7 +193,7 @@ export function createReplays(
       return found && statusOf(found);
     },
 
-    /** Resolves when it has ended; undefined: there is no such replay. */
+    /** Resolves when it has ended; undefined: no replay has this id. */
     async cancel(organisation: string, id: string): Promise<ReplayStatus | undefined> {
       const job = jobs.get(organisation);
       if (job?.status.id === id) {

@@ -10,7 +10,7 @@ export type UnreadBody = { readonly error: DomainError; readonly close: boolean 
 /**
  * Reads a request body into text. Most bodies arrive in one chunk, which is decoded without a copy.
  * Calls `done` exactly once: with text, or with the reason as soon as a limit is exceeded, or with `undefined` when the
- * client disconnected first. A body that is too large is read to its end (by node when there is no listener) and
+ * client disconnected first. A body that is too large is read to its end (by node without a listener) and
  * discarded: most clients send everything before they read, and would never see the answer if we closed the connection.
  */
 export function readBody(

@@ -152,7 +152,7 @@ export const answerSchemas: Readonly<Record<string, JsonSchema>> = {
         address: spender,
         sponsoredEventTopic: {
           ...text,
-          description: 'First topic of the event about a payment in tokens; 0x where there is none.',
+          description: 'First topic of the event about a payment in tokens; 0x for a contract without one.',
         },
         dummyPaymasterAndData: {
           description:

@@ -50,7 +50,7 @@ const optional = {
   campaigns: {
     ...having('active'),
     description:
-      'The campaign that the request names, and those with an active policy. Absent: there are none.',
+      'The campaign that the request names, and those with an active policy. Absent: no campaign is named or active.',
   },
   reason: { ...text, description: 'Of the first step that does not pass.' },
   gas: object,

@@ -141,7 +141,7 @@ function refusalTexts(): Texts {
   return Object.entries(refusals).map(([reason, { text }]) => [reason, text]);
 }
 
-/** Every value of `data.reason`, from the tables that the code answers from. An error without a reason of its own has its code there. */
+/** Every value of `data.reason`, from the tables that the code answers from. An error without a reason has its code there. */
 function reasonTexts(): Texts {
   const conditions = [conditionReasons.Accepted, conditionReasons.ResolvedRefs].flatMap((reasons): Texts =>
     Object.entries<ReasonText>(reasons).flatMap(([reason, { status, text }]) =>

@@ -28,7 +28,7 @@ export function pm_getPaymasterData(deps: SponsorMethodDeps & PhaseDeps): RpcMet
       const shown = {
         ...fields,
         ...(isOpen ? { openSponsorship: true } : {}),
-        // In mode ERC20 the user pays, so there is no sponsor to show.
+        // In mode ERC20 the user pays, so no sponsor is shown.
         ...(asked.mode === 'ERC20' ? {} : renderSponsor(paymaster.sponsor)),
       };
       return { json: JSON.stringify(calculated ? { ...shown, ...renderHexLimits(data.op) } : shown), isOpen };

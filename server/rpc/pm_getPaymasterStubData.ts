@@ -25,7 +25,7 @@ export function pm_getPaymasterStubData({ view, sponsorStub, tokenStub }: StubMe
         asked.mode === 'ERC20'
           ? await tokenStub(paymaster, asked.request)
           : await sponsorStub(paymaster, asked.request);
-      // In mode ERC20 the user pays, so there is no sponsor to show.
+      // In mode ERC20 the user pays, so no sponsor is shown.
       const sponsor = asked.mode === 'ERC20' ? undefined : paymaster.sponsor;
       // Not final: the signature covers the gas limits, and the wallet has not estimated those yet.
       const rendered =

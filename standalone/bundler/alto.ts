@@ -13,7 +13,7 @@ export function findAlto(root: string): string | undefined {
 
 /**
  * Starts alto for the EntryPoints of a dev chain, on all interfaces (it offers no other choice) and on `port`; 0 for a free one. It
- * writes JSON lines to its standard output. At its start it deploys contracts of its own to the chain, for estimates.
+ * writes JSON lines to its standard output. At its start it deploys its contracts to the chain, for estimates.
  */
 export function spawnAlto(
   script: string,

@@ -36,7 +36,7 @@ export function paymasterContracts(signer: Address, owner: Address): readonly Pa
     const { entryPointVersion, token, contract } = layouts[layout];
     const entryPoint = entryPoints[entryPointVersion];
     const { artifact } = contract;
-    if (artifact === undefined) throw new TypeError(`there is no artifact of ${layout}`);
+    if (artifact === undefined) throw new TypeError(`no artifact of ${layout} was compiled`);
     const parts = { entryPoint, owner, signer, tokenAccount: treasury };
     const initCode = initCodeOf(readInitCode(artifact.file), artifact.creation(parts));
     const sponsorship = create2Address(initCode);

@@ -25,7 +25,7 @@ export function findCluster(dataDirectory: string): RunningCluster | undefined {
     if (typeof kubeconfig !== 'string' || typeof kubectl !== 'string') return undefined;
     return isRunning(Number(pid)) ? { kubeconfig, kubectl } : undefined;
   } catch {
-    // There is no note, or somebody has edited it.
+    // The note is missing, or somebody has edited it.
     return undefined;
   }
 }

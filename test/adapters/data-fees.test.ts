@@ -138,7 +138,7 @@ describe('following the data fee', () => {
     expect(await shown('wei{')).toBeUndefined();
   });
 
-  test('a chain without an oracle, or that is no longer served, is not asked', async () => {
+  test('a chain without an oracle, or that was taken away, is not asked', async () => {
     served = [
       { ...arbitrum, dataFee: { kind: 'Factor', factor: '2' } },
       { chainId: 1, rpc: {} },

@@ -26,7 +26,7 @@ function someTasks() {
 const limits = { slots: 2, perKey: 1, waitingPerKey: 2, maxWaitMs: 60_000 };
 
 describe('a pool that callers share', () => {
-  test('gives one key its share and no more, and another key the rest', () => {
+  test('gives one key at most its share, and another key the rest', () => {
     const { started, task } = someTasks();
     const slots = new FairSlots(limits);
     void slots.run('a', task('a1'));

@@ -41,7 +41,7 @@ export class Commits {
   /** How many were made when a process was last killed or replaced. */
   #madeBefore = 0;
 
-  /** A process that may have answered them is no longer there. */
+  /** A process that may have answered them has ended. */
   survived(): void {
     this.#madeBefore = this.made.length;
   }

@@ -4,7 +4,7 @@ import { runAdversary } from './run.js';
 import type { Step } from './steps.js';
 import { openInMemory } from './stores.js';
 
-// Found by the campaign, and kept as steps of its own.
+// Found by the campaign, and kept as fixed steps.
 
 test('a commit by a newer config is not taken for one that is over by a replica that has not seen the config yet', async () => {
   const asked = { isBehind: false, isChainBehind: false, isUnsigned: false, isLost: false } as const;

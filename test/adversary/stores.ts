@@ -20,10 +20,10 @@ export type Stores = {
   crash(during: () => Promise<void>): Promise<void>;
   /** Detaches the copy that would take over: it keeps the data that it has. False without a copy, or if it is already detached. */
   detach(): Promise<boolean>;
-  /** The copy takes over, with all data or `older` ones; undefined where there is no copy. */
+  /** The copy takes over, with all data or `older` ones; undefined without a copy. */
   failover(): Promise<'whole' | 'older' | undefined>;
   backup(): Promise<void>;
-  /** Ends the processes, restores the backup, and starts them again. False where there is no backup. */
+  /** Ends the processes, restores the backup, and starts them again. False without a backup. */
   restore(): Promise<boolean>;
   stop(): Promise<void>;
 };

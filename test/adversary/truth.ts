@@ -162,7 +162,7 @@ export class Truth {
   }
 
   /**
-   * Gwei of operations that a contract has relayed and that were no losses, where a token payment was promised too: nobody can read
+   * Gwei of operations that a contract has relayed and that were not losses, where a token payment was promised too: nobody can read
    * which of them it was, so they may count as losses, up to what the promise held.
    */
   perhapsLost(contract: AddressKey, at: number, height: number): number {

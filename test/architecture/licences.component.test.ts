@@ -8,7 +8,7 @@ import { describe, expect, test } from '@jest/globals';
 const root = process.cwd();
 const thirdParty = 'contracts/artifacts/third-party';
 
-describe('licences of what ships', () => {
+describe('licences of the packages that ship', () => {
   test('are all on the list, and NOTICE names each package', () => {
     expect(check(root)).toBe('');
     const notice = readFileSync(join(root, 'NOTICE'), 'utf8');

@@ -58,7 +58,7 @@ describe.each(stores)('on %s', (store) => {
     const loops = Array.from({ length: 16 }, async (_, lane) => {
       for (let nth = lane; isAsking; nth += 1) {
         const op = ops[nth % ops.length];
-        if (op === undefined) throw new Error('there is no operation');
+        if (op === undefined) throw new Error('no operation was made');
         // Another paymaster promises cheaper ones too, so the mined operation has more candidates.
         const other = { ...op, callGasLimit: op.callGasLimit - BigInt(1 + (nth % 100)) };
         await (nth % 2 === 0 ? ask(shop.url, op, sponsored) : ask(stranger.url, other, sponsored));

@@ -63,7 +63,7 @@ test('a connection that was closed makes room for the next one', async () => {
   await until('the address is served again', isServed);
 });
 
-test('behind a proxy, which holds all connections, there is no limit per address', async () => {
+test('behind a proxy, which holds all connections, addresses are not limited', async () => {
   const port = await aServer(undefined);
   const held = Array.from({ length: 20 }, () => ask(port));
   await until('all are served', () => held.every(({ seen }) => seen.text.includes('served')));

@@ -31,7 +31,7 @@ type SignIn = {
 let clients = 0;
 const page = 'http://127.0.0.1';
 
-/** Each from an address of its own, since attempts are counted by address. */
+/** Each from another address, since attempts are counted by address. */
 async function signIn(
   body: object,
   headers: Readonly<Record<string, string>> = {},

@@ -71,7 +71,7 @@ describe.each(stores)('on %s', (store) => {
       await it.settle();
     });
 
-    test('a token operation that paid is no loss, and the chain is settled further', async () => {
+    test('a token operation that paid is not a loss, and the chain is settled further', async () => {
       const token = devChain.deployments.feeToken.address;
       const account = await aDeployedAccount(devChain, version);
       await mint(devChain, token, account.address, 10n ** 12n);

@@ -167,7 +167,7 @@ test.each<Flood>([
     process.stdout.write(
       `${JSON.stringify({ control, meanwhile: p95(meanwhile), longest: meanwhile.at(-1), statuses: [...statuses] })}\n`,
     );
-    // A second on a quiet machine, and no more than so many quiet answers on a busy one.
+    // A second on a quiet machine, and at most so many quiet answers on a busy one.
     expect(p95(meanwhile)).toBeLessThan(Math.max(1_000, 50 * control));
     expect([...statuses.values()].reduce((sum, each) => sum + each, 0)).toBeGreaterThan(10);
   },

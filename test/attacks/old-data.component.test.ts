@@ -80,7 +80,7 @@ describe.each(settings)('$name', ({ start }) => {
       return answers.every(({ signed }) => signed !== undefined);
     });
     await serves(neighbour);
-    // The usage of its window is no longer known, and unknown is not zero.
+    // The usage of its window was lost, and unknown is not zero.
     expect((await asked(shop)).signed).toBeUndefined();
   }, 240_000);
 });

@@ -33,7 +33,7 @@ describe.each(stores)('on %s', (store) => {
       await it.settle();
     });
 
-    test('a sponsorship counts for both, for no more than each has reserved, and bars nobody', async () => {
+    test('a sponsorship counts for both, for at most what each has reserved, and bars nobody', async () => {
       const account = await aDeployedAccount(devChain, version);
       const op = await it.operation(account);
       const validUntil = (await devChain.time()) + 600;

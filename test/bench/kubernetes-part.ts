@@ -54,7 +54,7 @@ export async function measureKubernetes({ sizes }: BenchOptions): Promise<Kubern
 type Memories = { readonly operator: Memory; readonly replica: Memory };
 
 async function measureMemory({ operator, replicas: [replica] }: BenchInstallation): Promise<Memories> {
-  if (replica === undefined) throw new Error('there is no replica');
+  if (replica === undefined) throw new Error('no replica runs');
   const [own, served] = await Promise.all(
     [operator, replica].map(async (component) => {
       const resident = await readMetric(component, 'process_resident_memory_bytes');

@@ -33,7 +33,7 @@ export async function measurePostgres(options: BenchOptions, load: Load): Promis
     for (const subject of subjects) await subject.start();
     for (const { name, port } of subjects) await verifySubject(name, port, spread, 1);
     const [first] = subjects;
-    if (first === undefined) throw new Error('there is no replica');
+    if (first === undefined) throw new Error('no replica runs');
     const all = together(`${replicas} replicas`, subjects);
     const rows = [
       { name: `${replicas} replicas, one paymaster`, target: all, shape: hot, concurrency: 32 },

@@ -106,7 +106,7 @@ export async function startDashboard({
     const next = (): string => {
       calls += 1;
       const replica = replicas[calls % replicas.length];
-      if (replica === undefined) throw new Error('there is no replica');
+      if (replica === undefined) throw new Error('no replica runs');
       return replica.origin;
     };
     return {

@@ -74,14 +74,14 @@ describe('a hundred balances of a node that runs no code without a contract', ()
       singles: 0,
     },
     {
-      name: 'are ten requests where it takes no more than ten calls',
+      name: 'are ten requests where it takes at most ten calls',
       node: atMost(10),
       first: [100, ...tens()],
       later: tens(),
       singles: 0,
     },
     {
-      name: 'are ten requests more where it takes no more, and says so with the code of a rate limit',
+      name: 'are ten more requests where it takes at most ten, and says so with the code of a rate limit',
       node: (batch, answers) =>
         json(batch.length > 10 ? { jsonrpc: '2.0', id: null, error: tooMany } : answers),
       first: [100, ...tens()],

@@ -190,7 +190,7 @@ type Wants = { readonly call?: number; readonly validation?: number };
 
 /**
  * An account of our own code. Called by the EntryPoint with its callData of at most 100 bytes, and with more to validate, it
- * reverts when less gas is left than it wants; else it writes a slot of its own and, to validate, returns 0: a valid signature.
+ * reverts when less gas is left than it wants; else it writes one of its slots and, to validate, returns 0: a valid signature.
  */
 async function anAccountThatWants(
   version: EntryPointVersion,

@@ -116,7 +116,7 @@ describe.each(['1.1.0', '2.0.0', 'hybrid-0.9'] as const)('token mode of profile 
   });
 
   test.each(['hungry', 'exploding', 'refusing', 'frozen', 'idle'] as const)(
-    'a token that is %s costs the token account no more than the gas, and hurts no other operation of the bundle',
+    'a token that is %s costs the token account at most the gas, and hurts no other operation of the bundle',
     async (behaviour) => {
       const profile = devChain.profile(version);
       const token = await deployToken(devChain, 6, behaviour);

@@ -241,7 +241,7 @@ function check(profile: DevProfile, op: FinalUserOperation, terms: TokenTerms) {
 }
 
 async function prepared(version: string, row: Case | undefined) {
-  if (row === undefined) throw new Error('there is no such case');
+  if (row === undefined) throw new Error('the table lacks the case');
   const profile = devChain.profile(version);
   const token = await deployToken(devChain, 6, row.manners);
   const account: TestAccount = await buildAccount(

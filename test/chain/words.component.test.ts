@@ -62,7 +62,7 @@ describe('a hundred balances at one block', () => {
     ['are one call of Multicall3', multicall3, true, 1, 1],
     ['are one call of Multicall3 on a node that runs no code without a contract', multicall3, false, 1, 1],
     ['are one call of our own code where no Multicall3 is named', undefined, true, 1, 1],
-    ['are a call more, once, where there is none at the address', `0x${'33'.repeat(20)}`, true, 2, 1],
+    ['are a call more, once, where the address has none', `0x${'33'.repeat(20)}`, true, 2, 1],
   ])('%s', async (_, address, runsCode, first, later) => {
     let asked = 0;
     const nodes = createNodes(() => devChain.url);

@@ -278,7 +278,7 @@ describe('rendering the charts', () => {
     expect([...named].filter((name) => !declared.has(name) && !elsewhere.has(name ?? ''))).toEqual([]);
   });
 
-  test('the ledger is on, and needs no process of its own', () => {
+  test('the ledger is on, and needs no other process', () => {
     const manifests = renderOperator({ set: ['postgres.bundled.enabled=true'] });
     const deployments = manifests.filter(({ kind }) => kind === 'Deployment');
     expect(deployments.map(({ metadata }) => metadata.name)).not.toContain('gas-ledger');

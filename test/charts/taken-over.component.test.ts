@@ -143,7 +143,7 @@ const attempts: readonly Case[] = [
     },
   },
   {
-    what: 'escalate a role of its own',
+    what: 'escalate its role',
     request: patch(
       'merge-patch+json',
       { rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }] },

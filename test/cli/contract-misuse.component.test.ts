@@ -25,7 +25,7 @@ import { revertTo } from '../chain/support/revert-to.js';
 const chain = useStarted(() => startEmptyChain({ hasDeployer: true }), 300_000);
 const sending = () => ['--send', '--key-file', chain.keyFile];
 
-/** A contract of its own for each test: its signer makes it another one. */
+/** Another contract for each test, by another signer. */
 function which(layout: string, more: { owner?: string; signer?: string; chainId?: number } = {}) {
   const { owner = chain.stranger.address, signer = newWallet().address, chainId = emptyChainId } = more;
   return ['--layout', layout, '--chain', String(chainId), '--owner', owner, '--signer', signer];

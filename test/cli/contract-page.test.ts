@@ -24,7 +24,7 @@ test('docs/contracts.md has every layout', () => {
   expect([...rows().keys()].toSorted()).toEqual([...layoutIds].toSorted());
 });
 
-test.each(layoutIds)('docs/contracts.md says of %s what its row says', (id) => {
+test.each(layoutIds)('docs/contracts.md describes %s as its row does', (id) => {
   const { contract, sponsorship } = layouts[id];
   const [deploy = '', paidIn = '', takenOut = '', stake = ''] = rows().get(id) ?? [];
   expect(deploy.includes('--unaudited')).toBe(contract.artifact?.isAudited === false);

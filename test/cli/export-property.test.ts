@@ -36,7 +36,7 @@ async function everythingOf(resources: ReturnType<typeof createSqliteResourceSto
   return lists.flat() as unknown as readonly StoredObject[];
 }
 
-test('what is exported is valid, changes nothing where it is from, and makes the same somewhere else', async () => {
+test('an export is valid, changes nothing where it is from, and makes the same somewhere else', async () => {
   const fields = new Set<string>();
   await fc.assert(
     fc.asyncProperty(

@@ -158,7 +158,7 @@ describe('diff', () => {
     });
   });
 
-  test('a field that is no longer written is removed by its manager alone', async () => {
+  test('a field that a manifest leaves out is removed by its manager alone', async () => {
     edit(/^ *confirmations: 0\n/m, '');
     const [mine, other] = [await run('diff'), await run('diff', ['--manager', 'argocd'])];
     expect(mine.out).toMatch(/^ {4}spec\.confirmations: 0 → \(absent\)$/m);

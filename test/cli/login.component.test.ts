@@ -152,7 +152,7 @@ describe('paymaster login', () => {
     expect(await nameOf(['me', '--context', 'default'])).toBe('acme');
     expect(await run(['me', '--context', 'none'])).toMatchObject({
       status: 1,
-      error: expect.stringContaining('there is no context "none" (known: default)'),
+      error: expect.stringContaining('no context is called "none" (known: default)'),
     });
   });
 

@@ -32,7 +32,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const run = (args: readonly string[], { url = host.origin, as = 'acme' } = {}) =>
   paymaster(args, { PAYMASTER_URL: url, PAYMASTER_TOKEN_FILE: join(folder, as) });
 
-test('every endpoint of the management API is a command of its own', async () => {
+test('every endpoint of the management API is one command', async () => {
   const endpoints = [...manageEndpoints, ...platformEndpoints];
   const names = endpoints.map((endpoint) => commandNameOf(endpoint, endpoints));
   const words = names.map(({ noun, verb }) => [noun, ...(verb === undefined ? [] : [verb])]);
@@ -110,10 +110,10 @@ describe('a command of a server', () => {
     { args: ['usage', '--step', 'week'], status: 2, says: 'Allowed choices are ' },
     { args: ['usage', '--from', 'yesterday'], status: 2, says: 'from must be a time in UTC' },
     { args: ['decision', 'show'], status: 2, says: "missing required argument 'id'" },
-    { args: ['decision', 'show', 'none'], status: 1, says: 'There is no such decision' },
-    { args: ['decision', 'show', '../me'], status: 1, says: 'There is no such decision' },
+    { args: ['decision', 'show', 'none'], status: 1, says: 'This organisation has no such decision' },
+    { args: ['decision', 'show', '../me'], status: 1, says: 'This organisation has no such decision' },
     { args: ['decision', 'show', '..'], status: 2, says: 'id must be a name or an id, got ".."' },
-    { args: ['decision', 'show', 'a?limit=1#x'], status: 1, says: 'There is no such decision' },
+    { args: ['decision', 'show', 'a?limit=1#x'], status: 1, says: 'This organisation has no such decision' },
   ])('$args ends with $status', async ({ args, status, says }) => {
     expect(await run(args)).toMatchObject({ out: '', status, error: expect.stringContaining(says) });
   });

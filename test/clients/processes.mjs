@@ -63,7 +63,7 @@ export async function startBundledService(environment = {}) {
 }
 
 /**
- * The same with the bundler as a process of its own, which gets `options` besides. `prepare` gets the service's
+ * The same with the bundler as another process, which gets `options` besides. `prepare` gets the service's
  * connection.json before the bundler starts.
  */
 export async function startWithAlto(folderOfAlto = altoOfRun, { environment, options, prepare } = {}) {

@@ -1,5 +1,5 @@
 // Runs published clients and a bundler against the service that was built: the pinned ones of package.json, or with LATEST=1 the newest
-// ones, each in a folder of its own, because they do not resolve together. Apart from the other tests: the bundler is GPL and large, and
+// ones, each in another folder, because they do not resolve together. Apart from the other tests: the bundler is GPL and large, and
 // neither it nor the vendor's SDK is a dependency.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

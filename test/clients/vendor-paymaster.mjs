@@ -27,7 +27,7 @@ export function vendorPaymasterTests({ PaymasterMode, createPaymaster }) {
     facts = service.connection;
     client = openChain(facts);
     paymaster = await createPaymaster({ paymasterUrl: facts.rpcUrl });
-    // The SDK downloads a catalogue of error texts before it throws; here there is no internet.
+    // The SDK downloads a catalogue of error texts before it throws; here the internet is missing.
     globalThis.fetch = (input, options) => {
       const { hostname } = new URL(input instanceof Request ? input.url : input);
       if (hostname === '127.0.0.1') return fetchReally(input, options);

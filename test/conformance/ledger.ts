@@ -40,8 +40,8 @@ const noon = at('2026-01-31T12:00:00Z');
 const largest = 2n ** 256n - 1n;
 
 /**
- * Guarantees of every ledger, with the default retention. `create` gives an empty one. Each test uses an organisation
- * of its own, so that one ledger is enough for most of them.
+ * Guarantees of every ledger, with the default retention. `create` gives an empty one. Each test uses another
+ * organisation, so that one ledger is enough for most of them.
  */
 export function ledgerConformance(implementation: string, create: () => Promise<TestedLedger>): void {
   describe(`ledger: ${implementation}`, () => {

@@ -613,7 +613,7 @@ test('an apiKey is replaced, and the one before works for a while', async () => 
   await close();
 });
 
-test('what is wrong is on the overview and on a page of its own, with what to do', async () => {
+test('problems are on the overview and on another page, with what to do', async () => {
   const connection = running.connection();
   const { apiKey } = await aPaymaster('Elsewhere');
   const address = '0x00000000000000000000000000000000000000C1';

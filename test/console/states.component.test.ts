@@ -99,12 +99,12 @@ function answering(answers: Answers) {
 const pages: readonly { readonly path: string; readonly says: RegExp }[] = [
   { path: 'overview', says: /Nothing was asked for in this time.*send a first operation/ },
   { path: 'problems', says: /Nothing is wrong/ },
-  { path: 'paymaster', says: /There is no paymaster yet. Create one below/ },
+  { path: 'paymaster', says: /You have no paymaster yet. Create one below/ },
   { path: 'activity', says: /Nothing in this time that fits. Choose a longer range/ },
   { path: 'usage', says: /Nothing was asked for in this time. Choose a longer range/ },
-  { path: 'playground', says: /There is no paymaster yet that could decide/ },
+  { path: 'playground', says: /You have no paymaster yet that could decide/ },
   { path: 'changes', says: /Nothing was changed in the last 30 days/ },
-  { path: 'tokens', says: /There is no token yet.*Make one below/ },
+  { path: 'tokens', says: /You have no token yet.*Make one below/ },
 ];
 
 describe.each(pages)('$path', ({ path, says }) => {

@@ -49,7 +49,7 @@ export async function proveRights({ tools, report }: World): Promise<void> {
     if (own.some(({ code }) => code !== 0)) throw new Error(own.map(({ stderr }) => stderr).join('\n'));
     const refused = {
       'another account': await bind(tools, 'paymaster-dashboard', tenantRole, 'default:default'),
-      'another role of its own': await bind(tools, 'paymaster-dashboard', secretsRole, dashboard),
+      'another of its roles': await bind(tools, 'paymaster-dashboard', secretsRole, dashboard),
       'another name': await bind(tools, 'anything', tenantRole, dashboard),
       'cluster-admin': await bind(tools, 'paymaster-dashboard', 'cluster-admin', dashboard),
     };

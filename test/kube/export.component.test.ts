@@ -55,7 +55,7 @@ const versions = () =>
     '-o=jsonpath={range .items[*]}{.metadata.name} {.metadata.generation}{"\\n"}{end}',
   ]);
 
-test('what is exported is what kubectl got, is valid, and changes no spec when the API server applies it', async () => {
+test('an export is what kubectl got, is valid, and changes no spec when the API server applies it', async () => {
   const { out, status } = await paymaster(['export', ...kubeconfig]);
   expect(status).toBe(0);
   expect(out).toContain('name: of-rest');

@@ -52,7 +52,7 @@ test('the leader retries, and anybody may read', async () => {
   await expect(guardWrites(transport, () => 0).request({ method: 'GET', path: '/' })).resolves.toBeDefined();
 });
 
-test('a write has no more time than this process leads for, and a read as much as it asks for', async () => {
+test('a write has at most the time for which this process leads, and a read as much as it asks for', async () => {
   const timeouts: (number | undefined)[] = [];
   const transport = guardWrites(
     {

@@ -472,7 +472,7 @@ describe('requests to the API server', () => {
   );
 
   test(
-    'by the operator: deleted resources are no longer served',
+    'by the operator: it stops serving deleted resources',
     async () => {
       await deleteDamaged('paymasterconfigs', 'pm', 'shop', ...tenant);
       await deleteDamaged('chainconfigs', 'chain', 'dev');

@@ -236,7 +236,7 @@ describe('facts of a chain', () => {
     expect(facts.code(31337, addressOf(1))).toBe('Unknown');
   });
 
-  test('of a chain that is no longer offered are forgotten, and the operator no longer calls it', async () => {
+  test('of a chain that was taken away are forgotten, and the operator no longer calls it', async () => {
     start();
     facts.setChain(config);
     await pass(100);

@@ -114,7 +114,7 @@ describe('reports a Chain that is wrong', () => {
     expect(absent.yaml).toBe(yaml);
   });
 
-  test('an EntryPoint of its own, with code or without', async () => {
+  test('an EntryPoint at another address, with code or without', async () => {
     const nowhere = '0x00000000000000000000000000000000000000aA';
     const own = dev.deployments.feeToken.address;
     const profiles = [

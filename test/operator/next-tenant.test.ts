@@ -22,7 +22,7 @@ afterEach(() => world.close());
 const latest = async (tenant: string) =>
   (await world.configs.getPaymaster(paymasterIdOf(tenant, 'shop')))?.config;
 
-test('key, proof and webhook key of the former tenant are no longer valid', async () => {
+test('key, proof and webhook key of the former tenant have become invalid', async () => {
   const { view } = await aReplica(world);
   const former = await latest('acme');
   expect(former?.fundingAddress).toBe(owner.address);

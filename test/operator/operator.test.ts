@@ -139,7 +139,7 @@ describe('a paymaster that is ready', () => {
   });
 });
 
-describe('a deleted object is no longer served', () => {
+describe('a deleted object is not served', () => {
   test('on the event', async () => {
     world = await startWorld();
     await world.apply(aPaymaster(), aSmartContract(), aPolicy());

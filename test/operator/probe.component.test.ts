@@ -74,7 +74,7 @@ const good = {
   stake: 'Staked',
   codeHash: expect.stringMatching(/^0x[0-9a-f]{64}$/),
 };
-/** The dev chain stakes every contract but that which reads no storage of its own in validation. */
+/** The dev chain stakes every contract but that which reads none of its storage in validation. */
 const stakeOf = (layout: string) => (layout === 'verifying-0.7' ? 'Unstaked' : 'Staked');
 /** Nothing that the dev chain has not deployed for has a deposit or a stake. */
 const notHeld = { deposit: 'Empty', stake: 'Unstaked', codeHash: good.codeHash };
@@ -225,7 +225,7 @@ describe('the hash of the code', () => {
     expect(await hash()).toBe(first);
   });
 
-  test('tells which code a proxy runs, at an address of its own or by a beacon', async () => {
+  test('tells which code a proxy runs, at an address that it stores or by a beacon', async () => {
     const [one, two] = [`0x${'2d'.repeat(20)}`, `0x${'3d'.repeat(20)}`];
     await put(one, '0x6001');
     await put(two, '0x6002');

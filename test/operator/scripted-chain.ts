@@ -39,7 +39,7 @@ export type ChainState = {
   /** Of every contract. */
   contractCode: Hex;
   stake: 'Staked' | 'Unstaked' | 'Unlocked';
-  /** What Arbitrum's precompile NodeInterface answers as the price of layer 1, in wei; undefined: there is none. */
+  /** What Arbitrum's precompile NodeInterface answers as the price of layer 1, in wei; undefined: the chain has none. */
   l1BaseFee: bigint | undefined;
   /** Answers of price feeds with 8 decimals, by lowercase address. */
   readonly feeds: Map<

@@ -178,7 +178,7 @@ test.each([
   expect(answer.body.message).toContain(problem);
 });
 
-test('a message cannot be obtained when the chain is no longer offered', async () => {
+test('a message cannot be obtained when the platform has withdrawn the chain', async () => {
   const other = await startDashboard();
   const paymaster = await createPaymaster(other);
   await other.resources.delete('Chain', { name: 'dev' });

@@ -426,7 +426,7 @@ describe('what the organisation is granted', () => {
       status: 400,
       message: 'A paymaster has at most 5 active webhooks, and the oldest count: delete or pause one.',
     });
-    // What is active already is no change.
+    // An active limit stays as it is.
     expect((await setActive(newer[0]!, 'activate')).status).toBe(200);
     expect((await setActive(newer[0]!, 'deactivate')).status).toBe(200);
     expect((await setActive(old[0]!, 'activate')).status).toBe(200);

@@ -283,7 +283,7 @@ describe('what a manifest owns', () => {
 });
 
 describe('a secret', () => {
-  test('is never shown, and stays when what was shown is sent back', async () => {
+  test('is never shown, and stays when an answer is sent back', async () => {
     const signature = `0x${'ab'.repeat(65)}`;
     const address = '0x00000000000000000000000000000000000000C2';
     const funding = { address, message: 'Allow', signature };
@@ -369,7 +369,7 @@ describe('refused', () => {
     expect(await ask('GET', `${path}/${object}`)).toMatchObject({ status: 404 });
   });
 
-  test('an expression, until a contract of its own paymaster has the methods that it names', async () => {
+  test('an expression, until a contract of its paymaster has the methods that it names', async () => {
     for (const name of ['expressed', 'neighbour']) await made(name);
     const rule = (text: string) => ({
       name: 'rule',

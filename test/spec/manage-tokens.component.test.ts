@@ -212,7 +212,7 @@ describe('nobody gets more by', () => {
     expect(await isKnown(late)).toBe(false);
   });
 
-  test('an object in a namespace that is no longer an organisation', async () => {
+  test('an object in a namespace that has lost its organisation', async () => {
     const token = 'former-token-0123456789';
     await applyOrganisation(host.resources, 'former', { namespace: 'former' });
     await host.resources.apply({

@@ -25,7 +25,7 @@ import {
 import { until } from '../support/until.js';
 import { useRpc } from '../support/use-rpc.js';
 
-// A policy of type EXPRESSION, from the compiled config to what callers, owners and records see.
+// A policy of type EXPRESSION, from the compiled config to the view of callers, owners and records.
 
 const nativePrice = { chainlink: { nativeFeed: '0x5f4eC3Df9cbd43714FE2740f5E3616155c5b8419' } };
 const chain = {

@@ -30,7 +30,7 @@ describe('a paymaster with allowedOrigins', () => {
     { name: 'a page whose name begins like the allowed one', origin: `${app}.evil.example` },
     { name: 'the allowed host without TLS', origin: 'http://app.example.com' },
     { name: 'another port', origin: `${app}:8443` },
-    { name: 'a page without an origin of its own', origin: 'null' },
+    { name: 'a page without an origin', origin: 'null' },
     { name: 'another spelling', origin: app.toUpperCase() },
   ])('refuses $name before anything is signed, and its page cannot read why', async ({ origin }) => {
     const before = (await host.usage.reservations(someChainId)).length;

@@ -8,7 +8,7 @@ import { aPrice, aTokenProfile, usdx } from '../build/fee-tokens.js';
 import { anOperation, anOperationWithoutLimits, sponsored } from '../build/operations.js';
 import { useRpc } from '../support/use-rpc.js';
 
-// `perOperation` of a spending limit, from the compiled config to what callers and owners see.
+// `perOperation` of a spending limit, from the compiled config to the view of callers and owners.
 
 const nativePrice = { chainlink: { nativeFeed: '0x5f4eC3Df9cbd43714FE2740f5E3616155c5b8419' } };
 const host = useRpc({

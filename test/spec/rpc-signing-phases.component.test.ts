@@ -220,7 +220,7 @@ describe('A finalize in mode ERC20', () => {
       reason: 'FEE_TOKEN_UNSUPPORTED',
     },
     {
-      name: 'the token is no longer served',
+      name: 'the token was taken away',
       change: () => host.putChain({ ...aChain(), feeTokens: [eurx] }),
       reason: 'FEE_TOKEN_UNSUPPORTED',
     },

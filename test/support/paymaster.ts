@@ -1,6 +1,6 @@
 import { runCommand } from '../../cli/program.js';
 
-/** What a command line ends with, as `bin/paymaster` would in a process of its own; `secret` is what somebody types without echo. */
+/** What a command line ends with, as `bin/paymaster` would in another process; `secret` is what somebody types without echo. */
 export async function paymaster(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A file system of its own that can be filled. */
+/** A separate file system that can be filled. */
 export type SmallDisk = {
   readonly path: string;
   /** Takes all room that is left. */

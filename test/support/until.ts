@@ -11,7 +11,7 @@ const longestPauseMs = 100;
 
 /**
  * Polls until `check` holds: often at first, then after pauses of a tenth of the time waited, so that a long wait leaves the
- * processor to what is waited for. The failure names the awaited state, and may show the actual one. For effects that arrive by
+ * processor to the awaited work. The failure names the awaited state, and may show the actual one. For effects that arrive by
  * themselves; never use it as a pause. Shorter than the time limits of tests, so that the failure of a test names what it waited
  * for.
  */

@@ -17,6 +17,6 @@ export function useStarted<T extends { stop(): Promise<void> }>(
     if (started.host === undefined) throw new Error(`${String(name)} is read before the tests run`);
     return Reflect.get(started.host, name);
   };
-  // Every member is that of the host: the proxy has none of its own.
+  // Every member is that of the host: the proxy has no others.
   return new Proxy(started, { get: read }) as T;
 }

@@ -24,7 +24,7 @@ describe('what is not run here', () => {
       'README.md: these run for minutes up to an hour; the first of them runs this test',
       'CONTRIBUTING.md: these run this test',
       'SECURITY.md: these ask the public transparency log about a published image',
-      'docs/contracts.md: it holds what only you know; the test sets it for a chain of its own',
+      'docs/contracts.md: it holds what only you know; the test sets it for its chain',
       'docs/database.md: it needs a server that was stopped, and a database',
       'docs/first-steps-kubernetes.md: it needs Docker and kind',
       'docs/first-steps-kubernetes.md: it needs pods; make e2e-first-steps pastes it on a cluster',

@@ -231,7 +231,7 @@ function withoutIds(of: Readonly<Record<string, unknown>> | undefined) {
 
 const all = { organisation: 'quickstart', from: 0 as EpochMs, to: 4e12 as EpochMs };
 
-/** Everything that a ledger says, without ids and times of its own. */
+/** Everything that a ledger says, without its ids and times. */
 async function readAll(ledger: StoredLedger) {
   const { decisions } = await ledger.decisions({ ...all, limit: 500 });
   const usage = async (groupBy?: 'reason' | 'policy' | 'contract') => {

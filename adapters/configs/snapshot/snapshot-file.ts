@@ -57,7 +57,7 @@ export function createSnapshotFile(directory: string) {
   }
 
   return {
-    /** The stored state; undefined when there is none. Throws when it cannot be trusted. */
+    /** The stored state; undefined when nothing is stored. Throws when it cannot be trusted. */
     read,
     /** Replaces the state by these events. */
     replace,

@@ -34,7 +34,7 @@ const connectionsPerHost = 4;
 
 /**
  * Keep-alive connections per host; plain GET without redirects and decompression. The URLs come from resources of the
- * platform, which may name hosts of its own network, so addresses are not checked as those of webhooks are.
+ * platform, which may name hosts of its network, so addresses are not checked as those of webhooks are.
  */
 export function createDocuments(deps: DocumentsDeps): Documents {
   const { clock, log, headersDirectory, timeoutMs = defaultTimeoutMs } = deps;

@@ -187,7 +187,7 @@ function selectableText(value: unknown): string | undefined {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }
 
-/** Narrows a stored object to its kind: its spec and status passed the schema of that kind when they were written. */
+/** Narrows a stored object to its kind: its spec and status passed the schema of the kind when they were written. */
 export function typed<K extends Kind>(object: StoredObject): Resources[K] {
   return object as unknown as Resources[K];
 }

@@ -64,7 +64,7 @@ export function clientOf(
   };
 }
 
-/** Bytes of a base64 member of a JSON answer. Throws CallFailed `unclear` when there are none: something was done, and we do not know what. */
+/** Bytes of a base64 member of a JSON answer. Throws CallFailed `unclear` when the answer has no such member: something was done, and we do not know what. */
 export function bytesOf(body: string, member: string, service: string): Uint8Array {
   const text = fieldOf(parseJson(body), member);
   if (typeof text !== 'string' || text === '')

@@ -42,7 +42,7 @@ export async function copyStore({
   if (!existsSync(path))
     throw new DomainError(
       'NOT_FOUND',
-      `there is no embedded store at ${path}${existsSync(movedTo) ? `. ${back}` : ''}`,
+      `no embedded store is at ${path}${existsSync(movedTo) ? `. ${back}` : ''}`,
     );
   if (existsSync(movedTo))
     throw new DomainError('ALREADY_EXISTS', `${movedTo} is there already: move it to another place first`);

@@ -16,8 +16,8 @@ export type SqliteLedgerOptions = Omit<ThreadOptions, 'searchMs' | 'maxBytes'> &
 };
 
 /**
- * The ledger in the file of the usage store, which writes it and must have the file open. Questions and sums are the work of a thread
- * of its own. A thread that ends on its own fails the calls that wait, as UNAVAILABLE, and the next call starts another one.
+ * The ledger in the file of the usage store, which writes it and must have the file open. Questions and sums are the work of a
+ * separate thread. When it ends by itself, it fails the calls that wait, as UNAVAILABLE, and the next call starts another one.
  */
 export async function createSqliteLedger(options: SqliteLedgerOptions): Promise<StoredLedger> {
   const { searchMs = 5_000, deadlineMs = 30_000, maxBytes = usualLedgerBytes } = options;

@@ -36,7 +36,7 @@ export async function pruneSqlite(
         `start < ${ago(retention.decisions)} OR (unit = 'minute' AND start < ${ago(retention.funds)})`,
       ),
   ];
-  // The oldest inputs first; when there are none left, the oldest days of everything else, but for the last two.
+  // The oldest inputs first; when no inputs are left, the oldest days of everything else, but for the last two.
   const beyond: readonly Slice[] = [
     () => removeInputs(tables, Infinity),
     () => removeRecords(tables, dayOfTime(today) - 1),

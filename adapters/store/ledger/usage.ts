@@ -10,7 +10,7 @@ import type { Row } from './record-rows.js';
 import { amountsOf, usageRows, type Sums } from './sums.js';
 
 /**
- * Rows of usage: from the largest sums that make up the range, and from `tail`, the sums of what was written after them. Senders have
+ * Rows of usage: from the largest sums that make up the range, and from `tail`, the sums of rows that were written after them. Senders have
  * sums of days only.
  */
 export async function readUsage(reader: Reader, query: UsageQuery, tail: Sums): Promise<readonly UsageRow[]> {

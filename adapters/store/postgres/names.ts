@@ -7,7 +7,7 @@ import type { Unit } from '../../../core/usage/units.js';
 
 // Names of rows, and of the locks under which turns read and write them. A lock covers every counter whose name begins alike up to
 // the first "/" (all windows and senders of one policy, all parties of a contract's losses), every account of a contract, and every
-// reservation of a paymaster. So a request needs a few locks, callers cannot add any, and a row needs no row of its own to lock.
+// reservation of a paymaster. So a request needs a few locks, callers cannot add any, and no row is there only to be locked.
 
 /** "COUNT/the counter's name" */
 export function counterRow({ counter, unit }: CounterId): string {

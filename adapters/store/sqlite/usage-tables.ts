@@ -102,7 +102,7 @@ export function createUsageTables(db: Database, ledger: SqliteLedgerWriter) {
     reservation: (key: ReservationKey, row: number): Reservation =>
       db.run(() => {
         const stored = ofRow.get(row);
-        if (stored === undefined) throw new TypeError(`there is no reservation in row ${row}`);
+        if (stored === undefined) throw new TypeError(`no reservation is in row ${row}`);
         return { key, ...parseTerms(textOf(stored, 'terms')) };
       }),
     committed: (key: ReservationKey): readonly Reservation[] =>

@@ -100,7 +100,7 @@ export function toPaymasterError(message: string, facts: ErrorFacts): PaymasterE
   return new Found(message, facts);
 }
 
-/** The PaymasterError inside an error that viem threw, which wraps those of a paymaster; undefined when there is none. */
+/** The PaymasterError inside an error that viem threw, which wraps those of a paymaster; undefined when it is another error. */
 export function findPaymasterError(error: unknown): PaymasterError | undefined {
   for (let each = error; each instanceof Error; each = each.cause)
     if (each instanceof PaymasterError) return each;

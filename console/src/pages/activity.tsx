@@ -285,8 +285,8 @@ function Settlement({ decision: { verdict, settlement, validUntil } }: { readonl
     return (
       <p>
         {outcome === 'expired'
-          ? 'It was never mined with our signature; what was reserved is free again.'
-          : 'Another operation used its nonce; what was reserved is free again.'}{' '}
+          ? 'It was never mined with our signature; its reserved amounts are free again.'
+          : 'Another operation used its nonce; its reserved amounts are free again.'}{' '}
         <Time>{at}</Time>
       </p>
     );

@@ -21,7 +21,7 @@ export function Paymaster() {
       <Shown
         live={paymasters}
         isEmpty={(all) => all.length === 0}
-        empty="There is no paymaster yet. Create one below, or apply a manifest of kind Paymaster."
+        empty="You have no paymaster yet. Create one below, or apply a manifest of kind Paymaster."
       >
         {(all) => {
           const chosen = all.find(({ object }) => object === id) ?? all[0]!;
@@ -132,7 +132,7 @@ function OnePaymaster({
         <Shown
           live={policies}
           isEmpty={(all) => all.length === 0}
-          empty="There is no policy: every call of a sponsored method is paid for."
+          empty="It has no policy: every call of a sponsored method is paid for."
         >
           {(all) => <Policies policies={all} onChanged={policies.reload} />}
         </Shown>

@@ -57,7 +57,7 @@ export function Playground() {
         <Shown
           live={paymasters}
           isEmpty={(all) => all.length === 0}
-          empty="There is no paymaster yet that could decide."
+          empty="You have no paymaster yet that could decide."
         >
           {(all) => (
             <>

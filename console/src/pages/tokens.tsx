@@ -41,7 +41,7 @@ export function Tokens() {
         <Shown
           live={tokens}
           isEmpty={(all) => all.length === 0}
-          empty="There is no token yet besides those that the platform grants. Make one below for each program, with the scopes that it needs."
+          empty="You have no token yet besides those that the platform grants. Make one below for each program, with the scopes that it needs."
         >
           {(all) => (
             <Table

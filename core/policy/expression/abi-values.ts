@@ -8,7 +8,7 @@ import { EvaluationError } from './expression-error.js';
  * from `base`. Nothing is read but what an expression asks for, whatever the call carries beside it.
  *
  * As strict as Solidity's decoder or stricter: everything lies inside the call's data, padding is zero, and an offset is
- * never negative, so what is read is what the contract reads. Everything else is an {@link EvaluationError}.
+ * never negative, so the reader sees what the contract sees. Everything else is an {@link EvaluationError}.
  */
 export type Place = { readonly at: number; readonly base: number };
 

@@ -64,7 +64,7 @@ export function elementOf(of: Typed, index: Int, literal: bigint | undefined, at
         const position = index.read(run);
         return (
           (position < 0n ? undefined : run.calls()[Number(position)]) ??
-          missing(`there is no call ${position}`)
+          missing(`no call has the index ${position}`)
         );
       }),
       path: literal === undefined ? undefined : `calls[${literal}]`,
@@ -76,7 +76,7 @@ export function elementOf(of: Typed, index: Int, literal: bigint | undefined, at
       const { bytes, place } = read(run);
       const position = index.read(run);
       const found = placeOfElement(bytes, abi, place, position);
-      return { bytes, place: found ?? missing(`there is no element ${position}`) };
+      return { bytes, place: found ?? missing(`no element has the index ${position}`) };
     });
   if (literal === undefined || literal >= BigInt(abi.fields.length))
     throw new ExpressionError(`expected a number below ${abi.fields.length}, as it is written`, at);

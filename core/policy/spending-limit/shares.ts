@@ -44,7 +44,7 @@ export function compileLimits(limits: readonly LimitConfig[]): readonly Compiled
 
 /**
  * What an operation takes from each limit, in the order of `limits`, in the window of `now`. Runs once per sponsorship. Throws
- * UNAVAILABLE (PRICE_STALE) when a limit cannot count, because there is no price; one in Shadow
+ * UNAVAILABLE (PRICE_STALE) when a limit cannot count for lack of a price; one in Shadow
  * counts nothing then.
  */
 export function limitShares(

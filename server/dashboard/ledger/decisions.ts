@@ -116,8 +116,7 @@ export const decisionEndpoint = endpoint({
     const ledger = requireLedger(tools, principal);
     const { id = '' } = params;
     const view = isRecordId(id) ? await ledger.decision(principal.tenant, id) : undefined;
-    if (view === undefined)
-      throw new DomainError('NOT_FOUND', 'There is no such decision of this organisation');
+    if (view === undefined) throw new DomainError('NOT_FOUND', 'This organisation has no such decision');
     const [decision] = await rendered(await namesOf(tools, ledger, principal), [view]);
     return { data: { ...decision, trace: renderTrace(view.decision) } };
   },

@@ -134,7 +134,7 @@ function requireReplays({ replays }: Pick<Tools, 'replays'>): Replays {
 
 /** Of another organisation, or forgotten. */
 function unknownReplay(): DomainError {
-  return new DomainError('NOT_FOUND', 'There is no such replay of this organisation');
+  return new DomainError('NOT_FOUND', 'This organisation has no such replay');
 }
 
 type Body = {

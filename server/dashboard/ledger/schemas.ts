@@ -9,7 +9,7 @@ export const wei: JsonSchema = { type: 'string', pattern: '^-?\\d+$' };
 export const weiOrNull: JsonSchema = { type: ['string', 'null'], pattern: '^-?\\d+$' };
 export const coins: JsonSchema = { type: 'string', description: 'The same in coins, as decimal text.' };
 export const coinsOrNull: JsonSchema = { ...coins, type: ['string', 'null'] };
-/** Not rounded, so that sums stay exact; whoever books them rounds. */
+/** Not rounded, so that sums stay exact; the books round them. */
 export const dollarsOrNull: JsonSchema = {
   type: ['string', 'null'],
   description: 'The same in US dollars at usdPerCoin, as decimal text; null without a price.',

@@ -123,7 +123,7 @@ export const platformProblems = endpoint({
     const isName = validateName('Organisation', { name }).length === 0;
     const organisation = isName ? await tools.resources.get('Organisation', { name }) : undefined;
     if (organisation === undefined)
-      throw new DomainError('NOT_FOUND', `There is no organisation ${quote(name)}`);
+      throw new DomainError('NOT_FOUND', `No organisation is called ${quote(name)}`);
     const { namespace } = organisation.spec;
     return problemsAnswer.of(tools, { organisation, namespace, tenant: tenantOfOrganisation(organisation) });
   },

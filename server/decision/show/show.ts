@@ -38,7 +38,7 @@ export function showCampaigns({ paymaster: { campaigns }, request }: Case): obje
   return { campaigns: { ...given({ named: request.campaign }), active: [...campaigns.active.keys()] } };
 }
 
-/** Every rule, with what it says of this request. Limits that no peek has looked at tell their threshold alone. */
+/** Every rule, with what it says about this request. Limits that no peek has looked at tell their threshold alone. */
 export function showRules({ paymaster, chain, now, listOf, usage, request }: Case, facts: PolicyFacts) {
   const { limits = [] } = usage?.request ?? {};
   const states = new Map(limits.map((limit, at) => [nameOf(limit), usage?.peeked.limits[at]]));

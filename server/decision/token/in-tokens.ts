@@ -154,8 +154,7 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
     return payments.check({ ...targetOf(on), op, terms, sign, token: known(on.token), ...shape, ...ground });
   }
 
-  const lacksPrice = ({ price }: TokenCase) =>
-    price === undefined ? 'There is no price to charge.' : undefined;
+  const lacksPrice = ({ price }: TokenCase) => (price === undefined ? 'No price is charged.' : undefined);
   const lacksDraft = (on: TokenCase) =>
     on.draft === undefined ? 'The gas limits are not known.' : lacksPrice(on);
   return {
@@ -164,7 +163,7 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
       ...rulesOfTokens,
       step('token', decideToken),
       step('price', decidePrice, {
-        lacks: ({ token }) => (token === undefined ? 'There is no token to price.' : undefined),
+        lacks: ({ token }) => (token === undefined ? 'No token is priced.' : undefined),
       }),
       // A refusal costs the chain nothing: checks on known facts come before any balance is read and anything is simulated.
       step('gas', decideLeast, { isEarly: true, lacks: lacksPrice }),
@@ -182,8 +181,7 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
       ),
       step('payment', decidePayment, {
         isCostly: true,
-        lacks: (on) =>
-          lacksDraft(on) ?? (on.charge === undefined ? 'There is no price to charge.' : undefined),
+        lacks: (on) => lacksDraft(on) ?? (on.charge === undefined ? 'No price is charged.' : undefined),
       }),
     ],
     draft: (on, op, now) => {

@@ -92,7 +92,7 @@ describe('the price of a native coin in dollars', () => {
     );
   });
 
-  test('names the dollars of quotes, and shows as metrics of the chain until it is no longer served', async () => {
+  test('names the dollars of quotes, and shows as metrics of the chain until it is taken away', async () => {
     const metrics = createMetrics({ process: false });
     const own = serving({ metrics });
     const nativeFeed = await aFeed('ETH / USD', 312_345_000_000n);

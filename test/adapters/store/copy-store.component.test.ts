@@ -347,7 +347,7 @@ test('the command copies a data directory, says what it does, and ends with 2 fo
   });
   expect(await command([`${directory}/none`], url)).toMatchObject({
     status: 1,
-    error: `error: there is no embedded store at ${directory}/none\n`,
+    error: `error: no embedded store is at ${directory}/none\n`,
   });
   const { out, error, status } = await command([directory], url);
   expect({ status, out }).toEqual({ status: 0, out: expect.stringContaining(`${path}.copied`) });

@@ -68,7 +68,7 @@ export async function checkCommits(
   let refused = 0;
   const next = (): UsageStore => stores[(calls += 1) % stores.length]!;
   const [first] = stores;
-  if (first === undefined) throw new Error('there is no store');
+  if (first === undefined) throw new Error('no store was given');
   await first.addBalance(chainId, {
     contract,
     balance: gwei(threshold),

@@ -240,7 +240,7 @@ describe('a standby that becomes the primary', () => {
     expect(await after.recovery.recover(chainId)).toBe('waiting');
   });
 
-  test('is no loss when every commit waited for it', async () => {
+  test('loses nothing when every commit waited for it', async () => {
     const primary = await startPostgres();
     ending.push(primary);
     const at = await primary.createDatabase();

@@ -81,7 +81,7 @@ test('is not signed when the primary dies, and counts once when that primary com
   await expectThree();
 });
 
-test('is not signed when the primary dies, and is no loss when the standby that never had it is promoted', async () => {
+test('is not signed when the primary dies, and is not lost when the standby that never had it is promoted', async () => {
   const { answer } = await waitingCommit();
   await primary.kill();
   expect(await answer).toBe('UNAVAILABLE');

@@ -33,7 +33,7 @@ const asksPerBucket = 40;
 /** Processes that share buckets: later ones have buckets of their own, which are not full. */
 const bucketShared = 3;
 
-/** Of a contract each: what is locked is all accounts of a contract, and no lock is in all turns, which would form one line. */
+/** Of a contract each: a lock covers all accounts of a contract, and no lock is in all turns, which would form one line. */
 export const wallets: readonly Required<AccountId>[] = [1, 2, 3].map((n) => ({
   contract: anAddress(0xc00 + n),
   fundingAddress: anAddress(0xf00 + n),
@@ -117,7 +117,7 @@ export function requestOf(ask: Ask, change: Pick<ReserveRequest, 'phase'> = {}):
   });
 }
 
-/** Only a commit nonce of its own: nothing is signed, so nothing stays. */
+/** Only another commit nonce: nothing is signed, so nothing stays. */
 export function commitOf(ask: Ask): ReserveRequest {
   const phase = { kind: 'commit', commitment: aHash(ask.cost) } as const;
   return requestOf({ ...ask, nonce: (ask.nonce << 40n) + 1n }, { phase });

@@ -210,10 +210,13 @@ describe.each(languages)('the host in $language', ({ command }) => {
         withHeaders(delivery, { 'x-timestamp': String(Number(delivery.headers['x-timestamp']) + 1) }),
     },
     {
-      name: 'there is no signature',
+      name: 'the signature is missing',
       change: (delivery) => withHeaders(delivery, { 'x-signature': undefined }),
     },
-    { name: 'there is no time', change: (delivery) => withHeaders(delivery, { 'x-timestamp': undefined }) },
+    {
+      name: 'the time is missing',
+      change: (delivery) => withHeaders(delivery, { 'x-timestamp': undefined }),
+    },
     {
       name: 'the signature has another form',
       change: (delivery) => withHeaders(delivery, { 'x-signature': 'v1=zz' }),

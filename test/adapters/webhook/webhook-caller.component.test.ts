@@ -80,7 +80,7 @@ const aRequest = (policies: readonly WebhookConfig[], change: Partial<HostReques
 const askOne = async (caller: PolicyHosts, url: string, change: Partial<WebhookConfig> = {}) =>
   (await caller.call(aRequest([aWebhook(url, change)])))[0];
 
-/** Of a POST that is no test. */
+/** Of a POST that is not a test. */
 function signatureOf(request: WebhookHost['received'][number] | undefined, key: string): string {
   const { 'x-timestamp': timestamp, 'x-policy-id': policyId } = request?.headers ?? {};
   const lines = ['v2', timestamp, policyId, 'live', 'POST', request?.path, request?.body];

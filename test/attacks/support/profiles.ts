@@ -39,7 +39,7 @@ async function withSecurity(devChain: DevChain, profile: ProfileConfig): Promise
     log: silentLogger,
   });
   const signer = signers.get('dev');
-  if (signer === undefined) throw new Error('there is no signer');
+  if (signer === undefined) throw new Error('the profile has no signer');
   const layout = layouts[profile.layout];
   const found = await probeTokenPayment({ chain, chainId, profile, contract, layout, signer });
   return found === 'Secured' ? { ...profile, tokenSecured: true } : profile;

@@ -73,7 +73,7 @@ export type ServiceOptions = {
   readonly devChain?: DevChain;
   /** Where the service finds the node. Default: that of the dev chain. */
   readonly rpcUrl?: string;
-  /** A database of a server that the test started. Default: one of its own. */
+  /** A database of a server that the test started. Default: a new one. */
   readonly databaseUrl?: string;
   /** Directory of the embedded store's files. */
   readonly directory?: string;
@@ -230,7 +230,7 @@ export async function startService(kind: StoreKind, options: ServiceOptions): Pr
         gates.push(gate);
       }
       const [first] = opened;
-      if (first === undefined) throw new Error('there is no replica');
+      if (first === undefined) throw new Error('no replica runs');
       return {
         usage: first.usage,
         recovery: first.recovery,

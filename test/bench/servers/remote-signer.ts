@@ -2,7 +2,7 @@ import { startFakeWeb3signer } from '../../fakes/signers/web3signer.js';
 import { remoteKey, remoteSigner } from '../fixture.js';
 import { reportSubject } from './subject.js';
 
-/** A remote signer in a process of its own, as slow and as busy as {@link remoteSigner} says. */
+/** A remote signer in another process, as slow and as busy as {@link remoteSigner} says. */
 const fake = await startFakeWeb3signer([remoteKey]);
 Object.assign(fake.switches, remoteSigner);
 reportSubject(Number(new URL(fake.origin).port), {

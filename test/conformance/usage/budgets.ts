@@ -20,7 +20,7 @@ export function budgetsConformance(it: Suite): void {
   const names = (count: number) => Array.from({ length: count }, (_, index) => `pm-${index}`);
 
   describe('a limit that several paymasters share', () => {
-    test('is never exceeded by those that ask at once, each of whom holds at most its part', async () => {
+    test('is never exceeded by those that ask at once: each holds at most its part', async () => {
       const asked = names(8).flatMap((name) => [0n, 1n, 2n, 3n].map((nonce) => ask(name, nonce, 100)));
       const outcomes = (await Promise.all(asked)).map(({ outcome }) => outcome);
       expect(outcomes.filter((outcome) => outcome === 'reserved')).toHaveLength(10);

@@ -8,7 +8,7 @@ const coin = gwei(1_000_000_000);
 /** What a coin, or a part of it, costs with the margin of one percent. */
 const micro = (dollars: number): number => dollars * 1_010_000;
 
-/** Limits in dollars: the price of the promise stays with the reservation, and what was mined is counted by it. */
+/** Limits in dollars: the price of the promise stays with the reservation, and a mined operation is counted by it. */
 export function ratesConformance(it: Suite): void {
   const limit = { counter: 'dollars', unit: 'USD' as const, threshold: micro(10_000) };
   const promise = (nonce: bigint, price: number, change: Partial<Parameters<typeof aRequest>[0]> = {}) =>

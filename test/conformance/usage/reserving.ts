@@ -258,7 +258,7 @@ export function reservingConformance(it: Suite): void {
       accounts: [{ contract: aNeed(1).contract, balance: 100, reserved: 60, readAt: it.clock.now() }],
     });
     expect((await it.store.peek(request(2n, 41))).result).toMatchObject({ outcome: 'limit', used: 60 });
-    // A request does not see the amounts of its own operation, only those of others.
+    // A request does not see the amounts of its operation, only those of others.
     expect(await it.store.peek(request(1n, 100))).toMatchObject({
       result: reserved,
       limits: [{ used: 0, reserved: 0 }],

@@ -37,7 +37,7 @@ const anyRealRate = fc.oneof(
 const zeroBytes = (data: Hex): number => hexToBytes(data).filter((byte) => byte === 0).length;
 
 describe.each(Object.values(layouts))('stub data of layout $id', ({ sponsorship, token }) => {
-  test('SPONSORED: as long as the signed data, with no more zero bytes', () => {
+  test('SPONSORED: as long as the signed data, without more zero bytes', () => {
     fc.assert(
       fc.property(anyRealOperation, anyTerms, anyWindow, anySignature, (op, any, window, signature) => {
         const terms: SponsorshipTerms = { ...any, ...window };

@@ -95,7 +95,7 @@ describe('deciding on a simulated payment', () => {
       unpricedGas: 5n,
     },
     {
-      name: 'no more than that overhead may be missing',
+      name: 'at most that overhead may be missing',
       observed: { payment: { outcome: 'executed', received: 548n, costWei: 600n } },
       unpricedGas: 5n,
       reason: 'TOKEN_PAYMENT_FAILS',

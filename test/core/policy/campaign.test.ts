@@ -27,7 +27,7 @@ describe('the campaign of a policy', () => {
     expect(compile(permits)).toMatchObject({ walletDeployment: false, deployments: [{ campaign }] });
   });
 
-  test('of a policy that is no longer valid stays as it was: a wrong edit takes it out of no campaign', () => {
+  test('of a policy that has become invalid stays as it was: a wrong edit takes it out of no campaign', () => {
     const window = { until: '2027-01-01T00:00:00Z' };
     const policy = aPolicy({ policyType: 'WINDOW', window, campaign });
     const previous = compile(policy);

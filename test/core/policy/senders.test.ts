@@ -74,7 +74,7 @@ describe('a SENDERS policy', () => {
     });
   });
 
-  test('of 5,000 accounts costs a request no more than one of ten', () => {
+  test('of 5,000 accounts costs a request as little as one of ten', () => {
     const decision = decisionsIn('SPONSORED').find(({ step }) => step === 'senders');
     const decide = (count: number) => {
       const { config, lists } = compile([aList('a', many(count))]);

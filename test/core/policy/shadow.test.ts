@@ -36,7 +36,7 @@ describe('a policy in Shadow', () => {
     expect(compile(aWrongWindow('Enforce')).config.invalidPolicies).toEqual(['Daily']);
   });
 
-  test('that is no longer valid keeps its last form, enforced as its spec says now', () => {
+  test('that has become invalid keeps its last form, enforced as its spec says now', () => {
     const window = { until: '2027-01-01T00:00:00Z' };
     const valid = compile(aPolicy({ policyType: 'WINDOW', window, ...shadow })).config;
     expect(valid.windows).toMatchObject([{ shadow: true }]);
@@ -56,7 +56,7 @@ test('contractsEnforcement: Shadow says that anything is sponsored', () => {
   expect(openSponsorship).toMatchObject({ status: 'True', reason: 'ContractsInShadow' });
 });
 
-test('a limit in dollars that is in Shadow refuses nothing while there is no price, and counts nothing', () => {
+test('a limit in dollars that is in Shadow refuses nothing while the price is missing, and counts nothing', () => {
   const limit = aLimitConfig({ thresholdType: 'USD', threshold: '5' });
   const request = { sender: addressKey, cost: { wei: 10n ** 18n, usdPerNative: undefined }, now: someNow };
   expect(() => limitShares(compileLimits([limit]), request)).toThrow('price');

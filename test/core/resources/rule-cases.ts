@@ -109,7 +109,7 @@ export const ruleCases: readonly RuleCase[] = [
   },
   {
     field: 'spec.previousKeyUntil',
-    message: 'left out until keyGeneration is at least 2: before that there is no previous key',
+    message: 'left out until keyGeneration is at least 2: the first key has no previous one',
     passes: { now: aPaymaster({ keyGeneration: 2, previousKeyUntil: '2026-01-01T00:00:00Z' }) },
     fails: { now: aPaymaster({ previousKeyUntil: '2026-01-01T00:00:00Z' }) },
   },
@@ -444,13 +444,13 @@ export const ruleCases: readonly RuleCase[] = [
   },
   {
     field: 'spec.profiles[0].tokenLossBudget',
-    message: 'left out without addresses.token: there is no mode ERC20 that it could stop',
+    message: 'left out without addresses.token: nothing is paid in tokens',
     passes: { now: profile({ addresses: { sponsorship: wallet, token: other }, tokenLossBudget: '0.5' }) },
     fails: { now: profile({ tokenLossBudget: '0.5' }) },
   },
   {
     field: 'spec.profiles[0].requireAllowance',
-    message: 'left out without addresses.token: there is no mode ERC20',
+    message: 'left out without addresses.token: mode ERC20 needs it',
     passes: { now: profile({ addresses: { sponsorship: wallet, token: other }, requireAllowance: true }) },
     fails: { now: profile({ requireAllowance: true }) },
   },
@@ -550,7 +550,7 @@ export const ruleCases: readonly RuleCase[] = [
   },
   {
     field: 'spec.webhook.previousKeyUntil',
-    message: 'left out until keyGeneration is at least 2: before that there is no previous key',
+    message: 'left out until keyGeneration is at least 2: the first key has no previous one',
     passes: { now: aWebhook({ keyGeneration: 2, previousKeyUntil: '2026-01-01T00:00:00Z' }) },
     fails: { now: aWebhook({ previousKeyUntil: '2026-01-01T00:00:00Z' }) },
   },

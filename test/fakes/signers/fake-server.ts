@@ -12,7 +12,7 @@ export type Switches = {
   wrongKey: boolean;
   /** Answers that it has too much to do, this many times. */
   throttled: number;
-  /** Answers an error of its own, this many times. */
+  /** Answers an error, this many times. */
   failing: number;
   /** Our right to use it was taken away. */
   revoked: boolean;

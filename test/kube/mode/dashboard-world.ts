@@ -65,7 +65,7 @@ export async function openKubeDashboardWorld(
   }
 }
 
-/** The operator under its role. Several may run one after the other, since there is no leader election. */
+/** The operator under its role. Several may run one after the other, since none is elected leader. */
 export async function startKubeOperator(
   parts: KubeParts,
   clock: DashboardWorldOptions['clock'],

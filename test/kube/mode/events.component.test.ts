@@ -32,7 +32,7 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => stop?.(), 60_000);
 
-test('there is no warning for a parent that arrives after its child', async () => {
+test('a parent that arrives after its child causes no warning', async () => {
   const child = 'early-contract';
   await applyContract(child, 'late-shop');
   await untilReason(child, 'ResolvedRefs', 'PaymasterNotFound');

@@ -42,7 +42,7 @@ describe.each([
 
   const replica = (index: number): DashboardHost => {
     const chosen = replicas[index % replicas.length];
-    if (chosen === undefined) throw new Error('there is no replica');
+    if (chosen === undefined) throw new Error('no replica runs');
     return chosen;
   };
 

@@ -45,7 +45,7 @@ export function tellWhenServed(stores: {
   const isTold = (what: string, generation: number): Promise<void> =>
     until(`${what} is served`, () => watches === 0 || (told.get(what) ?? 0) >= generation, waitMs);
   const isForgotten = (what: string): Promise<void> =>
-    until(`${what} is no longer served`, () => watches === 0 || !told.has(what), waitMs);
+    until(`${what} is gone`, () => watches === 0 || !told.has(what), waitMs);
 
   const { written, served, clock } = stores;
   return {

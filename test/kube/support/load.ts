@@ -23,7 +23,7 @@ export function startLoad(installation: Installation, callers = 3): Load {
   async function call(): Promise<void> {
     for (; !isStopped; await pause(pauseMs)) {
       const replica = installation.replicas[sent % installation.replicas.length];
-      if (replica === undefined) throw new Error('there is no replica');
+      if (replica === undefined) throw new Error('no replica runs');
       sent += 1;
       try {
         const answer = await rpc(installation.rpcUrl(replica), 'pm_sponsorUserOperation', [

@@ -108,7 +108,7 @@ describe('while the API server is away', () => {
     expect((await replica.call('GET', '/paymaster', { token: acmeToken })).status).toBe(503);
   });
 
-  test('what was seen is used for an hour', async () => {
+  test('the last state is used for an hour', async () => {
     await lastSeen.resources.list('Organisation');
     state = 'away';
     host.clock.advance(lastSeenForMs - 60_000);

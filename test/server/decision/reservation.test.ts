@@ -124,7 +124,7 @@ describe('an organisation takes at most its share of', () => {
       percent: 25,
     },
     {
-      name: 'a default wallet of its own alone: all',
+      name: 'a default wallet that is its alone: all',
       profile: byDefault(['acme']),
       ...onDefault,
       account: 1,

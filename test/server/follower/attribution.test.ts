@@ -45,7 +45,7 @@ test.each<Case>([
     cost: 99n * gwei,
     want: ['a/SPONSORED'],
   },
-  { name: 'without a promise there is no candidate', reservations: [], want: [] },
+  { name: 'without a promise nothing is a candidate', reservations: [], want: [] },
   {
     name: 'a promise on another contract does not count',
     reservations: [aReservation('a', { promises: [promise(1, { contract: otherContract })] })],
@@ -79,7 +79,7 @@ test.each<Case>([
     want: [],
   },
   {
-    name: 'a digest that is no longer kept is an older promise of its mode',
+    name: 'a digest that was replaced is an older promise of its mode',
     reservations: [
       aReservation('a', { promises: [promise(1)], folded: [older('SPONSORED'), older('ERC20')] }),
     ],

@@ -59,7 +59,7 @@ test('a started follower settles what is mined and shows the head', async () => 
   expect(follower.heads.get(chainId)?.number).toBe(it.chain.height);
 });
 
-test('a chain that is added is followed, and one that is no longer served is not', async () => {
+test('a chain that is added is followed, and one that was taken away is not', async () => {
   follower.start();
   await until(() => follower.heads.get(chainId) !== undefined);
   configs = [aChainConfig({ chainId: 5 })];

@@ -134,7 +134,7 @@ test('a reservation whose decision was not recorded has no record of its end', (
   expect(reversals([unrecorded], context)).toEqual([]);
 });
 
-test('the record goes with the entry of its own reservation, and other entries stay as they are', () => {
+test('the record goes with the entry of its reservation, and other entries stay as they are', () => {
   const settlements = settlementsOf({ ...nothing, expired: [aReservation(1n)] }, context);
   const [own, other] = [aReservation(1n), aReservation(2n)].map(({ key }) =>
     withRecord(settlements)({ key }),

@@ -64,7 +64,7 @@ describe('a reservation with a used nonce and no event', () => {
     expect(judged).toEqual({ forfeited: [], suspects: nobody });
   });
 
-  test('is forgotten when it is no longer due', () => {
+  test('is forgotten once no reservation is due', () => {
     const suspects = new Map([[id(one), { since: 0, looks: 1 }]]);
     expect(judgeSpent([], [], [], suspects, 9).suspects).toEqual(nobody);
   });

@@ -203,7 +203,7 @@ describe('reorganisations', () => {
 
   test('a follower that takes over takes back what others settled, also at the same block, and losses', async () => {
     it = await aFollowed(aChainConfig({ confirmations: 0 }));
-    // Each with a nonce key of its own.
+    // Each with another nonce key.
     const [inTokens, sponsored] = [1n << 64n, 2n << 64n];
     await it.usage.reserve(aPromise(100, { promise: { validUntil: seconds(300) } }));
     await it.usage.reserve(aPromise(100, { key: { nonce: inTokens }, promise: { mode: 'ERC20' } }));

@@ -51,7 +51,7 @@ describe('a mined operation', () => {
   test.each([
     { held: 5_000, lost: 5_000, why: 'a contract with balances keeps what it does not report' },
     { held: 5_000, lost: 3_000, taken: 3_000_000_000_000n, why: 'the contract says what it took' },
-    { held: 3_000, lost: 3_000, taken: 4_000_000_000_000n, why: 'no more than was held counts' },
+    { held: 3_000, lost: 3_000, taken: 4_000_000_000_000n, why: 'at most the held amount counts' },
   ])(
     'that may be of either mode and paid nothing spends the limit, loses $lost of the $held held, and bars nobody: $why',
     ({ held, lost, taken }) => {
@@ -68,7 +68,7 @@ describe('a mined operation', () => {
     },
   );
 
-  test('that may be of either mode is no loss where the token payment was one in validation', () => {
+  test('that may be of either mode is not a loss where the token payment was one in validation', () => {
     const both = aReservation('a', { promises: [{}, { mode: 'ERC20', digest: aDigest(2) }] });
     const result = settle([aMined()], [both], says({ tokenPaid: false }), ours);
     expect(result.settled).toMatchObject([{ actualCost: oneGwei }]);
@@ -90,7 +90,7 @@ describe('a mined operation', () => {
     expect(result.losses).toMatchObject([{ lost, bars: true }]);
   });
 
-  test('in mode ERC20 whose bytes and events nobody can read is no loss where less than the prefund was held: it has paid in validation', () => {
+  test('in mode ERC20 whose bytes and events nobody can read is not a loss where less than the prefund was held: it has paid in validation', () => {
     const one = aReservation('a', { promises: [{ mode: 'ERC20' }], holds: exposed(9) });
     expect(settle([aMined()], [one], says({ tokenPaid: false }), ours).losses).toEqual([]);
     const unsecured = aReservation('a', { promises: [{ mode: 'ERC20' }], holds: exposed(10) });

@@ -106,7 +106,7 @@ describe('settling', () => {
   test.each([
     { name: 'moved to another contract', profiles: [{ sponsorship: parseAddress(anAddress(0xc1)) }] },
     { name: 'taken away', profiles: [] },
-    { name: 'taken away (with an EntryPoint of its own)', profiles: [], promisedIn: entryPoint },
+    { name: 'taken away (with another EntryPoint)', profiles: [], promisedIn: entryPoint },
   ])('an operation on a contract whose profile was $name since still counts', async (former) => {
     const { profiles, promisedIn = toAddressKey(entryPoints['0.6']) } = former;
     expect(await it.usage.reserve(aPromise(100, { key: { entryPoint: promisedIn } }))).toEqual(reserved);

@@ -219,7 +219,7 @@ test('a transaction that every node answers null for is waited for as well', asy
   expect(await follow(60)).toMatchObject({ settled: 2, passedOver: 1 });
 });
 
-test('a node that fails in everything is no try', async () => {
+test('a node that fails in everything does not count as a try', async () => {
   await promiseTwice();
   noTransactions();
   mine();
@@ -252,7 +252,7 @@ describe('a token operation whose logs no node shows', () => {
     expect(await lossesOf(it)).toEqual([100, 0]);
   });
 
-  test('that is found later to have paid is no loss', async () => {
+  test('that is found later to have paid is not a loss', async () => {
     await follow(660);
     it.chain.hidesBlockLogs = false;
     await follow(1_400);

@@ -74,7 +74,7 @@ async function startOn(
     ...options.environment,
     HOST: '127.0.0.1',
     PORT: String(port),
-    // One port for everything: there is no proxy in front of these processes.
+    // One port for everything: no proxy is in front of these processes.
     PAYMASTER_OPS_PORT: '',
     POD_NAME: name,
     POD_NAMESPACE: systemNamespace,

@@ -69,7 +69,7 @@ export async function startRotation(
   }
   const mountOf = (process: Mounting) => {
     const found = mounted.get(process);
-    if (found === undefined) throw new Error(`there is no process ${process}`);
+    if (found === undefined) throw new Error(`no process is called ${process}`);
     return found;
   };
   const clock = createChainClock();

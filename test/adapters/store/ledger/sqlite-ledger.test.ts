@@ -147,7 +147,7 @@ describe('a ledger in SQLite that has a size', () => {
     expect(used).toBeLessThanOrEqual(capacity);
   });
 
-  test('loses the oldest decisions when there are no inputs left, and keeps the sums', async () => {
+  test('loses the oldest decisions when all inputs are gone, and keeps the sums', async () => {
     const ledger = await open({ maxBytes: 300_000 });
     const all = days.map(decisionsOf);
     await ledger.append(all.flat().flatMap((decision) => reservationOf(decision)));

@@ -55,7 +55,7 @@ test('quotes, and a payment in tokens with its own context', async (t) => {
       const { address } = wallet.account;
       const balance = { address: token, abi: erc20Abi, functionName: 'balanceOf', args: [address] };
       assert.ok((await client.readContract(balance)) < plenty);
-      // Its quotes are for the operations of its own account, on EntryPoint 0.7.
+      // Its quotes are for the operations of its account, on EntryPoint 0.7.
       if (profile.entryPointVersion === '0.6') return;
       const userOp = await wallet.prepareUserOperation({ calls: [increment(facts)] });
       const { feeQuotes } = await wallet.paymaster.getTokenPaymasterQuotes({ userOp, tokenList: [token] });

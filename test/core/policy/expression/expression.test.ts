@@ -361,9 +361,13 @@ describe('an error refuses', () => {
     {
       name: 'a call that is not there',
       text: 'calls[1].value == 0 || true',
-      why: /error: there is no call 1/,
+      why: /error: no call has the index 1/,
     },
-    { name: 'a negative number of a call', text: 'calls[-1].value == 0', why: /error: there is no call -1/ },
+    {
+      name: 'a negative number of a call',
+      text: 'calls[-1].value == 0',
+      why: /error: no call has the index -1/,
+    },
     {
       name: 'division by zero, although the other side holds',
       text: '1 / (chain - 8453) == 1 || true',
@@ -410,7 +414,7 @@ describe('an error refuses', () => {
       name: 'an element that is not there',
       text: 'calls[0].method == "pay(address[],uint256[2])" && calls[0].args.to[1] == sender',
       calls: [callOf('pay', [bob], [0n, 0n])],
-      why: /no element 1/,
+      why: /no element has the index 1/,
     },
     {
       name: 'arguments that are cut off',
@@ -493,7 +497,7 @@ test('it says whether it needs the cost', () => {
   expect(usesCost('calls.all(c, c.method == "note(string,bytes)" && c.args.text == "cost")')).toBe(false);
 });
 
-test('it reads the arguments of its own call, behind whatever the calls before it carry', () => {
+test('it reads the arguments of its call, behind whatever the calls before it carry', () => {
   const said = say('calls[1].method == "transfer(address,uint256)" && calls[1].args.amount == 2', [
     { data: `0x${'ff'.repeat(1_000)}` },
     transfer(bob, 2n),

@@ -39,7 +39,7 @@ describe('an EXPRESSION policy', () => {
       text: 'calls[0].method == "burn()"',
       message: 'no registered contract',
     },
-    { name: 'what is no condition', text: 'size(calls)', message: '1:1: expected a condition' },
+    { name: 'a text that is not a condition', text: 'size(calls)', message: '1:1: expected a condition' },
   ])('with $name is not accepted, and lets nothing pass', ({ text, message }) => {
     const { config, policies } = compiled(aRule(text));
     expect(policies[0]?.accepted).toMatchObject({ reason: 'Invalid' });
@@ -54,7 +54,7 @@ describe('an EXPRESSION policy', () => {
     expect(policies[0]?.accepted).toMatchObject({ reason: 'NoNativePrice' });
   });
 
-  test('is shown with its text where there is no request', () => {
+  test('is shown with its text outside of requests', () => {
     const { config } = compiled(aRule(transfers));
     expect(glanceAt(serveParts(config), { now: someNow })).toMatchObject([
       { policyType: 'EXPRESSION', name: 'Rule', says: transfers },
