@@ -250,6 +250,8 @@ export function isSameCursor(a: Cursor | undefined, b: Cursor | undefined): bool
   return a?.blockNumber === b?.blockNumber && a?.blockHash === b?.blockHash && a?.timestamp === b?.timestamp;
 }
 
+const wouldRefuse = 'would_refuse';
+
 /** The record, with the limits in Shadow that would have refused. */
 function withOver(
   record: PromiseRecord | undefined,
@@ -258,6 +260,10 @@ function withOver(
   const { policies } = record ?? {};
   if (over === undefined || record === undefined || policies === undefined) return record;
   const refusing = over.flatMap((index) => policies[index] ?? []);
-  const added = refusing.map(({ policyId }) => ({ policyId, effect: 'would_refuse' }));
+  // One that has refused it for its cost is named already.
+  const named = new Set(policies.flatMap(({ policyId, effect }) => (effect === wouldRefuse ? policyId : [])));
+  const added = refusing
+    .filter(({ policyId }) => !named.has(policyId))
+    .map(({ policyId }) => ({ policyId, effect: wouldRefuse }));
   return { ...record, policies: [...policies, ...added] };
 }

@@ -70,7 +70,7 @@ export function createDecisionRecords(deps: {
         detail: undefined,
         policies: withShadow(
           withCampaign(mode === 'SPONSORED' ? counted(paymaster) : none, paymaster, request),
-          shadow.found,
+          shadow.judged,
         ),
         maxCostWei: promise.prefundWei,
         validUntil: promise.validUntil,
@@ -148,12 +148,11 @@ function withCampaign(
   return [...policies, { policyId: campaign, effect: 'campaign' }];
 }
 
-/** Policies that count are left out: the step that reserves adds those of them that would refuse then. */
+/** A limit that counts may be among them: by the cost of the operation alone. */
 function withShadow(policies: readonly DecidedPolicy[], found: readonly Refusal[]): readonly DecidedPolicy[] {
   if (found.length === 0) return policies;
-  const known = new Set(policies.map(({ policyId }) => policyId));
   const added = found.flatMap(({ policyId }): readonly DecidedPolicy[] =>
-    policyId === undefined || known.has(policyId) ? none : [{ policyId, effect: 'would_refuse' }],
+    policyId === undefined ? none : [{ policyId, effect: 'would_refuse' }],
   );
   return [...policies, ...added];
 }

@@ -37,7 +37,7 @@ export function outcomeOf(
       for (const index of result.over ?? []) {
         const { name, policyId, isBudget } = request.limits[index]!.policy;
         const reason = isBudget === true ? 'BUDGET_REACHED' : 'LIMIT_REACHED';
-        shadow.note({ ...refuse(reason, `"${name}" is above its threshold`), policyId });
+        shadow.noteFull({ ...refuse(reason, `"${name}" is above its threshold`), policyId });
       }
       return pass;
     case 'stale':

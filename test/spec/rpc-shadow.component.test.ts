@@ -55,6 +55,17 @@ const refusing: readonly {
     },
   },
   {
+    name: 'a limit per operation that counts, too,',
+    policyId: 'both',
+    reason: 'COST_TOO_HIGH',
+    config: {
+      limits: [aLimitConfig({ policyId: 'both', name: 'Both', threshold: '1000000', shadow: true })],
+      operationLimits: [
+        { policyId: 'both', name: 'Both', thresholdType: 'NATIVE_ASSET', perOperation: '0', shadow: true },
+      ],
+    },
+  },
+  {
     name: 'a window',
     policyId: 'window',
     reason: 'WINDOW_CLOSED',
