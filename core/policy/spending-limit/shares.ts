@@ -36,7 +36,7 @@ export function compileLimits(limits: readonly LimitConfig[]): readonly Compiled
       durationMs: limit.durationMs,
       calendar: limit.calendar,
     }),
-    threshold: Math.max(0, amountOf(limit, limit.threshold) - amountOf(limit, limit.assumeUsed ?? '0')),
+    threshold: Math.max(0, amountOf(limit, limit.threshold) - amountOf(limit, assumedOf(limit))),
     unit: limit.thresholdType,
     perSender: limit.scope === 'SMART_ACCOUNT',
   }));
@@ -95,6 +95,11 @@ function windowOf(limit: CompiledLimit, now: EpochMs): LimitWindow {
 /** A budget with a duration begins anew when it is edited. No status records that, so the counter's name has its amount and length. */
 function countsAs({ policyId, budget, durationMs, threshold }: LimitConfig): string {
   return budget === true && durationMs !== undefined ? `${policyId}/${durationMs}/${threshold}` : policyId;
+}
+
+/** Of an endless limit. One that was made a calendar limit since then remembers it, for the case that it is made endless again. */
+function assumedOf({ calendar, assumeUsed = '0' }: LimitConfig): string {
+  return calendar === undefined ? assumeUsed : '0';
 }
 
 function amountOf({ thresholdType }: LimitConfig, text: string): number {

@@ -149,6 +149,17 @@ describe('what an endless limit assumes as used', () => {
     expect(share).toMatchObject({ threshold: 6 });
   });
 
+  test('is nothing once the limit has a calendar, and is remembered for when it is endless again', () => {
+    const calendar = { every: 'day', timeZone: 'UTC' } as const;
+    const { never: _, ...lasting } = limit;
+    const daily = decideCycle({ ...lasting, calendar }, assumed, undefined, (t1 + 5) as EpochMs);
+    const served = { ...aLimitConfig({ threshold: '10', calendar, startMs: t1 }), assumeUsed: '4' };
+    const { durationMs: __, ...daylong } = served;
+    const [share] = limitShares(compileLimits([daylong]), { sender, cost: noCost, now: t1 });
+    expect(share).toMatchObject({ threshold: 10 });
+    expect(decideCycle(limit, daily, undefined, (t1 + 9) as EpochMs)).toMatchObject({ assumeUsed: '4' });
+  });
+
   test('stays in force when the field is removed, so that removing it frees nothing', () => {
     const removed = decideCycle(limit, assumed, undefined, (t1 + 5) as EpochMs);
     expect(removed).toMatchObject({ startTime: at(t1), assumeUsed: '4' });
