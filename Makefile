@@ -138,9 +138,10 @@ e2e-first-steps: build ## The commands of docs/first-steps-kubernetes.md on an e
 
 STEPS ?= 1000000
 CHAIN_STEPS ?= 50000
+RULE_STEPS ?= 1000000
 
-soak: build ## The fault tests at full length, STEPS random steps of an attacker (CHAIN_STEPS on a real chain), how soon a lost leader is replaced, then the end-to-end scenario with a minute of load around each fault
-	@PAYMASTER_TEST_OUTAGE_SECONDS=60 PAYMASTER_TEST_STEPS=$(STEPS) PAYMASTER_TEST_CHAIN_STEPS=$(CHAIN_STEPS) PATH="$(CURDIR)/$(BIN):$$PATH" $(NODE) --no-warnings \
-	  node_modules/jest/bin/jest.js --runInBand --testPathPatterns='dist/test/((kube|adapters/usage|adversary)/.*component|adversary/adversary|adapters/usage/usage-property|system/ledger-kills)'
+soak: build ## The fault tests at full length, STEPS random steps of an attacker (CHAIN_STEPS on a real chain), RULE_STEPS among limits of every kind, how soon a lost leader is replaced, then the end-to-end scenario with a minute of load around each fault
+	@PAYMASTER_TEST_OUTAGE_SECONDS=60 PAYMASTER_TEST_STEPS=$(STEPS) PAYMASTER_TEST_CHAIN_STEPS=$(CHAIN_STEPS) PAYMASTER_TEST_RULE_STEPS=$(RULE_STEPS) PATH="$(CURDIR)/$(BIN):$$PATH" $(NODE) --no-warnings \
+	  node_modules/jest/bin/jest.js --runInBand --testPathPatterns='dist/test/((kube|adapters/usage|adversary)/.*component|adversary/adversary|adversary/rules/rules|adapters/usage/usage-property|system/ledger-kills)'
 	@$(NODE) --no-warnings dist/test/bench/main.js --only failover
 	@IMAGE=$(IMAGE) LOAD_SECONDS=$${LOAD_SECONDS:-60} sh hack/e2e.sh

@@ -8,6 +8,7 @@ import { contractsOf, pairedChain } from './chain/dev-contracts.js';
 import type { PairedChain } from './chain/paired-chain.js';
 import { realGround } from './real-ground.js';
 import { runAdversary } from './run.js';
+import { manySteps } from './steps.js';
 import { openInMemory } from './stores.js';
 import { campaignTimeoutMs, chainSteps } from './targets.js';
 import { contracts, ownWallet, senders } from './world.js';
@@ -29,7 +30,7 @@ afterAll(() => dev.stop());
 test(
   'on the real EntryPoints: no requests, mined operations, transfers or faults break a rule of money, and the model agrees',
   async () => {
-    const { steps } = await campaign('on the real EntryPoints', chainSteps, async (chosen) => {
+    const { steps } = await campaign('on the real EntryPoints', chainSteps, manySteps, async (chosen) => {
       await paired.reorganise(paired.model.height - begin);
       const from = toMs((paired.model.time + 1) as EpochSeconds);
       return runAdversary(chosen, openInMemory, {}, { from, groundOf: async () => realGround(dev, paired) });

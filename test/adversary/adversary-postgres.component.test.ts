@@ -3,6 +3,7 @@ import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { campaign } from './campaign.js';
 import { openOnPostgres } from './postgres-stores.js';
 import { runAdversary } from './run.js';
+import { manySteps } from './steps.js';
 import { campaignTimeoutMs, modelSteps } from './targets.js';
 
 let server: PostgresServer;
@@ -17,8 +18,11 @@ test.each([
 ])(
   'on PostgreSQL, $name: no requests, mined operations, transfers or faults break a rule of money',
   async ({ name, count }) => {
-    const { steps, seen } = await campaign(`on PostgreSQL, ${name}`, modelSteps.onPostgres, (chosen) =>
-      runAdversary(chosen, openOnPostgres(server, count)),
+    const { steps, seen } = await campaign(
+      `on PostgreSQL, ${name}`,
+      modelSteps.onPostgres,
+      manySteps,
+      (chosen) => runAdversary(chosen, openOnPostgres(server, count)),
     );
     expect(steps).toBeGreaterThanOrEqual(modelSteps.onPostgres);
     expect(seen.get('finalized after a kill')).toBeGreaterThan(0);

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { campaign } from './campaign.js';
 import { runAdversary } from './run.js';
+import { manySteps } from './steps.js';
 import { openInFile, openInMemory } from './stores.js';
 import { campaignTimeoutMs, modelSteps } from './targets.js';
 
@@ -10,7 +11,7 @@ test.each([
 ])(
   '$where: no requests, mined operations, transfers or faults break a rule of money',
   async ({ where, open, least }) => {
-    const { steps, seen } = await campaign(where, least, (chosen) => runAdversary(chosen, open));
+    const { steps, seen } = await campaign(where, least, manySteps, (chosen) => runAdversary(chosen, open));
     expect(steps).toBeGreaterThanOrEqual(least);
     // The runs are meaningful: each of these has happened often.
     const names = [

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { isSoak } from '../support/soak-seconds.js';
 import { runs, seedOfRun } from '../support/property.js';
-import type { Run } from './run.js';
-import { manySteps, type Step } from './steps.js';
+
+/** Takes the steps of a run, and answers how often each thing has happened. Throws when a rule is broken. */
+type TakeSteps<Step> = (steps: readonly Step[]) => Promise<{ readonly seen: ReadonlyMap<string, number> }>;
 
 /** Number of runs that share a seed: at most this many runs reproduce a failure. */
 const runsPerSeed = 20;
@@ -12,10 +13,11 @@ const runsPerSeed = 20;
  * the same way; PAYMASTER_TEST_SEED begins with that seed. Prints its progress in `make soak`. Resolves with the number of steps
  * taken and with how often each thing has happened.
  */
-export async function campaign(
+export async function campaign<Step>(
   name: string,
   least: number,
-  run: (steps: readonly Step[]) => Promise<Run>,
+  manySteps: fc.Arbitrary<Step[]>,
+  run: TakeSteps<Step>,
 ): Promise<{ readonly steps: number; readonly seen: ReadonlyMap<string, number> }> {
   const seen = new Map<string, number>();
   const first = seedOfRun();
@@ -40,7 +42,7 @@ export async function campaign(
           report(`failed with seed ${seed}`);
           const fewest = await shortened(chosen, error, run);
           throw new Error(
-            `${messageOf(error)} after\n${fewest.map((one) => JSON.stringify(one)).join('\n')}`,
+            `${messageOf(error)} within ${steps + chosen.length} steps, after\n${fewest.map((one) => JSON.stringify(one)).join('\n')}`,
             {
               cause: error,
             },
@@ -60,10 +62,10 @@ export async function campaign(
   return { steps, seen };
 }
 
-async function shortened(
+async function shortened<Step>(
   steps: readonly Step[],
   error: unknown,
-  run: (steps: readonly Step[]) => Promise<Run>,
+  run: TakeSteps<Step>,
 ): Promise<readonly Step[]> {
   const kind = messageOf(error).slice(0, 12);
   const failsAlike = async (fewer: readonly Step[]) =>

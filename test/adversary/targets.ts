@@ -1,6 +1,6 @@
 import { isSoak } from '../support/soak-seconds.js';
 
-// How many steps each campaign takes. `make soak STEPS=… CHAIN_STEPS=…` sets other numbers.
+// How many steps each campaign takes. `make soak STEPS=… CHAIN_STEPS=… RULE_STEPS=…` sets other numbers.
 
 const inMemory = numberOf('PAYMASTER_TEST_STEPS', isSoak ? 1_000_000 : 100_000);
 
@@ -10,6 +10,11 @@ export const modelSteps = {
   inFile: share(20),
   onPostgres: share(50),
 } as const;
+
+const rulesInMemory = numberOf('PAYMASTER_TEST_RULE_STEPS', isSoak ? 1_000_000 : 8_000);
+
+/** Steps of the model of limits, budgets and campaigns. */
+export const ruleSteps = { inMemory: rulesInMemory, inFile: Math.ceil(rulesInMemory / 10) } as const;
 
 /** Steps on the real EntryPoints. */
 export const chainSteps = numberOf('PAYMASTER_TEST_CHAIN_STEPS', isSoak ? 50_000 : 2_400);
