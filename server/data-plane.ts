@@ -308,7 +308,14 @@ function followChains(
     ...given({ pollMs, lease, recovery, losses, onStall }),
     ...(recording === undefined
       ? {}
-      : { ledger: { ...recording, ending, organisationOf: (id: string) => view.tenantOf(id) ?? '' } }),
+      : {
+          ledger: {
+            ...recording,
+            ending,
+            organisationOf: (id: string) => view.tenantOf(id) ?? '',
+            wallets: (chainId: number) => view.fundingAccounts(chainId),
+          },
+        }),
     chains,
     chainConfigs: () => Array.from(view.chains(), ({ config }) => config),
     platformAccounts: (chainId) => {

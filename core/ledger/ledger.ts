@@ -10,6 +10,8 @@ import type {
   UsageQuery,
   UsageRow,
 } from './query.js';
+import type { HourPrice, PriceQuery } from './prices.js';
+import type { AccountMovements, StatementQuery } from './statement.js';
 import type { ReplayRegister } from './replay-register.js';
 import type { DecisionInputs, LedgerRecord, RecordId } from './record.js';
 
@@ -31,6 +33,10 @@ export type Ledger = {
   /** Undefined when the organisation has no such decision. */
   decision(organisation: string, id: RecordId): Promise<DecisionView | undefined>;
   funds(query: FundsQuery): Promise<readonly FundsHistory[]>;
+  /** What changed the balances of accounts, in the order of the accounts. */
+  statement(query: StatementQuery): Promise<readonly AccountMovements[]>;
+  /** The first price of each hour that has one. */
+  prices(query: PriceQuery): Promise<readonly HourPrice[]>;
   /** The recorded inputs of paymasters in a time range, in the order in which they were decided, page by page. */
   inputs(query: InputsQuery): AsyncIterable<readonly DecisionInputs[]>;
   /** Shared by all processes that open this ledger. Absent: one process opens it. */

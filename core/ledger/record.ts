@@ -2,9 +2,10 @@ import type { AddressKey } from '../units/address.js';
 import type { Hex } from '../units/hex.js';
 import type { EpochMs, EpochSeconds } from '../units/time.js';
 import type { Mode } from '../usage/reservation.js';
+import type { CoveredBlocks, Movement } from './movement.js';
 
 /** One line of the ledger. Records are only added, never changed. Amounts are wei. */
-export type LedgerRecord = Decision | Settlement | Reversal | FundsSample | DecisionInputs | Gap;
+export type LedgerRecord = Decision | Settlement | Reversal | FundsSample | Movements | DecisionInputs | Gap;
 
 /** Our own, unique, and in the order of time (UUID version 7). Never chosen by a caller. */
 export type RecordId = string;
@@ -121,6 +122,14 @@ export type FundsSample = Line<'funds'> & {
   readonly promisedWei: bigint;
   /** US dollars per coin with 18 implied decimals, by the chain's own source; undefined: no price could be used. */
   readonly usdPerNative: bigint | undefined;
+};
+
+/** What a step of the follower has read of the blocks that it settles. */
+export type Movements = Line<'movements'> & {
+  /** What was recorded of blocks after this one is removed first: they are read again, or no longer in the chain. Absent: nothing was. */
+  readonly after?: number;
+  readonly movements: readonly Movement[];
+  readonly covered: readonly CoveredBlocks[];
 };
 
 /**

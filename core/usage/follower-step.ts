@@ -73,8 +73,8 @@ export type FollowerStep = {
    * kept. It ends no reservations. Absent: the step is kept.
    */
   readonly takesBackAfter?: number;
-  /** Records about restored reservations. Default: none. */
-  readonly restoredRecords?: readonly AddedRecord[];
+  /** Records about restored reservations, and about the blocks of the step. Default: none. */
+  readonly records?: readonly AddedRecord[];
   readonly balances: readonly (AccountId & { readonly balance: Gwei; readonly readAt: EpochMs })[];
   /** As of a {@link ReserveRequest}. */
   readonly ordered?: true;

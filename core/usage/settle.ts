@@ -30,7 +30,7 @@ export function settle(chain: SettledLedger, step: FollowerStep): readonly Ended
   };
 
   for (const reservation of step.restored) chain.entries.restore(reservation);
-  for (const { reservation, record } of step.restoredRecords ?? []) chain.addRecord(reservation, record);
+  for (const { reservation, record } of step.records ?? []) chain.addRecord(reservation, record);
 
   for (const { key, actualCost, record } of step.settled) {
     const entry = undecided(key);

@@ -40,7 +40,7 @@ export function partOf(step: FollowerStep, from: number): FollowerStep {
     settled: within(step.settled),
     released: within(step.released),
     forfeited: within(step.forfeited),
-    restoredRecords: isFirst ? (step.restoredRecords ?? []) : [],
+    records: isFirst ? (step.records ?? []) : [],
     balances: isFirst ? step.balances : [],
     charges: step.charges.filter(({ amount }) => (amount > 0 ? isFirst : isLast)),
   };

@@ -4,35 +4,36 @@ import { DomainError } from '../../core/errors.js';
 import { isSameCursor } from '../../core/usage/turn.js';
 import type { Charge, Cursor, FollowerStep, StepResult } from '../../core/usage/follower-step.js';
 import type { AccountId, Reservation } from '../../core/usage/reservation.js';
-import type { AccountBalance } from '../../core/usage/reserve-request.js';
 import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
 import { AccountsInUse } from './accounts.js';
 import { reportStep, suspendContracts } from './alarms.js';
 import { Backlog } from './backlog.js';
+import { endOfDeposits, readBalanceEvents } from './balance-events.js';
 import { isOlderHead, stepBalances } from './balances.js';
 import type { ChainFollowerDeps } from './chain-follower-deps.js';
 import { Connection } from './connection.js';
-import { continuityOf, type ContinuityState } from './continuity.js';
+import { continuityOf, Lag, type ContinuityState } from './continuity.js';
 import { recordEndings, recordRestored } from './ending-inputs.js';
 import { History } from './history.js';
 import { joined } from './late.js';
 import { chargesOfLoss, unpaidIn } from './loss-charges.js';
 import { operationId, type MinedOperation } from './mined.js';
+import { MovementRecorder } from './movement-recorder.js';
+import { operationParts } from './movements.js';
 import { ensureAccount } from './new-account.js';
 import { passedTime } from './passed-time.js';
 import { nothingEnded, Releaser } from './releaser.js';
 import { Rescan } from './rescan.js';
-import { reversals, withRecord } from './records.js';
 import { idle, type Round } from './round.js';
 import { merged, Scanner } from './scan.js';
-import { settledInStep, type Unattributed } from './settlement.js';
+import type { Unattributed } from './settlement.js';
 import { countTries, endOfStep, settleAgain, settleMined, usableBalances } from './step-readings.js';
 import { takeBackStep } from './take-back.js';
-import { stepSettlements } from './step-settlements.js';
+import { stepRecords } from './step-records.js';
 import { blockAt, cursorOf, finalityUnknown, watched, type Source } from './source.js';
 import { spentByPaymaster } from './spent-by-paymaster.js';
 import { minedForSenders } from './spent-elsewhere.js';
-import { countOf, endedInStep, negated, type Ended } from './undo.js';
+import { countOf, endedInStep, endedOf, negated } from './undo.js';
 import type { Loss } from './unpaid.js';
 
 /** Balances are written again after this time at the latest, even when nothing happens on the chain. */
@@ -55,14 +56,16 @@ export class ChainFollower {
   readonly #inUse = new AccountsInUse();
   readonly #backlog = new Backlog();
   readonly #connection: Connection;
+  readonly #lag: Lag;
   readonly #rescan = new Rescan();
-  #isWaiting = false;
+  readonly #movements = new MovementRecorder();
   /** The last step that was written: its head, what decides whether there is a new one to take, and its time. */
   #written: { readonly head: number; readonly basis: string; readonly at: EpochMs } | undefined;
 
   constructor(deps: ChainFollowerDeps) {
     this.#deps = deps;
     this.#connection = new Connection(deps);
+    this.#lag = new Lag(deps.log);
   }
 
   get head(): Head | undefined {
@@ -108,7 +111,9 @@ export class ChainFollower {
     const known = await usage.accounts(chainId);
     const wanted = watched(source.contracts, known, this.#connection.entryPoints);
     await this.#backlog.takeOver({ usage, source }, this.#history, this.#scanner, wanted, startedAt);
-    const { followed, forgotten } = this.#accounts(source, known, startedAt);
+    const platformAccounts = this.#deps.platformAccounts();
+    const contracts = new Set(source.contracts.keys());
+    const { followed, forgotten } = this.#inUse.select(known, platformAccounts, contracts, startedAt);
     const isOlder = stored !== undefined && isOlderHead(head, confirmed, stored, this.#written?.head);
     const basis = [head.hash, confirmed, source.contracts.size, followed.length].join(' ');
     const isFresh = this.#written?.basis === basis && startedAt - this.#written.at < refreshMs;
@@ -123,7 +128,8 @@ export class ChainFollower {
       await this.#scanner.operations(source.chain, wanted, from, last.number, (block) => refused.push(block)),
       await minedForSenders(source, this.#scanner, usage, { from, to: last }),
     );
-    const cut = endOfStep(found, last.number);
+    const paid = await readBalanceEvents(ledger, source, this.#scanner, wanted, [from, last.number]);
+    const cut = endOfDeposits(paid.events, endOfStep(found, last.number));
     const target = cut === last.number ? last : await blockAt(source, cut);
     const mined = merged(
       found.filter(({ blockNumber }) => blockNumber <= cut),
@@ -185,22 +191,31 @@ export class ChainFollower {
     const isNew = (operation: MinedOperation): boolean => !corrected.operations.has(operation);
     const next = cursorOf(target);
     const ends = { settled, released: used, expired: ending.released, forfeited };
-    // Before the settlements: ids order the records of a reservation that is restored and settled again.
-    const restoredRecords = ledger === undefined ? [] : reversals(corrected.restored, { ...ledger, chainId });
-    const settlements = await stepSettlements({ ...this.#deps, source }, ends, target);
+    const decided = [now, again, later].flatMap((read) => read.decided);
+    const recorded = await stepRecords(this.#deps, this.#movements, ends, {
+      restored: corrected.restored,
+      source,
+      wanted,
+      from,
+      target,
+      previous: state === 'whole' ? stored : undefined,
+      refused: [...refused, ...paid.refused],
+      isCaughtUp,
+      platformAccounts,
+      mined,
+      losses,
+      events: paid.events,
+      late: new Set([...decided, ...blocks.operations]),
+      before: (operation) =>
+        unread.passed(operation)?.parts ?? (blocks.operations.includes(operation) ? [] : undefined),
+    });
     const result = await this.#advance({
       chainId,
       expected: stored,
       next,
-      settled: settledInStep(settled).map(withRecord(settlements)),
-      released: [
-        ...used.map(({ key }) => ({ key })),
-        ...ending.released.map(({ key, validUntil }) => ({ key, validUntil })),
-      ].map(withRecord(settlements)),
-      forfeited: forfeited.map(({ key }) => ({ key })).map(withRecord(settlements)),
+      ...recorded,
       charges,
       restored: corrected.restored,
-      restoredRecords,
       balances: stepBalances(followed, balances, known, { readAt: startedAt, isOlder }),
       ...this.#ordered,
     });
@@ -214,18 +229,18 @@ export class ChainFollower {
     this.#releaser.remember(ending);
     this.#written = isCaughtUp ? { head: head.number, basis, at: startedAt } : undefined;
     if (forgotten.length > 0) await usage.forgetAccounts(chainId, forgotten);
-    unread.settled([now, again, later].flatMap(({ decided }) => decided));
+    unread.settled(decided);
     const passedBlocks = this.#backlog.blocks.taken(
       blocks,
       refused.filter((block) => block <= cut),
       startedAt,
     );
     const waiting = failures.filter((failure) => unread.failed(failure, startedAt));
+    const partsOf = operationParts(settled, losses, ledger?.organisationOf ?? (() => ''));
     for (const operation of now.passedOver) {
-      const isIts = ({ reservation }: Ended): boolean =>
-        operationId(reservation.key) === operationId(operation);
       const counted = losses.filter((loss) => loss.operation === operation).flatMap(chargesOf);
-      unread.pass(operation, { ended: ended.filter(isIts), charges: counted }, startedAt);
+      const passed = { ended: endedOf(operation, ended), charges: counted, parts: partsOf(operation) };
+      unread.pass(operation, passed, startedAt);
     }
     const withoutReading = [now, again, later].flatMap((read) => read.passedOver);
     reportStep(log, {
@@ -263,10 +278,6 @@ export class ChainFollower {
     await ensureAccount({ ...this.#deps, source, newest: this.head?.number }, account);
   }
 
-  #accounts({ contracts }: Source, known: readonly AccountBalance[], now: EpochMs) {
-    return this.#inUse.select(known, this.#deps.platformAccounts(), new Set(contracts.keys()), now);
-  }
-
   async #continuityOf({ chain }: Source, stored: Cursor, head: Block): Promise<ContinuityState> {
     // Another follower has taken steps since, or this process has just begun: the known steps do not lead to the cursor.
     if (this.#history.points()[0]?.blockHash !== stored.blockHash) {
@@ -274,14 +285,7 @@ export class ChainFollower {
       this.#backlog.overtaken();
     }
     const state = await continuityOf(chain, stored, head, this.#history.points());
-    const isWaiting = state === 'waiting';
-    // Logged once; after that the metric shows it.
-    if (isWaiting && !this.#isWaiting)
-      this.#deps.log.warn('node lags behind the settled block: waiting for it', {
-        settledBlock: stored.blockNumber,
-        head: head.number,
-      });
-    this.#isWaiting = isWaiting;
+    this.#lag.note(state, { settledBlock: stored.blockNumber, head: head.number });
     return state;
   }
 
@@ -304,6 +308,7 @@ export class ChainFollower {
     if (ledger !== undefined) recordRestored(ledger, result, restored);
     this.#history.rollBack(common);
     this.#releaser.forget();
+    this.#movements.forget();
     this.#backlog.rollBack(next.blockNumber);
     this.#written = undefined;
     log.error('chain was reorganised or replaced below the settled block', {

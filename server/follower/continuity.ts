@@ -1,4 +1,5 @@
 import type { Block, Chain } from '../../core/chain/chain.js';
+import type { Logger } from '../../core/log.js';
 import type { Cursor } from '../../core/usage/follower-step.js';
 import { blockAt, type Source } from './source.js';
 
@@ -51,4 +52,21 @@ async function stands(chain: Chain, cursor: Cursor, head: Block): Promise<boolea
   if (cursor.blockNumber === head.number) return cursor.blockHash === head.hash;
   const block = await chain.block(cursor.blockNumber);
   return block === undefined ? undefined : block.hash === cursor.blockHash;
+}
+
+/** Says once that a node lags behind; after that the metric shows it. */
+export class Lag {
+  readonly #log: Pick<Logger, 'warn'>;
+  #isWaiting = false;
+
+  constructor(log: Pick<Logger, 'warn'>) {
+    this.#log = log;
+  }
+
+  note(state: ContinuityState, at: { readonly settledBlock: number; readonly head: number }): void {
+    const isWaiting = state === 'waiting';
+    if (isWaiting && !this.#isWaiting)
+      this.#log.warn('node lags behind the settled block: waiting for it', at);
+    this.#isWaiting = isWaiting;
+  }
 }

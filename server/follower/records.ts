@@ -1,6 +1,6 @@
 import type { MinedFacts, Reversal, Settlement } from '../../core/ledger/record.js';
 import type { FollowerStep } from '../../core/usage/follower-step.js';
-import type { Reservation } from '../../core/usage/reservation.js';
+import type { AccountId, Reservation } from '../../core/usage/reservation.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import type { Ending } from '../ledger/inputs-records.js';
@@ -26,6 +26,8 @@ export type FollowerLedger = {
   readonly ids: RecordIds;
   /** The tenant of a paymaster; '' when its config is gone. */
   readonly organisationOf: (paymasterId: string) => string;
+  /** Balances inside the contracts of a chain that may pay for its paymasters: their movements are recorded. Default: none. */
+  readonly wallets?: (chainId: number) => readonly AccountId[];
   /** Records where an ending comes among the decisions. Absent: nobody decides them again. */
   readonly ending?: ((of: EndedRecord, order: number, ending: Ending) => void) | undefined;
 };
@@ -97,7 +99,7 @@ export function withRecord<E extends { readonly key: Reservation['key'] }>(
 export function reversals(
   restored: readonly Reservation[],
   { ids, chainId, organisationOf }: Pick<RecordContext, 'ids' | 'chainId' | 'organisationOf'>,
-): NonNullable<FollowerStep['restoredRecords']> {
+): NonNullable<FollowerStep['records']> {
   return restored.flatMap(({ key: { paymasterId }, recordId }) => {
     if (recordId === undefined) return [];
     const organisation = organisationOf(paymasterId);

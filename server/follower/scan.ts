@@ -21,10 +21,10 @@ export type Watched = {
   readonly contracts: readonly AddressKey[];
 };
 
-type Filter = Required<Pick<LogFilter, 'address' | 'topics'>>;
+export type Filter = Required<Pick<LogFilter, 'address' | 'topics'>>;
 
 /** Told of a block whose events cannot be read. */
-type Refused = (block: number) => void;
+export type Refused = (block: number) => void;
 /** Most blocks that one scan leaves out: a node that refuses more is broken, and not the blocks. */
 const mostRefused = 16;
 /** Blocks before the one that was refused, of which one must be readable: otherwise the node answers no such query. */
@@ -96,17 +96,27 @@ export class Scanner {
     [from, to]: readonly [from: number, to: number],
     refused: Refused,
   ): Promise<readonly MinedOperation[]> {
-    const found: MinedOperation[] = [];
+    return inOrder((await this.logs(chain, filter, [from, to], refused)).flatMap(decode));
+  }
+
+  /** All events of a filter in `from`…`to`. Throws the node's last refusal. */
+  async logs(
+    chain: Chain,
+    filter: Filter,
+    [from, to]: readonly [from: number, to: number],
+    refused: Refused,
+  ): Promise<readonly Log[]> {
+    const found: Log[] = [];
     const leftOut = new Set<number>();
     for (let next = from; next <= to;) {
       const last = Math.min(to, next + this.#page - 1);
       const logs = await this.#read(chain, filter, next, last, leftOut);
       if (logs === undefined) continue;
-      found.push(...logs.flatMap(decode));
+      found.push(...logs);
       next = last + 1;
     }
     for (const block of leftOut) refused(block);
-    return inOrder(found);
+    return found;
   }
 
   /** Undefined when the node refused the range, which is then read in parts. */

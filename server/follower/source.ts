@@ -193,8 +193,9 @@ export async function readNonces(
   );
 }
 
-function balanceCall(
-  { seenContracts }: Source,
+/** Undefined when it is not known how the account's balance is read. */
+export function balanceCall(
+  { seenContracts }: Pick<Source, 'seenContracts'>,
   { contract, fundingAddress }: AccountId,
 ): WordCall | undefined {
   const known = seenContracts.get(contract);

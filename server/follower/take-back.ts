@@ -4,6 +4,7 @@ import type { Reservation } from '../../core/usage/reservation.js';
 import type { ChainFollowerDeps } from './chain-follower-deps.js';
 import { commonPoint } from './continuity.js';
 import type { History } from './history.js';
+import { movementsTakenBack } from './movement-recorder.js';
 import { reversals } from './records.js';
 import type { Source } from './source.js';
 
@@ -38,7 +39,13 @@ export async function takeBackStep(
     next: common ?? stored,
     takesBackAfter: common?.blockNumber ?? -1,
     restored,
-    restoredRecords: ledger === undefined ? [] : reversals(restored, { ...ledger, chainId }),
+    records:
+      ledger === undefined
+        ? []
+        : [
+            ...reversals(restored, { ...ledger, chainId }),
+            ...(common === undefined ? [] : [movementsTakenBack(ledger, chainId, common.blockNumber)]),
+          ],
     charges,
     settled: [],
     released: [],

@@ -1,8 +1,8 @@
 import { unitOf } from '../../core/usage/units.js';
 import type { Charge, EndedReservation } from '../../core/usage/follower-step.js';
-import type { Reservation } from '../../core/usage/reservation.js';
+import type { OperationId, Reservation } from '../../core/usage/reservation.js';
 import type { Gwei } from '../../core/units/wei.js';
-import { reservationId } from './mined.js';
+import { operationId, reservationId } from './mined.js';
 import type { Settled } from './settlement.js';
 
 // The reverse of what a step counts, for the case that a reorganisation removes its blocks.
@@ -42,6 +42,11 @@ export function endedInStep(
 
 export function countOf(ended: readonly Ended[], how: Ended['how']): number {
   return ended.filter((one) => one.how === how).length;
+}
+
+/** Those of one operation. */
+export function endedOf(operation: OperationId, ended: readonly Ended[]): readonly Ended[] {
+  return ended.filter(({ reservation }) => operationId(reservation.key) === operationId(operation));
 }
 
 /** The same for a step that the store has kept. */

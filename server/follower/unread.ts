@@ -1,6 +1,7 @@
 import type { Charge } from '../../core/usage/follower-step.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { operationId, type MinedOperation } from './mined.js';
+import type { Part } from './movements.js';
 import type { Ended } from './undo.js';
 
 // What no node has shown about mined operations so far. Nothing waits for such an operation but its own promises.
@@ -22,7 +23,12 @@ export function pauseAfter(tries: number): number {
 }
 
 /** What an operation was settled to without what could not be read. */
-export type Passed = { readonly ended: readonly Ended[]; readonly charges: readonly Charge[] };
+export type Passed = {
+  readonly ended: readonly Ended[];
+  readonly charges: readonly Charge[];
+  /** What was recorded of it. */
+  readonly parts: readonly Part[];
+};
 
 /** How a try went. `counts`: the connection that did not show it has shown its block. */
 export type Failure = {

@@ -251,6 +251,17 @@ export function createConfigView(deps: ConfigViewDeps) {
       const chain = chains.get(chainId);
       return chain === undefined ? [] : defaultFundingAccounts(chain);
     },
+    /** Balances inside contracts that served paymasters of a chain draw on. */
+    fundingAccounts(chainId: number): readonly AccountId[] {
+      const chain = chains.get(chainId);
+      if (chain === undefined) return [];
+      const accounts = [...byId.values()].flatMap(({ chainId: of, version, fundingAddress }) => {
+        const profile = of === chainId ? chain.profiles.get(version) : undefined;
+        if (profile?.keepsBalances !== true || fundingAddress === undefined) return [];
+        return [{ contract: profile.contractKey, fundingAddress }];
+      });
+      return [...defaultFundingAccounts(chain), ...accounts];
+    },
     /** Milliseconds since the store last confirmed that this view is current. */
     staleness,
     /** Whether that was too long ago: the served configs may have been revoked since. */

@@ -109,6 +109,8 @@ export class FakeChain implements Chain {
       readonly transfers?: readonly (readonly [account: string, amount: bigint])[];
       /** Nonces that accounts use up by themselves, which emits no event. */
       readonly incremented?: readonly Pick<FakeOperation, 'entryPoint' | 'sender' | 'nonce'>[];
+      /** Events beside those of operations, after them; anybody can emit any. */
+      readonly emitted?: readonly Pick<Log, 'address' | 'topics' | 'data'>[];
       readonly time?: number;
     } = {},
   ): Block {
@@ -127,7 +129,7 @@ export class FakeChain implements Chain {
     ])
       nonces.set(nonceName(entryPoint, sender, nonce >> 64n), (nonce & uint64Max) + 1n);
     this.time = content.time ?? parent.block.timestamp + blockSeconds;
-    return this.#append(this.time, content.operations ?? [], state, nonces);
+    return this.#append(this.time, content.operations ?? [], state, nonces, content.emitted);
   }
 
   mineEmpty(count: number): void {
@@ -269,6 +271,7 @@ export class FakeChain implements Chain {
     operations: readonly FakeOperation[],
     state: State,
     nonces: ReadonlyMap<string, bigint> = new Map(),
+    emitted: readonly Pick<Log, 'address' | 'topics' | 'data'>[] = [],
   ): Block {
     const number = this.#mined.length;
     const hash = hashOf(((number + 1) << 8) | this.#branch);
@@ -281,7 +284,16 @@ export class FakeChain implements Chain {
     };
     this.#mined.push({
       block,
-      logs: operations.flatMap((operation, i) => logsOf(operation, i, block)),
+      logs: [
+        ...operations.flatMap((operation, i) => logsOf(operation, i, block)),
+        ...emitted.map((log, i) => ({
+          ...log,
+          blockNumber: number,
+          blockHash: hash,
+          transactionHash: transactionHashOf(number, 500 + i),
+          logIndex: 1_000 + i,
+        })),
+      ],
       transactions: operations.map(({ entryPoint, input }, i) => ({
         hash: transactionHashOf(number, i),
         to: entryPoint,

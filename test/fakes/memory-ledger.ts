@@ -23,8 +23,10 @@ import type {
   Reversal,
   Settlement,
 } from '../../core/ledger/record.js';
+import type { HourPrice } from '../../core/ledger/prices.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
+import { createMemoryMovements } from './memory-movements.js';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -56,6 +58,7 @@ export function createMemoryLedger(): TestedLedger {
   const reservations = new Map<string, Set<string>>();
   const inputs = new Map<string, DecisionInputs>();
   const samples = new Map<string, FundsSample>();
+  const balances = createMemoryMovements();
   let isOpen = true;
 
   async function open<T>(work: () => T): Promise<T> {
@@ -124,7 +127,7 @@ export function createMemoryLedger(): TestedLedger {
     const base = { promised: 0n, mined: undefined, decision: undefined };
     const ended = new Set<string>();
     for (const { record, reservation } of entries.values()) {
-      if (record.kind === 'funds') continue;
+      if (record.kind === 'funds' || record.kind === 'movements') continue;
       // A settlement may name none: it belongs to the organisation of its decisions.
       const isForeign = organisation !== undefined && record.organisation !== organisation;
       if (isForeign && record.kind !== 'settlement') continue;
@@ -174,6 +177,8 @@ export function createMemoryLedger(): TestedLedger {
           } else if (record.kind === 'funds') {
             const key = `${accountOf(record)} ${Math.floor(record.at / minuteMs)}`;
             if (!samples.has(key)) samples.set(key, record);
+          } else if (record.kind === 'movements') {
+            balances.append(record);
           } else if (!entries.has(record.id)) {
             entries.set(record.id, entry);
             const reservation = entry.reservation ?? record.id;
@@ -227,6 +232,30 @@ export function createMemoryLedger(): TestedLedger {
             .reduce((sum, { mined }) => sum + (mined?.actualGasCostWei ?? 0n), 0n),
         })),
       ),
+
+    statement: (query) => open(() => balances.statement(query)),
+
+    prices: ({ chainIds, from, to }) =>
+      open(() => {
+        const first = new Map<string, HourPrice>();
+        for (const sample of [...samples.values()].sort((a, b) => a.at - b.at)) {
+          const { chainId, at, usdPerNative } = sample;
+          const hour = (at - (at % hourMs)) as EpochMs;
+          // An hour keeps the first sample of each account.
+          const isFirst = [...samples.values()].every(
+            (other) =>
+              accountOf(other) !== accountOf(sample) ||
+              other.at >= at ||
+              other.at - (other.at % hourMs) !== hour,
+          );
+          const isAsked = chainIds.includes(chainId) && hour >= from && hour < to;
+          if (!isAsked || !isFirst || usdPerNative === undefined || sample.fundingAddress !== undefined)
+            continue;
+          if (!first.has(`${chainId} ${hour}`))
+            first.set(`${chainId} ${hour}`, { chainId, hour, at, usdPerNative });
+        }
+        return [...first.values()].sort((a, b) => a.chainId - b.chainId || a.hour - b.hour);
+      }),
 
     inputs: async function* ({ organisation, paymasterIds, from, to }) {
       const found = await open(() =>

@@ -2,7 +2,7 @@ import type { EpochMs } from '../../../core/units/time.js';
 import { rollupUnits } from '../../../core/ledger/steps.js';
 import type { Postgres, Session } from '../../postgres/transactions.js';
 import type { Database } from '../../sqlite/database.js';
-import { columns, kindOf, namesOf, type Columns, type Table } from '../ledger/columns.js';
+import { columns, coveredColumns, kindOf, namesOf, type Columns, type Table } from '../ledger/columns.js';
 import { postgresDialect } from '../ledger/dialect.js';
 import { makeParts } from '../ledger/partitions.js';
 import { rollUpSlice } from '../ledger/roll-up.js';
@@ -10,7 +10,14 @@ import { eraLength, xactOfEra } from '../ledger/schema.js';
 import { openSqliteTables } from '../ledger/sqlite-tables.js';
 
 const records = ['decision', 'settlement', 'gap'] as const;
-const tables = [...records, 'inputs', 'funds', 'usage', 'change'] as const satisfies readonly Table[];
+const tables = [
+  ...records,
+  'inputs',
+  'funds',
+  'movement',
+  'usage',
+  'change',
+] as const satisfies readonly Table[];
 
 /** See changes.ts. */
 const object = {
@@ -49,12 +56,12 @@ export async function makePartsFor(postgres: Postgres, db: Database): Promise<vo
 export async function copyLedger(
   db: Database,
   session: Session,
-  onCopied: (table: Table | 'object', rows: number) => void,
+  onCopied: (table: Table | 'object' | 'covered', rows: number) => void,
 ): Promise<void> {
   for (const table of tables) {
     const isRecord = records.some((name) => name === table);
     const all: Columns = isRecord ? { xact: 'integer', ...columns[table] } : columns[table];
-    const inOrder = ['funds', 'usage'].includes(table) ? '' : 'ORDER BY number';
+    const inOrder = ['funds', 'movement', 'usage'].includes(table) ? '' : 'ORDER BY number';
     const read = db.sql.prepare(
       `SELECT ${isRecord ? 'number AS xact, ' : ''}${namesOf(table).join(', ')} FROM ledger_${table} ${inOrder}`,
     );
@@ -63,6 +70,8 @@ export async function copyLedger(
   // What the next change of each object is compared with.
   const known = db.sql.prepare(`SELECT ${Object.keys(object).join(', ')} FROM ledger_object`);
   onCopied('object', await insert(session, 'object', object, known.iterate()));
+  const covered = db.sql.prepare(`SELECT ${Object.keys(coveredColumns).join(', ')} FROM ledger_covered`);
+  onCopied('covered', await insert(session, 'covered', coveredColumns, covered.iterate()));
   for (const table of records)
     await session.query(`ALTER TABLE ONLY ledger.${table} ALTER COLUMN xact SET DEFAULT (${xactOfEra(1)})`);
   await session.query('UPDATE ledger.mark SET decision = $1, settlement = $1, gap = $1, era = 1', [
@@ -73,7 +82,7 @@ export async function copyLedger(
 /** The number of rows. */
 async function insert(
   session: Session,
-  table: Table | 'object',
+  table: Table | 'object' | 'covered',
   all: Columns,
   rows: Iterable<unknown>,
 ): Promise<number> {

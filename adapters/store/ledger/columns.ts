@@ -87,6 +87,22 @@ export const columns = {
     promised_wei: 'wei',
     usd_per_native: 'wei?',
   },
+  /** See core/ledger/movement.ts. `funding_address`, `organisation`, `paymaster_id`: empty text for none. */
+  movement: {
+    day: 'integer',
+    at: 'integer',
+    chain_id: 'integer',
+    contract: 'text',
+    funding_address: 'text',
+    kind: 'text',
+    block_number: 'integer',
+    log_index: 'integer',
+    organisation: 'text',
+    paymaster_id: 'text',
+    amount_wei: 'wei?',
+    count: 'integer',
+    transaction_hash: 'text?',
+  },
   /** One write of an object. `fields`: list of field, before and after. */
   change: {
     day: 'integer',
@@ -129,6 +145,24 @@ export const columns = {
 } as const satisfies Readonly<Record<string, Columns>>;
 export type Table = keyof typeof columns;
 
+/** Blocks whose movements are recorded. Not in parts: a range grows for as long as the chain is followed. */
+export const coveredColumns = {
+  chain_id: 'integer',
+  contract: 'text',
+  from_block: 'integer',
+  to_block: 'integer',
+} as const satisfies Columns;
+
+/** Which movement a row is. */
+export const movementKey = [
+  'chain_id',
+  'block_number',
+  'contract',
+  'funding_address',
+  'kind',
+  'paymaster_id',
+  'log_index',
+] as const;
 /** Which sum a row of usage is. */
 export const usageKey = ['organisation', 'dimension', 'paymaster_id', 'unit', 'start', 'value'] as const;
 export const sumColumns = [

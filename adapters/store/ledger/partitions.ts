@@ -18,6 +18,7 @@ const tables = {
   inputs: { period: 'day', kept: 'inputs' },
   // Samples of minutes are deleted earlier, see retention.
   funds: { period: 'day', kept: 'decisions' },
+  movement: { period: 'month', kept: 'decisions' },
   usage: { period: 'month', kept: 'decisions' },
   change: { period: 'month', kept: 'decisions' },
 } as const satisfies Record<Table, { period: 'day' | 'month'; kept: keyof Retention }>;

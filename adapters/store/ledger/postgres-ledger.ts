@@ -28,6 +28,7 @@ import { prunePostgres, sizeOfPostgres } from './postgres-retention.js';
 import { readTail, rollUpSlice, type RollUpTables } from './roll-up.js';
 import { eraLength, xactOfEra } from './schema.js';
 import { findDecision, searchDecisions } from './search.js';
+import { readPrices, readStatement } from './statements.js';
 import { readUsage } from './usage.js';
 
 export type PostgresLedgerOptions = PostgresOptions & {
@@ -110,6 +111,8 @@ export function createPostgresLedger(
     decisions: (query) => read((reader) => searchDecisions(reader, query, searchMs)),
     decision: (organisation, id) => read((reader) => findDecision(reader, organisation, id)),
     funds: (query) => read(async (reader) => readFunds(reader, query, await readTail(tables, reader))),
+    statement: (query) => read((reader) => readStatement(reader, query)),
+    prices: (query) => read((reader) => readPrices(reader, query)),
     inputs: (query) => orderedInputs((after) => read((reader) => readBlocks(reader, query, after))),
     prune: async (now) => {
       await pruneReplays(run, (now - retention.inputs * rollupUnits.day) as EpochMs);

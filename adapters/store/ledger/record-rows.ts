@@ -6,6 +6,7 @@ import type {
   Gap,
   LedgerRecord,
   MinedFacts,
+  Movements,
   RecordId,
   Reversal,
   Settlement,
@@ -37,7 +38,7 @@ export function storableTime(at: number): EpochMs {
 
 type CommonRow = Pick<RowOf<'gap'>, 'day' | 'id' | 'at' | 'organisation' | 'paymaster_id' | 'chain_id'>;
 
-function commonRow(record: Exclude<LedgerRecord, FundsSample>): CommonRow {
+function commonRow(record: Exclude<LedgerRecord, FundsSample | Movements>): CommonRow {
   return {
     day: dayOf(record.id),
     id: record.id,

@@ -1,6 +1,14 @@
-import { columns, kindOf, usageKey, type Table } from './columns.js';
+import {
+  columns,
+  coveredColumns,
+  kindOf,
+  movementKey,
+  usageKey,
+  type Columns,
+  type Table,
+} from './columns.js';
 import { postgresDialect, sqliteDialect, type Dialect } from './dialect.js';
-import { changesView, publishedViews } from './views.js';
+import { changesView, movementViews, publishedViews } from './views.js';
 
 /** Tables whose rows the roll-up job reads have the number of the transaction that wrote them, above those of earlier servers. */
 const rolledUp: readonly Table[] = ['decision', 'settlement', 'gap'];
@@ -54,6 +62,12 @@ export const postgresSteps: readonly string[] = [
   ${changesView}
   `,
   `CREATE INDEX ON ledger.change ${deletionsIndex}`,
+  `
+  ${partedTable('movement', `${movementKey.join(', ')}, day`, 'day')}
+  CREATE INDEX ON ledger.movement (chain_id, contract, at);
+  ${coveredTable(postgresDialect)}
+  ${movementViews}
+  `,
 ];
 
 /**
@@ -70,10 +84,10 @@ export const sqliteSteps: readonly string[] = [
   ${rowTable('inputs')}
   CREATE INDEX ledger_inputs_sequence ON ledger_inputs (organisation, chain_id, first_sequence);
   CREATE TABLE ledger_funds (
-    ${columnsOf('funds', sqliteDialect)}, PRIMARY KEY (chain_id, contract, funding_address, unit, start)
+    ${columnsOf(columns.funds, sqliteDialect)}, PRIMARY KEY (chain_id, contract, funding_address, unit, start)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE ledger_usage (
-    ${columnsOf('usage', sqliteDialect)}, PRIMARY KEY (${usageKey.join(', ')})
+    ${columnsOf(columns.usage, sqliteDialect)}, PRIMARY KEY (${usageKey.join(', ')})
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX ledger_usage_account ON ledger_usage (value, unit, start) WHERE dimension = 'account';
 
@@ -88,6 +102,13 @@ export const sqliteSteps: readonly string[] = [
   ${objectTable(sqliteDialect)}
   `,
   `CREATE INDEX ledger_change_deleted ON ledger_change ${deletionsIndex}`,
+  `
+  CREATE TABLE ledger_movement (
+    ${columnsOf(columns.movement, sqliteDialect)}, PRIMARY KEY (${movementKey.join(', ')})
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX ledger_movement_at ON ledger_movement (chain_id, contract, at);
+  ${coveredTable(sqliteDialect)}
+  `,
 ];
 
 /** What is known of each object, see changes.ts. */
@@ -95,6 +116,12 @@ function objectTable({ table, types }: Dialect): string {
   return `CREATE TABLE ${table('object')} (
     kind ${types.text} NOT NULL, namespace ${types.text} NOT NULL, name ${types.text} NOT NULL, uid ${types.text} NOT NULL,
     generation ${types.integer} NOT NULL, fields ${types.json} NOT NULL, PRIMARY KEY (kind, namespace, name)
+  );`;
+}
+
+function coveredTable(dialect: Dialect): string {
+  return `CREATE TABLE ${dialect.table('covered')} (
+    ${columnsOf(coveredColumns, dialect)}, PRIMARY KEY (chain_id, contract, from_block)
   );`;
 }
 
@@ -107,7 +134,7 @@ function partedTable(name: Table, key: string, range: string): string {
       ? `number bigint NOT NULL DEFAULT nextval('ledger.block'),`
       : '';
   return `
-  CREATE TABLE ledger.${name} (${extra} ${columnsOf(name, postgresDialect)}, PRIMARY KEY (${key}))
+  CREATE TABLE ledger.${name} (${extra} ${columnsOf(columns[name], postgresDialect)}, PRIMARY KEY (${key}))
     PARTITION BY RANGE (${range});
   ${isRolledUp ? `CREATE INDEX ON ledger.${name} (xact);` : ''}`;
 }
@@ -115,14 +142,14 @@ function partedTable(name: Table, key: string, range: string): string {
 function rowTable(name: Table, key?: string): string {
   const parts = [
     'number INTEGER PRIMARY KEY',
-    columnsOf(name, sqliteDialect),
+    columnsOf(columns[name], sqliteDialect),
     ...(key === undefined ? [] : [key]),
   ];
   return `CREATE TABLE ledger_${name} (${parts.join(', ')}) STRICT;`;
 }
 
-function columnsOf(table: Table, { types }: Dialect): string {
-  return Object.entries(columns[table])
+function columnsOf(of: Columns, { types }: Dialect): string {
+  return Object.entries(of)
     .map(([name, column]) => {
       const { kind, isOptional } = kindOf(column);
       return `${name} ${types[kind]}${isOptional ? '' : ' NOT NULL'}`;

@@ -72,6 +72,8 @@ export async function createSqliteLedger(options: SqliteLedgerOptions): Promise<
     decisions: (query) => call('decisions', query),
     decision: (organisation, id) => call('decision', organisation, id),
     funds: (query) => call('funds', query),
+    statement: (query) => call('statement', query),
+    prices: (query) => call('prices', query),
     inputs: (query) => orderedInputs((after) => call('blocks', query, after && { ...after, inputs: [] })),
     changes: {
       record: (write) => call('recordChange', write),

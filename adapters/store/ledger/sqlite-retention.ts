@@ -1,7 +1,7 @@
 import type { Retention } from '../../../core/ledger/ledger.js';
 import { rollupUnits, startOf } from '../../../core/ledger/steps.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import { usageKey } from './columns.js';
+import { movementKey, usageKey } from './columns.js';
 import { readMark } from './position.js';
 import { dayOfTime, type Row } from './record-rows.js';
 import type { SqliteTables } from './sqlite-tables.js';
@@ -28,6 +28,7 @@ export async function pruneSqlite(
     () => removeRecords(tables, dayOfTime(ago(retention.decisions))),
     () => removeChanges(tables, dayOfTime(ago(retention.decisions))),
     () => removeByKey(tables, 'usage', usageKey, `start < ${startOf(ago(retention.decisions), 'day')}`),
+    () => removeByKey(tables, 'movement', movementKey, `day < ${dayOfTime(ago(retention.decisions))}`),
     () =>
       removeByKey(
         tables,

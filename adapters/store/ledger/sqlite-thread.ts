@@ -8,7 +8,9 @@ import {
   type Retention,
 } from '../../../core/ledger/ledger.js';
 import type { ChangeQuery, ChangeWrite, DeletedQuery } from '../../../core/ledger/change.js';
+import type { PriceQuery } from '../../../core/ledger/prices.js';
 import type { FundsQuery } from '../../../core/ledger/query.js';
+import type { StatementQuery } from '../../../core/ledger/statement.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { plainError, type PlainError } from '../../sqlite/plain-error.js';
 import { knownObjects, readChanges, readDeleted, recordChange } from './changes.js';
@@ -18,6 +20,7 @@ import { readTail, rollUpSlice } from './roll-up.js';
 import { findDecision, searchDecisions } from './search.js';
 import { pruneSqlite } from './sqlite-retention.js';
 import { openSqliteTables, type SqliteTables } from './sqlite-tables.js';
+import { readPrices, readStatement } from './statements.js';
 import { readUsage } from './usage.js';
 
 // The thread that reads the ledger and keeps its sums: it answers one request after another, so that no question, however long, delays
@@ -54,6 +57,8 @@ function methodsOf(
     decision: (organisation: string, id: string) => read((reader) => findDecision(reader, organisation, id)),
     funds: (query: FundsQuery) =>
       read(async (reader) => readFunds(reader, query, await readTail(tables, reader))),
+    statement: (query: StatementQuery) => read((reader) => readStatement(reader, query)),
+    prices: (query: PriceQuery) => read((reader) => readPrices(reader, query)),
     blocks: (query: InputsQuery, after: InputBlock | undefined) =>
       read((reader) => readBlocks(reader, query, after)),
     recordChange: (write: ChangeWrite) => tables.change((reader) => recordChange(reader, write)),

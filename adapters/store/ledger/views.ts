@@ -82,6 +82,13 @@ export const changesView = `
     source, author, request_id, item ->> 'field' AS field, item ->> 'before' AS before, item ->> 'after' AS after, left_out
   FROM ledger.change, jsonb_array_elements(fields) AS one(item);`;
 
+/** Of the balances of accounts; see docs/ledger.md. An empty text stands for no value. */
+export const movementViews = `
+  CREATE VIEW ledger.movements AS SELECT ${at('at')} AS at, chain_id, contract, funding_address, kind, block_number, log_index, organisation,
+    paymaster_id, amount_wei, count, transaction_hash
+  FROM ledger.movement;
+  CREATE VIEW ledger.covered_blocks AS SELECT chain_id, contract, from_block, to_block FROM ledger.covered;`;
+
 export const publishedViews = [decisions, settlements, outcomes, gaps, ...funds, ...usage, senders].join(
   '\n',
 );

@@ -3,15 +3,16 @@ import type { DecisionInputs } from '../../../core/ledger/record.js';
 import type { Statement } from '../../postgres/pipeline.js';
 import type { Database } from '../../sqlite/database.js';
 import { columns, kindOf, namesOf, type Cell, type Columns, type Table } from './columns.js';
-import { postgresDialect } from './dialect.js';
+import { postgresDialect, sqliteDialect } from './dialect.js';
 import { inputBlocks } from './input-blocks.js';
+import { movementWritesOf } from './movement-rows.js';
 import { decisionRow, fundsRows, gapRow, settlementRow } from './record-rows.js';
 
 // Entries as rows, in the transaction of what they record. An entry whose id is stored already is left out, so that a transaction
 // whose commit is in doubt may be made again.
 
 type LedgerRow = Readonly<Record<string, Cell | undefined>>;
-type RecordTable = Exclude<Table, 'usage' | 'change'>;
+type RecordTable = Exclude<Table, 'usage' | 'change' | 'movement'>;
 
 /** Rows by table. Throws INVALID_INPUT for an id that is not one of ours. */
 function rowsOf(entries: readonly LedgerEntry[]): ReadonlyMap<RecordTable, readonly LedgerRow[]> {
@@ -41,6 +42,8 @@ function rowsOf(entries: readonly LedgerEntry[]): ReadonlyMap<RecordTable, reado
       case 'inputs':
         inputs.push(record);
         break;
+      case 'movements':
+        break;
     }
   }
   for (const block of inputBlocks(inputs)) add('inputs', block);
@@ -56,7 +59,7 @@ export function ledgerStatements(entries: readonly LedgerEntry[]): readonly Stat
   for (const [table, rows] of rowsOf(entries))
     if (table === 'inputs') for (const row of rows) statements.push(addInputs(row));
     else statements.push({ name: `add-${table}`, text: insertTexts[table], values: [JSON.stringify(rows)] });
-  return statements;
+  return [...statements, ...movementWritesOf(postgresDialect, entries)];
 }
 
 function addInputs(row: LedgerRow): Statement {
@@ -108,12 +111,20 @@ export function createSqliteLedgerWriter({ sql }: Database): SqliteLedgerWriter 
     inputs: insert('inputs'),
     funds: insert('funds'),
   };
+  const ofMovements = new Map<string, ReturnType<typeof sql.prepare>>();
+  const prepared = (text: string) => {
+    const statement = ofMovements.get(text) ?? sql.prepare(text);
+    ofMovements.set(text, statement);
+    return statement;
+  };
   return {
     write: (entries) => {
       for (const [table, rows] of rowsOf(entries)) {
         const names = namesOf(table);
         for (const row of rows) inserts[table].run(...names.map((name) => row[name] ?? null));
       }
+      for (const { text, values } of movementWritesOf(sqliteDialect, entries))
+        prepared(text).run(Object.fromEntries(values.map((value, i) => [`$${i + 1}`, value])));
     },
   };
 }

@@ -3,7 +3,10 @@ import type { ChangeLog } from '../../../core/ledger/change.js';
 import type { Ledger } from '../../../core/ledger/ledger.js';
 
 /** What endpoints ask of the ledger. */
-export type Questions = Pick<Ledger, 'usage' | 'decisions' | 'decision' | 'funds'> & {
+export type Questions = Pick<
+  Ledger,
+  'usage' | 'decisions' | 'decision' | 'funds' | 'statement' | 'prices'
+> & {
   readonly changes?: Pick<ChangeLog, 'list' | 'deleted'>;
 };
 /** The ledger for the questions of one organisation. */
@@ -29,6 +32,8 @@ export function createFairLedger(ledger: Questions): FairLedger {
       decisions: (query) => ask(() => ledger.decisions(query)),
       decision: (of, id) => ask(() => ledger.decision(of, id)),
       funds: (query) => ask(() => ledger.funds(query)),
+      statement: (query) => ask(() => ledger.statement(query)),
+      prices: (query) => ask(() => ledger.prices(query)),
       ...(changes === undefined
         ? {}
         : {

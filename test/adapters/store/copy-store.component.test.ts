@@ -12,6 +12,7 @@ import { usageGroups, usageSteps, type UsageGroup } from '../../../core/ledger/q
 import { silentLogger } from '../../../core/log.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
+import { aMovement, aStep } from '../../conformance/ledger-movements.js';
 import {
   aDecision,
   address,
@@ -130,6 +131,7 @@ function someEntries(): LedgerEntry[] {
       entries.push(
         ...alone(aRefusal(organisation, later(3 * n)), aGap(organisation, later(3 * n))),
         ...alone(aSample(address(8), later(3 * n), { balanceWei: largest - BigInt(n) })),
+        ...alone(aStep(31337, [n + 1, n + 10], [aMovement(n + 1, { at: later(3 * n), amountWei: largest })])),
       );
   }
   return entries;
@@ -165,7 +167,10 @@ async function everythingIn(ledger: Ledger) {
     ...range,
   }))
     inputs.push(...page);
-  return { usage, decisions, inputs };
+  const accounts = [{ chainId: 31337, contract: address(8), fundingAddress: undefined }];
+  const statement = await ledger.statement({ accounts, ...range });
+  expect(statement[0]?.covered).not.toHaveLength(0);
+  return { usage, decisions, inputs, statement };
 }
 
 test('a copied ledger answers what the embedded one does, also after more is written and when all sums are made anew', async () => {

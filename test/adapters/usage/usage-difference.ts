@@ -250,7 +250,7 @@ class Difference {
         })),
       ],
       forfeited: of('forfeited').map(({ key }) => ({ key, ...this.#ending(aStepExpiry) })),
-      restoredRecords: restored.flatMap(({ recordId }) =>
+      records: restored.flatMap(({ recordId }) =>
         recordId === undefined
           ? []
           : [{ reservation: recordId, record: aStepReversal((this.#records += 1)) }],

@@ -243,7 +243,7 @@ export class UsageModel implements UsageStore {
       ended.push({ reservation: signed, how, actualCost });
       if (record !== undefined) chain.records.push(written(record, own.recordId));
     };
-    for (const { reservation, record } of step.restoredRecords ?? [])
+    for (const { reservation, record } of step.records ?? [])
       chain.records.push(written(record, reservation));
     chain.cursor = step.next;
     for (const reservation of step.restored) {

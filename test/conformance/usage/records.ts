@@ -165,7 +165,7 @@ export function recordsConformance(it: Suite): void {
       await it.store.advance({
         ...it.step({
           restored: gone,
-          restoredRecords: [{ reservation: stepRecordId(1), record: aStepReversal(11) }],
+          records: [{ reservation: stepRecordId(1), record: aStepReversal(11) }],
         }),
         expected: whole.next,
         settled: [{ key: aKey(), actualCost: gwei(1), record: aStepSettlement(12) }],

@@ -232,8 +232,8 @@ describe('reorganisations', () => {
       ...it.usage,
       advance: async (step) => {
         const result = await it.usage.advance(step);
-        for (const { reservation, record } of step.restoredRecords ?? [])
-          added.push([reservation, record.kind]);
+        for (const { reservation, record } of step.records ?? [])
+          if (reservation !== undefined) added.push([reservation, record.kind]);
         for (const { record } of step.settled)
           if (record !== undefined) added.push([aStepDecision(1).id, record.kind]);
         return result;

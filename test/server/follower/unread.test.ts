@@ -150,7 +150,7 @@ describe('a transaction that the node cannot show', () => {
           (await it.usage.reservations(chainId)).map(({ key, recordId }) => [key.paymasterId, recordId]),
         );
         const result = await it.usage.advance(step);
-        const back = step.restoredRecords ?? [];
+        const back = (step.records ?? []).filter(({ reservation }) => reservation !== undefined);
         for (const [i, { key }] of step.restored.entries()) names.set(key.paymasterId, back[i]?.reservation);
         const ends = [...step.settled, ...step.released].flatMap(({ key, record }) =>
           record === undefined ? [] : [{ reservation: names.get(key.paymasterId), record }],

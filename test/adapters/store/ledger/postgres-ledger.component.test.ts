@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { heldMs } from '../../../../core/ledger/replay-register.js';
+import { movementConformance } from '../../../conformance/ledger-movements.js';
 import { ledgerConformance } from '../../../conformance/ledger.js';
 import { replayRegisterConformance } from '../../../conformance/replay-register.js';
 import { ledgerStatements } from '../../../../adapters/store/ledger/write.js';
@@ -37,6 +38,7 @@ afterAll(async () => {
 });
 
 ledgerConformance('PostgreSQL', async () => openPostgresLedger(await server.createDatabase()));
+movementConformance('PostgreSQL', async () => openPostgresLedger(await server.createDatabase()));
 
 let registerUrl: string;
 replayRegisterConformance(

@@ -6,6 +6,7 @@ import type { LedgerEntry } from '../../../../core/ledger/ledger.js';
 import type { Decision } from '../../../../core/ledger/record.js';
 import type { UsageRow } from '../../../../core/ledger/query.js';
 import type { EpochMs } from '../../../../core/units/time.js';
+import { movementConformance } from '../../../conformance/ledger-movements.js';
 import { ledgerConformance } from '../../../conformance/ledger.js';
 import {
   aDecision,
@@ -18,6 +19,7 @@ import {
 import { openSqliteLedger, type WrittenLedger } from './written.js';
 
 ledgerConformance('SQLite', () => openSqliteLedger());
+movementConformance('SQLite', () => openSqliteLedger());
 
 const noon = at('2026-11-22T12:00:00Z');
 const later = (ms: number): EpochMs => (noon + ms) as EpochMs;

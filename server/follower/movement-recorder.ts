@@ -1,0 +1,236 @@
+import type { Block } from '../../core/chain/chain.js';
+import { isDomainError } from '../../core/errors.js';
+import type { CoveredBlocks, Movement } from '../../core/ledger/movement.js';
+import type { Movements } from '../../core/ledger/record.js';
+import { startOf } from '../../core/ledger/steps.js';
+import type { AddedRecord, Cursor } from '../../core/usage/follower-step.js';
+import type { AccountId } from '../../core/usage/reservation.js';
+import type { AddressKey } from '../../core/units/address.js';
+import { toMs, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
+import { accountName } from './balances.js';
+import type { BalanceEvent } from './balance-events.js';
+import type { MinedOperation } from './mined.js';
+import { operationId } from './mined.js';
+import {
+  keepersOf,
+  movementOf,
+  negatedParts,
+  operationParts,
+  partOfEvent,
+  solved,
+  sumsOf,
+  unpromisedParts,
+  unreportedCharges,
+  type Part,
+  type Sum,
+} from './movements.js';
+import type { FollowerLedger } from './records.js';
+import type { Watched } from './scan.js';
+import type { Settled } from './settlement.js';
+import { balanceCall, blockAt, connections, type Source } from './source.js';
+import type { Loss } from './unpaid.js';
+
+/** What a step knows when its movements are recorded. */
+export type MovementStep = {
+  readonly source: Source;
+  readonly wanted: Watched;
+  readonly ledger: FollowerLedger;
+  /** The blocks that the step settles; `refused`: those of them that no node shows. */
+  readonly from: number;
+  readonly target: Block;
+  readonly refused: readonly number[];
+  /** The block before, where a step ended; undefined: some of the blocks were settled before, by steps that nobody remembers. */
+  readonly previous: Cursor | undefined;
+  readonly isCaughtUp: boolean;
+  readonly platformAccounts: readonly AccountId[];
+  readonly mined: readonly MinedOperation[];
+  readonly settled: readonly Settled[];
+  readonly losses: readonly Loss[];
+  readonly events: readonly BalanceEvent[];
+  /** Operations of blocks that were settled before, which the step decides, or sees for the first time. */
+  readonly late: ReadonlySet<MinedOperation>;
+  /** What was recorded of such an operation before; undefined: that nobody promised it. */
+  readonly before: (operation: MinedOperation) => readonly Part[] | undefined;
+  readonly timeOf: (blockNumber: number) => EpochMs;
+};
+
+/** Balances that one step works out from the state of its blocks. */
+const mostSolved = 100;
+
+/** Records what changed the balances of the watched accounts, and the balances themselves. */
+export class MovementRecorder {
+  #seen = new Set<string>();
+
+  /** Reads what the events do not say. No record where there is nothing to say. Throws UNAVAILABLE. */
+  async record(step: MovementStep): Promise<readonly AddedRecord[]> {
+    const { source, wanted, ledger, from, target, previous } = step;
+    const accounts = accountsOf(step);
+    const names = new Set(accounts.map(accountName));
+    const keepers = keepersOf(step.settled, ledger.organisationOf);
+    const partsOf = operationParts(step.settled, step.losses, ledger.organisationOf);
+    const operations = ofWatched(step);
+    const within = operations.filter(({ blockNumber }) => blockNumber >= from);
+    const events = step.events.filter(
+      ({ account, blockNumber }) => names.has(accountName(account)) && blockNumber <= target.number,
+    );
+    const kept = within.flatMap((operation) => {
+      const keeper = keepers.get(operationId(operation));
+      return keeper === undefined ? [] : [{ operation, keeper }];
+    });
+    const sums = sumsOf(
+      [...within.flatMap(partsOf), ...events.map(partOfEvent), ...unreportedCharges(kept, events)],
+      -1,
+    );
+    // Recorded otherwise before, in blocks that were settled then.
+    const corrections = operations
+      .filter((operation) => operation.blockNumber < from && step.late.has(operation))
+      .flatMap((operation) => {
+        const before = step.before(operation) ?? unpromisedParts(operation);
+        return sumsOf([...negatedParts(before), ...partsOf(operation)], operation.logIndex);
+      });
+    const all = [
+      ...(await solveAll(source, sums)),
+      ...corrections.filter(({ amountWei }) => amountWei !== 0n),
+    ];
+    const record: Movements = {
+      kind: 'movements',
+      ...ledger.ids.next(),
+      chainId: source.chainId,
+      ...(previous === undefined ? { after: from - 1 } : {}),
+      movements: [
+        ...all.map((sum) => movementOf(sum, step.timeOf(sum.blockNumber))),
+        ...(await edges(step, accounts)),
+        ...(await this.#firstSeen(step, accounts)),
+      ],
+      covered: wanted.contracts.flatMap((contract) => covered(contract, step)),
+    };
+    const isEmpty = record.after === undefined && record.movements.length + record.covered.length === 0;
+    return isEmpty ? [] : [{ reservation: undefined, record }];
+  }
+
+  /** Their balances are recorded again. */
+  forget(): void {
+    this.#seen.clear();
+  }
+
+  /** Balances of accounts that this process has not recorded yet. */
+  async #firstSeen({ source, target, isCaughtUp }: MovementStep, accounts: readonly AccountId[]) {
+    const unseen = isCaughtUp ? accounts.filter((account) => !this.#seen.has(accountName(account))) : [];
+    const balances = await readBalances(source, unseen, target);
+    if (balances === undefined) return [];
+    for (const account of unseen) this.#seen.add(accountName(account));
+    return balanceMovements(unseen, balances, 'seen', target.number, toMs(target.timestamp as EpochSeconds));
+  }
+}
+
+/** Removes what was recorded of blocks that are no longer in the chain. */
+export function movementsTakenBack({ ids }: FollowerLedger, chainId: number, after: number): AddedRecord {
+  const record: Movements = { kind: 'movements', ...ids.next(), chainId, after, movements: [], covered: [] };
+  return { reservation: undefined, record };
+}
+
+/** Deposits of the watched contracts, and the balances inside them that may pay. */
+function accountsOf({ source, ledger, platformAccounts }: MovementStep): readonly AccountId[] {
+  const accounts = new Map<string, AccountId>();
+  for (const contract of source.contracts.keys()) accounts.set(accountName({ contract }), { contract });
+  for (const account of [...platformAccounts, ...(ledger.wallets?.(source.chainId) ?? [])])
+    if (source.contracts.get(account.contract)?.fundingBalanceCall !== undefined)
+      accounts.set(accountName(account), account);
+  return [...accounts.values()];
+}
+
+/** Each once: those of the step's blocks, and those of earlier blocks that it settles. */
+function ofWatched({ source, wanted, mined, settled }: MovementStep): readonly MinedOperation[] {
+  const ours = new Set(wanted.contracts);
+  const found = new Map<string, MinedOperation>();
+  for (const operation of [...mined, ...settled.map((one) => one.operation)]) {
+    const { paymaster, entryPoint } = operation;
+    const own = source.seenContracts.get(paymaster)?.entryPoint ?? entryPoint;
+    if (ours.has(paymaster) && own === entryPoint) found.set(operationId(operation), operation);
+  }
+  return [...found.values()];
+}
+
+function covered(contract: AddressKey, { from, target, refused }: MovementStep): readonly CoveredBlocks[] {
+  const ranges: CoveredBlocks[] = [];
+  let next = from;
+  for (const hole of [...new Set(refused), target.number + 1].toSorted((a, b) => a - b)) {
+    if (hole > target.number + 1 || hole < next) continue;
+    if (hole > next) ranges.push({ contract, fromBlock: next, toBlock: hole - 1 });
+    next = hole + 1;
+  }
+  return ranges;
+}
+
+/** The sums of which an event does not say the amount, from the balances before and after their blocks. */
+async function solveAll(source: Source, sums: readonly Sum[]): Promise<readonly Sum[]> {
+  const open = sums.filter(({ isWhole }) => !isWhole).slice(0, mostSolved);
+  if (open.length === 0) return sums;
+  const changes = new Map<Sum, bigint>();
+  for (const sum of open) {
+    const block = await source.chain.block({ hash: sum.blockHash });
+    const before = block && (await readBalances(source, [sum.account], { hash: block.parentHash }));
+    const after = block && (await readBalances(source, [sum.account], block));
+    const [was, is] = [before?.[0], after?.[0]];
+    if (was !== undefined && is !== undefined) changes.set(sum, is - was);
+  }
+  return sums.map((sum) => {
+    const change = changes.get(sum);
+    return change === undefined ? sum : solved(sum, sums, change);
+  });
+}
+
+/** Balances after the last block before each month (UTC) that begins in the step's blocks. */
+async function edges(
+  { source, from, target, previous }: MovementStep,
+  accounts: readonly AccountId[],
+): Promise<readonly Movement[]> {
+  const month = startOf(toMs(target.timestamp as EpochSeconds), 'month');
+  if (from > target.number || from === 0) return [];
+  if (previous !== undefined && toMs(previous.timestamp) >= month) return [];
+  let before = await blockAt(source, from - 1);
+  if (toMs(before.timestamp as EpochSeconds) >= month) return [];
+  // The last block before the month, between one that is and one that is not.
+  let after = target;
+  while (after.number - before.number > 1) {
+    const middle = await blockAt(source, Math.floor((before.number + after.number) / 2));
+    if (toMs(middle.timestamp as EpochSeconds) < month) before = middle;
+    else after = middle;
+  }
+  const balances = await readBalances(source, accounts, before);
+  return balances === undefined ? [] : balanceMovements(accounts, balances, 'edge', before.number, month);
+}
+
+function balanceMovements(
+  accounts: readonly AccountId[],
+  balances: readonly (bigint | undefined)[],
+  kind: 'edge' | 'seen',
+  blockNumber: number,
+  at: EpochMs,
+): readonly Movement[] {
+  return accounts.flatMap(({ contract, fundingAddress }, i): Movement[] => {
+    const amountWei = balances[i];
+    if (amountWei === undefined) return [];
+    const nobody = { organisation: '', paymasterId: '', count: 0, logIndex: -1, transactionHash: undefined };
+    return [{ contract, fundingAddress, kind, blockNumber, at, amountWei, ...nobody }];
+  });
+}
+
+/** In the order of the accounts; undefined: no connection has the state of the block, which nothing waits for. */
+async function readBalances(
+  source: Source,
+  accounts: readonly AccountId[],
+  { hash }: Pick<Block, 'hash'>,
+): Promise<readonly (bigint | undefined)[] | undefined> {
+  if (accounts.length === 0) return [];
+  const calls = accounts.map((account) => balanceCall(source, account));
+  const asked = calls.filter((call) => call !== undefined);
+  for (const chain of connections(source, 0))
+    try {
+      const words = [...(await chain.words(asked, { hash }))];
+      return calls.map((call) => (call === undefined ? undefined : words.shift()));
+    } catch (error) {
+      if (!isDomainError(error, 'UNAVAILABLE')) throw error;
+    }
+  return undefined;
+}
