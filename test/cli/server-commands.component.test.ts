@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
 import { commandNameOf } from '../../cli/api/command-name.js';
+import { renderAnswer } from '../../cli/api/render-answer.js';
 import { manageEndpoints, platformEndpoints } from '../../server/dashboard/endpoints.js';
 import { acmeToken, otherToken } from '../build/dashboard.js';
 import { aDecision, alone, aRefusal, at, reservationOf } from '../conformance/ledger-records.js';
@@ -15,7 +16,7 @@ import { paymaster } from '../support/paymaster.js';
 import { useDashboard } from '../support/use-dashboard.js';
 
 const ledger = createMemoryLedger();
-const host = useDashboard({ ledger, operator: true });
+const host = useDashboard({ ledger, operator: true, programmedTimeoutMs: 60_000 });
 const noon = at('2026-01-31T12:00:00Z');
 const range = ['--from', '2026-01-31T00:00:00Z', '--to', '2026-02-01T00:00:00Z'];
 const refused = aRefusal('acme', noon, { reason: 'LIMIT_REACHED', detail: 'full\u001b[2J' });
@@ -170,7 +171,12 @@ describe('what is sent, and what its answer ends with', () => {
   });
 
   test.each([
-    { status: 401, text: '{"detail":"no"}', exit: 1, says: 'the server does not accept the token: no' },
+    {
+      status: 401,
+      text: '{"detail":"no"}',
+      exit: 1,
+      says: 'the server does not accept the token: it is wrong, has expired or was revoked',
+    },
     { status: 403, text: '{"detail":"needs write"}', exit: 1, says: 'needs write' },
     { status: 409, text: '{"detail":"it is there"}', exit: 1, says: 'it is there' },
     { status: 429, text: '{"detail":"slower"}', exit: 3, says: 'slower' },
@@ -189,6 +195,42 @@ describe('what is sent, and what its answer ends with', () => {
       expect(ended).toMatchObject({ out: '', status: exit, error: expect.stringContaining(says) });
     });
   });
+});
+
+test('a change is a row for each of its fields, and an object that was made or deleted is one', () => {
+  const endpoint = manageEndpoints.find(({ operationId }) => operationId === 'listChanges')!;
+  const change = { at: 'T', kind: 'Paymaster', name: 'shop', actor: 'ci' };
+  const fields = [
+    { field: 'spec.active', before: null, after: 'false' },
+    { field: 'spec.name', before: '"a"', after: '"b"' },
+  ];
+  const items = [
+    { ...change, action: 'changed', fields },
+    { ...change, action: 'created', fields },
+  ];
+  const rows = renderAnswer(endpoint, { items, nextCursor: null }).split('\n');
+  expect(rows.map((row) => row.trim().replaceAll(/ +/g, ' '))).toEqual([
+    'AT ACTION KIND NAME ACTOR FIELD BEFORE AFTER',
+    'T changed Paymaster shop ci spec.active - false',
+    'T changed Paymaster shop ci spec.name "a" "b"',
+    'T created Paymaster shop ci - - -',
+  ]);
+});
+
+test.each([
+  { programmed: 'false', says: 'the servers that sign do not follow it yet' },
+  { programmed: 'true', says: '' },
+])('a write whose answer has X-Programmed $programmed says "$says"', async ({ programmed, says }) => {
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'x-programmed': programmed }).end('{"data":{"name":"shop"}}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const { error, status } = await run(['paymaster', 'suspend', 'shop'], { url: `http://127.0.0.1:${port}` });
+  expect(status).toBe(0);
+  expect(error).toContain(says);
+  expect(error === '').toBe(says === '');
+  await new Promise((resolve) => server.close(resolve));
 });
 
 test('a paymaster is made of its manifest, changed, stopped and deleted', async () => {
