@@ -22,12 +22,19 @@ export class NotAccepted extends Refused {
   }
 }
 
+type Answer = { readonly status: number; readonly text: string; readonly isPending: boolean };
+
 /**
  * `data` of the answer. Throws UNAVAILABLE when the server does not answer now, INVALID_INPUT when it does not take what was asked,
- * NotAccepted for a token that it does not take here, and Refused for any other no.
+ * NotAccepted for a token that it does not take here, and Refused for any other no. `onPending`: a write that servers do not follow yet.
  */
-export async function callServer(server: Server, request: Request): Promise<unknown> {
-  const text = await textFrom(server, request);
+export async function callServer(
+  server: Server,
+  request: Request,
+  onPending: () => void = () => undefined,
+): Promise<unknown> {
+  const { text, isPending } = await answerFrom(server, request);
+  if (isPending) onPending();
   const body = parseJson(text);
   if (text === '') return undefined;
   if (isObject(body) && 'data' in body) return body['data'];
@@ -36,8 +43,13 @@ export async function callServer(server: Server, request: Request): Promise<unkn
 
 /** The text of the answer, in the form that `accept` of the headers asks for. Throws as {@link callServer}. */
 export async function textFrom(server: Server, request: Request): Promise<string> {
-  const { status, text } = await ask(server, request);
-  if (status >= 200 && status < 300) return text;
+  return (await answerFrom(server, request)).text;
+}
+
+async function answerFrom(server: Server, request: Request): Promise<Answer> {
+  const answer = await ask(server, request);
+  const { status, text } = answer;
+  if (status >= 200 && status < 300) return answer;
   const body = parseJson(text);
   const says = isObject(body) ? describe(body) : '';
   if (status === 401)
@@ -51,7 +63,7 @@ export async function textFrom(server: Server, request: Request): Promise<string
 function ask(
   { url, token }: Server,
   { method, path, query = {}, body, headers = {} }: Request,
-): Promise<{ readonly status: number; readonly text: string }> {
+): Promise<Answer> {
   const search = new URLSearchParams(query).toString();
   return send(url, `${managePrefix}${path}${search === '' ? '' : `?${search}`}`, {
     method: method.toUpperCase(),
@@ -65,7 +77,7 @@ export async function send(
   url: string,
   path: string,
   { body, headers, method }: { method: string; headers: Readonly<Record<string, string>>; body: unknown },
-): Promise<{ readonly status: number; readonly text: string }> {
+): Promise<Answer> {
   try {
     const response = await fetch(`${url}${path}`, {
       method,
@@ -79,7 +91,8 @@ export async function send(
       redirect: 'error',
       signal: AbortSignal.timeout(timeoutMs),
     });
-    return { status: response.status, text: await response.text() };
+    const isPending = response.headers.get('x-programmed') === 'false';
+    return { status: response.status, text: await response.text(), isPending };
   } catch (cause) {
     const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
     throw new DomainError('UNAVAILABLE', `${new URL(url).origin} does not answer: ${messageOf(reason)}`, {

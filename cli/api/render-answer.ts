@@ -10,6 +10,7 @@ const columnsOf: Readonly<Record<string, readonly string[]>> = {
   getUsage: ['from', 'group', 'method', 'sponsored', 'refused', 'mined', 'reverted', 'spent'],
   listDecisions: ['at', 'id', 'verdict', 'reason', 'sender', 'method', 'maxCost'],
   getLimits: ['name', 'paymasterId', 'scope', 'unit', 'threshold', 'used', 'remaining', 'resetsAt'],
+  listChanges: ['at', 'action', 'kind', 'name', 'actor', 'field', 'before', 'after'],
   getFunds: ['account', 'kind', 'chainId', 'balance', 'promised', 'burnPerHour', 'hoursLeft'],
 };
 
@@ -22,8 +23,15 @@ export function renderAnswer(endpoint: Endpoint, data: unknown): string {
   const columns = columnsOf[endpoint.operationId] ?? usualColumns(items);
   return table([
     columns.map((column) => column.toUpperCase()),
-    ...items.map((item) => cellsOf(item, columns)),
+    ...items.flatMap(rowsOf).map((item) => cellsOf(item, columns)),
   ]);
+}
+
+/** A change is a row for each of its fields. An object that is new or gone is one row: all of its fields changed. */
+function rowsOf(item: Readonly<Record<string, unknown>>): readonly Readonly<Record<string, unknown>>[] {
+  const { action, fields } = item;
+  if (action !== 'changed' || !Array.isArray(fields)) return [item];
+  return fields.filter(isObject).map((field) => ({ ...item, ...field }));
 }
 
 /** The first member that is a list of records, where one thing is not asked for. */

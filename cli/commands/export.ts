@@ -10,7 +10,12 @@ import { asManifests, leftBehind, textOf } from '../state/manifest.js';
 import { readState, withSource, type SourceOptions } from '../state/source.js';
 import { Refused, say, show, withFormat, type Format, type Terminal } from '../terminal.js';
 
-type Options = SourceOptions & { readonly output: Format; readonly manager?: string; readonly dev?: true };
+type Options = SourceOptions & {
+  readonly output: Format;
+  readonly manager?: string;
+  readonly dev?: true;
+  readonly force?: true;
+};
 
 /** From what is there to manifests, and back: what would apply change, and would it be taken. */
 export function addExport(program: Command, terminal: Terminal): void {
@@ -36,8 +41,9 @@ export function addExport(program: Command, terminal: Terminal): void {
       'Say whether apply would be taken, by the API server and by the operator; exit code 1 if not',
     )
     .option('--dev', 'webhooks may use http and loopback addresses, as under "make run"')
+    .option('--force', 'take fields from other managers, as Argo CD and kubectl --force-conflicts do')
     .action(async (paths: readonly string[], options: Options) => {
-      const { compared, read, there } = await comparing(terminal, paths, options, false);
+      const { compared, read, there } = await comparing(terminal, paths, options, options.force === true);
       const around = { objects: asManifests(there), problems: [] };
       const report = await validateManifests(read, around, options.dev === true, terminal.env);
       const changes = compared.filter(({ change }) => change !== 'only there');

@@ -65,7 +65,12 @@ function addEndpoint(command: Command, endpoint: Endpoint, terminal: Terminal): 
       const csv = await textFrom(server, { ...request, headers: { accept: 'text/csv' } });
       return terminal.out(printableLines(csv.replaceAll('\r\n', '\n')));
     }
-    const data = await callServer(server, request);
+    const data = await callServer(server, request, () =>
+      say(
+        terminal,
+        'it is saved, and the servers that sign do not follow it yet: "paymaster doctor" says why',
+      ),
+    );
     const text = renderAnswer(endpoint, data);
     show(terminal, options.output, { text, data: isObject(data) ? data : { data: data ?? null } });
     const cursor = isObject(data) ? (data['nextCursor'] ?? data['cursor']) : undefined;

@@ -175,6 +175,9 @@ describe('apply-check', () => {
     expect(out).toMatch(
       /^✗ PaymasterPolicy quickstart\/shop-operations-per-day refused: .*threshold is owned by "manifests"$/m,
     );
+    const forced = await run('apply-check', ['--dev', '--manager', 'argocd', '--force']);
+    expect(forced.status).toBe(0);
+    expect(forced.out).toMatch(/^~ PaymasterPolicy quickstart\/shop-operations-per-day changed\n.*→ "7"$/m);
     // What is asked changes nothing.
     expect((await exported()).out).toBe(text);
   });

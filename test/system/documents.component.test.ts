@@ -149,6 +149,7 @@ describe('beside make run', () => {
       /"group":"counter:0xd09de08a"/,
     ],
     'docs/command-line.md': [/^ {2}FROM +GROUP/m, '"limits": [', 'nothing differs', 'nothing changes'],
+    'docs/gitops.md': ['0 errors, 0 warnings', 'nothing changes'],
     'docs/ledger.md': ['"state":'],
     'examples/webhook-host/README.md': [
       'webhook host at',
