@@ -41,7 +41,7 @@ export function addCompletion(program: Command, terminal: Terminal): void {
 }
 
 /** What may stand in place of the last word, after the others. */
-export function completionsOf(program: Command, words: readonly string[]): readonly string[] {
+function completionsOf(program: Command, words: readonly string[]): readonly string[] {
   const [current = '', ...before] = words.toReversed();
   const command = before.toReversed().reduce(descend, program);
   return offersOf(command, before[0]).filter((offer) => offer.startsWith(current));

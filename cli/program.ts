@@ -40,7 +40,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
   }
 }
 
-export function createProgram(terminal: Terminal): Command {
+function createProgram(terminal: Terminal): Command {
   const program = new Command('paymaster')
     .description('Runs paymasters: contracts, chains, manifests, and what is signed')
     .version(readVersion())

@@ -21,7 +21,7 @@ export class Refused extends Error {
   }
 }
 
-export const formats = ['table', 'json', 'yaml'] as const;
+const formats = ['table', 'json', 'yaml'] as const;
 export type Format = (typeof formats)[number];
 
 /** A result for people, and the same for programs. */

@@ -13,7 +13,7 @@ export type RefusedCall = {
   readonly selector: string;
 };
 
-export type ErrorDetails = {
+type ErrorDetails = {
   readonly problems?: readonly Problem[];
   /** Machine-readable reason, published with the code: `data.reason` of JSON-RPC errors. */
   readonly reason?: ErrorReason | OtherReason;
@@ -66,7 +66,7 @@ export function invalidInput(problems: Problem | readonly Problem[]): DomainErro
 }
 
 /** A field that someone else owns, and the owner's field manager. */
-export type OwnedField = { readonly field: string; readonly manager: string };
+type OwnedField = { readonly field: string; readonly manager: string };
 
 /**
  * FIELD_OWNED with the same text for every store that refuses the write; `what` names the object, e.g.

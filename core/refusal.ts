@@ -316,7 +316,7 @@ const remedies = {
   ABOVE_SHARE:
     'Lower the gas limits or fees, or have the platform raise the budget: this operation alone needs more than a quarter of it.',
 } as const;
-export type RefusalCause = keyof typeof remedies;
+type RefusalCause = keyof typeof remedies;
 
 export function remedyOf({ reason, cause, remedy }: Refusal): string {
   if (remedy !== undefined) return remedy;

@@ -1,7 +1,7 @@
 import type { Timers } from '../adapters/timers.js';
 
 /** Works off thousands of keys, a few at a time: the object that they all follow shows the change already. */
-export type Followers = { add(keys: readonly string[]): void; stop(): void };
+type Followers = { add(keys: readonly string[]): void; stop(): void };
 
 const atOnce = 50;
 const everyMs = 1_000;

@@ -22,7 +22,7 @@ import { isRpcPath } from './rpc/path.js';
 import type { Role } from './roles.js';
 
 /** The dependencies of the rpc role; the dashboard role uses some of them too. */
-export type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instruments' | 'sessions'> & {
+type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instruments' | 'sessions'> & {
   readonly roles: readonly Role[];
   readonly configs: ConfigStore;
   /** Messages that funding wallets have to sign; required for the dashboard role. */
@@ -52,7 +52,7 @@ export type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instrument
   readonly metrics: Metrics & { render(): Promise<{ readonly contentType: string; readonly body: string }> };
 };
 
-export type ReadyReport = { readonly ready: boolean; readonly checks: readonly CheckReport[] };
+type ReadyReport = { readonly ready: boolean; readonly checks: readonly CheckReport[] };
 
 export type Server = ReturnType<typeof createServer>;
 

@@ -14,7 +14,7 @@ import type { LedgerSettings } from './ledger-settings.js';
 import type { UsageSettings } from '../adapters/store/usage-settings.js';
 
 /** A usage store, with the parts that the follower needs; an embedded store has one follower. */
-export type OpenedUsage = {
+type OpenedUsage = {
   readonly usage: UsageStore;
   /** For processes that promise nothing. */
   readonly reading: UsageReading;
@@ -25,7 +25,7 @@ export type OpenedUsage = {
   readonly recovery?: UsageRecovery;
 };
 
-export type UsageStoreDeps = Ambient & {
+type UsageStoreDeps = Ambient & {
   /** Unique per process. */
   readonly identity: string;
   /** Where a copy of the data's identity is kept; see the port. */

@@ -4,7 +4,7 @@ import type { Timers } from '../adapters/timers.js';
 import type { Console } from './console.js';
 import { formatStates, stateOf, type ResourceState } from './resource-state.js';
 
-export type LifeDeps = {
+type LifeDeps = {
   readonly resources: Pick<ResourceStore, 'watch'>;
   readonly console: Pick<Console, 'line'>;
   readonly timers: Timers;

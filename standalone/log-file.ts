@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 
-export type LogFileLimits = {
+type LogFileLimits = {
   readonly maxBytes: number;
   /** How many files before the present one are kept, as `.1` (the newest) and so on. */
   readonly oldFiles: number;

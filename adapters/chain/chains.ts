@@ -18,7 +18,7 @@ import {
 } from './wire.js';
 import { createWordReader } from './words.js';
 
-export type ChainsDeps = RpcDeps & {
+type ChainsDeps = RpcDeps & {
   /** Directory of the mounted URL files that `rpc.file` names. Without it, an endpoint with a file is an error. */
   readonly urlDirectory?: string;
 };

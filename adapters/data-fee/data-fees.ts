@@ -10,7 +10,7 @@ import { createDataFeeInstruments, type DataFeeOutcome } from './instruments.js'
 import { OracleUnsupported, type DataFeeOracle } from './oracle.js';
 import { dataFeeOracles } from './oracles.js';
 
-export type DataFeesDeps = Ambient & {
+type DataFeesDeps = Ambient & {
   readonly chains: Pick<Chains, 'get'>;
   /** What is served now; read again before each round. */
   readonly chainConfigs: () => Iterable<FollowedChain>;

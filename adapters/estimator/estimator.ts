@@ -8,7 +8,7 @@ import { OverridesUnsupported, estimationFailed } from './simulate-handle-op.js'
 import { createSimulators, type Reached, type SimulatorsDeps } from './simulators.js';
 import { simulateLimits } from './simulation.js';
 
-export type EstimatorDeps = SimulatorsDeps & { readonly log: Logger };
+type EstimatorDeps = SimulatorsDeps & { readonly log: Logger };
 
 /**
  * Gas limits by our own simulation, which needs only an Ethereum node with state overrides. If the node does not

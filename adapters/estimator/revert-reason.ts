@@ -21,7 +21,7 @@ const maxDepth = 3;
 /** Longer byte strings are cut. */
 const mostBytes = 32;
 
-export type RevertReason = {
+type RevertReason = {
   readonly text: string;
   /** What the caller can do about it, if that is known. */
   readonly remedy?: string;

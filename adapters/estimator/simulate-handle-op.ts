@@ -14,7 +14,7 @@ import type { FinalUserOperation } from '../../core/entry-point/user-operation.j
 import { RpcError } from '../chain/node-errors.js';
 import { explainRevert, printable, remedyOfReason } from './revert-reason.js';
 
-export type Simulation = {
+type Simulation = {
   readonly op: FinalUserOperation;
   readonly paymasterAndData: Hex;
   /** Called by the EntryPoint after the operation; undefined calls nothing. */

@@ -16,7 +16,7 @@ export type SimulatorsDeps = {
   readonly clock: Clock;
 };
 
-export type EstimatorEndpoint = {
+type EstimatorEndpoint = {
   readonly rpc: { readonly urls?: readonly string[]; readonly file?: string };
   readonly bundlerUrl?: string;
   readonly dataFee?: Pick<DataFeeSpec, 'kind'>;
@@ -38,7 +38,7 @@ export type Reached = {
  * Runs `work` in the paymaster's turn at the chain. Throws UNAVAILABLE when the turn does not come in time; else what
  * `work` throws.
  */
-export type WithSimulator = <T>(target: Simulated, work: (reached: Reached) => Promise<T>) => Promise<T>;
+type WithSimulator = <T>(target: Simulated, work: (reached: Reached) => Promise<T>) => Promise<T>;
 
 /**
  * Requests of one chain that are simulated at once. One paymaster gets at most a fifth of them: a node is the slowest

@@ -7,7 +7,7 @@ import { createEventBudget } from './event-budget.js';
 import { microTime } from '../kube/leader-election.js';
 import type { KubeTransport } from '../kube/transport.js';
 
-export type KubeEventRecorder = EventRecorder & {
+type KubeEventRecorder = EventRecorder & {
   /** Sends the waiting events within two seconds, then nothing else. May be called twice. */
   stop(): Promise<void>;
 };

@@ -5,7 +5,7 @@ import type { KubeTransport } from './transport.js';
 /** Reads of one kind from the API server. Keeps nothing; throws KubeApiError. */
 export type KubeCollection = ReturnType<typeof createCollection>;
 
-export type WatchOptions = {
+type WatchOptions = {
   /** After this long the server ends the watch. */
   readonly timeoutSeconds: number;
   readonly signal: AbortSignal;

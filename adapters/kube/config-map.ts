@@ -18,7 +18,7 @@ export type ConfigMapPlace = {
 };
 
 /** One ConfigMap of a namespace, accessed by name so that RBAC can grant it alone. */
-export type NamedConfigMap = {
+type NamedConfigMap = {
   /** Undefined when the ConfigMap does not exist. Throws UNAVAILABLE. */
   read(): Promise<ConfigMap | undefined>;
   /**

@@ -32,7 +32,7 @@ export type LeaderElection = {
   stop(): Promise<void>;
 };
 
-export type LeaderElectionOptions = Pick<Ambient, 'log' | 'metrics'> & {
+type LeaderElectionOptions = Pick<Ambient, 'log' | 'metrics'> & {
   readonly transport: KubeTransport;
   readonly namespace: string;
   readonly name: string;

@@ -37,7 +37,7 @@ export type Reflector<T extends KubeObject> = {
   stop(): Promise<void>;
 };
 
-export type ReflectorOptions<T extends KubeObject> = Omit<CollectionOptions, 'signal'> & {
+type ReflectorOptions<T extends KubeObject> = Omit<CollectionOptions, 'signal'> & {
   /** For metrics and logs. */
   readonly kind: string;
   /** Drops what the copy does not need (managedFields, large fields) before it is kept. */

@@ -16,7 +16,7 @@ export type TenantBinding = {
 /** Access of the dashboard, and access of the operator itself to Secrets for `writeConnectionSecretToRef`. */
 type BindingName = 'paymaster-dashboard' | 'paymaster-connection-secrets';
 
-export type KubeTenantAccessDeps = {
+type KubeTenantAccessDeps = {
   readonly transport: Pick<KubeTransport, 'request'>;
   readonly bindings: readonly TenantBinding[];
 };

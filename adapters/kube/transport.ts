@@ -55,7 +55,7 @@ export type KubeTransport = {
   stop(): Promise<void>;
 };
 
-export type TransportDeps = Pick<Ambient, 'log' | 'metrics'> & {
+type TransportDeps = Pick<Ambient, 'log' | 'metrics'> & {
   readonly credentials: CredentialSource;
   readonly userAgent: string;
 };

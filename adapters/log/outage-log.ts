@@ -10,7 +10,7 @@ export type OutageLog = {
   failed(cause: string, fields: LogFields): void;
 };
 
-export type OutageLogDeps = Pick<Ambient, 'clock' | 'log'> & {
+type OutageLogDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly messages: { readonly begins: string; readonly goesOn: string; readonly ends: string };
   /** Runs an action after so many milliseconds. Default: a timer that keeps no process alive. */
   readonly after?: (ms: number, action: () => void) => void;

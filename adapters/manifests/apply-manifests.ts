@@ -12,7 +12,7 @@ export const manifestManager = 'manifests';
 
 export type AppliedObject = Identity & { readonly file: string };
 
-export type ApplyResult = {
+type ApplyResult = {
   readonly applied: readonly AppliedObject[];
   readonly problems: readonly ManifestProblem[];
   /** True when the store could not answer: the same manifests may be accepted later. */

@@ -29,13 +29,13 @@ import { messageOf } from '../../core/errors.js';
  */
 export type ManifestSource = ReturnType<typeof createManifestSource>;
 
-export type Report = {
+type Report = {
   readonly files: readonly string[];
   readonly objects: readonly AppliedObject[];
   readonly problems: readonly ManifestProblem[];
 };
 
-export type ManifestSourceDeps = Pick<Ambient, 'clock' | 'log'> & {
+type ManifestSourceDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly directory: string;
   readonly resources: Pick<ResourceStore, 'apply' | 'delete' | 'list'>;
 };

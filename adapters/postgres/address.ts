@@ -4,8 +4,8 @@ import { invalidInput, quote, type Problem } from '../../core/errors.js';
  * How the server proves who it is. `verify-full`: its certificate is by a trusted authority and names the host.
  * `verify-ca`: the authority alone. `require`: encrypted, to anyone. `disable`: not encrypted.
  */
-export const tlsModes = ['verify-full', 'verify-ca', 'require', 'disable'] as const;
-export type TlsMode = (typeof tlsModes)[number];
+const tlsModes = ['verify-full', 'verify-ca', 'require', 'disable'] as const;
+type TlsMode = (typeof tlsModes)[number];
 
 /** Where the ledger's database is, and who asks. Without secrets, except `password`. */
 export type PostgresAddress = {
@@ -20,7 +20,7 @@ export type PostgresAddress = {
 };
 
 /** Files are read again before each connection, so that a rotated certificate is found. */
-export type PostgresTls = {
+type PostgresTls = {
   readonly mode: TlsMode;
   /** Authorities that are trusted; absent: those of the system. */
   readonly caFile?: string;

@@ -29,7 +29,7 @@ export type PricesDeps = Ambient & {
   readonly timers?: Timers;
 };
 
-export type PriceTiming = {
+type PriceTiming = {
   /** How long an answer is used without asking again. Default 15 s. */
   readonly cacheMs: number;
   /** Age at which prices of served tokens are read again. Default 10 s, so that a quote finds them in the cache. */

@@ -21,7 +21,7 @@ const priceSources = {
   readonly [K in keyof PriceSpec]-?: (spec: NonNullable<PriceSpec[K]>, deps: SourceDeps) => PriceSource;
 };
 
-export type PriceSourceKind = keyof typeof priceSources;
+type PriceSourceKind = keyof typeof priceSources;
 
 /** The source that a FeeToken names. Opening does no I/O. */
 export function openSource(spec: PriceSpec, deps: SourceDeps): PriceSource {

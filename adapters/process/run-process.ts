@@ -12,7 +12,7 @@ export type Running = {
   readonly stop: () => Promise<void>;
 };
 
-export type ProcessOptions<C extends { readonly logLevel: LogLevel }> = {
+type ProcessOptions<C extends { readonly logLevel: LogLevel }> = {
   /** In every log line. */
   readonly name: string;
   readonly parse: () => C;

@@ -1,8 +1,7 @@
 import { readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { invalidInput } from '../../core/errors.js';
-import { keysOfFiles, type MountedKeys } from '../../core/master-keys.js';
-import type { MasterKeys } from '../../core/secrets.js';
+import type { MountedKeys } from '../../core/master-keys.js';
 import { hasCode } from '../process/has-code.js';
 
 /**
@@ -18,11 +17,6 @@ export async function readMountedKeys(directory: string): Promise<MountedKeys> {
 /** Only the webhook keys, for a process that checks apiKeys by their hash. */
 export async function readMountedWebhookKeys(directory: string): Promise<MountedKeys> {
   return { apiKeys: [], webhook: await readPair(await presentVersion(directory), 'webhook-master') };
-}
-
-/** The present keys, for a process that runs alone. */
-export async function readMasterKeys(directory: string): Promise<MasterKeys> {
-  return keysOfFiles(await readMountedKeys(directory));
 }
 
 /**

@@ -18,7 +18,7 @@ export type Database = {
   close(): void;
 };
 
-export type DatabaseOptions = {
+type DatabaseOptions = {
   /** `process`: a commit survives kill -9 of the process. `power`: also a loss of power, at one fsync per commit. */
   readonly durability: 'process' | 'power';
   /**
@@ -182,7 +182,7 @@ const sqliteNotADatabase = 26;
 const sqliteRefusals: readonly number[] = [18, 19, 20];
 
 /** Errors of SQLite become UNAVAILABLE; all others pass unchanged. */
-export function explained(path: string, error: unknown): unknown {
+function explained(path: string, error: unknown): unknown {
   if (isDomainError(error) || !isSqliteError(error)) return error;
   const details = { retryAfterSeconds: 1, cause: error };
   // The low byte is the primary code; extended codes add detail above it.

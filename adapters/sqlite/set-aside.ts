@@ -2,7 +2,7 @@ import { existsSync, renameSync } from 'node:fs';
 import { isDamaged } from './database.js';
 
 /** A file that could not be read, and its new name. */
-export type SetAside = { readonly file: string; readonly movedTo: string };
+type SetAside = { readonly file: string; readonly movedTo: string };
 
 /**
  * Opens a file. A damaged one is renamed, and an empty one takes its place: a caller with a copy of its content notices the loss. A file

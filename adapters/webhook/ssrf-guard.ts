@@ -28,7 +28,7 @@ export function createGuardedConnector(options: ConnectorOptions): buildConnecto
   return (target, callback) => (listed.get(originOf(target)) ?? ordinary)(target, callback);
 }
 
-export type ConnectorOptions = {
+type ConnectorOptions = {
   readonly guard: AddressGuard;
   readonly privateHosts?: readonly PrivateHost[];
   readonly resolve: ResolveHost;

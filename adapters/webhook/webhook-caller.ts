@@ -40,7 +40,7 @@ export type WebhookCallerDeps = WebhookUrlRules & {
   readonly stalls?: Stalls;
 };
 
-export type CallLimits = HostLimits &
+type CallLimits = HostLimits &
   BreakerLimits & {
     /** Requests of one paymaster with running or waiting webhook calls; further ones are turned away. */
     readonly requests: number;

@@ -27,7 +27,7 @@ export type HostCaller = Pick<HostRequest, 'paymasterId' | 'organisation'>;
 export type SendToHost = (request: RenderedWebhook, signal: AbortSignal) => Promise<HostAnswer>;
 
 /** Status and body of an answer; `body` is empty unless the status is 200. */
-export type HostAnswer = { readonly status: number; readonly body: string };
+type HostAnswer = { readonly status: number; readonly body: string };
 
 /**
  * One keep-alive pool per origin with bounds on connections, calls and answers, so that one slow host costs the others

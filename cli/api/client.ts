@@ -4,7 +4,7 @@ import { managePrefix } from '../../server/dashboard/endpoints.js';
 import { Refused } from '../terminal.js';
 import { needsPlatform, platformAlone, type Server } from './server.js';
 
-export type Request = {
+type Request = {
   readonly method: string;
   /** Below {@link managePrefix}, with values in place of its parameters. */
   readonly path: string;

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../server/dashboard/endpoint.js';
 
 /** `paymaster NOUN VERB`, or `paymaster NOUN` where there is only one action. */
-export type CommandName = { readonly noun: string; readonly verb?: string };
+type CommandName = { readonly noun: string; readonly verb?: string };
 
 type Route = Pick<Endpoint, 'method' | 'path'>;
 

@@ -7,7 +7,7 @@ import type { Facts } from './facts.js';
 import type { Step, Verb } from './steps.js';
 
 /** What a step costs beside its value. A roll-up's fee for data comes on top. */
-export type Cost = {
+type Cost = {
   readonly gas: bigint;
   /** Whether the node has tried it; otherwise it cannot be tried yet, and the gas is what such a step usually takes. */
   readonly isTried: boolean;

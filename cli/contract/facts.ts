@@ -48,7 +48,7 @@ export type Facts = {
   readonly contract: ContractFacts | undefined;
 };
 
-export type ContractFacts = {
+type ContractFacts = {
   /** Whether it belongs to the EntryPoint, hashes as the layout does, and keeps balances as the layout does. */
   readonly isOfLayout: boolean;
   /** Whether it runs the code that we ship for these arguments; undefined where we ship none. Any contract may answer like another. */

@@ -10,7 +10,7 @@ import { profileAt } from './manifests.js';
 import type { Sent } from './records.js';
 import type { Step } from './steps.js';
 
-export type Plan = {
+type Plan = {
   readonly wanted: Wanted;
   readonly facts: Facts;
   readonly findings: readonly string[];

@@ -12,7 +12,7 @@ import type { Facts } from './facts.js';
 import { openRecords, type Records, type Sent } from './records.js';
 import type { Step } from './steps.js';
 
-export type Sending = {
+type Sending = {
   readonly terminal: Terminal;
   readonly chain: Chain;
   readonly chainId: number;

@@ -44,7 +44,7 @@ const stakeText =
   'what is to be staked, in the coin of the chain; default: what the Chain says, else 0.1 where the coin is ether';
 const receiver = (command: Command) => command.requiredOption('--to <address>', 'who gets it');
 
-export const withUnaudited = (command: Command) =>
+const withUnaudited = (command: Command) =>
   command.option('--unaudited', 'allow contracts of this project, which nobody has audited');
 
 const withDelay = (command: Command) =>

@@ -10,7 +10,7 @@ import { given } from '../../core/units/given.js';
 import { manifestOf } from './manifest.js';
 
 /** `before` and `after` are absent where the field is. */
-export type FieldChange = { readonly field: string; readonly before?: unknown; readonly after?: unknown };
+type FieldChange = { readonly field: string; readonly before?: unknown; readonly after?: unknown };
 export type Compared = {
   readonly object: string;
   readonly change: 'created' | 'changed' | 'unchanged' | 'refused' | 'only there';

@@ -6,7 +6,7 @@ import { isObject } from '../../core/schema/json-value.js';
 import { withCluster, type Cluster } from './cluster.js';
 
 /** A pod of the installation. `checks`: its answer to `/readyz`. */
-export type Pod = {
+type Pod = {
   readonly name: string;
   /** Why Kubernetes sends it nothing; undefined while it is ready. */
   readonly unready: string | undefined;

@@ -1,7 +1,7 @@
 import { createHmac, hash } from 'node:crypto';
 import { v4 as formatUuid } from 'uuid';
 
-export type KeyOwner = {
+type KeyOwner = {
   /** The tenant: its namespace, or `namespace@generation`, see tenant.ts. */
   readonly namespace: string;
   /** `metadata.name` of the Paymaster. */

@@ -6,7 +6,7 @@ import type { PaymasterConfig } from './paymaster-config.js';
 import { tenantOfOrganisation } from './tenant.js';
 
 /** The organisation's budgets on a chain: as limits of each of its paymasters there. */
-export type ServedBudgets = {
+type ServedBudgets = {
   readonly limits: PaymasterConfig['limits'];
   /** Names of those that refuse everything, because nobody can tell what they allow. */
   readonly invalid: readonly string[];

@@ -28,7 +28,7 @@ export type LayoutFacts = Readonly<
   >
 >;
 
-export type ChainSources = {
+type ChainSources = {
   readonly chain: Chain;
   readonly feeTokens: readonly FeeToken[];
   readonly layouts: LayoutFacts;

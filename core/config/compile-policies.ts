@@ -16,7 +16,7 @@ import type { Tenant } from './tenant.js';
 import { tooManyItems, tooManyPolicies } from './too-many.js';
 
 /** What is served for one policy. `invalid`: it is active and was never accepted, so every request is refused. */
-export type ServedPolicy = ConfigOfPolicy | 'invalid';
+type ServedPolicy = ConfigOfPolicy | 'invalid';
 
 export type CompiledPolicy = Omit<CompiledOfKind<unknown>, 'config'> & {
   readonly object: PaymasterPolicy;

@@ -4,7 +4,7 @@ import { list, object, text } from '../schema/structural.js';
 import { ageColumn, categories, column } from '../meta/schema-parts.js';
 
 /** What the operator writes for the servers: a compiled snapshot as JSON text, identified by its hash. */
-export type CompiledChainSpec = { readonly hash: string; readonly config: string };
+type CompiledChainSpec = { readonly hash: string; readonly config: string };
 export type CompiledPaymasterSpec = CompiledChainSpec & { readonly keyHashes: readonly string[] };
 
 const sha256 = (description: string) =>

@@ -30,7 +30,7 @@ export type FundingClaim = FundingTerms & {
 };
 
 /** `problem` completes the sentence "the proof is not accepted: …" and never quotes the signature. */
-export type FundingVerdict = { readonly proven: true } | { readonly proven: false; readonly problem: string };
+type FundingVerdict = { readonly proven: true } | { readonly proven: false; readonly problem: string };
 
 /**
  * The text that a funding wallet signs with `personal_sign`. It contains every field that bounds what the signature

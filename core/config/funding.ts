@@ -6,7 +6,7 @@ import type { ProfileConfig } from './chain-config.js';
 import { verifyFunding } from './funding-proof.js';
 import { tenantOfOrganisation } from './tenant.js';
 
-export type Funding = {
+type Funding = {
   /** The proven wallet that the paymaster itself names. */
   readonly address?: Address;
   /** Set when the paymaster names a wallet and nothing shows that the wallet agreed. */

@@ -27,7 +27,7 @@ export type RememberedCycle = RecordedCycle & {
   readonly until?: EpochMs;
 };
 
-export type PolicyKey = { readonly policyId: string; readonly keyGeneration: number };
+type PolicyKey = { readonly policyId: string; readonly keyGeneration: number };
 
 /**
  * More than can count at the same time, so that nobody can push a cycle out by making other limits. The cycle that

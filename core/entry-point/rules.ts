@@ -60,7 +60,7 @@ export type HashPlace = { readonly entryPoint: Address; readonly chainId: number
  */
 export type UserOpHasher = (op: FinalUserOperation, paymasterAndData: Hex) => Hex | undefined;
 
-export type SimulationRules = {
+type SimulationRules = {
   /**
    * File in `contracts/artifacts/third-party` whose code replaces the EntryPoint's in a simulation; undefined when the
    * EntryPoint has the method itself.

@@ -4,7 +4,7 @@ import { entryPointRules } from './table.js';
 import type { FinalUserOperation } from './user-operation.js';
 import type { EntryPointVersion } from './version.js';
 
-export type HashTarget = HashPlace & { readonly version: EntryPointVersion };
+type HashTarget = HashPlace & { readonly version: EntryPointVersion };
 
 /**
  * The EntryPoint's `getUserOpHash` with this `paymasterAndData`; undefined where {@link UserOpHasher} says so. Use

@@ -3,14 +3,14 @@ import { entryPointRules } from './table.js';
 import type { EntryPointVersion } from './version.js';
 
 /** What `validateUserOp` and `validatePaymasterUserOp` return, as an EntryPoint reads it. */
-export type ValidationData = {
+type ValidationData = {
   /** `valid`, `failed` signature, or the address of an aggregator, which `handleOps` refuses. */
   readonly signature: 'valid' | 'failed' | AddressKey;
   readonly window: ValidityWindow;
 };
 
 /** From EntryPoint 0.9 on a window may count blocks. We sign seconds only. */
-export type ValidityWindow = {
+type ValidityWindow = {
   readonly unit: 'seconds' | 'blocks';
   readonly validAfter: number;
   /** The last valid second or block. */

@@ -6,7 +6,7 @@ export type Amounts = Omit<UsageRow, 'from' | 'to' | 'group' | 'senders' | 'toke
   /** By address. */
   readonly tokens: ReadonlyMap<AddressKey, TokenSum>;
 };
-export type TokenSum = { readonly amount: bigint; readonly decimals: number | undefined };
+type TokenSum = { readonly amount: bigint; readonly decimals: number | undefined };
 
 export type MutableAmounts = { -readonly [Name in keyof Omit<Amounts, 'tokens'>]: Amounts[Name] } & {
   /** Only {@link addToken} changes it. */

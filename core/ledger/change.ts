@@ -59,7 +59,7 @@ export type Change = {
 };
 
 /** Null: the field was or is not there. */
-export type FieldChange = {
+type FieldChange = {
   readonly field: string;
   readonly before: string | null;
   readonly after: string | null;

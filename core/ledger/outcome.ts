@@ -2,7 +2,7 @@ import type { Hex } from '../units/hex.js';
 import type { Decision, RecordId, Reversal, Settlement } from './record.js';
 
 /** How a reservation ended, as its records tell so far. */
-export type Outcome = {
+type Outcome = {
   /** The settlement that stands. */
   readonly settlement: Settlement | undefined;
   /** Settlements that a reorganisation took back. */
@@ -27,7 +27,7 @@ export function outcomeOf(endings: Iterable<Settlement | Reversal>): Outcome {
 }
 
 /** A sponsored decision of a reservation. */
-export type Candidate = {
+type Candidate = {
   readonly id: RecordId;
   readonly digest: Hex | undefined;
   readonly userOpHash: Hex | undefined;

@@ -27,10 +27,10 @@ import { startOf } from './steps.js';
  * - The sums depend on which records are stored, not on the order in which they came.
  */
 export type Tally = ReturnType<typeof createTally>;
-export type Sign = 1 | -1;
+type Sign = 1 | -1;
 
 /** Added to the sums of a value in a minute; negative where a settlement is taken back. */
-export type RollupDelta = Owner & {
+type RollupDelta = Owner & {
   readonly minute: EpochMs;
   readonly dimension: RollupDimension;
   readonly value: string;
@@ -38,7 +38,7 @@ export type RollupDelta = Owner & {
 };
 
 /** Added to the sums of a sender in a day (UTC). */
-export type SenderDelta = Owner & {
+type SenderDelta = Owner & {
   readonly day: EpochMs;
   readonly sender: AddressKey;
   readonly amounts: Amounts;

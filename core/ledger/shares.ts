@@ -8,9 +8,9 @@ import type { UsageGroup } from './query.js';
 export type RollupDimension = Exclude<UsageGroup, 'sender'> | 'account' | 'operation';
 
 /** Value of an operation that has none. */
-export const noValue = '(none)';
+const noValue = '(none)';
 /** Stands for all values that the configuration does not know. */
-export const otherValue = 'other';
+const otherValue = 'other';
 
 /** In characters. Names of methods come from tenants' ABIs, and keys of databases are bounded. */
 const longestValue = 200;
@@ -97,7 +97,7 @@ function methodValue({ contractId, name, selector }: DecidedCall): string {
   return `${contractId}:${method}`.slice(0, longestValue);
 }
 
-export function whole(dimension: RollupDimension, value: string): Share {
+function whole(dimension: RollupDimension, value: string): Share {
   return { dimension, value, calls: 1, of: 1, hasFirst: true };
 }
 

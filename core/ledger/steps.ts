@@ -28,7 +28,7 @@ export function rowRange(at: EpochMs, step: UsageStep, range: Range): Range {
 
 /** Half-open. */
 export type Range = { readonly from: EpochMs; readonly to: EpochMs };
-export type Span = Range & { readonly unit: RollupUnit };
+type Span = Range & { readonly unit: RollupUnit };
 
 /**
  * The fewest roll-ups that make up a range of whole minutes: days in its middle (not for rows of an hour), hours up to

@@ -25,7 +25,7 @@ import { apiVersion, type ManagedFields } from './meta.js';
  * - A leaf that another manager owns with a different value is a conflict; with the same value, both own it.
  * - With `force` the conflicting leaves change their owner.
  */
-export type ApplyInput = {
+type ApplyInput = {
   /** Fields that managers can own: `spec`, and `metadata` with labels and annotations. */
   readonly live: Tree;
   readonly managedFields: readonly ManagedFields[];
@@ -43,7 +43,7 @@ export type ApplyOutcome = {
   readonly conflicts: readonly Conflict[];
 };
 
-export type Conflict = { readonly field: string; readonly manager: string };
+type Conflict = { readonly field: string; readonly manager: string };
 
 export function applyFields(input: ApplyInput): ApplyOutcome {
   const { live, managedFields, manager, fields, force, time } = input;

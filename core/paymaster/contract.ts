@@ -9,7 +9,7 @@ import { wordOf } from './reader.js';
 /** A call as people and other programs read it: its signature with names, and a value for each. */
 export type ContractCall = { readonly fragment: string; readonly values: readonly unknown[] };
 
-export type ContractParts = {
+type ContractParts = {
   readonly entryPoint: Address;
   readonly owner: Address;
   readonly signer: Address;
@@ -18,7 +18,7 @@ export type ContractParts = {
 };
 
 /** Init code that the project ships. */
-export type ContractArtifact = {
+type ContractArtifact = {
   /** File in `contracts/artifacts`, without its ending. */
   readonly file: string;
   readonly isAudited: boolean;
@@ -102,7 +102,7 @@ export function describeCall({ fragment, values }: ContractCall, name?: string):
   return `${name ?? FunctionFragment.from(fragment).name}(${inputs.join(', ')})`;
 }
 
-export function inputsOf(fragment: string): readonly ParamType[] {
+function inputsOf(fragment: string): readonly ParamType[] {
   return fragment.startsWith('constructor')
     ? new Interface([fragment]).deploy.inputs
     : FunctionFragment.from(fragment).inputs;

@@ -34,7 +34,7 @@ export type SponsorshipTerms = {
 };
 
 /** What a profile says about its contract. A layout ignores an option for which its data has no field. */
-export type SponsorshipOptions = {
+type SponsorshipOptions = {
   readonly priceMarkup: number;
   readonly unaccountedGas: number;
   /** Always given for the OpenZeppelin layouts, and only there. */
@@ -273,7 +273,7 @@ export type Layout = {
   readonly contract: ContractRules;
 };
 
-export type ChargeEvent = {
+type ChargeEvent = {
   readonly topic0: Hex;
   readonly fundingAddress: (log: { readonly topics: readonly Hex[]; readonly data: Hex }) => AddressKey;
   /** Wei by which the sponsor's balance falls, if a token payment is charged. */

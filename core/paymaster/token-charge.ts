@@ -3,7 +3,7 @@ import type { Hex } from '../units/hex.js';
 import type { ChargeLog, TokenCharge, TokenCodec } from './layout.js';
 
 /** One event in which a contract reports the charge of an operation: where its values are among topics and data. */
-export type ChargeEventShape = {
+type ChargeEventShape = {
   readonly topic0: Hex;
   readonly token: Place;
   readonly amount: Place;
@@ -13,7 +13,7 @@ export type ChargeEventShape = {
 };
 
 /** Either a topic by its index (0 is the event itself), or a word of the data by its index. */
-export type Place = { readonly topic: number } | { readonly word: number };
+type Place = { readonly topic: number } | { readonly word: number };
 
 /**
  * keccak256("PaidGasInTokens(address,address,uint256,uint256,uint32,uint256,bytes32)"): sender and token indexed; gas

@@ -37,7 +37,7 @@ export type PaymentGround = {
 
 export type GroundRequest = SimulationTarget & { readonly codec: TokenCodec; readonly contract: Address };
 
-export type HoldingsRequest = SimulationTarget & {
+type HoldingsRequest = SimulationTarget & {
   readonly token: AddressKey;
   readonly account: AddressKey;
   readonly contract: AddressKey;

@@ -81,7 +81,7 @@ export function mostLost(
 }
 
 /** The operation and terms that are simulated instead of the ones that will be signed. */
-export type Trial = { readonly op: FinalUserOperation; readonly terms: TokenTerms };
+type Trial = { readonly op: FinalUserOperation; readonly terms: TokenTerms };
 
 /**
  * What is signed for a simulation. Its validity window closed in 1970, so that no EntryPoint accepts the signature if
@@ -113,7 +113,7 @@ export type SimulatedPayment =
     }
   | { readonly outcome: 'executed'; readonly received: bigint; readonly costWei: bigint };
 
-export type JudgedPayment = {
+type JudgedPayment = {
   readonly codec: Pick<TokenCodec, 'maxTokenCharge' | 'unpricedGas'>;
   readonly op: FinalUserOperation;
   readonly terms: TokenTerms;

@@ -25,7 +25,7 @@ export type FeeQuote = {
   readonly logoUrl: string;
 };
 
-export type FeeQuoteTerms = {
+type FeeQuoteTerms = {
   readonly token: FeeTokenSpec;
   readonly price: Pick<Price, 'rate'>;
   /** The most that the contract can take, in token base units, premium included. */

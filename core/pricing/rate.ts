@@ -13,7 +13,7 @@ export type Quoted = {
   readonly inverse?: boolean;
 };
 
-export type Observation = {
+type Observation = {
   readonly source: string;
   readonly quoted: Quoted;
   /** US dollars per native coin, if the source says it. */

@@ -6,7 +6,7 @@ export type TokenChoice = {
   readonly tokenList?: readonly string[];
 };
 
-export type ChosenTokens = {
+type ChosenTokens = {
   readonly tokens: readonly FeeTokenSpec[];
   /** Requested but not served; spelled as the caller did. */
   readonly unsupported: readonly string[];

@@ -7,7 +7,7 @@ import { canonicalWord, maxTypeDepth, splitType, type TypeFault } from './abi-ty
 /** First four bytes of a call: 0x and 8 lowercase hex digits. */
 export type Selector = `0x${string}`;
 
-export type AbiFunction = {
+type AbiFunction = {
   readonly name: string;
   /** Canonical form such as `mint(address,uint256)`. */
   readonly signature: string;
@@ -23,9 +23,9 @@ export const maxFunctions = 5000;
 export const maxNameLength = 512;
 
 /** The functions of an ABI in the same order; constructors, events and errors are left out. */
-export type ParsedAbi = { readonly functions: readonly AbiFunction[] };
+type ParsedAbi = { readonly functions: readonly AbiFunction[] };
 
-export type Whitelist = {
+type Whitelist = {
   /** Each selector once, in the order of the whitelist. */
   readonly selectors: readonly Selector[];
   /** One per whitelist entry that the ABI lacks, naming the methods that the ABI has; the first ten. */

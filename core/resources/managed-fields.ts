@@ -41,7 +41,7 @@ export function ownedFields<K extends Kind>(
   };
 }
 
-export type Owner = Pick<ManagedFields, 'manager' | 'operation'>;
+type Owner = Pick<ManagedFields, 'manager' | 'operation'>;
 
 /** Each field of the spec that a manager other than `isOurs` owns, e.g. `spec.active`; a list counts as a whole. */
 export function fieldsOfOthers(

@@ -52,7 +52,7 @@ export type ListOptions = {
 export type PageOptions = ListOptions & { readonly limit: number; readonly after?: string };
 
 /** `next`: of the page after it; undefined on the last one. */
-export type Page<T> = { readonly items: readonly T[]; readonly next?: string };
+type Page<T> = { readonly items: readonly T[]; readonly next?: string };
 
 export type ApplyRequest<K extends Kind> = {
   /** Field manager: `paymaster-dashboard`, `manifests`, … */

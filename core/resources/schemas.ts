@@ -10,7 +10,7 @@ import { paymasterDefinition } from './paymaster.schema.js';
 import { smartContractDefinition } from './smart-contract.schema.js';
 
 /** Kinds that users write have a status; kinds that the operator writes do not. */
-export type UserKindDefinition = KindDefinition & { readonly status: StructuralSchema };
+type UserKindDefinition = KindDefinition & { readonly status: StructuralSchema };
 
 /** Schema, columns and selectable fields of every kind that users write. */
 export const definitions: Readonly<Record<Kind, UserKindDefinition>> = {

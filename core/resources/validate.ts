@@ -5,7 +5,7 @@ import { isTree } from '../meta/field-tree.js';
 import { type Kind, kindNames } from './kinds.js';
 import { definitions } from './schemas.js';
 
-export type ResourceInput = {
+type ResourceInput = {
   readonly metadata: { readonly name: string; readonly namespace?: string };
   readonly spec: unknown;
 };

@@ -7,7 +7,7 @@ import type { CelRule, StructuralSchema } from './structural.js';
 type IsShapeWrong = (field: string) => boolean;
 
 /** Checks a value against all rules of its schema; `field` names the value in messages. */
-export type CheckRules = (
+type CheckRules = (
   schema: StructuralSchema,
   value: unknown,
   old: unknown,

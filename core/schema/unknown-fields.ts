@@ -2,7 +2,7 @@ import { isObject } from './json-value.js';
 import { joinField } from './field-path.js';
 
 /** A field that a schema does not know, and the known field that was perhaps meant. */
-export type UnknownField = { readonly field: string; readonly nearest?: string };
+type UnknownField = { readonly field: string; readonly nearest?: string };
 
 /** The names that an object may have, in any kind of schema. */
 export type KnownNames = { readonly properties?: { readonly [name: string]: KnownNames } };

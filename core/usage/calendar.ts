@@ -4,10 +4,10 @@ import type { Window } from './window.js';
 /** `timeZone`: an IANA name, e.g. Europe/Berlin. */
 export type Calendar = { readonly every: CalendarUnit; readonly timeZone: string };
 export const calendarUnits = ['day', 'week', 'month'] as const;
-export type CalendarUnit = (typeof calendarUnits)[number];
+type CalendarUnit = (typeof calendarUnits)[number];
 
 /** `name`: the local date with which it began, as 2026-11-26, 2026-W48 (ISO week) or 2026-11. */
-export type CalendarWindow = Window & { readonly name: string };
+type CalendarWindow = Window & { readonly name: string };
 
 const dayMs = 86_400_000;
 /** Local time differs from UTC by less than this, and a search that begins and ends so far away has both sides. */

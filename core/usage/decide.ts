@@ -30,7 +30,7 @@ export type Found = {
 };
 
 /** The part of a turn that decisions read. */
-export type TurnState = {
+type TurnState = {
   readonly counters: Counters;
   readonly accounts: Accounts;
   readonly fences: Fences;
@@ -257,7 +257,7 @@ function listedTwice(what: string): DomainError {
 }
 
 /** Nothing is promised from an account whose balance is not known well enough. */
-export function depositUnknown(share: AccountId, why: string): DomainError {
+function depositUnknown(share: AccountId, why: string): DomainError {
   const account = share.fundingAddress === undefined ? 'deposit' : `balance of ${share.fundingAddress}`;
   return new DomainError('UNAVAILABLE', `the ${account} in contract ${share.contract} ${why}`, {
     reason: 'DEPOSIT_UNKNOWN',

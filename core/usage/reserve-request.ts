@@ -43,7 +43,7 @@ export type ReserveRequest = {
 };
 
 /** See {@link orderOf}; absent: it was not asked for. */
-export type Ordered = { readonly order?: number };
+type Ordered = { readonly order?: number };
 
 /** The policies of the limits come first, in their order: those that would refuse are known in the step only. */
 export type PromiseRecord = StepRecord & {

@@ -7,7 +7,7 @@ import type { AccountId, Reservation, ReservationKey, StepRecord } from './reser
 import { unitOf } from './units.js';
 
 /** The parts of a turn that a step changes. */
-export type SettledLedger = {
+type SettledLedger = {
   readonly counters: Counters;
   readonly entries: Pick<Entries, 'find' | 'restore' | 'keepSigned' | 'end'>;
   charge(counter: Counter, amount: number, until: number): void;

@@ -3,7 +3,7 @@ import { exposureCounter, liveCounter, shareCounter } from './counter-names.js';
 import type { AccountId } from './reservation.js';
 
 /** The exposures of a contract that do not depend on the account. */
-export type SharedExposures = {
+type SharedExposures = {
   readonly contract: string;
   readonly organisation: string;
   readonly paymaster: string;

@@ -17,9 +17,9 @@ const tolerated = 1;
 /**
  * A paymaster contract on one chain. The same address on another chain is a different contract, with separate losses.
  */
-export type TokenContract = { readonly chainId: number; readonly contract: AddressKey };
+type TokenContract = { readonly chainId: number; readonly contract: AddressKey };
 
-export type LossCounter = CounterId & { readonly window: Window };
+type LossCounter = CounterId & { readonly window: Window };
 
 /** Everything that a contract has lost on the day (UTC) of `at`. */
 export function contractLosses(of: TokenContract, at: EpochMs): LossCounter {

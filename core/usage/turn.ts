@@ -23,7 +23,7 @@ import type {
 } from './reserve-request.js';
 
 /** `progress`: of the step, when parts of it are left. */
-export type PartResult =
+type PartResult =
   | { readonly isTaken: false }
   | (Extract<StepResult, { readonly isTaken: true }> & {
       readonly isDone: boolean;

@@ -19,7 +19,7 @@ export type UsageOverRows = Omit<UsageStore, 'capacity' | 'ping' | 'stop'> & {
 };
 
 /** Told how full the limits of a request are, its own operation included where it fits. */
-export type LimitObserver = { observe(limit: LimitShare, taken: number, request: ReserveRequest): void };
+type LimitObserver = { observe(limit: LimitShare, taken: number, request: ReserveRequest): void };
 
 export function usageOver(store: RowStore, limits: LimitObserver): UsageOverRows {
   function reserve(request: ReserveRequest, turn: Turn, now: EpochMs): ReserveResult {

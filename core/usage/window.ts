@@ -10,7 +10,7 @@ export const never = Number.MAX_SAFE_INTEGER as EpochMs;
 export const always: Window = { from: 0 as EpochMs, until: never };
 
 /** Windows of equal length, counted from a start time. */
-export type Cycle = { readonly startMs: EpochMs; readonly durationMs: number };
+type Cycle = { readonly startMs: EpochMs; readonly durationMs: number };
 
 /** Index of the window that contains `now`; every time before the start belongs to window 0. */
 export function windowIndexAt({ startMs, durationMs }: Cycle, now: EpochMs): number {

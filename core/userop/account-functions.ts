@@ -13,7 +13,7 @@ export type CallShape =
   /** (bytes32 mode, bytes executionCallData) */
   | 'erc-7579';
 
-export type AccountFunction = { readonly signature: string; readonly shape: CallShape };
+type AccountFunction = { readonly signature: string; readonly shape: CallShape };
 
 /**
  * Functions with which known accounts execute calls, by selector. The account alone decides what a selector means:

@@ -6,7 +6,7 @@ import { readErc7579, readStructs } from './erc-7579.js';
 import { readMultiSend } from './multi-send.js';
 
 /** Reads the calls in the arguments of an account function. Throws Undecodable. */
-export type CallReader = (callData: DecodedHex, args: Range) => readonly Call[];
+type CallReader = (callData: DecodedHex, args: Range) => readonly Call[];
 
 export const callReaders: Readonly<Record<CallShape, CallReader>> = {
   call: readCall,

@@ -7,7 +7,7 @@ import type { DecodedHex, Hex } from '../units/hex.js';
 export const maxBytes = 128 * 1024;
 
 /** Width of an unsigned integer field. */
-export type Width = { readonly bits: number; readonly max: bigint };
+type Width = { readonly bits: number; readonly max: bigint };
 
 export function uint(bits: number): Width {
   return { bits, max: (1n << BigInt(bits)) - 1n };

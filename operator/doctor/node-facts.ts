@@ -39,7 +39,7 @@ export type FeedFacts = {
 
 export const usualMulticall3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
 /** The widest first. */
-export const logRanges = [10_000, 2_000, 500, 100, 1] as const;
+const logRanges = [10_000, 2_000, 500, 100, 1] as const;
 /** As many requests at once as a busy replica may send. */
 const burstSize = 50;
 const defaultMaxAgeSeconds = 7_200;

@@ -10,7 +10,7 @@ import { bestSigner, filesOf, type CodeLevel, type ProfileFacts, type SignerLeve
 /** What decides whether operations signed for a profile can be mined. */
 export type Acceptance = Pick<ProfileFacts, 'code' | 'entryPoint' | 'signer' | 'signers'>;
 
-export type AcceptanceDeps = {
+type AcceptanceDeps = {
   readonly chain: Pick<Chain, 'call' | 'code' | 'words'>;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
   readonly signers: Pick<Signers, 'get'>;

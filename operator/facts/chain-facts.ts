@@ -41,7 +41,7 @@ import type { Usability } from './usability.js';
 export type ChainFacts = ReturnType<typeof createChainFacts>;
 
 /** How to reach a chain, and which contracts exist there. */
-export type AskedChain = Pick<ChainConfig, 'chainId' | 'rpc' | 'profiles'> &
+type AskedChain = Pick<ChainConfig, 'chainId' | 'rpc' | 'profiles'> &
   Partial<Pick<ChainConfig, 'feeTokens' | 'stake'>>;
 
 export type FactChange = {
@@ -51,7 +51,7 @@ export type FactChange = {
   readonly paymasters: readonly string[];
 };
 
-export type ChainFactsDeps = Pick<Ambient, 'clock' | 'log'> & {
+type ChainFactsDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly chains: Pick<Chains, 'get'>;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
   readonly signers: Pick<Signers, 'get'>;

@@ -10,7 +10,7 @@ import { addressWord, askCall, wordPattern, worstOf } from './acceptance.js';
 import type { ProfileFacts } from './facts.js';
 
 /** What the EntryPoint holds for the contracts of a profile, and which code they run, all from one block. */
-export type ContractFacts = Pick<ProfileFacts, 'deposit' | 'stake' | 'codeHash'>;
+type ContractFacts = Pick<ProfileFacts, 'deposit' | 'stake' | 'codeHash'>;
 
 type Asked = Pick<Chain, 'call' | 'code' | 'request'>;
 

@@ -13,7 +13,7 @@ export type DataFeeFacts = ReturnType<typeof createDataFeeFacts>;
 /** `none`: the chain's kind of data fee is not read from the chain. */
 export type DataFeeLevel = 'none' | 'unknown' | 'usable' | DataFeeFault;
 
-export type DataFeeFactsDeps = Pick<Ambient, 'clock' | 'log'> & {
+type DataFeeFactsDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly chains: Pick<Chains, 'get'>;
   readonly timers: Timers;
   /** Called when the data fee of the chain can or cannot be read any longer. */

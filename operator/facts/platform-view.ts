@@ -14,7 +14,7 @@ import type { UsageFacts } from './reported-facts.js';
  */
 export type PlatformView = ReturnType<typeof createPlatformView>;
 
-export type PlatformViewDeps = {
+type PlatformViewDeps = {
   readonly facts: Pick<ChainFacts, 'profile' | 'reachability'>;
   /** Undefined without a source of facts about the usage store. */
   readonly usage: Pick<UsageFacts, 'of'> | undefined;

@@ -14,9 +14,9 @@ import type { Timers } from '../../adapters/timers.js';
  */
 export type PriceFacts = ReturnType<typeof createPriceFacts>;
 
-export type PricedChain = Pick<ChainConfig, 'chainId' | 'rpc' | 'feeTokens' | 'nativePrice'>;
+type PricedChain = Pick<ChainConfig, 'chainId' | 'rpc' | 'feeTokens' | 'nativePrice'>;
 
-export type PriceFactsDeps = Pick<Ambient, 'clock' | 'log'> & {
+type PriceFactsDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly chains: Pick<Chains, 'get'>;
   /** Directory of the header files that HTTP sources name. */
   readonly headersDirectory: string | undefined;

@@ -35,7 +35,7 @@ import {
 /** Questions to one chain. Each answer is a documented reason; `Unknown` when the chain does not answer now. */
 export type Probe = ReturnType<typeof createProbe>;
 
-export type ProbeDeps = {
+type ProbeDeps = {
   readonly chain: Chain;
   readonly config: Pick<ChainConfig, 'chainId'> & Partial<Pick<ChainConfig, 'feeTokens' | 'stake'>>;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;

@@ -40,7 +40,7 @@ export type Known = {
   readonly codes: Map<string, CodeLevel>;
 };
 
-export type Questions = {
+type Questions = {
   readonly profiles: ReadonlyMap<string, ProfileConfig>;
   readonly fundings: ReadonlyMap<string, FundingQuestion>;
   readonly codes: ReadonlyMap<string, Address>;

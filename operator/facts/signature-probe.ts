@@ -16,7 +16,7 @@ import {
 } from './probe-operation.js';
 import type { ProfileFacts } from './facts.js';
 
-export type SignatureProbe = ContractProbe & { readonly block: BlockTag };
+type SignatureProbe = ContractProbe & { readonly block: BlockTag };
 
 /**
  * Whether the contract accepts what we sign, for a contract that shows no hash of an operation: its validation is

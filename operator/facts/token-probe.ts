@@ -13,9 +13,9 @@ import {
 } from './probe-operation.js';
 
 /** Whether a contract takes tokens in validation when its data demand it; `Unknown` when the chain does not answer. */
-export type TokenSecurity = 'Secured' | 'AfterCall' | 'Unknown';
+type TokenSecurity = 'Secured' | 'AfterCall' | 'Unknown';
 
-export type TokenProbe = ContractProbe & { readonly contract: Address };
+type TokenProbe = ContractProbe & { readonly contract: Address };
 
 /**
  * Simulates three payments by calling the contract's validation in the EntryPoint's name. For the call only, other code

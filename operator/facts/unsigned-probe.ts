@@ -7,7 +7,7 @@ import { parseAddressKey, toAddressKey } from '../../core/units/address.js';
 import { callValidation, probeOperation, saysAccepted, validationCall } from './probe-operation.js';
 import type { UnsignedLevel } from './facts.js';
 
-export type UnsignedProbe = {
+type UnsignedProbe = {
   readonly chain: Pick<Chain, 'call'>;
   readonly profile: ProfileConfig;
   readonly layout: Layout;

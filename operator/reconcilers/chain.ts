@@ -37,7 +37,7 @@ import { priceFinding } from './price-finding.js';
 import { recall } from './recall.js';
 import { runAll, type StatusWriter } from './status.js';
 
-export type ChainReconcilerDeps = Pick<Ambient, 'clock' | 'log'> & {
+type ChainReconcilerDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly cache: Cache;
   readonly configs: Pick<ConfigStore, 'getChain' | 'putChain' | 'deleteChain' | 'putList'>;
   readonly statuses: StatusWriter;

@@ -40,7 +40,7 @@ export function reachabilityFinding(
   return finding('Reachable', reachability, messages[reachability]);
 }
 
-export type KnownSigners = Pick<Signers, 'get' | 'place' | 'problem'>;
+type KnownSigners = Pick<Signers, 'get' | 'place' | 'problem'>;
 
 /** Which keys are missing and where they belong: on Kubernetes, the name of the Secret. */
 export function missingKeys(
@@ -75,7 +75,7 @@ export function profileFindings(
 }
 
 /** A profile, and the chain that it is on. */
-export type ProfilePlace = Pick<ChainConfig, 'chainId' | 'stake'> & { readonly profile: ProfileConfig };
+type ProfilePlace = Pick<ChainConfig, 'chainId' | 'stake'> & { readonly profile: ProfileConfig };
 
 /** What to type. Only the owner of a contract knows who that is. */
 function commandOf(verb: string, { chainId, profile }: ProfilePlace, signers: KnownSigners): string {

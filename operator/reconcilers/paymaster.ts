@@ -37,7 +37,7 @@ import { recall } from './recall.js';
 import { servingFinding } from './serving-finding.js';
 import { runAll, type StatusWriter } from './status.js';
 
-export type PaymasterReconcilerDeps = {
+type PaymasterReconcilerDeps = {
   readonly cache: Cache;
   readonly configs: Pick<
     ConfigStore,

@@ -5,7 +5,7 @@ import type { WorkQueue } from './work-queue.js';
 import type { Metrics } from '../../core/metrics.js';
 
 /** The result of a reconcile: done, or a planned visit. A failure is thrown. */
-export type Result = { readonly requeueAfterMs?: number };
+type Result = { readonly requeueAfterMs?: number };
 export const done: Result = {};
 
 /**
@@ -16,7 +16,7 @@ export type Reconcile = (key: string) => Promise<Result>;
 
 export type Controller = ReturnType<typeof createController>;
 
-export type ControllerDeps = Pick<Ambient, 'clock' | 'log'> & {
+type ControllerDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly queue: WorkQueue;
   readonly reconcile: Reconcile;
   /** Keys worked on at once; never one key twice. */

@@ -3,7 +3,7 @@ import type { Clock } from '../../core/units/time.js';
 /** How long a key waits before it is tried again; a port of client-go's default limiter. */
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
-export type RateLimits = {
+type RateLimits = {
   readonly firstMs: number;
   readonly longestMs: number;
   /** Retries per second over all keys, and how many may come at once. */

@@ -40,7 +40,7 @@ export type WorkQueue = {
 type Lane = 'front' | 'behind';
 const behindEvery = 8;
 
-export type WorkQueueDeps = {
+type WorkQueueDeps = {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly limiter: RateLimiter;

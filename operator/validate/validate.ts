@@ -10,7 +10,7 @@ import { readFiles, type ReadManifests } from './read-files.js';
 import type { Report } from './report.js';
 
 /** `paths`: files and folders to judge; `context`: those that are there already. `isDev`: as under `make run`. */
-export type ValidateOptions = {
+type ValidateOptions = {
   readonly paths: readonly string[];
   readonly context: readonly string[];
   readonly isDev: boolean;

@@ -4,7 +4,7 @@ import { hashCredential } from '../../core/config/api-key.js';
 import type { Sessions } from '../http/sessions.js';
 
 /** A token of the dashboard API, and the hash that an Organisation lists, which does not reveal the token. */
-export type NewAuthToken = { readonly authToken: string; readonly sha256: string };
+type NewAuthToken = { readonly authToken: string; readonly sha256: string };
 
 /** 192 random bits, so that nobody can find the token from its plain SHA-256; the prefix lets secret scanners find it. */
 export function newAuthToken(): NewAuthToken {

@@ -35,7 +35,7 @@ export type Principal = {
  */
 export type Authenticator = ReturnType<typeof createAuthenticator>;
 
-export type AuthenticatorDeps = {
+type AuthenticatorDeps = {
   readonly lastSeen: Pick<LastSeen, 'resources' | 'orFind'>;
   readonly configs: Pick<ConfigStore, 'findByKey' | 'getLatest'>;
   readonly masterKeys: Pick<MasterKeys, 'current' | 'previous'>;

@@ -6,7 +6,7 @@ import { clientAddress } from '../http/client-address.js';
 import { createRateLimiter } from '../http/rate-limit.js';
 import type { DashboardDeps } from './deps.js';
 
-export type CallLimits = Required<Pick<DashboardDeps, 'rateLimit' | 'addressRateLimit'>>;
+type CallLimits = Required<Pick<DashboardDeps, 'rateLimit' | 'addressRateLimit'>>;
 
 const bounds = { min: 1, max: 100_000 };
 

@@ -60,7 +60,7 @@ export type Table = {
   readonly pages: () => AsyncIterable<readonly (readonly unknown[])[]>;
 };
 
-export type WrittenObject = { readonly kind: string; readonly metadata: { readonly name: string } };
+type WrittenObject = { readonly kind: string; readonly metadata: { readonly name: string } };
 
 /** The table of records that are all known; columns are members. */
 export function tableOf(columns: readonly string[], records: readonly object[]): Table {

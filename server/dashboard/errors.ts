@@ -5,7 +5,7 @@ import type { Endpoint } from './endpoint.js';
 import type { Envelope } from './envelope.js';
 
 /** What an error becomes on the wire. */
-export type ErrorReply = {
+type ErrorReply = {
   readonly status: number;
   readonly envelope: Envelope;
   /** The same as the endpoints beyond the service document say it. */
@@ -15,7 +15,7 @@ export type ErrorReply = {
 };
 
 /** RFC 9457. */
-export type ProblemBody = {
+type ProblemBody = {
   readonly title: string;
   readonly status: number;
   readonly detail: string;

@@ -10,7 +10,7 @@ import { integer, type Given, type Parameters } from './parameters.js';
 import { byAge } from './views.js';
 
 /** Objects of one kind, and what a list shows of each. */
-export type Section = {
+type Section = {
   readonly kind: Kind;
   readonly options: ListOptions;
   readonly render: (object: Resources[Kind]) => unknown;
@@ -45,7 +45,7 @@ export const pageParameters = {
     parse: (text: string) => text,
   },
 } satisfies Parameters;
-export type PageQuery = Given<typeof pageParameters>;
+type PageQuery = Given<typeof pageParameters>;
 
 type Store = Pick<ResourceStore, 'page' | 'get'>;
 

@@ -15,7 +15,7 @@ import type { ResourceStore } from '../../core/resources/resource-store.js';
  */
 export type ProgrammedWait = ReturnType<typeof createProgrammedWait>;
 
-export type ProgrammedDeps = {
+type ProgrammedDeps = {
   readonly resources: Pick<ResourceStore, 'get'>;
   readonly configs: Pick<ConfigStore, 'getPaymaster'>;
   /** 0 asks once and does not wait. */

@@ -15,7 +15,7 @@ export const dashboardManager = 'paymaster-dashboard';
 export type Spec<K extends Kind> = DeepPartial<Resources[K]['spec']>;
 
 /** All fields that the dashboard owns after the change; undefined when nothing changes. */
-export type Plan<K extends Kind> = (
+type Plan<K extends Kind> = (
   current: Resources[K],
   owned: Spec<K>,
 ) => Promise<Spec<K> | undefined> | Spec<K> | undefined;

@@ -9,7 +9,7 @@ import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { SponsorRequest } from './request.js';
 
 /** Limits as the caller gave them; undefined members are missing. */
-export type GivenLimits = Pick<UserOperation, keyof GasLimits>;
+type GivenLimits = Pick<UserOperation, keyof GasLimits>;
 
 /**
  * Whether we find the limits. `calculateGasLimits: true`: yes. `false`: no, and a missing limit throws DomainError

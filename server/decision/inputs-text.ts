@@ -2,7 +2,7 @@ import { isObject } from '../../core/schema/json-value.js';
 import type { DecidedInputs, Inputs, RecordedRequest } from './inputs.js';
 
 /** Number of the form below. A reader takes all forms up to its own. */
-export const inputsForm = 1;
+const inputsForm = 1;
 
 /** Callers choose what is long in an operation: longer inputs are left out, and say so. */
 export const longestInputs = 16_384;

@@ -49,7 +49,7 @@ export type DecidedInputs = {
 };
 
 /** A verdict whose inputs are too long to be kept. It cannot be decided again, but its reservation can be counted. */
-export type LeftOutInputs = {
+type LeftOutInputs = {
   readonly kind: 'left-out';
   readonly reason: 'size';
   /** Characters of the text that was not kept. */
@@ -88,7 +88,7 @@ export type RecordedOutcome = {
   readonly verdict: HostOutcome['verdict'];
 };
 
-export type RecordedPayment = {
+type RecordedPayment = {
   /** Absent: refused before it was known. */
   readonly price?: Pick<Price, 'rate'>;
   /** The balance inside the contract that is charged. */

@@ -118,7 +118,7 @@ export function withHashes(promised: Promised, hashes: Hex | undefined): Promise
 }
 
 /** The plan of a peek, and what the operation takes by it. */
-export type Peeked = { readonly request: PlannedReservation; readonly promised: Promised };
+type Peeked = { readonly request: PlannedReservation; readonly promised: Promised };
 
 /**
  * The plan for a promise of a request that was peeked at before. A peek that took the same amounts is not planned again while its

@@ -7,7 +7,7 @@ import type { GasEstimator } from '../../core/userop/estimator.js';
 import type { TokenPaymentChecker } from '../../core/paymaster/token-payment-checker.js';
 import type { Dependency, Instruments } from '../ops/instruments.js';
 
-export type Waits = {
+type Waits = {
   readonly usage: Pick<UsageStore, 'now' | 'reserve' | 'peek' | 'counters' | 'capacity'>;
   readonly estimator: GasEstimator;
   readonly hosts: Pick<PolicyHosts, 'call'>;

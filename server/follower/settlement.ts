@@ -33,14 +33,6 @@ export type Settlement = {
 
 export type Unattributed = { readonly operation: MinedOperation; readonly bytes: Bytes };
 
-export const nothingSettled: Settlement = {
-  settled: [],
-  released: [],
-  losses: [],
-  ambiguous: [],
-  unattributed: [],
-};
-
 /**
  * Each operation settles the reservations that it may have come from, see {@link attribute}. If there are several, all of them
  * settle, each to at most what it reserved: the next window corrects a count that is too high, but never one that is too low. If the

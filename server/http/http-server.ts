@@ -21,7 +21,7 @@ const looksUntilClosed = 10;
 /** How often idle connections are closed while draining. */
 const drainIntervalMs = 20;
 
-export type ConnectionLimits = {
+type ConnectionLimits = {
   readonly connections: number;
   /** Most connections of one address; undefined if all connections come from a proxy. */
   readonly perAddress: number | undefined;

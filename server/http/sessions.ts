@@ -8,7 +8,7 @@ import type { Clock } from '../../core/units/time.js';
 import { single } from './client-address.js';
 
 /** The header with which a page shows that it read the answer of its sign-in, which pages of other origins cannot. */
-export const csrfHeader = 'x-csrf-token';
+const csrfHeader = 'x-csrf-token';
 
 type WithHeaders = Pick<IncomingMessage, 'headers'>;
 

@@ -33,7 +33,7 @@ export function parseSample(body: unknown = {}): Sample {
   return { webhookData, userOp };
 }
 
-export type Delivered = Partial<HostOutcome> & {
+type Delivered = Partial<HostOutcome> & {
   /** Whether the policy would let a request with this answer pass. */
   readonly wouldPass: boolean;
   readonly durationMs: number;

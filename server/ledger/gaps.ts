@@ -3,7 +3,7 @@ import type { Offers } from './offers.js';
 import type { RecordIds } from './record-ids.js';
 
 /** What a record that was not kept was about. */
-export type Missed = Pick<Gap, 'organisation' | 'paymasterId' | 'chainId' | 'reason'> & {
+type Missed = Pick<Gap, 'organisation' | 'paymasterId' | 'chainId' | 'reason'> & {
   readonly cause: 'rate' | 'space';
 };
 

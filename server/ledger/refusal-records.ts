@@ -3,7 +3,7 @@ import type { Clock } from '../../core/units/time.js';
 import { createRateLimiter } from '../http/rate-limit.js';
 import type { Gaps } from './gaps.js';
 
-export type RefusedPaymaster = Pick<Decision, 'organisation' | 'paymasterId' | 'chainId'>;
+type RefusedPaymaster = Pick<Decision, 'organisation' | 'paymasterId' | 'chainId'>;
 
 /** Records of refusals: at a bounded rate, since a caller without any deposit can cause as many as he likes. */
 export type RefusalRecords = ReturnType<typeof createRefusalRecords>;

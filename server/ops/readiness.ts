@@ -69,7 +69,7 @@ export function sharedDependency(
 
 const checkTimeoutMs = 2000;
 
-export type Readiness = {
+type Readiness = {
   /** Runs all checks concurrently. Never throws; the reports have the order of the checks. */
   run(): Promise<readonly CheckReport[]>;
 };

@@ -2,7 +2,7 @@ import type { RefusalReason } from '../../core/refusal.js';
 import type { EpochMs } from '../../core/units/time.js';
 
 /** One refused request, shown to the owner of the instance. */
-export type RecentRefusal = {
+type RecentRefusal = {
   readonly at: EpochMs;
   readonly requestId: string;
   readonly method: string;

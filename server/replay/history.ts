@@ -18,9 +18,9 @@ export type PastPromise = {
 
 const pageSize = 1000;
 /** A longer past is cut, and the answer says so. */
-export const mostPast = 1_000_000;
+const mostPast = 1_000_000;
 
-export type Past = { readonly promises: readonly PastPromise[]; readonly isComplete: boolean };
+type Past = { readonly promises: readonly PastPromise[]; readonly isComplete: boolean };
 
 /**
  * What counts in the windows that contain `from`: the promises that were made in them before, page by page. The state at

@@ -14,8 +14,8 @@ import { validateResource } from '../../core/resources/validate.js';
 import { formatInstant, type EpochMs } from '../../core/units/time.js';
 
 /** What an organisation may write: everything else belongs to the platform. */
-export const proposedKinds = ['Paymaster', 'SmartContract', 'PaymasterPolicy'] as const;
-export type ProposedKind = (typeof proposedKinds)[number];
+const proposedKinds = ['Paymaster', 'SmartContract', 'PaymasterPolicy'] as const;
+type ProposedKind = (typeof proposedKinds)[number];
 export type Proposed = Resources[ProposedKind];
 export type ProposedIdentity = Identity & {
   readonly kind: ProposedKind;

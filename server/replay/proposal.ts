@@ -30,7 +30,7 @@ export type ProposalDeps = {
   readonly quotas: Quotas;
 };
 
-export type Proposal = {
+type Proposal = {
   readonly organisation: Organisation;
   readonly namespace: string;
   readonly tenant: Tenant;

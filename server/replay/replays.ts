@@ -21,7 +21,7 @@ export type ReplayAsk = Range & {
   readonly gone?: AbortSignal;
 };
 
-export type StartedReplay = {
+type StartedReplay = {
   readonly status: ReplayStatus;
   /** Its status about every second, and when it has ended; cancels it when `gone` aborts. */
   follow(gone: AbortSignal): AsyncIterable<ReplayStatus>;

@@ -6,7 +6,7 @@ import type { ReplayConfig } from './replayer.js';
 import type { ReplayResult } from './result.js';
 import type { ReplayThread } from './thread.js';
 
-export type ReplayRun = {
+type ReplayRun = {
   /** Has read what is proposed; it belongs to the caller. */
   readonly thread: ReplayThread;
   readonly ledger: Pick<Ledger, 'decisions' | 'inputs' | 'usage'>;

@@ -19,7 +19,7 @@ export type CallAnswer = Omit<HttpAnswer, 'close'>;
 /** Runs calls and measures them: every call is counted once, by method and outcome, and timed. */
 export type CallRunner = ReturnType<typeof createCallRunner>;
 
-export type CallRunnerDeps = Pick<Ambient, 'clock' | 'log'> & {
+type CallRunnerDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly methods: RpcMethods;
   readonly instruments: Pick<
     Instruments,

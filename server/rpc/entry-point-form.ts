@@ -10,7 +10,7 @@ import { parseFeeToken, parseSponsorParams } from './params.js';
 // Forms of params that name the EntryPoint: ERC-7677's two methods and permissionless' pm_sponsorUserOperation. Their
 // clients expect a refusal to be an error, and only read errors from HTTP 200 answers.
 
-export type EntryPointParams = {
+type EntryPointParams = {
   readonly entryPoint: unknown;
   readonly context: unknown;
   /** Path of the context in the request, for messages. */

@@ -5,7 +5,7 @@ import { DomainError, isDomainError } from '../../core/errors.js';
 const internal = errorCodes.INTERNAL.rpc;
 
 /** One failed call, ready to be written: `body` is the JSON text of the `error` member. */
-export type RenderedError = {
+type RenderedError = {
   readonly body: string;
   readonly status: number;
   readonly reason: string;

@@ -9,7 +9,7 @@ import { pm_supportedERC20Tokens, type TokenListMethodDeps } from './pm_supporte
 import type { RpcMethod } from './method.js';
 import type { PhaseDeps } from './signing-phases.js';
 
-export type MethodDeps = SponsorMethodDeps &
+type MethodDeps = SponsorMethodDeps &
   QuoteMethodDeps &
   ExplainMethodDeps &
   StubMethodDeps &

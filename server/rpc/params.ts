@@ -13,7 +13,7 @@ import type { RequestOrigin } from './method.js';
 export type Mode = 'SPONSORED' | 'ERC20';
 
 /** The second parameter, parsed; members that its mode does not use are ignored. */
-export type ModeParams = {
+type ModeParams = {
   /** Undefined when the caller names none. */
   readonly mode: Mode | undefined;
   readonly calculateGasLimits: boolean | undefined;
@@ -57,7 +57,7 @@ function parseModeParams(value: unknown, path = 'params[1]'): ModeParams {
   return params;
 }
 
-export type SponsorParams = {
+type SponsorParams = {
   readonly mode: Mode | undefined;
   readonly request: SponsorRequest;
   /** The mode object itself, for members that only one method uses. */

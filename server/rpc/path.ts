@@ -1,5 +1,5 @@
 /** Chain and key from the path of a request. `apiKey` is absent in paths without a key, for which a header carries it. */
-export type RpcPath = { readonly chainId: number; readonly apiKey: string | undefined };
+type RpcPath = { readonly chainId: number; readonly apiKey: string | undefined };
 
 // `/api/v2/` is also the prefix of the dashboard (`/api/v2/public/sdk`), whose next segment is never a number.
 const rpcPrefix = /^\/+api\/+v(?:1(?:\/|$)|2\/+[0-9])/;

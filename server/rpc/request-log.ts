@@ -5,7 +5,7 @@ import type { LogFields } from '../../core/log.js';
  * Log lines about single requests, limited per second: a line costs a tenth of a signature, and callers must not decide
  * how large the log grows. Dropped lines are counted, and the next line that is written says how many they were.
  */
-export type RequestLog = { note(level: 'info' | 'error', message: string, fields: LogFields): void };
+type RequestLog = { note(level: 'info' | 'error', message: string, fields: LogFields): void };
 
 const linesPerSecond = 20;
 

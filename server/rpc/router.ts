@@ -17,7 +17,7 @@ import type { Sessions } from '../http/sessions.js';
 import type { RateLimiter } from '../http/rate-limit.js';
 import { cleanRequestId, type RequestIds } from '../http/request-id.js';
 
-export type RpcRouterDeps = {
+type RpcRouterDeps = {
   readonly view: Pick<ConfigView, 'find' | 'load' | 'chain'>;
   readonly calls: CallRunner;
   readonly rateLimiter: RateLimiter;
@@ -33,7 +33,7 @@ export type RpcRouterDeps = {
 export type RequestBodies = { readonly ofKeys: BodyAdmission; readonly ofStrangers: BodyAdmission };
 
 /** Answers one HTTP request to the JSON-RPC edge. Never throws; every request is answered unless its client has disconnected. */
-export type RpcRouter = (request: IncomingMessage, response: ServerResponse) => void;
+type RpcRouter = (request: IncomingMessage, response: ServerResponse) => void;
 
 export function createRpcRouter(deps: RpcRouterDeps): RpcRouter {
   const hashes = createKeyHashes();

@@ -15,7 +15,7 @@ import { isOwner } from './owner.js';
 import type { RateLimiter } from '../http/rate-limit.js';
 import type { RequestIds } from '../http/request-id.js';
 
-export type WebhookDeliveryDeps = Pick<Ambient, 'clock' | 'log'> & {
+type WebhookDeliveryDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly view: Pick<ConfigView, 'find' | 'load'>;
   readonly webhooks: Pick<PolicyHosts, 'call'>;
   readonly bodies: BodyAdmission;

@@ -35,7 +35,7 @@ export type SeenConfig = {
   readonly state: 'active' | 'suspended' | 'deleted';
 };
 
-export type ConfigViewDeps = Pick<Ambient, 'clock' | 'log'> & {
+type ConfigViewDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly configs: Pick<ConfigStore, 'watch' | 'findByKey' | 'getPaymaster' | 'getChain'>;
   readonly signers: Signers;
   /** Default 6 h. */

@@ -3,13 +3,13 @@ import type { Fence } from '../../core/usage/reserve-request.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 
 /** The generation of a paymaster's or a chain's config that this replica has seen; a deleted config has the next generation. */
-export type SeenGeneration = Fence & { readonly chainId: number };
+type SeenGeneration = Fence & { readonly chainId: number };
 
 /** Most fences in one call, so that a call takes only milliseconds. */
 const perCall = 1_000;
 const retryMs = 1_000;
 
-export type SeenGenerationsDeps = {
+type SeenGenerationsDeps = {
   readonly usage: Pick<UsageStore, 'noteGenerations'>;
   readonly log: Logger;
 };

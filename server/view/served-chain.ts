@@ -58,7 +58,7 @@ export type ServedProfile = ReturnType<typeof compileProfile>;
 export type ServedTokenMode = NonNullable<ReturnType<typeof compileTokenMode>>;
 
 /** A wallet that pays for paymasters without a funding wallet. */
-export type DefaultFunding = {
+type DefaultFunding = {
   readonly address: AddressKey;
   /** Undefined: every organisation. */
   readonly organisations: ReadonlySet<string> | undefined;

@@ -1,5 +1,5 @@
 /** What a line of alto's output says to us. */
-export type AltoLine =
+type AltoLine =
   | { readonly kind: 'listening'; readonly port: number }
   | { readonly kind: 'problem'; readonly text: string }
   | { readonly kind: 'noise' };

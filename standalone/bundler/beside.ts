@@ -9,7 +9,7 @@ import { findRoot } from '../root.js';
 import { findAlto } from './alto.js';
 import { startBundler } from './bundler.js';
 
-export type BundlerBeside = {
+type BundlerBeside = {
   /** Waits until it listens. Undefined, and a warning on the terminal, when it does not start: everything else works without it. */
   url(): Promise<string | undefined>;
   stop(): Promise<void>;

@@ -8,7 +8,7 @@ import { listenOn, namesUsedPort, PortInUse, type PortChoice } from '../port-cho
 import { spawnAlto } from './alto.js';
 import { readAltoLine } from './alto-output.js';
 
-export type BundlerOptions = {
+type BundlerOptions = {
   /** alto's script. */
   readonly script: string;
   readonly chainRpcUrl: string;

@@ -9,7 +9,7 @@ import type { Logger } from '../../core/log.js';
 import { endWithParent } from '../end-with-parent.js';
 import { listenOn, namesUsedPort, PortInUse, type PortChoice } from '../port-choice.js';
 
-export type AnvilOptions = {
+type AnvilOptions = {
   readonly log: Logger;
   /** The chain's state is read from this file at the start and written to it at the stop; without it every start is fresh. */
   readonly stateFile?: string;

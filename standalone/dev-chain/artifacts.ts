@@ -7,7 +7,7 @@ import { DomainError } from '../../core/errors.js';
 import type { Address } from '../../core/units/address.js';
 import { bytesToHex, isHexBytes, type Hex } from '../../core/units/hex.js';
 
-export type Artifact = { readonly abi: Interface; readonly bytecode: Hex; readonly deployedBytecode: Hex };
+type Artifact = { readonly abi: Interface; readonly bytecode: Hex; readonly deployedBytecode: Hex };
 
 const require = createRequire(import.meta.url);
 

@@ -23,7 +23,7 @@ import { create2Address, createTransactor, deployOnce, type Transactor } from '.
 
 export type DevDeployments = Readonly<ReturnType<typeof describeDevChain>>;
 
-export type DeployOptions = {
+type DeployOptions = {
   readonly rpcUrl: string;
   /** Signs sponsorships; every contract trusts this key. */
   readonly signerAddress: Address;

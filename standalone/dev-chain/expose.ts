@@ -2,7 +2,7 @@ import { connect, createServer } from 'node:net';
 import { listen } from '../../adapters/listen.js';
 
 /** A listener that passes connections to `host` and `port` (0: a free one) on to the loopback port of a dev chain. */
-export type Exposed = { readonly port: number; stop(): Promise<void> };
+type Exposed = { readonly port: number; stop(): Promise<void> };
 
 /** Makes a dev chain reachable, since anvil listens on loopback only. Anybody who reaches the address may do anything with the chain. */
 export async function exposeChain(

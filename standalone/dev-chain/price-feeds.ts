@@ -3,7 +3,7 @@ import { isHexBytes } from '../../core/units/hex.js';
 import { readOwnArtifact } from './artifacts.js';
 import { create2Address } from './transactor.js';
 
-export type DevFeed = Readonly<ReturnType<typeof devFeed>>;
+type DevFeed = Readonly<ReturnType<typeof devFeed>>;
 
 /** Decimals of dollar feeds everywhere. */
 const feedDecimals = 8;

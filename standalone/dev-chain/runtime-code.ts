@@ -6,7 +6,7 @@ import type { Hex } from '../../core/units/hex.js';
 import { readMulticall3Code, readRuntimeCode } from './artifacts.js';
 
 /** A contract of which only the runtime code is published, so that it cannot be deployed by a transaction. */
-export type RuntimeContract = { readonly name: string; readonly address: Address; readonly code: Hex };
+type RuntimeContract = { readonly name: string; readonly address: Address; readonly code: Hex };
 
 /** The same address on most chains. */
 export const multicall3 = parseAddress('0xcA11bde05977b3631167028862bE2a173976CA11');

@@ -35,7 +35,7 @@ export type SpentStatus = Status['spent'][number];
 
 export type DecisionStatus = Status['decisions'][number];
 
-export type StatusDeps = {
+type StatusDeps = {
   readonly ledger: Pick<Ledger, 'usage' | 'decisions'> | undefined;
   readonly resources: Pick<ResourceStore, 'list'>;
   readonly configs: Pick<ConfigStore, 'listPaymasters' | 'listChains' | 'getChain' | 'getList'>;

@@ -3,14 +3,14 @@ import type { ConfigEvent, ConfigStore, ConfigWatch } from '../../../core/config
 import { createSnapshotFile, type SnapshotFile } from './snapshot-file.js';
 import { deletionOf, idOf, isForgotten, type SnapshotEntry } from './snapshot-lines.js';
 
-export type SnapshotDeps = Ambient & {
+type SnapshotDeps = Ambient & {
   readonly configs: ConfigStore;
   /** Must survive a restart of this process; made when it does not exist. */
   readonly directory: string;
   readonly timing?: Partial<SnapshotTiming>;
 };
 
-export type SnapshotTiming = {
+type SnapshotTiming = {
   /** How long the store may take to answer before the snapshot is served. */
   readonly patienceMs: number;
   readonly debounceMs: number;

@@ -8,7 +8,7 @@ import { shareInFlight } from '../../share-in-flight.js';
 import { decimalsCall, decodeDecimals } from '../token-facts.js';
 
 /** The current answer of a feed. */
-export type FeedReading = {
+type FeedReading = {
   readonly ok: true;
   readonly round: FeedRound;
   readonly decimals: number;
@@ -21,7 +21,7 @@ export type FeedReading = {
 /** Reads price feeds; never rejects. Reads of one feed that overlap are one. */
 export type Feeds = { read(chainId: number, feed: string): Promise<FeedReading | RefusedPrice> };
 
-export type FeedsDeps = {
+type FeedsDeps = {
   /** Throws DomainError when the chain is not served or its URL is not usable. */
   readonly chain: (chainId: number) => Chain;
 };

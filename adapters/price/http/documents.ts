@@ -21,7 +21,7 @@ export type Documents = {
   stop(): Promise<void>;
 };
 
-export type DocumentsDeps = Pick<Ambient, 'clock' | 'log'> & {
+type DocumentsDeps = Pick<Ambient, 'clock' | 'log'> & {
   /** Directory of mounted header files. */
   readonly headersDirectory?: string;
   /** Time for a read, including its body. Default 3000 ms. */

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import type { Logger } from '../../../core/log.js';
 import type { Clock } from '../../../core/units/time.js';
 
-export type Headers = Readonly<Record<string, string>>;
+type Headers = Readonly<Record<string, string>>;
 
 /** Reads mounted header files by name. Rejects with HeadersUnusable if the file has never been usable. */
-export type HeaderFiles = { read(file: string): Promise<Headers> };
+type HeaderFiles = { read(file: string): Promise<Headers> };
 
 /** What is wrong with a header file; the message never quotes a value, which is a key. */
 export class HeadersUnusable extends Error {}

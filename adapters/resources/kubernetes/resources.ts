@@ -19,7 +19,7 @@ import { mapErrors, toDomainError } from '../../kube/errors.js';
 import { readList, readObject } from '../../kube/reads.js';
 import { createObjectSlimmer } from './slim-object.js';
 
-export type KubeResourceStoreDeps = Pick<Ambient, 'log' | 'metrics'> & {
+type KubeResourceStoreDeps = Pick<Ambient, 'log' | 'metrics'> & {
   readonly transport: KubeTransport;
   /** Field manager of status writes. */
   readonly statusManager: string;

@@ -11,7 +11,7 @@ import { type ResourceRows, type StoredObject, typed } from './resource-rows.js'
  * slice ends at a key: changes at or before it are delivered at once; the slice that reads the rest delivers the
  * changes behind it. So every object arrives once, in its newest state, and no change is lost or delivered twice.
  */
-export type ResourceWatches = {
+type ResourceWatches = {
   watch<K extends Kind>(kind: K, handler: (event: WatchEvent<K>) => void): Watch;
   /** Called after the commit of each change. */
   publish(type: EventType, object: StoredObject): void;

@@ -18,7 +18,7 @@ export type DataFee = {
   readonly network: Pick<Head, 'baseFeePerGas' | 'priorityFeePerGas'>;
 };
 
-export type OperationInBundle = {
+type OperationInBundle = {
   readonly op: UserOperation;
   /** Of the final length, as in a stub. */
   readonly paymasterAndData: Hex;

@@ -12,7 +12,7 @@ export type DataFeeKind = {
 };
 
 /** An operation as a bundler posts it, in a separate bundle. */
-export type PostedOperation = {
+type PostedOperation = {
   /** The signed transaction. Built when a kind asks for it. */
   readonly transaction: () => Uint8Array;
   /** Bytes that come on top, and that no compression makes smaller. */

@@ -8,7 +8,7 @@ import type { EpochMs } from '../../../core/units/time.js';
 import { isWithin } from './range.js';
 
 /** Where a page ends, and the range of its query: without `to`, the range would grow from page to page. */
-export type Position = Range & { readonly before: RecordId };
+type Position = Range & { readonly before: RecordId };
 
 /** A text for the next page of a query. It says nothing that its caller does not know. */
 export function formatCursor({ from, to, before }: Position, query: object): string {

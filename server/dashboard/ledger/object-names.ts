@@ -15,7 +15,7 @@ import type { Tools } from '../deps.js';
 import type { Questions } from './fair-ledger.js';
 
 /** What an object is called now, or was called when it was deleted. Labels are those of an object that is there. */
-export type Named = { readonly name: string; readonly labels: Readonly<Record<string, string>> };
+type Named = { readonly name: string; readonly labels: Readonly<Record<string, string>> };
 export type Names = (id: string) => Named | undefined;
 
 const idOf = { Paymaster: paymasterIdOf, PaymasterPolicy: policyIdOf } as const;

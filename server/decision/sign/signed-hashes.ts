@@ -53,7 +53,7 @@ export function createSignedHashes() {
 
 export type SignedHashes = ReturnType<typeof createSignedHashes>;
 
-export type HashesOfReservation = {
+type HashesOfReservation = {
   /** As `hashes` of its next promise; undefined when nothing is known. */
   readonly hashes: Hex | undefined;
   /** That promise is recorded, so `hashes` need not be recorded again. */

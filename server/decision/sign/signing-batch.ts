@@ -26,7 +26,7 @@ type Waiting = {
   readonly resolve: (signed: Signing) => void;
 };
 
-export type SigningBatchDeps = {
+type SigningBatchDeps = {
   readonly instruments: Pick<Instruments, 'signQueue' | 'signBatch'>;
   readonly maxPerTurn?: number;
 };

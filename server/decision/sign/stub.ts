@@ -10,7 +10,7 @@ import type { Case, Mode } from '../step.js';
 /** Data of the length and shape that the signed data will have, for a wallet's own gas estimate. */
 export type Stub<Request = SponsorRequest> = (paymaster: ServedPaymaster, request: Request) => Promise<Hex>;
 
-export type StubDeps = {
+type StubDeps = {
   readonly clock: Clock;
   /** Whether the account pays, who may read why its own operation is refused. */
   readonly isPayer: boolean;

@@ -34,7 +34,7 @@ export type SponsoredDeps = FactDeps & {
   readonly hosts: Pick<PolicyHosts, 'call'>;
 };
 
-export type SponsoredMode = Mode<SponsorRequest, SponsorCase, SponsorshipTerms> & {
+type SponsoredMode = Mode<SponsorRequest, SponsorCase, SponsorshipTerms> & {
   readonly finalize: Finalize<SponsorCase, SponsorshipTerms>;
 };
 

@@ -50,7 +50,7 @@ export type TokenModeDeps = FactDeps & {
   readonly signing: SigningBatch;
 };
 
-export type TokenMode = Mode<TokenRequest, TokenCase, TokenTerms> & {
+type TokenMode = Mode<TokenRequest, TokenCase, TokenTerms> & {
   readonly finalize: Finalize<TokenCase, TokenTerms>;
 };
 

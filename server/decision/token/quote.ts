@@ -23,7 +23,7 @@ import { rulesOfTokens } from '../steps/rules.js';
 import { runToRefusal, stepsOfStub } from '../run.js';
 import { whenBoth } from '../steps/when-both.js';
 
-export type QuoteDeps = FactDeps & { readonly prices: Prices; readonly estimator: GasEstimator };
+type QuoteDeps = FactDeps & { readonly prices: Prices; readonly estimator: GasEstimator };
 
 /** Answer to a request for quotes. */
 export type FeeQuotes = {

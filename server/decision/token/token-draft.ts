@@ -22,7 +22,7 @@ export type TokenDraft = {
   readonly verdict: Verdict;
 };
 
-export type DraftInput = {
+type DraftInput = {
   readonly token: FeeTokenSpec;
   readonly price: Price;
   readonly estimate: Estimate | undefined;

@@ -14,7 +14,7 @@ import { requireProfile } from '../facts.js';
 import { noWallet, payerOf } from '../steps/sponsored-case.js';
 
 /** What a wallet needs to estimate an operation, and to choose a token, before it asks for data. */
-export type SupportedTokens = {
+type SupportedTokens = {
   /** Tokens whose price may be used now; `rate` in base units per 10^18 wei, premium included, rounded up. */
   readonly tokens: readonly (Pick<FeeTokenSpec, 'symbol' | 'address' | 'decimals'> & {
     readonly rate: bigint;

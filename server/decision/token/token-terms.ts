@@ -67,7 +67,7 @@ export function tokenTermsOf(
 }
 
 /** Data of the final shape with a dummy signature. Throws FEE_TOKEN_UNSUPPORTED. */
-export function tokenStubData({ mode, request }: TokenFacts, op: UserOperation, terms: TokenTerms): Hex {
+function tokenStubData({ mode, request }: TokenFacts, op: UserOperation, terms: TokenTerms): Hex {
   return shapedFor(
     request,
     atRate(terms, () => tokenStub(mode.codec, withLimits(op, op), terms)),

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readMasterKeys } from '../../../adapters/secrets/master-keys.js';
+import { readMountedKeys } from '../../../adapters/secrets/master-keys.js';
+import { keysOfFiles } from '../../../core/master-keys.js';
 import { startAll, type Stops } from '../../../adapters/process/stops.js';
 import { createKubeConfigStore } from '../../../adapters/configs/kubernetes/configs.js';
 import { createKubeResourceStore } from '../../../adapters/resources/kubernetes/resources.js';
@@ -121,7 +122,7 @@ async function startParts(options: ClusterOptions, onStop: Stops['add']) {
     transport,
     resources,
     configs,
-    masterKeys: await readMasterKeys(mounts.keys),
+    masterKeys: keysOfFiles(await readMountedKeys(mounts.keys)),
     postgres,
     chainRpcUrl: chain.url,
     directory,

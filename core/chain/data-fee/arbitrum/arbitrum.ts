@@ -28,7 +28,7 @@ function brotliSize(bytes: Uint8Array): number {
 }
 
 /** A reading of the precompile for a transaction of `size` bytes that cannot be compressed. */
-export type ArbitrumSample = {
+type ArbitrumSample = {
   readonly size: number;
   /** Gas of layer 2. */
   readonly gas: bigint;
