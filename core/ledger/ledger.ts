@@ -33,7 +33,7 @@ export type Ledger = {
   /** Undefined when the organisation has no such decision. */
   decision(organisation: string, id: RecordId): Promise<DecisionView | undefined>;
   funds(query: FundsQuery): Promise<readonly FundsHistory[]>;
-  /** What changed the balances of accounts, in the order of the accounts. */
+  /** What changed the balances of accounts: in the order of the accounts that are named, then of those that paid. */
   statement(query: StatementQuery): Promise<readonly AccountMovements[]>;
   /** The first price of each hour that has one. */
   prices(query: PriceQuery): Promise<readonly HourPrice[]>;

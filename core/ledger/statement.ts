@@ -4,7 +4,13 @@ import { addDollars, dollarsAt, noDollars, type Dollars, type Prices } from './p
 import type { AccountName } from './query.js';
 import type { Range } from './steps.js';
 
-export type StatementQuery = Range & { readonly accounts: readonly AccountName[] };
+export type StatementQuery = Range & {
+  readonly accounts: readonly AccountName[];
+  /** Also of accounts that paid for this organisation, or one paymaster of it, in the range. Absent: of none. */
+  readonly paidFor?: { readonly organisation: string; readonly paymasterId?: string };
+  /** At most so many accounts; one more is answered if there are more. */
+  readonly limit?: number;
+};
 
 /** What is recorded of an account in a month. */
 export type AccountMovements = {

@@ -49,6 +49,7 @@ export function parseDecimal(text: string, decimals: number): bigint {
 
 /** Shortest exact decimal text of an integer with `decimals` implied decimals, e.g. (50000000000000000n, 18) → "0.05". */
 export function formatDecimal(value: bigint, decimals: number): string {
+  if (value < 0n) return `-${formatDecimal(-value, decimals)}`;
   const digits = value.toString().padStart(decimals + 1, '0');
   const whole = digits.slice(0, digits.length - decimals);
   const fraction = trimEnd(digits.slice(digits.length - decimals), '0');

@@ -6,6 +6,7 @@ import { fundsEndpoint } from './ledger/funds.js';
 import { limitsEndpoint } from './ledger/limits.js';
 import { cancelReplayEndpoint, replayEndpoint, startReplayEndpoint } from './ledger/replays.js';
 import { usageEndpoint } from './ledger/usage.js';
+import { statementsEndpoint } from './ledger/statements.js';
 import { updateLimit } from './limits.js';
 import { chainsEndpoint } from './manage/chains.js';
 import { feeTokensEndpoint } from './manage/fee-tokens.js';
@@ -80,6 +81,7 @@ export const manageEndpoints: readonly Endpoint[] = [
   decisionEndpoint,
   limitsEndpoint,
   fundsEndpoint,
+  statementsEndpoint,
   changesEndpoint,
   startReplayEndpoint,
   replayEndpoint,

@@ -71,6 +71,19 @@ export function instant(description: string): Parameter<EpochMs> {
   };
 }
 
+/** Its first moment (UTC). */
+export function month(description: string): Parameter<EpochMs> {
+  return {
+    description,
+    schema: { type: 'string', pattern: '^\\d{4}-(0[1-9]|1[0-2])$' },
+    expected: 'a month such as 2026-01',
+    parse: (text) => {
+      const at = /^\d{4}-(0[1-9]|1[0-2])$/.test(text) ? Date.parse(`${text}-01T00:00:00Z`) : -1;
+      return at >= 0 ? (at as EpochMs) : undefined;
+    },
+  };
+}
+
 export function oneOf<const T extends string>(description: string, values: readonly T[]): Parameter<T> {
   return {
     description,

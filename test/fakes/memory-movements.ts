@@ -29,8 +29,26 @@ export function createMemoryMovements() {
         for (let number = fromBlock; number <= toBlock; number++) blocks.push({ chainId, contract, number });
     },
 
-    statement({ accounts, from, to }: StatementQuery): readonly AccountMovements[] {
-      return accounts.map((account) => {
+    statement({
+      accounts,
+      paidFor,
+      limit = Infinity,
+      from,
+      to,
+    }: StatementQuery): readonly AccountMovements[] {
+      const paid = rows
+        .filter(
+          ({ organisation, paymasterId, at }) =>
+            organisation === paidFor?.organisation &&
+            (paidFor.paymasterId ?? paymasterId) === paymasterId &&
+            at >= from &&
+            at < to,
+        )
+        .map(({ chainId, contract, fundingAddress }) => ({ chainId, contract, fundingAddress }));
+      const named = new Map(
+        [...accounts, ...paid].map((account) => [Object.values(account).join(' '), account]),
+      );
+      return [...named.values()].slice(0, limit + 1).map((account) => {
         const own = rows
           .filter(
             (row) =>

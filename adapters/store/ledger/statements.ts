@@ -9,6 +9,7 @@ import {
   type Transfer,
 } from '../../../core/ledger/statement.js';
 import { rollupUnits } from '../../../core/ledger/steps.js';
+import type { AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { Values } from '../../postgres/transactions.js';
@@ -17,11 +18,41 @@ import { dayOfTime, optional, type Row } from './record-rows.js';
 
 export async function readStatement(
   reader: Reader,
-  { accounts, from, to }: StatementQuery,
+  { accounts, paidFor, limit = Infinity, from, to }: StatementQuery,
 ): Promise<readonly AccountMovements[]> {
   const statements: AccountMovements[] = [];
-  for (const account of accounts) statements.push(await readAccount(reader, account, { from, to }));
+  const names = new Set(accounts.map(nameOf));
+  const paid = paidFor === undefined ? [] : await readPaid(reader, paidFor, { from, to });
+  const all = [...accounts, ...paid.filter((account) => !names.has(nameOf(account)))];
+  for (const account of all.slice(0, limit + 1))
+    statements.push(await readAccount(reader, account, { from, to }));
   return statements;
+}
+
+function nameOf({ chainId, contract, fundingAddress }: AccountName): string {
+  return `${chainId} ${contract} ${fundingAddress ?? ''}`;
+}
+
+/** Accounts that paid for an organisation in a range. */
+async function readPaid(
+  { dialect, query }: Reader,
+  { organisation, paymasterId }: NonNullable<StatementQuery['paidFor']>,
+  { from, to }: Pick<StatementQuery, 'from' | 'to'>,
+): Promise<readonly AccountName[]> {
+  const values = new Values();
+  const ofPaymaster = paymasterId === undefined ? '' : `AND paymaster_id = ${values.add(paymasterId)}`;
+  const rows = await query(
+    `SELECT DISTINCT chain_id, contract, funding_address FROM ${dialect.table('movement')}
+     WHERE organisation = ${values.add(organisation)} ${ofPaymaster} AND at >= ${values.add(from)} AND at < ${values.add(to)}
+     ORDER BY chain_id, contract, funding_address`,
+    values.list,
+  );
+  return rows.map((row) => ({
+    chainId: Number(row['chain_id']),
+    contract: String(row['contract']) as AddressKey,
+    fundingAddress:
+      row['funding_address'] === '' ? undefined : (String(row['funding_address']) as AddressKey),
+  }));
 }
 
 async function readAccount(

@@ -156,7 +156,7 @@ export function nameOf({ chainId, contract, fundingAddress }: AccountName): stri
 type Paid = { readonly account: AccountName; readonly paymasters: readonly string[] };
 
 /** Each account once, with the paymasters that it pays for. */
-async function accountsThatPay(
+export async function accountsThatPay(
   tools: Pick<Tools, 'resources' | 'lastSeen'>,
   configs: readonly ReadConfig[],
 ): Promise<readonly Paid[]> {
