@@ -16,6 +16,8 @@ import type { Clock, EpochMs, EpochSeconds } from '../../../core/units/time.js';
 import { gweiCeil } from '../../../core/units/wei.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import { ChainFollower } from '../../../server/follower/chain-follower.js';
+import type { FollowerLedger } from '../../../server/follower/records.js';
+import { createRecordIds } from '../../../server/ledger/record-ids.js';
 import { buildAccount, type TestAccount } from '../../chain/support/account.js';
 import type { DevChain } from '../../chain/support/dev-chain.js';
 import { payInTokens, tokenCodecOf, tokenContract, tokenTerms } from '../../chain/support/tokens.js';
@@ -33,9 +35,14 @@ const month = 30 * 86_400_000;
 /**
  * The follower of one profile over a real chain, with one limit of each kind. Without `postgres` it uses a new embedded store. With
  * it three replicas reserve in turn and the last one follows. Its node may lie: `lie` replaces its answers, those of other connections
- * only where it is told so.
+ * only where it is told so. With `organisationOf` movements are recorded.
  */
-export async function followDevChain(devChain: DevChain, version: string, postgres?: PostgresServer) {
+export async function followDevChain(
+  devChain: DevChain,
+  version: string,
+  postgres?: PostgresServer,
+  organisationOf?: FollowerLedger['organisationOf'],
+) {
   const profile = devChain.profile(version);
   const directory = aDirectory();
   let ahead = 0;
@@ -79,6 +86,7 @@ export async function followDevChain(devChain: DevChain, version: string, postgr
       wallets.map((fundingAddress) => ({ contract: toAddressKey(sponsorship), fundingAddress })),
     clock,
     log: silentLogger,
+    ...(organisationOf && { ledger: { ids: createRecordIds(clock), organisationOf } }),
   });
   const window = { from: (Date.now() - month) as EpochMs, until: (Date.now() + month) as EpochMs };
   const contractOf = (mode: Mode): AddressKey =>
@@ -134,6 +142,10 @@ export async function followDevChain(devChain: DevChain, version: string, postgr
 
   return {
     profile,
+    clock,
+    /** File of the embedded store, and what it takes of records. */
+    path: `${directory.path}/usage.db`,
+    records: opened.at(-1)!.records,
     lie: (about: Partial<Chain>, { everywhere = false } = {}) => {
       lies = about;
       isLieEverywhere = everywhere;
