@@ -5,18 +5,22 @@ import { table } from '../../standalone/console.js';
 /** More do not fit on a line. */
 const mostColumns = 8;
 
+const accountColumns = ['account', 'kind', 'chainId', 'balance', 'promised', 'burnPerHour', 'hoursLeft'];
 /** Columns of lists whose first members say too little; other members are in `-o json`. */
 const columnsOf: Readonly<Record<string, readonly string[]>> = {
   getUsage: ['from', 'group', 'method', 'sponsored', 'refused', 'mined', 'reverted', 'spent'],
   listDecisions: ['at', 'id', 'verdict', 'reason', 'sender', 'method', 'maxCost'],
   getLimits: ['name', 'paymasterId', 'scope', 'unit', 'threshold', 'used', 'remaining', 'resetsAt'],
   listChanges: ['at', 'action', 'kind', 'name', 'actor', 'field', 'before', 'after'],
-  getFunds: ['account', 'kind', 'chainId', 'balance', 'promised', 'burnPerHour', 'hoursLeft'],
+  getFunds: accountColumns,
+  listPlatformAccounts: accountColumns,
+  listPlatformLosses: ['chainId', 'version', 'contract', 'lost', 'budget', 'until'],
 };
 
 /** An answer for people: a table of its list, or a line for each member. */
 export function renderAnswer(endpoint: Endpoint, data: unknown): string {
   if (!isObject(data)) return data === undefined ? 'done' : JSON.stringify(data);
+  if (endpoint.method !== 'get' && isObject(data['spec'])) return lines(whatWasWritten(data)).join('\n');
   const [name, items] = listOf(endpoint, data) ?? [];
   if (name === undefined || items === undefined) return lines(data).join('\n');
   if (items.length === 0) return `no ${name}`;
@@ -25,6 +29,11 @@ export function renderAnswer(endpoint: Endpoint, data: unknown): string {
     columns.map((column) => column.toUpperCase()),
     ...items.flatMap(rowsOf).map((item) => cellsOf(item, columns)),
   ]);
+}
+
+/** Of a whole object, which `-o yaml` shows; its status is from before the write. */
+function whatWasWritten({ name, id, uid, generation }: Readonly<Record<string, unknown>>) {
+  return { name, id, uid, generation };
 }
 
 /** A change is a row for each of its fields. An object that is new or gone is one row: all of its fields changed. */

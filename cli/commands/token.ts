@@ -25,12 +25,25 @@ export function addToken(program: Command, terminal: Terminal): void {
     );
 }
 
-function describe(authToken: string, entry: object): string {
+function describe(
+  authToken: string,
+  entry: { readonly name: string; readonly sha256: string; readonly expiresAt?: string },
+): string {
   return `authToken (shown only here; keep it like a password):
 
   ${authToken}
 
 Add to spec.tokens of the Organisation:
 
-  - ${JSON.stringify(entry)}`;
+  - ${JSON.stringify(entry)}${ofPlatform(entry)}`;
+}
+
+/** Lines of that file have no end, and no name with a space or "#". */
+function ofPlatform({ name, sha256, expiresAt }: Parameters<typeof describe>[1]): string {
+  if (expiresAt !== undefined || !/^[^\s#]{1,64}$/.test(name)) return '';
+  return `
+
+For the people who run the platform it is a line of PAYMASTER_PLATFORM_TOKENS_FILE instead (docs/rest.md):
+
+  ${sha256} ${name}`;
 }

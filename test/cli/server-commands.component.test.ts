@@ -218,6 +218,21 @@ test('a change is a row for each of its fields, and an object that was made or d
 });
 
 test.each([
+  { operationId: 'getFunds', first: 'ACCOUNT', last: 'HOURSLEFT' },
+  { operationId: 'listPlatformAccounts', first: 'ACCOUNT', last: 'HOURSLEFT' },
+  { operationId: 'listPlatformLosses', first: 'CHAINID', last: 'UNTIL' },
+])('the table of $operationId has what is decided by it', ({ operationId, first, last }) => {
+  const endpoint = [...manageEndpoints, ...platformEndpoints].find(
+    (each) => each.operationId === operationId,
+  )!;
+  const [header = ''] = renderAnswer(endpoint, endpoint.example).split('\n');
+  const names = header.trim().split(/ +/);
+  expect([names[0], names.at(-1)]).toEqual([first, last]);
+  // Each column is a member of the answer.
+  expect(renderAnswer(endpoint, endpoint.example)).not.toMatch(/ - +- +-/);
+});
+
+test.each([
   { programmed: 'false', says: 'the servers that sign do not follow it yet' },
   { programmed: 'true', says: '' },
 ])('a write whose answer has X-Programmed $programmed says "$says"', async ({ programmed, says }) => {
@@ -260,6 +275,11 @@ test('a paymaster is made of its manifest, changed, stopped and deleted', async 
     status: 1,
     error: expect.stringContaining('If-Match'),
   });
+  expect((await json(['paymaster', 'suspend', 'cli-shop'])).spec.suspended).toBe(true);
+  // At night nobody wants to read the whole object, with a status from before.
+  expect((await run(['paymaster', 'resume', 'cli-shop'])).out).toMatch(
+    /^name: cli-shop\nid: \S+\nuid: \S+\ngeneration: 4\n$/,
+  );
   expect((await json(['paymaster', 'suspend', 'cli-shop'])).spec.suspended).toBe(true);
   expect((await run(['paymaster', 'list'])).out).toMatch(/^ {2}cli-shop /m);
 

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
+import { parseTokens } from '../../adapters/secrets/platform-tokens.js';
 import { hashCredential } from '../../core/config/api-key.js';
 import { validateResource } from '../../core/resources/validate.js';
 import { anOrganisation } from '../build/resources.js';
@@ -15,6 +16,15 @@ test('the command prints a token, and an entry with which an Organisation accept
   expect(
     validateResource('Organisation', { ...organisation, spec: { ...organisation.spec, tokens } }),
   ).toEqual([]);
+});
+
+test('and the line with which the platform accepts it, where that can be said', async () => {
+  const { out } = await paymaster(['token', 'night']);
+  const token = /^ {2}(pmo_\S+)$/m.exec(out)?.[1] ?? '';
+  const line = out.trimEnd().split('\n').at(-1) ?? '';
+  expect([...parseTokens(line)]).toEqual([[hashCredential(token), 'night']]);
+  for (const args of [['on call'], ['a#b'], ['ci', '--expires-at', '2027-01-31T00:00:00Z']])
+    expect((await paymaster(['token', ...args])).out).not.toContain('PLATFORM');
 });
 
 test.each([
