@@ -1,13 +1,13 @@
 import { finding, type Finding } from '../meta/conditions.js';
-import { budgetProblem, limitOfBudget, type Budget } from '../policy/spending-limit/budget.js';
+import type { Budget } from '../policy/budget.js';
+import { budgetProblem, policiesOfBudget, type ConfigOfPolicy } from '../policy/derived.js';
 import type { Organisation } from '../resources/organisation.js';
 import { budgetIdOf } from './ids.js';
-import type { PaymasterConfig } from './paymaster-config.js';
 import { tenantOfOrganisation } from './tenant.js';
 
-/** The organisation's budgets on a chain: as limits of each of its paymasters there. */
+/** The organisation's budgets on a chain: as policies of each of its paymasters there. */
 type ServedBudgets = {
-  readonly limits: PaymasterConfig['limits'];
+  readonly served: readonly ConfigOfPolicy[];
   /** Names of those that refuse everything, because nobody can tell what they allow. */
   readonly invalid: readonly string[];
 };
@@ -18,7 +18,7 @@ export function budgetsOn(organisation: Organisation | undefined, chainId: numbe
   const valid = budgets.filter((budget) => budgetProblem(budget, '') === undefined);
   const tenant = tenantOfOrganisation(organisation);
   return {
-    limits: valid.map((budget) => limitOfBudget(budget, budgetIdOf(tenant, budget.name))),
+    served: valid.flatMap((budget) => policiesOfBudget(budget, budgetIdOf(tenant, budget.name))),
     invalid: budgets
       .filter((budget) => budget.enforcement !== 'Shadow' && !valid.includes(budget))
       .map(({ name }) => `budget ${name}`),
@@ -55,4 +55,4 @@ export function budgetsFinding(
   return undefined;
 }
 
-const none: ServedBudgets = { limits: [], invalid: [] };
+const none: ServedBudgets = { served: [], invalid: [] };

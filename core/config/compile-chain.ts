@@ -12,7 +12,7 @@ import { acceptedLossAnnotation } from '../meta/meta.js';
 import { isHexBytes } from '../units/hex.js';
 import { isAddressText, parseAddress, zeroAddress, type Address } from '../units/address.js';
 import type { ChainConfig, ProfileConfig } from './chain-config.js';
-import { addressListOf, type AddressList } from '../policy/senders/address-list.js';
+import { addressListOf, type AddressList } from '../policy/address-list.js';
 import { isRefusal, judgeAddresses, judgeChecksum, worstOf } from './checksum.js';
 import { compareAge, conflicts, rank } from './ranking.js';
 

@@ -156,7 +156,6 @@ function assemble(
   const tenant = tenantOfSources(sources);
   const paused = contracts.flatMap((contract) => contract.paused ?? []);
   const budgets = budgetsOn(sources.organisation, spec.chainId);
-  const parts = writeParts(served);
   return {
     paymasterId: paymasterIdOf(tenant, metadata.name),
     namespace,
@@ -179,8 +178,7 @@ function assemble(
     contractsRegistered: sources.contracts.length > 0,
     contracts: contracts.flatMap((contract) => (contract.served === undefined ? [] : [contract.served])),
     ...(paused.length === 0 ? {} : { pausedContracts: paused }),
-    ...parts,
-    limits: [...parts.limits, ...budgets.limits],
+    ...writeParts([...served, ...budgets.served]),
     invalidPolicies: [...invalid.map(({ name }) => name), ...budgets.invalid],
     ...(invalidInTokens.length === 0 ? {} : { invalidInTokens }),
     gas: spec.gas ?? {},

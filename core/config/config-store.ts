@@ -1,5 +1,5 @@
 import type { ChainConfig } from './chain-config.js';
-import type { AddressList } from '../policy/senders/address-list.js';
+import type { AddressList } from '../policy/address-list.js';
 import type { EpochMs } from '../units/time.js';
 import type { PaymasterConfig } from './paymaster-config.js';
 

@@ -1,3 +1,4 @@
+import type { Budget } from './budget.js';
 import { isObject } from '../schema/json-value.js';
 import type { CelRule, SchemaOf } from '../schema/structural.js';
 import type { Mode } from '../usage/reservation.js';
@@ -166,6 +167,18 @@ function policiesOf(part: unknown): readonly (PolicyIdentity & AppliesTo)[] | un
   return list.length > 0 && list.every((each) => isObject(each) && 'policyId' in each)
     ? (list as readonly PolicyIdentity[])
     : undefined;
+}
+
+/** What is wrong with a budget of an Organisation, as a sentence. */
+export function budgetProblem(budget: Budget, where: string): string | undefined {
+  return rows.map(([, { budgets }]) => budgets?.problem(budget, where)).find((each) => each !== undefined);
+}
+
+/** The policies that a budget becomes. */
+export function policiesOfBudget(budget: Budget, policyId: string): readonly ConfigOfPolicy[] {
+  return rows.flatMap(([policyType, { budgets }]) =>
+    budgets === undefined ? [] : [{ policyType, config: budgets.compile(budget, policyId) }],
+  );
 }
 
 const counting = rows.flatMap(([, { counts }]) => counts ?? []);

@@ -11,10 +11,11 @@ import type { CounterId, Mode } from '../usage/reservation.js';
 import type { CounterState, LimitShare } from '../usage/reserve-request.js';
 import type { UserOperation } from '../entry-point/user-operation.js';
 import type { DecodedCalls } from '../userop/call-data.js';
+import type { AddressList } from './address-list.js';
+import type { Budget } from './budget.js';
 import type { AllowList } from './rules/allow-list/compile.js';
 import type { KnownMethods } from './methods/methods.js';
 import type { HostOutcome, HostPolicy } from './policy-hosts.js';
-import type { AddressList } from './senders/address-list.js';
 import type { Shadow } from './shadow.js';
 import type { CycleStatus } from './spending-limit/spec.js';
 import type { WebhookUrlRules } from './webhook/webhook-url.js';
@@ -68,6 +69,8 @@ export type PolicyKind<
   readonly counts?: PolicyCounts<Served>;
   /** Whether operations take something from this policy of a kind with `counts`; absent: from each. */
   isCounted?(spec: Spec): boolean;
+  /** Absent: no budget of an organisation becomes a policy of the kind. */
+  readonly budgets?: PolicyBudgets<Config>;
   /** Absent: nobody is asked. */
   readonly asks?: PolicyAsks<Served>;
   /** Each policy of the kind, and what it says at a time, and about a request if there is one. */
@@ -143,6 +146,13 @@ export type PolicyCounts<Served> = {
   policies(served: Served): readonly PolicyIdentity[];
   /** What an operation takes of which policy, in the windows of `now`. */
   shares(served: Served, request: ShareRequest): readonly PolicyShare[];
+};
+
+/** How budgets of an Organisation become policies of each of its paymasters. */
+export type PolicyBudgets<Config> = {
+  /** What is wrong with a budget, as a sentence. `where`: its place in the spec. */
+  problem(budget: Budget, where: string): string | undefined;
+  compile(budget: Budget, policyId: string): Config;
 };
 
 /**

@@ -1,5 +1,5 @@
 import { boolean, choice, integer, integerOr, keyedList, list, object, text } from '../schema/structural.js';
-import { maxAddresses } from '../policy/senders/kind.js';
+import { maxAddresses } from '../policy/address-list.js';
 import { dataFeeKindNames, type DataFeeSpec } from '../chain/data-fee/spec.js';
 import type { ChainSpec, ChainStatus, StakeSpec } from './chain.js';
 import { foundStatus, userKind } from './user-kind.js';

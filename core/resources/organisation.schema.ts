@@ -1,6 +1,6 @@
 import { integer, list, object, text } from '../schema/structural.js';
 import { foundStatus, userKind } from './user-kind.js';
-import type { Budget } from '../policy/spending-limit/budget.js';
+import type { Budget } from '../policy/budget.js';
 import type { OrganisationSpec, OrganisationStatus, OrganisationToken } from './organisation.js';
 import {
   address,

@@ -1,5 +1,5 @@
 import type { FoundStatus, Resource } from '../meta/meta.js';
-import type { Budget } from '../policy/spending-limit/budget.js';
+import type { Budget } from '../policy/budget.js';
 import type { ContractAction } from './paymaster.js';
 
 export type OrganisationToken = {

@@ -1,5 +1,5 @@
 import { unreachable } from '../../core/errors.js';
-import { limitReached, usageLost } from '../../core/policy/spending-limit/texts.js';
+import { limitReached, usageLost } from '../../core/policy/share-texts.js';
 import { exposureFull, senderBarred, tokenModeStopped } from '../../core/policy/token-loss.js';
 import { refuse, type Refusal } from '../../core/refusal.js';
 import { contractFence } from '../../core/usage/counter-names.js';

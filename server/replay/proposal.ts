@@ -8,7 +8,7 @@ import type { Tenant } from '../../core/config/tenant.js';
 import { invalidInput, type Problem } from '../../core/errors.js';
 import { formatKey } from '../../core/meta/meta.js';
 import { listsIn } from '../../core/policy/derived.js';
-import type { AddressList } from '../../core/policy/senders/address-list.js';
+import type { AddressList } from '../../core/policy/address-list.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';

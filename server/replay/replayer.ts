@@ -4,7 +4,7 @@ import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import type { DecisionInputs } from '../../core/ledger/record.js';
 import { silentLogger } from '../../core/log.js';
 import type { RecoverAddress, Signer } from '../../core/paymaster/signer.js';
-import type { AddressList } from '../../core/policy/senders/address-list.js';
+import type { AddressList } from '../../core/policy/address-list.js';
 import type { Refusal } from '../../core/refusal.js';
 import { sharesOf } from '../../core/policy/derived.js';
 import { parseAddress, zeroAddress } from '../../core/units/address.js';

@@ -5,7 +5,7 @@ import { isAhead } from '../../core/config/fences.js';
 import type { ConfigEvent, ConfigStore, Deletion } from '../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { DomainError } from '../../core/errors.js';
-import { isWhole } from '../../core/policy/senders/address-list.js';
+import { isWhole } from '../../core/policy/address-list.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Signers } from '../../core/paymaster/signer.js';
 import type { AccountId } from '../../core/usage/reservation.js';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ConfigEvent, ConfigStore } from '../../core/config/config-store.js';
 import { maxContracts, type PaymasterConfig } from '../../core/config/paymaster-config.js';
-import { addressListOf } from '../../core/policy/senders/address-list.js';
+import { addressListOf } from '../../core/policy/address-list.js';
 import { isDomainError } from '../../core/errors.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { aChainConfig, addressOf, aPaymasterConfig, sha256 } from '../build/configs.js';

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { paymasterIdOf } from '../../core/config/ids.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { policyTypes } from '../../core/policy/derived.js';
-import { addressListOf } from '../../core/policy/senders/address-list.js';
+import { addressListOf } from '../../core/policy/address-list.js';
 import { compileLimits, limitShares } from '../../core/policy/spending-limit/shares.js';
 import { toAddressKey } from '../../core/units/address.js';
 import type { EpochMs, EpochSeconds } from '../../core/units/time.js';

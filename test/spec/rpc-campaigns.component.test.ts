@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { entryPoint09 } from '../../core/entry-point/v09.js';
-import { addressListOf } from '../../core/policy/senders/address-list.js';
+import { addressListOf } from '../../core/policy/address-list.js';
 import { priced } from '../../core/pricing/price-source.js';
 import type { EpochMs } from '../../core/units/time.js';
 import {

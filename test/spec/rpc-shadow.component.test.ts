@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
-import { addressListOf } from '../../core/policy/senders/address-list.js';
+import { addressListOf } from '../../core/policy/address-list.js';
 import type { EpochMs } from '../../core/units/time.js';
 import {
   addressOf,

@@ -1,6 +1,6 @@
 import type { ChainConfig } from '../../../core/config/chain-config.js';
 import type { CompiledPaymasterSpec } from '../../../core/config/compiled.schema.js';
-import type { AddressList } from '../../../core/policy/senders/address-list.js';
+import type { AddressList } from '../../../core/policy/address-list.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { group, version } from '../../../core/meta/meta.js';
 import type { KubeObject } from '../../kube/objects.js';

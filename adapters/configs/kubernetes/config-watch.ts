@@ -1,7 +1,7 @@
 import type { Ambient } from '../../../core/ambient.js';
 import type { ChainConfig } from '../../../core/config/chain-config.js';
 import type { ConfigEvent, ConfigWatch, Deletion } from '../../../core/config/config-store.js';
-import type { AddressList } from '../../../core/policy/senders/address-list.js';
+import type { AddressList } from '../../../core/policy/address-list.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import type { Logger } from '../../../core/log.js';
 import type { KubeObject } from '../../kube/objects.js';

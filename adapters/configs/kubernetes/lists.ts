@@ -1,7 +1,7 @@
 import type { ConfigStore } from '../../../core/config/config-store.js';
 import { DomainError } from '../../../core/errors.js';
 import { apiVersion, group } from '../../../core/meta/meta.js';
-import { isWhole, type AddressList } from '../../../core/policy/senders/address-list.js';
+import { isWhole, type AddressList } from '../../../core/policy/address-list.js';
 import type { Clock } from '../../../core/units/time.js';
 import { mapErrors } from '../../kube/errors.js';
 import { readList, readObject } from '../../kube/reads.js';

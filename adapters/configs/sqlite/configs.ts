@@ -9,7 +9,7 @@ import type {
 } from '../../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { buryChain, buryPaymaster } from '../../../core/config/tombstone.js';
-import { type AddressList, isWhole } from '../../../core/policy/senders/address-list.js';
+import { type AddressList, isWhole } from '../../../core/policy/address-list.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
 import { callSafely, createDelivery } from '../../sqlite/delivery.js';
 import { checkContracts, checkSize } from '../bounds.js';

@@ -6,7 +6,7 @@ import { checksumExpectation } from '../../units/address.js';
 import { given } from '../../units/given.js';
 import type { AppliesTo, PolicyFacts, PolicyIdentity, PolicyKind } from '../kind.js';
 import { appliesIn, appliesToSchema, glanceOf, judgeEach, sayOf } from '../modes.js';
-import { addressListOf } from './address-list.js';
+import { addressListOf, maxAddresses } from '../address-list.js';
 
 type Action = 'Allow' | 'Deny';
 type SendersSpec = AppliesTo & { readonly action: Action; readonly addresses: readonly string[] };
@@ -19,8 +19,6 @@ type SendersConfig = PolicyIdentity &
   };
 type Senders = { readonly senders?: readonly SendersConfig[] };
 
-/** Of one policy, and of a Chain. */
-export const maxAddresses = 5_000;
 const maxOfPaymaster = 10_000;
 
 const schema = object<SendersSpec>(

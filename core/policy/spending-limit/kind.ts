@@ -4,6 +4,7 @@ import { needsPrice } from '../../usage/units.js';
 import { column } from '../../meta/schema-parts.js';
 import { pass } from '../../refusal.js';
 import type { PolicyIdentity, PolicyKind } from '../kind.js';
+import { budgets } from './budget.js';
 import { cycleOf, decideCycle } from './cycle.js';
 import {
   compileOperationLimits,
@@ -86,6 +87,7 @@ export const spendingLimit = {
       decide: ({ operationLimits = [] }, facts) => decideOperationLimits(operationLimits, facts),
     },
   },
+  budgets,
   isCounted,
   counts: {
     modes: ['SPONSORED'],

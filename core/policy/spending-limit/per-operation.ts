@@ -2,7 +2,7 @@ import { pass, refuse, type Verdict } from '../../refusal.js';
 import { formatAmount, parseThreshold, unitOf, type Unit } from '../../usage/units.js';
 import type { Glance, PolicyFacts, PolicyIdentity } from '../kind.js';
 import { glanceOf, judgeEach, saidOf } from '../modes.js';
-import { priceStale } from './texts.js';
+import { priceStale } from '../share-texts.js';
 
 /** What one operation may cost at most. Nothing is counted, so it needs neither cycle nor store. */
 export type OperationLimitConfig = PolicyIdentity & {

@@ -1,6 +1,6 @@
 import type { LimitConfig } from './spec.js';
 import { limitCounter } from '../../usage/counter-names.js';
-import { priceStale } from './texts.js';
+import { priceStale } from '../share-texts.js';
 import { parseThreshold, unitOf, type Unit } from '../../usage/units.js';
 import { limitWindowAt, type LimitCycle, type LimitWindow } from '../../usage/limit-window.js';
 import { contains } from '../../usage/window.js';

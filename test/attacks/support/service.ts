@@ -8,7 +8,7 @@ import type { ConfigStore } from '../../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { DomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
-import { addressListOf } from '../../../core/policy/senders/address-list.js';
+import { addressListOf } from '../../../core/policy/address-list.js';
 import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
 import { createMemoryEpochMirror, type UsageRecovery } from '../../../core/usage/epoch.js';
 import type { EpochMs } from '../../../core/units/time.js';

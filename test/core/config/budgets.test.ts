@@ -3,10 +3,12 @@ import { budgetsFinding, budgetsOn } from '../../../core/config/budgets.js';
 import { compilePaymaster } from '../../../core/config/compile.js';
 import { budgetIdOf, policyIdOf } from '../../../core/config/ids.js';
 import { buryPaymaster } from '../../../core/config/tombstone.js';
+import { writeParts } from '../../../core/policy/derived.js';
 import { compileLimits, limitShares } from '../../../core/policy/spending-limit/shares.js';
-import type { Budget } from '../../../core/policy/spending-limit/budget.js';
+import type { Budget } from '../../../core/policy/budget.js';
 import { toAddressKey, zeroAddress } from '../../../core/units/address.js';
 import { formatInstant, type EpochMs } from '../../../core/units/time.js';
+import type { Organisation } from '../../../core/resources/organisation.js';
 import { aPaymaster, aPolicy, anOrganisation } from '../../build/resources.js';
 import { someNow, someSources } from '../../build/sources.js';
 
@@ -25,10 +27,11 @@ const endless = { calendar: undefined, never: {} } as unknown as Partial<Budget>
 const withBudgets = (...budgets: readonly Budget[]) => anOrganisation({ budgets });
 const compile = (...budgets: readonly Budget[]) =>
   compilePaymaster(someSources({ organisation: withBudgets(...budgets), policies: [aPolicy()] }));
+const limitsOf = (organisation: Organisation) => writeParts(budgetsOn(organisation, chain).served).limits;
 
 /** The counter and window in which it counts at a time. */
 function countedAt(budget: Budget, now: EpochMs = someNow) {
-  const { limits } = budgetsOn(withBudgets(budget), chain);
+  const limits = limitsOf(withBudgets(budget));
   const cost = { wei: 0n, usdPerNative: 0n };
   const [share] = limitShares(compileLimits(limits), { sender: toAddressKey(zeroAddress), cost, now });
   return share;
@@ -75,7 +78,7 @@ describe('a budget of an Organisation', () => {
       withBudgets(aBudget()),
       anOrganisation({ namespace: 'other', budgets: [aBudget()] }),
       anOrganisation({ tenantGeneration: 2, budgets: [aBudget()] }),
-    ].map((organisation) => budgetsOn(organisation, chain).limits[0]?.policyId);
+    ].map((organisation) => limitsOf(organisation)[0]?.policyId);
     expect(ids[0]).toBe(budgetIdOf(withBudgets(aBudget()).spec.namespace, 'month'));
     expect(new Set(ids).size).toBe(3);
   });
@@ -127,7 +130,7 @@ describe('a budget of an Organisation', () => {
     const [before, after] = [(comes - 1) as EpochMs, comes];
     for (const cycle of [endless, {}]) {
       const restarted = aBudget({ ...cycle, restartedAt });
-      const { limits } = budgetsOn(withBudgets(restarted), chain);
+      const limits = limitsOf(withBudgets(restarted));
       const compiled = compileLimits(limits);
       const shareAt = (now: EpochMs) =>
         limitShares(compiled, {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { LimitConfig } from '../../../core/policy/spending-limit/spec.js';
 import { compileLimits, limitShares } from '../../../core/policy/spending-limit/shares.js';
-import { limitReached, usageLost } from '../../../core/policy/spending-limit/texts.js';
+import { limitReached, usageLost } from '../../../core/policy/share-texts.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { hourMs, sender, startMs } from '../../conformance/usage-requests.js';
 

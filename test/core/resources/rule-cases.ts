@@ -1,4 +1,4 @@
-import type { Budget } from '../../../core/policy/spending-limit/budget.js';
+import type { Budget } from '../../../core/policy/budget.js';
 import type { SpendingLimitSpec } from '../../../core/policy/spending-limit/spec.js';
 import type { PriceSpec } from '../../../core/pricing/fee-token-spec.js';
 import type { WebhookSpec } from '../../../core/policy/webhook/spec.js';

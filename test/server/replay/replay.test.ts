@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { DecisionInputs } from '../../../core/ledger/record.js';
-import { addressListOf } from '../../../core/policy/senders/address-list.js';
+import { addressListOf } from '../../../core/policy/address-list.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import type { EpochMs, EpochSeconds } from '../../../core/units/time.js';
 import type { DecidedInputs } from '../../../server/decision/inputs.js';

@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
-import { hasWrongChecksum, isAddressText, toAddressKey, type AddressKey } from '../../units/address.js';
+import { hasWrongChecksum, isAddressText, toAddressKey, type AddressKey } from '../units/address.js';
+
+/** Of one list, whether a policy or a Chain has it. */
+export const maxAddresses = 5_000;
 
 /**
  * A list of addresses as configs name it: by the hash of its content. It never changes, is stored once however many configs

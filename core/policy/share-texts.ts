@@ -1,11 +1,11 @@
-import type { EpochMs } from '../../units/time.js';
-import type { AddressKey } from '../../units/address.js';
-import { never } from '../../usage/window.js';
-import { formatAmount } from '../../usage/units.js';
-import type { LimitShare } from '../../usage/reserve-request.js';
-import { DomainError } from '../../errors.js';
-import { refuse, type Refusal } from '../../refusal.js';
-import type { CountedPolicy } from '../kind.js';
+import type { EpochMs } from '../units/time.js';
+import type { AddressKey } from '../units/address.js';
+import { never } from '../usage/window.js';
+import { formatAmount } from '../usage/units.js';
+import type { LimitShare } from '../usage/reserve-request.js';
+import { DomainError } from '../errors.js';
+import { refuse, type Refusal } from '../refusal.js';
+import type { CountedPolicy } from './kind.js';
 
 /**
  * LIMIT_REACHED, or BUDGET_REACHED, for people: which limit, how much of it is taken, what this operation needs, and when to try again.
