@@ -11,6 +11,7 @@ import type {
   UsageRow,
 } from './query.js';
 import type { HourPrice, PriceQuery } from './prices.js';
+import type { SpentQuery, SpentRow } from './spent.js';
 import type { AccountMovements, StatementQuery } from './statement.js';
 import type { ReplayRegister } from './replay-register.js';
 import type { DecisionInputs, LedgerRecord, RecordId } from './record.js';
@@ -29,6 +30,8 @@ import type { DecisionInputs, LedgerRecord, RecordId } from './record.js';
  */
 export type Ledger = {
   usage(query: UsageQuery): Promise<readonly UsageRow[]>;
+  /** What usage spent, by hour. Undefined: it is more than an answer can hold, or grouped by `sender`, which has sums of days alone. */
+  spent(query: SpentQuery): Promise<readonly SpentRow[] | undefined>;
   decisions(query: DecisionQuery): Promise<DecisionPage>;
   /** Undefined when the organisation has no such decision. */
   decision(organisation: string, id: RecordId): Promise<DecisionView | undefined>;

@@ -786,6 +786,24 @@ function deliveries(entries: readonly LedgerEntry[], luck: Iterator<number>): Le
   return batches;
 }
 
+/** What usage spent by hour, in both: the rows of a ledger may be cut anywhere. */
+async function expectSameSpent(
+  ledger: TestedLedger,
+  model: TestedLedger,
+  query: Parameters<TestedLedger['spent']>[0],
+): Promise<void> {
+  const sumsOf = async (of: TestedLedger) => {
+    const sums = new Map<string, bigint>();
+    for (const { start, paymasterId, group, spentWei } of (await of.spent(query)) ?? []) {
+      const unit = query.step === 'minute' ? minuteMs : hourMs;
+      const name = [start - (start % unit), paymasterId, group].join(' ');
+      sums.set(name, (sums.get(name) ?? 0n) + spentWei);
+    }
+    return [...sums].filter(([, wei]) => wei !== 0n).sort(([a], [b]) => (a < b ? -1 : 1));
+  };
+  expect(await sumsOf(ledger)).toEqual(await sumsOf(model));
+}
+
 async function expectSame(ledger: TestedLedger, model: TestedLedger, organisation: string): Promise<void> {
   const cut = { from: (noon - 7 * hourMs) as EpochMs, to: (noon + 31 * hourMs + 5 * minuteMs) as EpochMs };
   for (const groupBy of [undefined, ...groups])
@@ -800,6 +818,14 @@ async function expectSame(ledger: TestedLedger, model: TestedLedger, organisatio
           return left ? { ...row, senders: undefined } : row;
         });
         expect(rows).toEqual(comparable);
+        if (step !== 'month')
+          await expectSameSpent(ledger, model, {
+            ...cut,
+            organisation,
+            groupBy,
+            step,
+            paymasterId: undefined,
+          });
       }
   for (const query of [{}, { sender: address(1) }, { verdict: 'sponsored' as const }])
     expect(await viewsOf(ledger, { organisation, ...query })).toEqual(

@@ -23,6 +23,7 @@ import type {
   Reversal,
   Settlement,
 } from '../../core/ledger/record.js';
+import type { SpentRow } from '../../core/ledger/spent.js';
 import type { HourPrice } from '../../core/ledger/prices.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
@@ -232,6 +233,29 @@ export function createMemoryLedger(): TestedLedger {
             .reduce((sum, { mined }) => sum + (mined?.actualGasCostWei ?? 0n), 0n),
         })),
       ),
+
+    spent: (query) =>
+      open(() => {
+        if (query.groupBy === 'sender') return undefined;
+        const step = query.step === 'minute' ? 'minute' : 'hour';
+        // One event after the other: each has its own chain.
+        return events(query.organisation).flatMap((event): SpentRow[] => {
+          const { chainId, paymasterId } = event;
+          const rows = usageRows([event], {
+            ...query,
+            groupBy: query.groupBy ?? 'paymaster',
+            step,
+            senders: false,
+            limit: Infinity,
+          });
+          return rows
+            .filter(({ spentWei }) => spentWei !== 0n)
+            .map(({ from, group = '', spentWei }) => {
+              const start = (from - (from % stepMs[step])) as EpochMs;
+              return { start, paymasterId, group, chainId, spentWei };
+            });
+        });
+      }),
 
     statement: (query) => open(() => balances.statement(query)),
 

@@ -252,6 +252,40 @@ describe('usage', () => {
     ]);
   });
 
+  test('has dollars: each hour at its price or the nearest one of six hours before, and what has none apart', async () => {
+    const paid = (hour: string, nonce: bigint) => {
+      const time = at(`2026-03-05T${hour}:30:00Z`);
+      const decision = aDecision('acme', time, { nonce, paymasterId: unknown });
+      return reservationOf(decision, aSettlement(decision, time, { actualGasCostWei: 10n ** 16n }));
+    };
+    const sampled = at('2026-03-05T10:05:00Z');
+    await ledger.append([
+      ...paid('10', 101n),
+      ...paid('13', 102n),
+      ...paid('20', 103n),
+      ...alone(aSample(address(8), sampled, { chainId: 31337, usdPerNative: 2_000n * 10n ** 18n })),
+    ]);
+    const of = async (query: string) =>
+      listOf((await ask(`/usage?from=2026-03-05T00:00:00Z&to=2026-03-06T00:00:00Z&${query}`)).data['rows']);
+    for (const query of [
+      '',
+      'groupBy=paymaster',
+      'groupBy=chain',
+      'groupBy=method',
+      'groupBy=label&label=team',
+    ])
+      expect(await of(query)).toMatchObject([
+        {
+          spentWei: '30000000000000000',
+          spentUsd: '40',
+          unpricedWei: '10000000000000000',
+          oldestPriceSeconds: 10_500,
+        },
+      ]);
+    expect((await of('step=hour')).map(({ spentUsd }) => spentUsd)).toEqual(['20', '20', null]);
+    expect(await of('groupBy=sender')).toMatchObject([{ spentUsd: null, unpricedWei: null }]);
+  });
+
   test('widens its range to whole minutes, and may end in the future', async () => {
     const future = await ask('/usage?from=2026-01-31T00:00:00Z&to=2034-01-01T00:00:00Z&step=month');
     expect(future).toMatchObject({ status: 200, data: { to: '2034-01-01T00:00:00.000Z' } });

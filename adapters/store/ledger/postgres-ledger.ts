@@ -28,6 +28,7 @@ import { prunePostgres, sizeOfPostgres } from './postgres-retention.js';
 import { readTail, rollUpSlice, type RollUpTables } from './roll-up.js';
 import { eraLength, xactOfEra } from './schema.js';
 import { findDecision, searchDecisions } from './search.js';
+import { readSpent } from './spent.js';
 import { readPrices, readStatement } from './statements.js';
 import { readUsage } from './usage.js';
 
@@ -108,6 +109,7 @@ export function createPostgresLedger(
   return {
     rollUp: () => rollUpSlice(tables),
     usage: (query) => read(async (reader) => readUsage(reader, query, await readTail(tables, reader))),
+    spent: (query) => read(async (reader) => readSpent(reader, query, await readTail(tables, reader))),
     decisions: (query) => read((reader) => searchDecisions(reader, query, searchMs)),
     decision: (organisation, id) => read((reader) => findDecision(reader, organisation, id)),
     funds: (query) => read(async (reader) => readFunds(reader, query, await readTail(tables, reader))),

@@ -69,6 +69,7 @@ export async function createSqliteLedger(options: SqliteLedgerOptions): Promise<
   return {
     rollUp: () => call('rollUp'),
     usage: (query) => call('usage', query),
+    spent: (query) => call('spent', query),
     decisions: (query) => call('decisions', query),
     decision: (organisation, id) => call('decision', organisation, id),
     funds: (query) => call('funds', query),

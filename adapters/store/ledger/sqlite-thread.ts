@@ -20,6 +20,7 @@ import { readTail, rollUpSlice } from './roll-up.js';
 import { findDecision, searchDecisions } from './search.js';
 import { pruneSqlite } from './sqlite-retention.js';
 import { openSqliteTables, type SqliteTables } from './sqlite-tables.js';
+import { readSpent } from './spent.js';
 import { readPrices, readStatement } from './statements.js';
 import { readUsage } from './usage.js';
 
@@ -52,6 +53,8 @@ function methodsOf(
   return {
     usage: (query: Parameters<Ledger['usage']>[0]) =>
       read(async (reader) => readUsage(reader, query, await readTail(tables, reader))),
+    spent: (query: Parameters<Ledger['spent']>[0]) =>
+      read(async (reader) => readSpent(reader, query, await readTail(tables, reader))),
     decisions: (query: Parameters<Ledger['decisions']>[0]) =>
       read((reader) => searchDecisions(reader, query, searchMs)),
     decision: (organisation: string, id: string) => read((reader) => findDecision(reader, organisation, id)),

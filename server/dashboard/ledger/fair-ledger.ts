@@ -5,7 +5,7 @@ import type { Ledger } from '../../../core/ledger/ledger.js';
 /** What endpoints ask of the ledger. */
 export type Questions = Pick<
   Ledger,
-  'usage' | 'decisions' | 'decision' | 'funds' | 'statement' | 'prices'
+  'usage' | 'decisions' | 'decision' | 'funds' | 'statement' | 'prices' | 'spent'
 > & {
   readonly changes?: Pick<ChangeLog, 'list' | 'deleted'>;
 };
@@ -32,6 +32,7 @@ export function createFairLedger(ledger: Questions): FairLedger {
       decisions: (query) => ask(() => ledger.decisions(query)),
       decision: (of, id) => ask(() => ledger.decision(of, id)),
       funds: (query) => ask(() => ledger.funds(query)),
+      spent: (query) => ask(() => ledger.spent(query)),
       statement: (query) => ask(() => ledger.statement(query)),
       prices: (query) => ask(() => ledger.prices(query)),
       ...(changes === undefined

@@ -52,8 +52,7 @@ export async function objectNames(
 export function byLabel(rows: readonly UsageRow[], names: Names, label: string): readonly UsageRow[] {
   const sums = new Map<string, { readonly row: UsageRow; readonly amounts: MutableAmounts }>();
   for (const row of rows) {
-    const labels = names(row.group ?? '')?.labels ?? {};
-    const group = Object.hasOwn(labels, label) ? labels[label]! : '(none)';
+    const group = labelOf(names(row.group ?? '')?.labels, label);
     const key = `${row.from} ${group}`;
     const sum = sums.get(key) ?? { row: { ...row, group, senders: undefined }, amounts: noAmounts() };
     sums.set(key, sum);
@@ -61,4 +60,8 @@ export function byLabel(rows: readonly UsageRow[], names: Names, label: string):
     for (const { address, ...token } of row.tokens) addToken(sum.amounts, address, token);
   }
   return [...sums.values()].map(({ row, amounts }) => ({ ...row, ...shownAmounts(amounts) }));
+}
+
+export function labelOf(labels: Named['labels'] = {}, label: string): string {
+  return Object.hasOwn(labels, label) ? labels[label]! : '(none)';
 }

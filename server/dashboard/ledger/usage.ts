@@ -1,4 +1,6 @@
 import { DomainError, invalidInput } from '../../../core/errors.js';
+import { microDollars, noDollars, pricesFor, pricesOf } from '../../../core/ledger/prices.js';
+import { dollarsOfUsage, spentName, type SpentQuery } from '../../../core/ledger/spent.js';
 import { usageGroups, usageSteps, type UsageGroup, type UsageRow } from '../../../core/ledger/query.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { formatInstant } from '../../../core/units/time.js';
@@ -8,9 +10,10 @@ import type { Principal } from '../auth.js';
 import type { Tools } from '../deps.js';
 import { tableOf } from '../call.js';
 import { endpoint } from '../endpoint.js';
+import type { Questions } from './fair-ledger.js';
 import { createMethodNames } from './method-names.js';
 import { boolean, instant, name, oneOf, uuid } from '../parameters.js';
-import { byLabel, objectNames, type NamedKind } from './object-names.js';
+import { byLabel, labelOf, objectNames, type NamedKind } from './object-names.js';
 import { rangeOf, widened } from './range.js';
 import { requireLedger } from './require-ledger.js';
 import * as schemas from './schemas.js';
@@ -51,6 +54,21 @@ const members = {
   promised: schemas.coins,
   spentWei: schemas.wei,
   spent: schemas.coins,
+  spentUsd: {
+    ...schemas.textOrNull,
+    description:
+      'spent in US dollars: each hour at its price, the first that was recorded in it, or the nearest earlier one of at most 6 hours before; rounded up to a millionth. Null: none of it has a price, by sender, or too many rows.',
+  },
+  unpricedWei: {
+    ...schemas.weiOrNull,
+    description:
+      'The part of spentWei that has no price: it is not in spentUsd. Null by sender, or for too many rows.',
+  },
+  oldestPriceSeconds: {
+    type: ['integer', 'null'],
+    minimum: 0,
+    description: 'Age of the oldest price in spentUsd when its hour began.',
+  },
   senders: { type: ['integer', 'null'], minimum: 0 },
   tokens: arrayOf(
     record({
@@ -123,6 +141,9 @@ export const usageEndpoint = endpoint({
         promised: '0.0042',
         spentWei: '1100000000000000',
         spent: '0.0011',
+        spentUsd: '2.2',
+        unpricedWei: '0',
+        oldestPriceSeconds: 0,
         senders: 3,
         tokens: [],
       },
@@ -168,9 +189,22 @@ export const usageEndpoint = endpoint({
     const names = named && (await objectNames(tools, ledger, principal, named));
     const rows = label !== undefined && names !== undefined ? byLabel(stored, names, label) : stored;
     const nameOf = groupBy === 'method' ? await namesOf(tools, principal, rows) : () => undefined;
+    const usd = await dollarsBy(ledger, {
+      organisation: principal.tenant,
+      paymasterId,
+      ...range,
+      step,
+      groupBy: groupBy === 'label' ? 'paymaster' : groupBy,
+      groupOf: (group) =>
+        groupBy === undefined
+          ? undefined
+          : label === undefined
+            ? group
+            : labelOf(names?.(group)?.labels, label),
+    });
     const rendered = rows.map((row) => {
       const { name: called = null, labels = null } = (groupBy !== 'label' && names?.(row.group ?? '')) || {};
-      return { ...renderRow(row), name: called, labels, method: nameOf(row) ?? null };
+      return { ...renderRow(row), ...usd(row), name: called, labels, method: nameOf(row) ?? null };
     });
     return {
       data: {
@@ -185,6 +219,28 @@ export const usageEndpoint = endpoint({
     };
   },
 });
+
+/** The dollars of a row. */
+async function dollarsBy(
+  ledger: Pick<Questions, 'spent' | 'prices'>,
+  query: SpentQuery & { readonly groupOf: (group: string) => string | undefined },
+) {
+  const { groupOf, from, to } = query;
+  const spent = await ledger.spent(query);
+  if (spent === undefined) return () => ({ spentUsd: null, unpricedWei: null, oldestPriceSeconds: null });
+  const chainIds = [...new Set(spent.flatMap(({ chainId }) => chainId ?? []))];
+  const prices = pricesOf(await ledger.prices(pricesFor({ chainIds, from, to })));
+  const dollars = dollarsOfUsage(spent, query, prices, ({ group }) => groupOf(group));
+  return (row: UsageRow) => {
+    const { usd, unpricedWei, oldestMs } = dollars.get(spentName(row)) ?? noDollars;
+    const isUnpriced = unpricedWei !== 0n && usd === 0n;
+    return {
+      spentUsd: isUnpriced ? null : formatDecimal(microDollars(usd, 'up'), 6),
+      unpricedWei: unpricedWei.toString(),
+      oldestPriceSeconds: isUnpriced ? null : Math.ceil(oldestMs / 1_000),
+    };
+  };
+}
 
 /** A method's value is the contract's name, `:` and the selector. */
 async function namesOf(tools: Tools, principal: Principal, rows: readonly UsageRow[]) {
