@@ -42,6 +42,8 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
 
 function createProgram(terminal: Terminal): Command {
   const program = new Command('paymaster')
+    // Options behind "token create" are those of that command: "token" would take its --expires-at and -o away.
+    .enablePositionalOptions()
     .description('Runs paymasters: contracts, chains, manifests, and what is signed')
     .version(readVersion())
     .exitOverride()

@@ -18,7 +18,10 @@ export function withBody(command: Command, schemas: readonly JsonSchema[]): Comm
     const kind = kindOf(schema);
     if (kind === undefined) continue;
     const flag = `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-    const description = typeof schema['description'] === 'string' ? schema['description'] : '';
+    const said = typeof schema['description'] === 'string' ? schema['description'] : '';
+    const each = isObject(schema['items']) ? choicesOf(schema['items']) : undefined;
+    const description =
+      each === undefined ? said : `${said}${said && ' '}One of ${each.join(', ')}; may be repeated`;
     const option = new Option(`${flag} <${kind === 'file' ? 'file' : 'value'}>`, description);
     if (Array.isArray(schema['enum'])) option.choices(schema['enum'].map(String));
     command.addOption(kind === 'list' ? option.argParser(collect).default([]) : option);
@@ -51,11 +54,16 @@ function kindOf({ type, items, anyOf, enum: choices }: JsonSchema): Kind | undef
   if (type === 'string' || choices !== undefined) return 'text';
   if (type === 'integer' || type === 'number') return 'number';
   if (type === 'boolean') return 'boolean';
-  if (type === 'array' && isObject(items) && items['type'] === 'string') return 'list';
+  if (type === 'array' && isObject(items) && (items['type'] === 'string' || choicesOf(items) !== undefined))
+    return 'list';
   // A text or something larger: nobody types it.
   if (Array.isArray(anyOf) && anyOf.some((each) => isObject(each) && each['type'] === 'string'))
     return 'file';
   return undefined;
+}
+
+function choicesOf(schema: Readonly<Record<string, unknown>>): readonly string[] | undefined {
+  return Array.isArray(schema['enum']) ? schema['enum'].map(String) : undefined;
 }
 
 function valueOf(kind: Kind, value: unknown): unknown {

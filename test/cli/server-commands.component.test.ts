@@ -217,6 +217,26 @@ test('a change is a row for each of its fields, and an object that was made or d
   ]);
 });
 
+test('a token is made with the scopes and the end that are typed, and an unknown scope is refused by name', async () => {
+  const create = (...options: readonly string[]) =>
+    run(['token', 'create', '--name', 'typed', ...options, '-o', 'json']);
+  expect(await create('--scopes', 'finance', '--scopes', 'all')).toMatchObject({
+    status: 2,
+    error: expect.stringContaining('all'),
+  });
+  const expiresAt = new Date(Date.now() + 86_400_000).toISOString();
+  const made = await create('--scopes', 'finance', '--scopes', 'stop', '--expires-at', expiresAt);
+  expect(made).toMatchObject({ status: 0, error: '' });
+  const { scopes, expiresAt: end } = JSON.parse(made.out);
+  expect([scopes.toSorted(), Date.parse(end)]).toEqual([['finance', 'stop'], Date.parse(expiresAt)]);
+  expect(JSON.parse((await run(['token', 'list', '-o', 'json'])).out)).toMatchObject({
+    tokens: expect.arrayContaining([expect.objectContaining({ name: 'typed', expiresAt: end })]),
+  });
+  expect((await paymaster(['token', 'create', '--help'])).out.replaceAll(/\s+/g, ' ')).toContain(
+    'One of read, stop, finance, write; may be repeated',
+  );
+});
+
 test.each([
   { operationId: 'getFunds', first: 'ACCOUNT', last: 'HOURSLEFT' },
   { operationId: 'listPlatformAccounts', first: 'ACCOUNT', last: 'HOURSLEFT' },
