@@ -6,6 +6,7 @@ import { keysOf } from './chain/entry-point.js';
 import type { AccountCall, BundledOperation, ContractSpec } from './chain/operations.js';
 import { callDataOf } from './chain/real-chain.js';
 import { accepts, signingKeys } from './chain/signing-keys.js';
+import type { RefusedSponsorship } from '../../server/decision/request.js';
 import type { LosingData } from './losing-data.js';
 import type { Mining } from './mining.js';
 import { isMade } from './moves.js';
@@ -16,9 +17,10 @@ import { forge, type Asked, type Behind, type Sign } from './service.js';
 import { ask } from './signing.js';
 import { signedOperation, takesInAdvance, unsecuredOf } from './signed-operation.js';
 import type { AskStep, Step } from './steps.js';
-import { ceilGwei, needsOf, operationOf, type Grant } from './truth.js';
+import { ceilGwei, operationOf, type Grant } from './grant.js';
+import { needsOf } from './truth.js';
 import { unlessUnavailable } from './unless-unavailable.js';
-import { boundsOf } from './configs.js';
+import { boundsAt, limitKinds, policyIdOf, type Bound } from './limit-kinds.js';
 import { callTargets, paymasters, senders, specOf, takesTokens } from './world.js';
 
 /** A signer that does not answer. */
@@ -94,7 +96,7 @@ export class Asking {
     const request = this.requestOf(step);
     const { asked, spec } = request;
     const behind = this.#operating.behind(step);
-    const bounds = boundsOf(configs, step.paymaster, asked.op.sender, clock.now());
+    const bounds = this.boundsOf(step.paymaster, asked);
     const answer = await unlessUnavailable(
       () =>
         ask(this.#scene.store(step.replica), configs, asked, {
@@ -121,7 +123,7 @@ export class Asking {
     )
       throw new BrokenRule(3, `a secured payment was refused for the losses of ${spec.address}`);
     this.#scene.count(`${asked.mode} ${result?.outcome}`);
-    if (sponsorship.outcome !== 'sponsored') return;
+    if (sponsorship.outcome !== 'sponsored') return this.#checkRefusal(step.paymaster, sponsorship);
     if (step.isLost) this.#scene.count('answer of the signer lost');
     this.checkServed(step.paymaster, behind);
     this.checkKey(step.paymaster, asked);
@@ -156,6 +158,21 @@ export class Asking {
     if (held !== undefined) checkReserved(held, paymasters[grant.paymaster]!.paymasterId, grant);
   }
 
+  /** Rule 1: a limit in Shadow refuses nothing. */
+  #checkRefusal(paymaster: number, { refusal }: RefusedSponsorship): void {
+    const limit = limitKinds.findIndex((_, i) => policyIdOf(paymaster, i) === refusal.policyId);
+    if (limitKinds[limit]?.shadow === true)
+      throw new BrokenRule(1, `${refusal.policyId} refuses, and is in Shadow`);
+  }
+
+  /** What the limits in force for a request bound at this moment. */
+  boundsOf(paymaster: number, { op, mode }: Pick<Asked, 'op' | 'mode'>): readonly Bound[] {
+    if (mode === 'ERC20') return [];
+    const { clock, configs } = this.#scene;
+    const { price = 0n } = configs;
+    return boundsAt(paymaster, configs.limits[paymaster]!, { sender: op.sender, at: clock.now(), price });
+  }
+
   /** Rule 12. Throws {@link BrokenRule} for an answer by a config that is known to be old. */
   checkServed(paymaster: number, behind: Behind): void {
     if (behind.generations === 0 && !behind.isChain) return;
@@ -173,6 +190,8 @@ export class Asking {
   grant(paymaster: number, bundled: BundledOperation, bounds: Grant['limits']): Grant {
     const { forgeries, keyRule, truth } = this.#scene;
     const { mode } = bundled.terms;
+    if (mode === 'SPONSORED' && this.#scene.configs.price === undefined)
+      throw new BrokenRule(1, 'an operation was signed for limits in dollars, and the coin has no price');
     forgeries.checkSigned(bundled.contract);
     keyRule.checkSigned(bundled.contract, bundled.signedBy ?? 0);
     const needs = needsOf(bundled);
@@ -182,7 +201,7 @@ export class Asking {
       paymaster,
       needs,
       cost,
-      limits: mode === 'SPONSORED' ? bounds : [],
+      limits: bounds,
       unsecured:
         mode === 'ERC20'
           ? unsecuredOf(bundled, isMade('losses') ? needs.at(-1)!.amount : needs[0]!.amount)

@@ -4,7 +4,7 @@ import { commitMs, openCommitsPerSender, type Reservation } from '../../core/usa
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { BrokenRule } from './broken-rule.js';
 import type { AccountCall } from './chain/operations.js';
-import { operationOf, type Grant } from './truth.js';
+import { operationOf, type Grant } from './grant.js';
 import { paymasters } from './world.js';
 
 /** A commit that the service has answered. */

@@ -10,7 +10,7 @@ import type { Behind } from './service.js';
 import { signedOperation } from './signed-operation.js';
 import type { Answer } from './signing.js';
 import type { AskStep, FinalizeStep, Step } from './steps.js';
-import { operationOf } from './truth.js';
+import { operationOf } from './grant.js';
 import {
   accountSignature,
   commit,
@@ -20,7 +20,6 @@ import {
   type PhaseContext,
 } from './two-phases.js';
 import { unlessUnavailable } from './unless-unavailable.js';
-import { boundsOf } from './configs.js';
 import { specOf, twoPhasePaymasters } from './world.js';
 
 /** Finalizes pick among so many of the newest commits. */
@@ -147,7 +146,7 @@ export class Committing {
     const bundled = signedOperation(found, { ...answered, signedBy });
     // Finalized once more: it was promised in the windows of the first time.
     const former = this.#scene.truth.grants.find((one) => nameOf(one) === nameOf(promised));
-    const bounds = former?.limits ?? boundsOf(configs, paymaster, op.sender, now);
+    const bounds = former?.limits ?? this.#asking.boundsOf(paymaster, asked);
     const grant = this.#asking.grant(paymaster, bundled, bounds);
     await this.#asking.checkReserved(step.replica, grant);
   }

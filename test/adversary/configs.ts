@@ -10,30 +10,25 @@ import { servePaymaster, type ServedPaymaster } from '../../server/view/served-p
 import { createSharing } from '../../server/view/sharing.js';
 import { chainId, startMs } from '../conformance/usage-requests.js';
 import { bothKeys, type KeyWatch } from './key-watch.js';
+import {
+  budgetConfigOf,
+  limitConfigOf,
+  limitKinds,
+  policyIdOf,
+  prices,
+  type LimitState,
+} from './limit-kinds.js';
 import { apiKeyHash, NameMemory } from './ownership.js';
 import { profilesOf } from './profiles.js';
 import { confirmations, defaultWallet, lossBudgetEther, paymasters, worlds } from './world.js';
 
-/** One limit of a paymaster as its owner last wrote it. A new start begins a new cycle. */
-export type LimitState = { startMs: EpochMs; threshold: number; isActive: boolean };
-
-const kinds = [
-  { scope: 'TOTAL', thresholdType: 'NATIVE_ASSET', durationMs: 600_000 },
-  { scope: 'SMART_ACCOUNT', thresholdType: 'COUNT', durationMs: 1_800_000 },
-] as const;
-
-/** Thresholds as the owner first wrote them. */
-const first = [30, 4] as const;
-
-function policyIdOf(index: number, limit: number): string {
-  return `${paymasters[index]!.paymasterId}/${limit}`;
-}
-
 /** What the platform and the tenants have written, and the configs that the real code compiles from it. */
 export class Configs {
   readonly limits: LimitState[][] = paymasters.map(() =>
-    first.map((threshold) => ({ startMs, threshold, isActive: true })),
+    limitKinds.map(({ first }) => ({ startMs, threshold: first, isActive: true })),
   );
+  /** Millionths of a dollar per coin; undefined: no price may be used. */
+  price: bigint | undefined = prices[0];
   readonly #wallets: (AddressKey | undefined)[] = paymasters.map((one) =>
     'fundingAddress' in one ? one.fundingAddress : undefined,
   );
@@ -131,7 +126,7 @@ export class Configs {
     const starts = this.#names[index]!.makeAgain(this.#paymasterConfig(index, now), policyIds, now);
     const forgotten = policyIds.filter((_, i) => starts[i] !== limits[i]!.startMs);
     for (const [i, limit] of limits.entries())
-      Object.assign(limit, { startMs: starts[i]!, threshold: first[i]!, isActive: true });
+      Object.assign(limit, { startMs: starts[i]!, threshold: limitKinds[i]!.first, isActive: true });
     this.#change(index, now);
     return forgotten;
   }
@@ -204,7 +199,7 @@ export class Configs {
       defaultContractAction: 'Allow',
       contractsRegistered: false,
       contracts: [],
-      limits,
+      limits: [...limits, budgetConfigOf(index)],
       webhooks: [],
       walletDeployment: false,
       invalidPolicies: [],
@@ -214,30 +209,8 @@ export class Configs {
   }
 
   #limitsOf(index: number, areActive: boolean): readonly LimitConfig[] {
-    return this.limits[index]!.flatMap(({ startMs: start, threshold, isActive }, i): LimitConfig[] => {
-      if (isActive !== areActive) return [];
-      const policyId = policyIdOf(index, i);
-      // Thousandths of a coin, or operations.
-      const text = kinds[i]!.thresholdType === 'COUNT' ? String(threshold) : (threshold / 1000).toFixed(3);
-      return [{ policyId, name: policyId, ...kinds[i]!, threshold: text, startMs: start } as LimitConfig];
-    });
+    return this.limits[index]!.flatMap((limit, i) =>
+      limit.isActive === areActive ? [limitConfigOf(index, i, limit)] : [],
+    );
   }
-}
-
-/** The counter that a limit of a paymaster bounds now, as the rules count it, independent of `core/usage`. */
-export function boundsOf(configs: Configs, index: number, sender: AddressKey, at: EpochMs) {
-  return configs.limits[index]!.flatMap(({ startMs: start, threshold, isActive }, i) => {
-    if (!isActive) return [];
-    const { scope, thresholdType, durationMs } = kinds[i]!;
-    const window = Math.max(0, Math.floor((at - start) / durationMs));
-    const subject = scope === 'SMART_ACCOUNT' ? sender : '';
-    return [
-      {
-        name: `${paymasters[index]!.paymasterId}/${i}/${start}/${window}/${subject}`,
-        unit: thresholdType,
-        until: start + (window + 1) * durationMs,
-        most: thresholdType === 'COUNT' ? threshold : threshold * 1_000_000,
-      },
-    ];
-  });
 }

@@ -3,7 +3,7 @@ import { BrokenRule } from './broken-rule.js';
 import type { Following } from './following.js';
 import type { Operating } from './operating.js';
 import type { Scene } from './scene.js';
-import { operationOf } from './truth.js';
+import { operationOf } from './grant.js';
 import { unlessUnavailable } from './unless-unavailable.js';
 
 /** Kills, backups and failovers, and what the service may forget by them. */

@@ -10,7 +10,7 @@ import type {
 } from './chain/operations.js';
 import type { Scene } from './scene.js';
 import type { MineStep } from './steps.js';
-import { operationOf, type Grant } from './truth.js';
+import { operationOf, type Grant } from './grant.js';
 import { specs } from './world.js';
 
 const unlimited = (1n << 256n) - 1n;

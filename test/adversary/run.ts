@@ -16,6 +16,7 @@ import { Reorganising } from './reorganising.js';
 import { Scene, type Switches } from './scene.js';
 import type { Step } from './steps.js';
 import type { OpenStores } from './stores.js';
+import { prices } from './limit-kinds.js';
 import { unlessUnavailable } from './unless-unavailable.js';
 import { milli, wallets } from './wallets.js';
 import { toAddressKey } from '../../core/units/address.js';
@@ -185,6 +186,9 @@ export class Run {
         return this.#losing.failover();
       case 'limit':
         return this.#operating.changeLimit(step);
+      case 'price':
+        this.#scene.configs.price = prices[step.price];
+        return;
       case 'profile':
         return this.#operating.toggleProfile(step);
       case 'budget':

@@ -9,7 +9,8 @@ import { Forgeries } from './forgeries.js';
 import type { Ground } from './ground.js';
 import { KeyRule, KeyWatch, type KeyFacts } from './key-watch.js';
 import type { Stores } from './stores.js';
-import { Truth, type Grant } from './truth.js';
+import type { Grant } from './grant.js';
+import { Truth } from './truth.js';
 import { Configs } from './configs.js';
 import { paymasters, secondsOf } from './world.js';
 

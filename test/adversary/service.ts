@@ -106,6 +106,7 @@ export function factsOf(
     lastSecond: Number.POSITIVE_INFINITY,
     head: { timestamp: chainTime },
     shadow: new Shadow(),
+    usdPerNative: configs.price === undefined ? undefined : configs.price * 10n ** 12n,
   };
 }
 

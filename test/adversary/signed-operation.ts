@@ -1,7 +1,7 @@
 import type { AccountCall, BundledOperation, ContractSpec } from './chain/operations.js';
 import { prefundOf } from './chain/operations.js';
 import { rate, type Asked, type Signed } from './service.js';
-import { ceilGwei } from './truth.js';
+import { ceilGwei } from './grant.js';
 
 /** The operation with the paymaster data that were signed for it, as a bundler has it. */
 export function signedOperation(

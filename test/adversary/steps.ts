@@ -3,6 +3,7 @@ import { wallets } from './wallets.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { Delivery } from './chain/operations.js';
 import { isMade, type Move } from './moves.js';
+import { limitKinds, prices } from './limit-kinds.js';
 import { ownWalletPaymasters, paymasters, specs } from './world.js';
 
 /** Actions of the adversary, the platform and the environment. Numbers pick among what exists at that moment. */
@@ -57,6 +58,8 @@ export type Step =
   /** The owner rotates the key, or deletes the object and recreates it as it was written first. */
   | { readonly do: 'rotate-key' | 'make-again'; readonly paymaster: number }
   /** An organisation proves another wallet for one of its paymasters, and pays into it. */
+  /** A number behind the last price: no price may be used. */
+  | { readonly do: 'price'; readonly price: number }
   | { readonly do: 'wallet'; readonly paymaster: number; readonly wallet: Hex; readonly amount: number };
 
 export type AskStep = {
@@ -281,12 +284,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     fc.record({
       do: fc.constant('limit'),
       paymaster,
-      limit: fc.nat(1),
+      limit: fc.nat(limitKinds.length - 1),
       threshold: fc.nat(40),
       isNew: fc.boolean(),
       isActive: often(true, fc.constant(false), 4),
     }),
   ),
+  weighted(1, fc.record({ do: fc.constant('price'), price: often(0, fc.nat(prices.length), 2) })),
   weighted(1, fc.record({ do: fc.constant('profile'), profile: contract })),
   weighted(
     1,

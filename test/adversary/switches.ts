@@ -33,6 +33,32 @@ export const defects: readonly Defect[] = [
     })),
   },
   {
+    name: 'one paymaster may hold all of a budget',
+    rules: [1],
+    usage: asked((request) => ({
+      ...request,
+      holds: request.holds.filter(({ counter }) => !counter.startsWith('budget/')),
+    })),
+  },
+  {
+    name: 'a limit in Shadow refuses',
+    rules: [1],
+    usage: asked((request) => ({
+      ...request,
+      limits: request.limits.map((limit) => ({ ...limit, enforce: true })),
+    })),
+  },
+  {
+    name: 'a promise holds what its coin cost yesterday',
+    rules: [1, 6],
+    usage: asked((request) => ({
+      ...request,
+      limits: request.limits.map((limit) =>
+        limit.unit === 'USD' ? { ...limit, cost: Math.floor(limit.cost / 2), rate: limit.rate! / 2n } : limit,
+      ),
+    })),
+  },
+  {
     name: 'a settled operation counts half of its cost',
     rules: [1, 6],
     usage: stepped((step) => ({

@@ -2,37 +2,18 @@ import type { AddressKey } from '../../core/units/address.js';
 import { divideUp } from '../../core/units/divide.js';
 import { BrokenRule } from './broken-rule.js';
 import { Excess, type Bounded } from './excess.js';
+import { ceilGwei, operationOf, type Grant } from './grant.js';
+import { checkBudgetShares, limitSums, spentAtMostOf, spentOf } from './limit-sums.js';
 import { isMade } from './moves.js';
 import type { ModelChain } from './chain/model-chain.js';
 import { payerOf } from './chain/entry-point.js';
 import { prefundOf, type BundledOperation, type OperationResult } from './chain/operations.js';
 import { contracts, dayOf, defaultWallet, paymasters, specs, treasury } from './world.js';
 
-/** A signature that the service gave out, and everything that the rules need to know about it. */
-export type Grant = BundledOperation & {
-  readonly paymaster: number;
-  /** Gwei, rounded up: what it may cost its deposit. */
-  readonly cost: number;
-  /** Wei that each account may lose to it. */
-  readonly needs: readonly { readonly account: string; readonly amount: bigint }[];
-  readonly limits: readonly {
-    readonly name: string;
-    readonly until: number;
-    readonly unit: 'COUNT' | 'NATIVE_ASSET';
-    readonly most: number;
-  }[];
-  /** Gwei that are lost if it is mined and pays no token. */
-  readonly unsecured: number;
-  /** Moment of the grant, Unix seconds. */
-  readonly at: number;
-};
-
 const gweiInWei = 1_000_000_000n;
 export const lossBudget = 20_000_000;
 /** Percent of a pooled account that one organisation may take. */
 const share = 25n;
-
-export const ceilGwei = (wei: bigint): number => Number((wei + gweiInWei - 1n) / gweiInWei);
 
 /** Wei that an account of the platform has lost by an operation in mode ERC20: the part of its charge that was left unpaid. */
 function lossOf({ operation, tokens, owed, kept, charge, cost }: OperationResult): bigint {
@@ -113,7 +94,7 @@ export class Truth {
     const mineable = this.mineable();
     const mined = this.#chain.operationsAfter(0);
     const sums = new Map([
-      [1, this.#limitSums(mineable, mined)],
+      [1, limitSums(this, mineable, mined)],
       [2, this.#depositSums(mineable)],
       [3, this.#lossSums(mineable, mined)],
     ]);
@@ -122,31 +103,12 @@ export class Truth {
 
   /** The usage of each limit by mined operations: every operation counts in the limits of the signature that it carried. */
   spent(height = this.#chain.height): ReadonlyMap<string, number> {
-    const sums = new Map<string, number>();
-    for (const { result } of this.#minedUpTo(height)) {
-      const [grant, ...others] = this.grantsOf(result.operation);
-      // Nobody can tell which of the two paymasters has signed it.
-      if (grant === undefined || others.some(({ paymaster }) => paymaster !== grant.paymaster)) continue;
-      for (const limit of commonLimits([grant, ...others])) addTo(sums, limit, result.cost);
-    }
-    return sums;
+    return spentOf(this, this.#minedUpTo(height));
   }
 
   /** The same, counted in every limit that any signature of the same paymasters for the same operation draws on. */
   spentAtMost(height = this.#chain.height): ReadonlyMap<string, number> {
-    const sums = new Map<string, number>();
-    for (const { result, delivery } of this.#minedUpTo(height)) {
-      const signers = new Set(this.grantsOf(result.operation).map(({ paymaster }) => paymaster));
-      // Nobody can read the bytes of an operation that a contract has relayed: any promise of its nonce counts that may have paid.
-      const maySign = (one: Grant): boolean =>
-        signers.has(one.paymaster) ||
-        (delivery.way === 'relay' && one.contract === result.operation.contract);
-      const named = this.grants
-        .filter((one) => maySign(one) && operationOf(one) === operationOf(result.operation))
-        .flatMap(({ limits }) => limits.map((limit) => [limit.name, limit] as const));
-      for (const limit of new Map(named).values()) addTo(sums, limit, result.cost);
-    }
-    return sums;
+    return spentAtMostOf(this, this.#minedUpTo(height));
   }
 
   /** A loss of data resets the losses before it: that costs one more budget. */
@@ -203,37 +165,6 @@ export class Truth {
     return this.#chain.operationsAfter(0).filter((one) => one.height <= height);
   }
 
-  #limitSums(
-    mineable: readonly Grant[],
-    mined: readonly { readonly result: { readonly operation: BundledOperation; readonly cost: bigint } }[],
-  ): readonly Bounded[] {
-    const total = new Map<string, { sum: number; most: number }>();
-    const add = (limit: Grant['limits'][number], amount: number) => {
-      const known = total.get(limit.name) ?? { sum: 0, most: 0 };
-      total.set(limit.name, { sum: known.sum + amount, most: Math.max(known.most, limit.most) });
-    };
-    for (const { result } of mined) {
-      const [grant, ...others] = this.grantsOf(result.operation);
-      if (grant === undefined || others.some(({ paymaster }) => paymaster !== grant.paymaster)) continue;
-      for (const limit of commonLimits([grant, ...others]))
-        add(limit, limit.unit === 'COUNT' ? 1 : ceilGwei(result.cost));
-    }
-    // For each operation, the most expensive signature that draws on the limit.
-    const dearest = new Map<string, { limit: Grant['limits'][number]; amount: number }>();
-    for (const grant of mineable)
-      for (const limit of grant.limits) {
-        const key = `${limit.name} ${operationOf(grant)}`;
-        const amount = limit.unit === 'COUNT' ? 1 : grant.cost;
-        if ((dearest.get(key)?.amount ?? 0) < amount) dearest.set(key, { limit, amount });
-      }
-    for (const { limit, amount } of dearest.values()) add(limit, amount);
-    return [...total].map(([name, { sum, most }]) => ({
-      name: `limit ${name}`,
-      sum: BigInt(sum),
-      most: BigInt(most),
-    }));
-  }
-
   #depositSums(mineable: readonly Grant[]): readonly Bounded[] {
     const state = this.#chain.state();
     return [...dearestNeeds(mineable)].map(([account, sum]) => {
@@ -245,6 +176,7 @@ export class Truth {
   /** Checks the share of an organisation that has just been given a signature. */
   checkShare(granted: Grant): void {
     if (this.excess.mayGrow) return;
+    checkBudgetShares(granted, this.mineable());
     const organisation = paymasters[granted.paymaster]!.namespace;
     const own = this.mineable().filter(({ paymaster }) => paymasters[paymaster]!.namespace === organisation);
     const needs = dearestNeeds(own);
@@ -321,22 +253,6 @@ export class Truth {
 /** Bytes that are equal are the same signature. */
 function nameOf({ op, paymasterAndData }: BundledOperation): string {
   return `${op.sender}/${op.nonce}/${op.callGasLimit}/${op.maxFeePerGas}/${paymasterAndData}`;
-}
-
-/** Limits that each of several signatures draws on. */
-function commonLimits([first, ...others]: readonly Grant[]): Grant['limits'] {
-  return (first?.limits ?? []).filter(({ name }) =>
-    others.every(({ limits }) => limits.some((one) => one.name === name)),
-  );
-}
-
-function addTo(sums: Map<string, number>, { name, unit }: Grant['limits'][number], cost: bigint): void {
-  sums.set(name, (sums.get(name) ?? 0) + (unit === 'COUNT' ? 1 : ceilGwei(cost)));
-}
-
-export function operationOf({ op, contract }: Pick<BundledOperation, 'op' | 'contract'>): string {
-  const { entryPoint } = specs.find(({ address }) => address === contract)!;
-  return `${entryPoint}/${op.sender}/${op.nonce}`;
 }
 
 /** The largest possible loss of each operation. */

@@ -196,6 +196,8 @@ export class RulesRun {
   }
 
   #write(step: Extract<Step, { do: 'write' | 'edit' }>): void {
+    // A limit that begins anew at the very moment at which it began goes on.
+    this.#clock.advance(1);
     const { paymaster, limit: slot } = step;
     const owner = this.#paymasters[paymaster]!;
     const at = this.#at(paymaster);
