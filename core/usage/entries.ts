@@ -136,7 +136,8 @@ export class Entries {
     const ofSender = phase?.kind === 'commit' ? this.#committed(request.key) : [];
     for (let i = 0; i < limits.length; i++) {
       const counter = (found.limits[i] ??= this.#counters.of(limits[i]!));
-      this.#counters.extend(counter, limits[i]!.window.until);
+      const { until, keptUntil = until } = limits[i]!.window;
+      this.#counters.extend(counter, keptUntil);
     }
     for (let i = 0; i < holds.length; i++) found.holds[i] ??= this.#counters.of(holds[i]!);
     if (former === undefined) return this.#add(request, found, ofSender, now);

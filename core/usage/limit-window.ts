@@ -10,8 +10,11 @@ export type LimitCycle = {
   readonly calendar?: Calendar;
 };
 
-/** `name`: differs from those of all other windows of the cycle. */
-export type LimitWindow = Window & { readonly name: string };
+/**
+ * `name`: differs from those of all other windows of the cycle. `keptUntil`: its counter may be the current one again until then; absent:
+ * it ends with the window.
+ */
+export type LimitWindow = Window & { readonly name: string; readonly keptUntil?: EpochMs };
 
 /** The window that contains `now`. */
 export function limitWindowAt({ startMs, durationMs, calendar }: LimitCycle, now: EpochMs): LimitWindow {

@@ -9,6 +9,7 @@ import type {
   SignedPromise,
   StepRecord,
 } from './reservation.js';
+import type { LimitWindow } from './limit-window.js';
 import type { Taken } from './unit.js';
 import type { Window } from './window.js';
 
@@ -65,7 +66,7 @@ export type Bar = CounterId & { readonly window: Window; readonly most: number }
 /** A limit: what a mined operation has spent of it stays spent until the window ends. */
 export type LimitShare = CounterId &
   Taken & {
-    readonly window: Window;
+    readonly window: Window & Pick<LimitWindow, 'keptUntil'>;
     /** As the unit counts, rounded down. */
     readonly threshold: number;
     /** False: the limit counts and is judged, but never refuses; see `over` of the result. */

@@ -88,7 +88,11 @@ function windowOf(limit: CompiledLimit, now: EpochMs): LimitWindow {
   if (limit.isBudget !== true) return window;
   const { startMs, calendar } = limit;
   const unstarted = limitWindowAt({ ...limit, startMs: 0 as EpochMs }, now);
-  if (startMs > now) return { ...unstarted, until: startMs < unstarted.until ? startMs : unstarted.until };
+  if (startMs > now) {
+    const { until } = unstarted;
+    // Who takes the restart back wants the former count.
+    return { ...unstarted, until: startMs < until ? startMs : until, keptUntil: until };
+  }
   return calendar !== undefined && window.from > startMs ? unstarted : window;
 }
 

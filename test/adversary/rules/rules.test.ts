@@ -3,7 +3,7 @@ import { campaign } from '../campaign.js';
 import { campaignTimeoutMs, ruleSteps } from '../targets.js';
 import { inFile, inMemory } from './rule-stores.js';
 import { runRules } from './run.js';
-import { manySteps } from './steps.js';
+import { manySteps, type Step } from './steps.js';
 
 const often = [
   'signed',
@@ -36,3 +36,29 @@ test.each([
   },
   campaignTimeoutMs,
 );
+
+test('a budget whose restart is taken back, long after it has come, goes on counting', async () => {
+  const budget = (ms: number | undefined): Step => ({
+    do: 'budget',
+    organisation: 1,
+    budget: 0,
+    edit: { of: 'restartedAt', ms },
+  });
+  const ask = (nonce: number): Step => {
+    const [paymaster, sender, operation, campaign] = [2, 0, 1, 0];
+    return { do: 'ask', asks: [{ paymaster, sender, nonce, operation, campaign, expirySeconds: 60 }] };
+  };
+  const end: Step = { do: 'end', ends: [{ pick: 0, how: 'settled', used: 1_000 }] };
+  const steps: readonly Step[] = [
+    { do: 'begin', at: Date.parse('2026-03-08T04:40:00Z') },
+    budget(2),
+    ask(1),
+    end,
+    { do: 'pass', ms: 1_860_000 },
+    ask(2),
+    budget(undefined),
+    ask(3),
+  ];
+  const { seen } = await runRules(steps, inMemory);
+  expect(seen.get('signed')).toBe(3);
+});
