@@ -5,6 +5,15 @@ export type SlotLimits = {
   /** Calls of one key that may wait. */
   readonly waitingPerKey: number;
   readonly maxWaitMs: number;
+  /** When the next call may begin, whatever is free. Absent: at once. */
+  readonly gate?: Gate;
+};
+
+export type Gate = {
+  /** 0: a call may begin now. */
+  delayMs(): number;
+  /** One begins. */
+  pass(): void;
 };
 
 /** No slot was free in time. Nothing has been done yet, so the caller may try again. */
@@ -27,17 +36,17 @@ export class FairSlots {
   /** Shares with waiting calls that may take a slot, in the order of their turn. */
   readonly #ready = new Set<Share>();
   #inUse = 0;
+  #opening: NodeJS.Timeout | undefined;
 
   constructor(limits: SlotLimits) {
     this.#limits = limits;
   }
 
   /** Runs `task` in a slot of `key`. Throws SlotsBusy when no slot is free in time; otherwise what the task throws. */
-  async run<T>(key: string, task: () => Promise<T>): Promise<T> {
+  async run<T>(key: string, task: () => Promise<T>, maxWaitMs = this.#limits.maxWaitMs): Promise<T> {
     const share = this.#share(key);
-    if (share.waiting.size === 0 && share.held < this.#limits.perKey && this.#inUse < this.#limits.slots)
-      this.#take(share);
-    else await this.#wait(key, share);
+    if (this.#isFree(share)) this.#take(share);
+    else await this.#wait(key, share, maxWaitMs);
     try {
       return await task();
     } finally {
@@ -53,7 +62,14 @@ export class FairSlots {
     return share;
   }
 
-  #wait(key: string, share: Share): Promise<void> {
+  /** Behind a gate a slot may be free while others wait. */
+  #isFree(share: Share): boolean {
+    const { perKey, slots, gate } = this.#limits;
+    const hasRoom = share.waiting.size === 0 && share.held < perKey && this.#inUse < slots;
+    return hasRoom && this.#ready.size === 0 && (gate?.delayMs() ?? 0) === 0;
+  }
+
+  #wait(key: string, share: Share, maxWaitMs: number): Promise<void> {
     if (share.waiting.size >= this.#limits.waitingPerKey) {
       this.#forgetIdle(key, share);
       return Promise.reject(new SlotsBusy());
@@ -64,19 +80,21 @@ export class FairSlots {
         if (share.waiting.size === 0) this.#ready.delete(share);
         this.#forgetIdle(key, share);
         reject(new SlotsBusy());
-      }, this.#limits.maxWaitMs);
+      }, maxWaitMs);
       const grant = (): void => {
         clearTimeout(timer);
         resolve();
       };
       share.waiting.add(grant);
       if (share.held < this.#limits.perKey) this.#ready.add(share);
+      this.#grantNext();
     });
   }
 
   #take(share: Share): void {
     share.held += 1;
     this.#inUse += 1;
+    this.#limits.gate?.pass();
   }
 
   #release(key: string, share: Share): void {
@@ -91,6 +109,8 @@ export class FairSlots {
     while (this.#inUse < this.#limits.slots) {
       const [share] = this.#ready;
       if (share === undefined) return;
+      const delayMs = this.#limits.gate?.delayMs() ?? 0;
+      if (delayMs > 0) return this.#openIn(delayMs);
       // Taken out and put back at the end: every key gets its turn.
       this.#ready.delete(share);
       const [grant] = share.waiting;
@@ -100,6 +120,14 @@ export class FairSlots {
       if (share.waiting.size > 0 && share.held < this.#limits.perKey) this.#ready.add(share);
       grant();
     }
+  }
+
+  #openIn(delayMs: number): void {
+    if (this.#opening !== undefined) return;
+    this.#opening = setTimeout(() => {
+      this.#opening = undefined;
+      this.#grantNext();
+    }, delayMs);
   }
 
   #forgetIdle(key: string, share: Share): void {

@@ -7,6 +7,7 @@ import { withinDeadline } from '../within-deadline.js';
 import { callFailedBy, CallFailed } from './call-failed.js';
 import { checkedSignature } from './checked-signature.js';
 import type { OpenSigner, RemoteLimits } from './kind.js';
+import { createPace, type Pace } from './pace.js';
 import type { CallResult, SignerMeter } from './signer-instruments.js';
 
 /**
@@ -27,6 +28,7 @@ const failuresUntilTrouble = 5;
  *   is the promise. One that was perhaps made once stays `unknown`, however the later calls end.
  * - Calls and waiting are bounded, and shared out by paymaster: a caller who asks for more than the signer can do holds up his own
  *   paymaster alone.
+ * - A signer that is asked too often sets the pace of all calls ({@link createPace}): what it cannot take waits here.
  * - Nothing is held while it waits: no lock, no row, no turn of the event loop.
  */
 export function createRemoteSigner(deps: {
@@ -37,16 +39,36 @@ export function createRemoteSigner(deps: {
   readonly meter: SignerMeter;
   readonly limits?: RemoteLimits;
   readonly random?: () => number;
+  /** Default: learned from what is throttled. */
+  readonly pace?: Pace;
 }): OpenSigner {
-  const { address, implementation, recover, meter, limits = remoteLimits, random = Math.random } = deps;
+  const {
+    address,
+    implementation,
+    recover,
+    meter,
+    limits = remoteLimits,
+    random = Math.random,
+    pace = createPace(),
+  } = deps;
+  const maxWaitMs = limits.deadlineMs / 2;
   const perKey = Math.ceil(limits.calls / 5);
   const slots = new FairSlots({
     slots: limits.calls,
     perKey,
     waitingPerKey: 4 * perKey,
-    maxWaitMs: limits.deadlineMs / 2,
+    maxWaitMs,
   });
-  const stopping = new AbortController();
+  // What has a slot waits for the pace, each paymaster in its turn.
+  const paced = new FairSlots({
+    slots: Number.POSITIVE_INFINITY,
+    perKey: Number.POSITIVE_INFINITY,
+    waitingPerKey: Number.POSITIVE_INFINITY,
+    maxWaitMs,
+    gate: pace,
+  });
+  const running = new Set<AbortController>();
+  let isStopped = false;
   let trouble: string | undefined;
   let failures = 0;
   let waiting = 0;
@@ -62,50 +84,74 @@ export function createRemoteSigner(deps: {
       const ended = await sign(probe);
       if (ended.outcome !== 'signed') trouble = callFailedBy(ended.error).message;
     },
-    stop: () => stopping.abort(),
+    stop() {
+      isStopped = true;
+      for (const each of running) each.abort(tooLate);
+    },
   };
 
   async function sign(item: SigningItem): Promise<Signing> {
     if (item.digest.length !== 32) return { outcome: 'unsigned', error: new Error('a digest has 32 bytes') };
-    const signal = AbortSignal.any([AbortSignal.timeout(limits.deadlineMs), stopping.signal]);
-    wait(1);
+    const endsAt = performance.now() + limits.deadlineMs;
+    // Not `AbortSignal.timeout`: it cannot be stopped, and fires for each signature that was made long ago.
+    const ending = new AbortController();
+    const deadline = setTimeout(() => ending.abort(tooLate), limits.deadlineMs);
+    running.add(ending);
+    if (isStopped) ending.abort(tooLate);
     try {
-      return await slots.run(item.share ?? '', () => {
-        wait(-1);
-        return repeat(item, signal);
-      });
+      return await inTurn(slots, item, maxWaitMs, () => repeat(item, endsAt, ending.signal));
     } catch (error) {
-      if (!(error instanceof SlotsBusy)) throw error;
-      wait(-1);
-      meter.busy();
-      return { outcome: 'unsigned', error: new CallFailed('throttled', 'too many signatures wait for it') };
+      if (error !== tooMany) throw error;
+      return { outcome: 'unsigned', error };
+    } finally {
+      clearTimeout(deadline);
+      running.delete(ending);
     }
   }
 
-  async function repeat(item: SigningItem, signal: AbortSignal): Promise<Signing> {
+  async function repeat(item: SigningItem, endsAt: number, signal: AbortSignal): Promise<Signing> {
     let outcome: 'unsigned' | 'unknown' = 'unsigned';
     let failed: CallFailed | undefined;
     for (let pauseMs = 20; !signal.aborted; pauseMs = Math.min(2 * pauseMs, 320)) {
       try {
-        const signature = await call(item, signal);
+        const waitMs = (endsAt - performance.now()) / 2;
+        const signature = await inTurn(paced, item, waitMs, () => call(item, signal));
         trouble = undefined;
         failures = 0;
         return { outcome: 'signed', signature };
       } catch (error) {
-        if (signal.aborted) {
-          // What was answered before says more than that the time is over.
-          note(failed ?? tooLate);
-          return { outcome: 'unknown', error: failed ?? tooLate };
-        }
-        failed = callFailedBy(error);
+        const latest = callFailedBy(error);
+        if (latest.failure === 'unclear') outcome = 'unknown';
+        // What was answered before says more than that the time is over.
+        failed = latest === tooLate || latest === tooMany ? (failed ?? latest) : latest;
+        if (latest === tooMany || latest.failure === 'refused') break;
+        // A throttled call waits for the pace.
+        if (latest.failure !== 'throttled') await pause(pauseMs * (0.5 + random()), signal);
       }
-      if (failed.failure === 'unclear') outcome = 'unknown';
-      if (failed.failure === 'refused') break;
-      await pause(pauseMs * (0.5 + random()), signal);
     }
-    const error = failed ?? new CallFailed('throttled', 'it was not asked in time');
+    const error = failed ?? tooMany;
     note(error);
     return { outcome, error };
+  }
+
+  /** Throws {@link tooMany} when its turn does not come in time. */
+  async function inTurn<T>(
+    of: FairSlots,
+    item: SigningItem,
+    waitMs: number,
+    task: () => Promise<T>,
+  ): Promise<T> {
+    const begin = () => {
+      wait(-1);
+      return task();
+    };
+    wait(1);
+    return of.run(item.share ?? '', begin, waitMs).catch((error: unknown) => {
+      if (!(error instanceof SlotsBusy)) throw error;
+      wait(-1);
+      meter.busy();
+      throw tooMany;
+    });
   }
 
   function wait(change: 1 | -1): void {
@@ -114,14 +160,18 @@ export function createRemoteSigner(deps: {
   }
 
   async function call(item: SigningItem, signal: AbortSignal): Promise<Uint8Array> {
+    // Its turn has come only because the signer is stopped.
+    if (signal.aborted) throw tooMany;
     const startedAt = performance.now();
     let result: CallResult = 'signed';
     try {
       const answer = await withinDeadline(signal, deps.ask(item, signal));
       return checkedSignature(answer, { digest: item.digest, address, recover });
     } catch (error) {
-      result = callFailedBy(error).failure;
-      throw error;
+      const failed = signal.aborted ? tooLate : callFailedBy(error);
+      result = failed.failure;
+      if (result === 'throttled') pace.throttled();
+      throw failed;
     } finally {
       meter.called(result, (performance.now() - startedAt) / 1_000);
     }
@@ -136,3 +186,4 @@ export function createRemoteSigner(deps: {
 }
 
 const tooLate = new CallFailed('unclear', 'it did not answer in time');
+const tooMany = new CallFailed('throttled', 'too many signatures wait for it');

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { FairSlots, SlotsBusy } from '../../adapters/fair-slots.js';
+import { until } from '../support/until.js';
 
 const cleanUps: (() => void)[] = [];
 afterEach(() => {
@@ -77,5 +78,45 @@ describe('a pool that callers share', () => {
     const slots = new FairSlots({ ...limits, slots: 1 });
     await expect(slots.run('a', () => Promise.reject(new Error('oops')))).rejects.toThrow('oops');
     expect(await slots.run('b', () => Promise.resolve('done'))).toBe('done');
+  });
+
+  describe('behind a gate', () => {
+    /** A gate that lets so many calls through. */
+    const someGate = () => {
+      const gate = { left: 0, delayMs: () => (gate.left > 0 ? 0 : 1), pass: () => void (gate.left -= 1) };
+      return gate;
+    };
+
+    test('begins a call only when it is open, and serves keys in turn', async () => {
+      const gate = someGate();
+      const { started, task } = someTasks();
+      const slots = new FairSlots({ slots: 9, perKey: 9, waitingPerKey: 9, maxWaitMs: 60_000, gate });
+      for (const name of ['a1', 'a2', 'a3', 'b1', 'b2']) void slots.run(name[0] ?? '', task(name));
+      expect(started).toEqual([]);
+      const seen: string[][] = [];
+      for (let open = 1; open <= 5; open += 1) {
+        gate.left = 1;
+        await until('one begins', () => started.length === open);
+        seen.push([...started]);
+      }
+      expect(seen.at(-1)).toEqual(['a1', 'b1', 'a2', 'b2', 'a3']);
+    });
+
+    test('lets nobody pass those who wait, although it has just been opened', () => {
+      const gate = someGate();
+      const { started, task } = someTasks();
+      const slots = new FairSlots({ slots: 9, perKey: 9, waitingPerKey: 9, maxWaitMs: 60_000, gate });
+      void slots.run('a', task('a1'));
+      gate.left = 1;
+      void slots.run('b', task('b1'));
+      expect(started).not.toContain('b1');
+      gate.left = 9;
+    });
+
+    test('turns a call away that waits longer than it may', async () => {
+      const gate = someGate();
+      const slots = new FairSlots({ slots: 9, perKey: 9, waitingPerKey: 9, maxWaitMs: 60_000, gate });
+      await expect(slots.run('a', () => Promise.resolve(1), 5)).rejects.toBeInstanceOf(SlotsBusy);
+    });
   });
 });

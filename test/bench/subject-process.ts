@@ -61,6 +61,8 @@ export type WindowOptions = {
   readonly seconds: number;
   /** See LoadOrder. */
   readonly perSecond?: number;
+  /** The caller has warmed it up. */
+  readonly isWarm?: boolean;
 };
 
 /** The load process, shared by all windows; gives every request of the whole run a unique id. */
@@ -69,7 +71,7 @@ export class Load {
   readonly #rates = new Map<string, number>();
   #nextId = 1000;
 
-  async measure(subject: Target, options: WindowOptions): Promise<Measurement> {
+  async measure(subject: Target, { isWarm = false, ...options }: WindowOptions): Promise<Measurement> {
     const { calls, ask } = options.shape;
     const rateKey = `${subject.name} ${options.concurrency} ${calls} ${ask}`;
     // Enough for a window half as fast again as the last one; unknown servers get enough for the fastest.
@@ -79,7 +81,7 @@ export class Load {
     this.#nextId += count;
     // While others were measured this server was idle: its caches are cold, and V8 has used the time to collect garbage
     // and to drop code. Its first moments do not represent a server in use.
-    await this.warmUp(subject, options.shape, Math.ceil(count / 3), options.concurrency);
+    if (!isWarm) await this.warmUp(subject, options.shape, Math.ceil(count / 3), options.concurrency);
 
     const before = await subject.report();
     const result = (await this.#process.ask(order)) as LoadResult;

@@ -257,6 +257,44 @@ describe('A remote signer', () => {
   });
 });
 
+describe('A remote signer that is asked too often', () => {
+  test('is asked again by those whom it has throttled when the pace lets them, once each', async () => {
+    const metrics = createMetrics({ process: false });
+    const meter = createSignerInstruments(metrics).meterOf('far');
+    let depth = 0;
+    let isOpen = true;
+    let isBusy = true;
+    let asked = 0;
+    const curve = await loadNativeCurve();
+    const signer = createRemoteSigner({
+      address: parseAddress(account),
+      implementation: 'test',
+      recover: recoverWith(curve),
+      async ask({ digest }) {
+        asked += 1;
+        if (isBusy) throw new CallFailed('throttled', 'busy');
+        return curve.sign(digest, Buffer.from(key.slice(2), 'hex')).subarray(0, 64);
+      },
+      meter: { ...meter, waiting: (count) => void (depth = count) },
+      limits: { deadlineMs: 60_000, calls: 100 },
+      pace: {
+        delayMs: () => (isOpen ? 0 : 1),
+        pass: () => {},
+        throttled: () => {},
+      },
+    });
+    // Ten begin while it is open, and are throttled.
+    const ends = endsOf(signer, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map(item));
+    isOpen = false;
+    await until('all wait for the pace', () => depth === 10);
+    expect(asked).toBe(10);
+    isBusy = false;
+    isOpen = true;
+    expect((await ends).map(({ outcome }) => outcome)).toEqual(Array(10).fill('signed'));
+    expect(asked).toBe(20);
+  });
+});
+
 describe('The metrics of signers', () => {
   const series = async (metrics: ReturnType<typeof createMetrics>) =>
     (await metrics.render()).body.split('\n').filter((line) => line.startsWith('paymaster_signer_'));

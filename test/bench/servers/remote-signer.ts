@@ -6,6 +6,6 @@ import { reportSubject } from './subject.js';
 const fake = await startFakeWeb3signer([remoteKey]);
 Object.assign(fake.switches, remoteSigner);
 reportSubject(Number(new URL(fake.origin).port), {
-  counts: () => ({ signatures: fake.asked.length }),
+  counts: () => ({ signatures: fake.asked.length, throttled: fake.refused() }),
   stop: () => fake.stop(),
 });

@@ -51,6 +51,8 @@ export type FakeServer = {
   readonly switches: Switches;
   /** Requests that it has answered by a signature, or would have. */
   readonly asked: FakeRequest[];
+  /** Requests that were too many. */
+  refused(): number;
   /** All off again. */
   calm(): void;
   stop(): Promise<void>;
@@ -75,6 +77,7 @@ export async function startFake(protocol: FakeProtocol): Promise<FakeServer> {
   const asked: FakeRequest[] = [];
   let tokens: number = Number.POSITIVE_INFINITY;
   let filledAt = 0;
+  let refused = 0;
 
   function isOverLimit(): boolean {
     const { perSecond } = switches;
@@ -108,7 +111,10 @@ export async function startFake(protocol: FakeProtocol): Promise<FakeServer> {
       return write(protocol.failing);
     }
     if (switches.revoked) return write(protocol.revoked);
-    if (isOverLimit()) return write(protocol.throttled);
+    if (isOverLimit()) {
+      refused += 1;
+      return write(protocol.throttled);
+    }
     const answer = protocol.answer(request, switches);
     if (answer.status === 200) asked.push(request);
     if (switches.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, switches.delayMs));
@@ -130,6 +136,7 @@ export async function startFake(protocol: FakeProtocol): Promise<FakeServer> {
     origin: `http://127.0.0.1:${address.port}`,
     switches,
     asked,
+    refused: () => refused,
     calm: () => void Object.assign(switches, calm()),
     async stop() {
       server.closeAllConnections();
