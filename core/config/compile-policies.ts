@@ -171,8 +171,8 @@ function lastingOf(
   policyId: string,
   { known, now }: Context & Known,
 ): RecordedCycle | undefined {
-  const isNew = object.status?.cycle === undefined && object.metadata.generation === 1;
-  return isNew ? lastingCycle(known, policyId, now) : undefined;
+  if (object.status?.cycle !== undefined) return undefined;
+  return lastingCycle(known, policyId, { now, isChanged: object.metadata.generation !== 1 });
 }
 
 /** The last compiled form of a policy that is not accepted now; its recorded cycle stays as well. */

@@ -1,6 +1,6 @@
 import { given } from '../units/given.js';
 import { atOnce, type InParts } from '../units/in-parts.js';
-import { judgesIn, writeParts } from '../policy/derived.js';
+import { cyclesIn, judgesIn, writeParts, type PolicyParts } from '../policy/derived.js';
 import { finding, type Finding } from '../meta/conditions.js';
 import type { Organisation } from '../resources/organisation.js';
 import type { PaymasterStatus } from '../resources/paymaster.js';
@@ -142,7 +142,6 @@ function assemble(
   notReady: PaymasterConfig['notReady'],
 ): PaymasterConfig {
   const { metadata, spec } = sources.paymaster;
-  const memory = memoryOf(sources, policies);
   const factories = factoriesOf(sources);
   const namespace = metadata.namespace ?? '';
   const served = policies.flatMap((policy) =>
@@ -156,6 +155,8 @@ function assemble(
   const tenant = tenantOfSources(sources);
   const paused = contracts.flatMap((contract) => contract.paused ?? []);
   const budgets = budgetsOn(sources.organisation, spec.chainId);
+  const parts = writeParts([...served, ...budgets.served]);
+  const memory = memoryOf(sources, policies, parts);
   return {
     paymasterId: paymasterIdOf(tenant, metadata.name),
     namespace,
@@ -178,7 +179,7 @@ function assemble(
     contractsRegistered: sources.contracts.length > 0,
     contracts: contracts.flatMap((contract) => (contract.served === undefined ? [] : [contract.served])),
     ...(paused.length === 0 ? {} : { pausedContracts: paused }),
-    ...writeParts([...served, ...budgets.served]),
+    ...parts,
     invalidPolicies: [...invalid.map(({ name }) => name), ...budgets.invalid],
     ...(invalidInTokens.length === 0 ? {} : { invalidInTokens }),
     gas: spec.gas ?? {},
@@ -200,17 +201,21 @@ function tenantOfSources({ paymaster, organisation }: PaymasterSources): Tenant 
 function memoryOf(
   { paymaster, previous, now }: PaymasterSources,
   policies: readonly CompiledPolicy[],
+  parts: PolicyParts,
 ): PaymasterMemory | undefined {
-  const isServed = ({ served }: CompiledPolicy): boolean => served !== undefined && served !== 'invalid';
+  // A limit that bounds only each operation is served, and its cycle is not.
+  const servedIds = new Set(cyclesIn(parts).map(({ policyId }) => policyId));
   return remember({
     keyGeneration: keyGenerationOf(paymaster.spec, previous?.memory),
     unserved: policies.flatMap((policy) =>
-      policy.cycle === undefined || isServed(policy) ? [] : [{ policyId: policy.policyId, ...policy.cycle }],
+      policy.cycle === undefined || servedIds.has(policy.policyId)
+        ? []
+        : [{ policyId: policy.policyId, ...policy.cycle }],
     ),
     policyKeys: policies.flatMap(({ policyId, keyGeneration }) =>
       keyGeneration === undefined ? [] : [{ policyId, keyGeneration }],
     ),
-    servedIds: new Set(policies.filter(isServed).map(({ policyId }) => policyId)),
+    servedIds,
     previous,
     now,
   });

@@ -55,14 +55,18 @@ export function knownKeys(previous: Pick<Remembering, 'memory'> | undefined): Re
   return new Map(keys.map(({ policyId, keyGeneration }) => [policyId, keyGeneration]));
 }
 
-/** The cycle with which a limit continues that is made again with the same name; undefined when its window is over. */
+/**
+ * The cycle with which a limit continues that is made again with the same name; undefined when its window is over. `isChanged`: it
+ * was changed before anybody saw it. That restarts a duration, and neither a calendar nor an endless limit.
+ */
 export function lastingCycle(
   known: ReadonlyMap<string, RememberedCycle>,
   policyId: string,
-  now: EpochMs,
+  { now, isChanged }: { readonly now: EpochMs; readonly isChanged: boolean },
 ): RecordedCycle | undefined {
   const cycle = known.get(policyId);
   if (cycle === undefined || (cycle.until !== undefined && cycle.until <= now)) return undefined;
+  if (isChanged && cycle.durationMs !== undefined) return undefined;
   const { policyId: _, until: __, ...status } = cycle;
   return status;
 }

@@ -72,7 +72,7 @@ export class NameMemory {
     const known = knownCycles(this.#forgets ? undefined : tombstone);
     this.#last = { ...noPolicies, limits: [], ...(memory === undefined ? {} : { memory }) };
     return policyIds.map((policyId) => {
-      const cycle = lastingCycle(known, policyId, now);
+      const cycle = lastingCycle(known, policyId, { now, isChanged: false });
       return (cycle === undefined ? undefined : parseInstant(cycle.startTime)) ?? now;
     });
   }

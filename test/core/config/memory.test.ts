@@ -53,6 +53,23 @@ describe('a limit of a day that is deleted and made again', () => {
     expect(startOf(compile(7, { policies: [aPolicy()], previous: gone(5, previous) }))).toBe(at(0));
   });
 
+  test('goes on although it bounded only each operation before', () => {
+    const { scope } = aLimit;
+    const each = { scope, thresholdType: 'NATIVE_ASSET', perOperation: '1' } as const;
+    const cycle = compile(0, { policies: [aPolicy()] }).policies[0]?.cycle;
+    const changed = aPolicy({ spendingLimit: each, status: { ...(cycle && { cycle }) } });
+    const previous = compile(2, { policies: [changed], previous: served }).config;
+    expect(previous.limits).toEqual([]);
+    // Deleted alone, and with its Paymaster.
+    for (const deleted of [gone(5, previous), buryPaymaster(previous, at(5))])
+      expect(startOf(compile(7, { policies: [aPolicy()], previous: deleted }))).toBe(at(0));
+    expect(startOf(compile(25, { policies: [aPolicy()], previous: gone(5, previous) }))).toBe(at(25));
+    // Made again as it was, it may count again later.
+    const again = aPolicy({ spendingLimit: each });
+    const remade = compile(6, { policies: [again], previous: gone(5, previous) });
+    expect(remade.policies[0]?.cycle?.startTime).toBe(cycle?.startTime);
+  });
+
   test('goes on when its Paymaster was deleted with it', () => {
     const tombstone = buryPaymaster(served, at(5));
     expect(startOf(compile(7, { policies: [aPolicy()], previous: tombstone }))).toBe(at(0));
@@ -74,6 +91,21 @@ describe('a limit of a day that is deleted and made again', () => {
   test('does not change the served config while time passes', () => {
     const previous = gone(5);
     expect(compile(30, { previous }).config).toEqual(previous);
+  });
+});
+
+describe.each([
+  { name: 'calendar', kind: { calendar: { every: 'month', timeZone: 'UTC' } } },
+  { name: 'endless', kind: { never: {} } },
+] as const)('a limit that is $name', ({ kind }) => {
+  const { cycleDuration: _, ...rest } = aLimit;
+  const limit = { ...rest, ...kind };
+  const served = compile(0, { policies: [aPolicy({ spendingLimit: limit })] }).config;
+  const gone = compile(5, { previous: served }).config;
+
+  test.each([1, 2])('goes on when it is made again and first seen in generation %d', (generation) => {
+    const again = aPolicy({ meta: { generation }, spendingLimit: { ...limit, threshold: '99' } });
+    expect(startOf(compile(7, { policies: [again], previous: gone }))).toBe(at(0));
   });
 });
 
