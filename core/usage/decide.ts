@@ -74,14 +74,24 @@ export function decideShares(
 ): ReserveResult {
   refuseTwice(request);
   const over: number[] = [];
+  const overHolds: number[] = [];
   return (
     decideBars(chain, request) ??
     decideLimits(chain, request, former, found, over) ??
-    decideHolds(chain, request, former, now, found) ??
+    decideHolds(chain, request, former, now, found, overHolds) ??
     decideAccounts(chain, request, former, now, found) ??
     decideCommit(request, former, now) ??
-    (over.length === 0 ? reserved : { outcome: 'reserved', over })
+    reservedWith(over, overHolds)
   );
+}
+
+function reservedWith(over: readonly number[], overHolds: readonly number[]): ReserveResult {
+  if (over.length === 0 && overHolds.length === 0) return reserved;
+  return {
+    outcome: 'reserved',
+    ...(over.length > 0 && { over }),
+    ...(overHolds.length > 0 && { overHolds }),
+  };
 }
 
 /** Counters behind the verdict, without what the reservation itself holds. `found`: what the verdict has looked up. */
@@ -152,6 +162,7 @@ function decideHolds(
   former: Entry | undefined,
   now: EpochMs,
   found: Found,
+  overHolds: number[],
 ): ReserveRefusal | undefined {
   for (let index = 0; index < request.holds.length; index++) {
     const hold = request.holds[index]!;
@@ -163,6 +174,10 @@ function decideHolds(
     const most = knownMost(chain, request, hold, now);
     if (taken + Math.max(held, hold.cost) <= most) continue;
     if (hold.admitsOneAlone === true && others === 0) continue;
+    if (hold.ofUnenforced !== undefined) {
+      overHolds.push(index);
+      continue;
+    }
     return { outcome: 'held', index, taken, most };
   }
   return undefined;

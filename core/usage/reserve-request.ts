@@ -82,6 +82,8 @@ export type HoldShare = CounterId & {
   readonly plusUsed?: readonly string[];
   /** True: one reservation passes while no other holds anything, however much it takes. */
   readonly admitsOneAlone?: true;
+  /** Place of the limit without `enforce` that the bound belongs to: it never refuses, see `overHolds` of the result. */
+  readonly ofUnenforced?: number;
 };
 
 export type AccountBalance = AccountId & {
@@ -97,6 +99,8 @@ export type ReserveResult = Ordered &
         readonly outcome: 'reserved';
         /** Indexes of limits without `enforce` that are now above their threshold; absent: none. */
         readonly over?: readonly number[];
+        /** Indexes of holds of such limits that are now above their threshold; absent: none. */
+        readonly overHolds?: readonly number[];
       }
     | { readonly outcome: 'turned'; readonly now: EpochMs }
     | { readonly outcome: 'stale'; readonly id: string }

@@ -100,7 +100,7 @@ export class Turn {
     // Finalized before: the same promise is there and holds its amounts.
     if (request.phase?.kind === 'finalize' && former?.commit?.isSigned === true) return result;
     const entry = this.entries.take(request, former, found, now);
-    const record = withOver(request.record, result.over);
+    const record = withOver(request, result);
     if (record !== undefined) this.addRecord((entry.recordId ??= record.id), record);
     return result;
   }
@@ -251,15 +251,17 @@ export function isSameCursor(a: Cursor | undefined, b: Cursor | undefined): bool
 }
 
 const wouldRefuse = 'would_refuse';
+const none: readonly never[] = [];
 
-/** The record, with the limits in Shadow that would have refused. */
+/** The record, with the limits in Shadow that would have refused, themselves or by a hold of theirs. */
 function withOver(
-  record: PromiseRecord | undefined,
-  over: readonly number[] | undefined,
+  { record, holds }: Pick<ReserveRequest, 'record' | 'holds'>,
+  { over = none, overHolds = none }: Extract<ReserveResult, { outcome: 'reserved' }>,
 ): PromiseRecord | undefined {
   const { policies } = record ?? {};
-  if (over === undefined || record === undefined || policies === undefined) return record;
-  const refusing = over.flatMap((index) => policies[index] ?? []);
+  if (over.length + overHolds.length === 0 || record === undefined || policies === undefined) return record;
+  const limits = new Set([...over, ...overHolds.flatMap((index) => holds[index]?.ofUnenforced ?? none)]);
+  const refusing = [...limits].flatMap((index) => policies[index] ?? []);
   // One that has refused it for its cost is named already.
   const named = new Set(policies.flatMap(({ policyId, effect }) => (effect === wouldRefuse ? policyId : [])));
   const added = refusing

@@ -218,13 +218,13 @@ function shareHolds(
 
 /**
  * One paymaster's live promises hold at most a quarter of a budget: who has its key shall not stop the others. A single operation above
- * it does not pass either, or one operation would hold the whole budget. In Shadow it counts, so that the sum is right later.
+ * it does not pass either, or one operation would hold the whole budget. In Shadow it counts and refuses nothing.
  */
 function budgetHolds(
   { paymasterId }: ServedPaymaster,
   limits: readonly PolicyShare[],
 ): readonly PlannedHold[] {
-  return limits.flatMap(({ policy, unit, cost, threshold, enforce }) =>
+  return limits.flatMap(({ policy, unit, cost, threshold, enforce }, index) =>
     policy.isBudget === true
       ? [
           {
@@ -233,7 +233,8 @@ function budgetHolds(
             counter: budgetHoldCounter(policy.policyId, paymasterId),
             unit,
             cost,
-            threshold: enforce ? Math.floor(threshold / 4) : Number.MAX_SAFE_INTEGER,
+            threshold: Math.floor(threshold / 4),
+            ...(enforce ? {} : { ofUnenforced: index }),
           },
         ]
       : [],

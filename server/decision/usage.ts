@@ -1,4 +1,5 @@
 import { pass, refuse } from '../../core/refusal.js';
+import { given } from '../../core/units/given.js';
 import { peek, type Reserved } from '../../core/usage/plan.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import { describeRefusal } from './refusal.js';
@@ -38,6 +39,11 @@ export function outcomeOf(
         const { name, policyId, isBudget } = request.limits[index]!.policy;
         const reason = isBudget === true ? 'BUDGET_REACHED' : 'LIMIT_REACHED';
         shadow.noteFull({ ...refuse(reason, `"${name}" is above its threshold`), policyId });
+      }
+      for (const index of result.overHolds ?? []) {
+        const { policy } = request.holds[index]!;
+        const detail = `operations that are not mined yet hold more than a quarter of "${policy?.name}"`;
+        shadow.note({ ...refuse('BUDGET_SHARE_FULL', detail), ...given({ policyId: policy?.policyId }) });
       }
       return pass;
     case 'stale':

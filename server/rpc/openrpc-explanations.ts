@@ -35,7 +35,7 @@ const required = {
   deposits: arrayOf(object),
   bounds: arrayOf(
     having('of', 'unit', 'taken', 'most'),
-    'What may be promised at once, against what other operations that are not mined yet take, with the losses of the day where they count. Coins as decimal text, operations as numbers.',
+    'What may be promised at once, against what other operations that are not mined yet take, with the losses of the day where they count. Coins as decimal text, operations as numbers. `enforcement` is Shadow for one that refuses nothing.',
   ),
 };
 const optional = {

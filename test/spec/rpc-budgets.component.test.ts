@@ -16,10 +16,14 @@ const watching = useRpc({
   chain: { nativePrice },
   paymaster: { limits: [{ ...aBudget('1'), shadow: true }] },
 });
+const quartered = useRpc({
+  chain: { nativePrice },
+  paymaster: { limits: [{ ...aBudget('40'), shadow: true }] },
+});
 
 let nonce = 0;
 beforeEach(() => {
-  for (const { world } of [host, tight, watching])
+  for (const { world } of [host, tight, watching, quartered])
     world.price = () => {
       const rate = parseDecimal('3000', 18);
       return priced({ rate, usdPerNative: rate, observedAt: someNow, source: 'feed' });
@@ -87,6 +91,19 @@ describe("A budget of the paymaster's organisation", () => {
     expect(await explained(watching)).toMatchObject({ sponsored: true, limits: [{ enforcement: 'Shadow' }] });
     const [held] = await watching.usage.reservations(someChainId);
     expect(held?.holds).toContainEqual(expect.objectContaining({ unit: 'USD', cost: 4_605_600 }));
+  });
+
+  test('in Shadow says that the quarter would refuse, once for each operation, and shows it as a bound that refuses nothing', async () => {
+    const quarters = [await ask(quartered), await ask(quartered), await ask(quartered)];
+    expect(quarters.map(({ result }) => result?.['reason'])).toEqual([undefined, undefined, undefined]);
+    const shown = await explained(quartered);
+    expect(shown).toMatchObject({
+      sponsored: true,
+      wouldRefuse: [{ policyId: 'budget-id', reason: 'BUDGET_SHARE_FULL' }],
+      bounds: expect.arrayContaining([
+        expect.objectContaining({ unit: 'dollars', taken: '13.8168', most: '10', enforcement: 'Shadow' }),
+      ]),
+    });
   });
 
   test('is not guessed at without a price', async () => {

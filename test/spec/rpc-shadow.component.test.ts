@@ -39,6 +39,14 @@ const refusing: readonly {
     config: { limits: [aLimitConfig({ policyId: 'limit', threshold: '0', shadow: true })] },
   },
   {
+    name: "a budget's quarter for one paymaster",
+    policyId: 'quarter',
+    reason: 'BUDGET_SHARE_FULL',
+    config: {
+      limits: [aLimitConfig({ policyId: 'quarter', budget: true, threshold: '3', shadow: true })],
+    },
+  },
+  {
     name: 'a limit per operation',
     policyId: 'per-operation',
     reason: 'COST_TOO_HIGH',

@@ -140,6 +140,7 @@ export function showUsage({ usage, op }: Case) {
         taken: figureOf(unit, taken),
         most: figureOf(unit, most),
         ...(op === undefined ? {} : { needed: figureOf(unit, cost) }),
+        ...(hold.ofUnenforced === undefined ? {} : { enforcement: 'Shadow' }),
       };
     }),
   };

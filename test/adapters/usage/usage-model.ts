@@ -351,6 +351,7 @@ export class UsageModel implements UsageStore {
     for (const [index, bar] of bars.entries())
       if (used(chain, bar) > bar.most) return { outcome: 'barred', index, used: used(chain, bar) };
     const over: number[] = [];
+    const overHolds: number[] = [];
     for (const [index, limit] of limits.entries()) {
       const others = used(chain, limit) + reserved(chain, limit, key);
       const own = Math.max(limit.cost, costOf(find(chain, key)?.limits ?? [], limit));
@@ -362,8 +363,10 @@ export class UsageModel implements UsageStore {
       const own = Math.max(hold.cost, costOf(find(chain, key)?.holds ?? [], hold));
       const bound = most(chain, hold, request, now);
       const isAlone = hold.admitsOneAlone === true && reserved(chain, hold, key) === 0;
-      if (taken(chain, hold, key) + own > bound && !isAlone)
+      if (taken(chain, hold, key) + own <= bound || isAlone) continue;
+      if (hold.ofUnenforced === undefined)
         return { outcome: 'held', index, taken: taken(chain, hold, key), most: bound };
+      overHolds.push(index);
     }
     for (const [index, account] of accounts.entries()) {
       const { balance, reserved: others, readAt } = balanceOf(chain, account, key);
@@ -373,7 +376,11 @@ export class UsageModel implements UsageStore {
       if (others + own > balance) return { outcome: 'deposit', index, balance, reserved: others };
     }
     if (!this.#isCommitted(request, find(chain, key))) return { outcome: 'not-committed' };
-    return over.length === 0 ? { outcome: 'reserved' } : { outcome: 'reserved', over };
+    return {
+      outcome: 'reserved',
+      ...(over.length > 0 && { over }),
+      ...(overHolds.length > 0 && { overHolds }),
+    };
   }
 
   #isCommitted({ phase, promise }: ReserveRequest, own: Live | undefined): boolean {

@@ -1,7 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
 import { gwei } from '../../../core/units/wei.js';
 import { always } from '../../../core/usage/window.js';
-import { aHold, aKey, aNeed, aRequest, aSpend, chainId, funding, seconds } from '../usage-requests.js';
+import {
+  aLimit,
+  aHold,
+  aKey,
+  aNeed,
+  aRequest,
+  aSpend,
+  chainId,
+  funding,
+  seconds,
+} from '../usage-requests.js';
 import { depositUnknown, reserved, type Suite } from './suite.js';
 
 /** Bounds of the amounts that are promised at the same time. */
@@ -116,6 +126,25 @@ export function holdsConformance(it: Suite): void {
         });
       await it.store.reserve(hold(1n, 20));
       expect(await it.store.reserve(both(2n))).toEqual({ outcome: 'held', index: 1, taken: 20, most: 60 });
+    });
+
+    test('of a limit without `enforce` counts, never refuses, and says when it is over', async () => {
+      const shadow = (nonce: bigint, cost: number) =>
+        aRequest({
+          key: { nonce },
+          limits: [aLimit(), aSpend(cost, { enforce: false, threshold: 1000 })],
+          holds: [aHold(1, { counter: 'own' }), aHold(cost, { ofUnenforced: 1 })],
+        });
+      expect(await it.store.reserve(shadow(1n, 100))).toEqual(reserved);
+      expect(await it.store.reserve(shadow(2n, 1))).toEqual({ ...reserved, overHolds: [1] });
+      expect(await it.store.reserve(shadow(3n, 900))).toEqual({ ...reserved, over: [1], overHolds: [1] });
+      expect(await it.stands(aHold(0))).toEqual([[0, 1001]]);
+      // One that is enforced beside it refuses all the same.
+      const full = {
+        ...shadow(4n, 1),
+        holds: [aHold(1, { ofUnenforced: 1 }), aHold(1, { counter: 'own', threshold: 3 })],
+      };
+      expect(await it.store.reserve(full)).toMatchObject({ outcome: 'held', index: 1 });
     });
 
     test('a request that one hold refuses takes nothing of the others', async () => {
