@@ -6,7 +6,11 @@ import { table } from '../../standalone/console.js';
 const mostColumns = 8;
 
 const accountColumns = ['account', 'kind', 'chainId', 'balance', 'promised', 'burnPerHour', 'hoursLeft'];
-/** Columns of lists whose first members say too little; other members are in `-o json`. */
+
+/**
+ * Columns of lists whose first members say too little; other members are in `-o json`. `spec.active` is a member of a member;
+ * where that is a list, each item has its say.
+ */
 const columnsOf: Readonly<Record<string, readonly string[]>> = {
   getUsage: ['from', 'group', 'method', 'sponsored', 'refused', 'mined', 'reverted', 'spent'],
   listDecisions: ['at', 'id', 'verdict', 'reason', 'sender', 'method', 'maxCost'],
@@ -15,6 +19,17 @@ const columnsOf: Readonly<Record<string, readonly string[]>> = {
   getFunds: accountColumns,
   listPlatformAccounts: accountColumns,
   listPlatformLosses: ['chainId', 'version', 'contract', 'lost', 'budget', 'until'],
+  listRules: ['policyType', 'name', 'enforcement', 'campaign', 'says', 'verdict', 'remaining', 'turnsAt'],
+  listObjectsPolicy: [
+    'name',
+    'spec.policyType',
+    'spec.active',
+    'spec.enforcement',
+    'rules.says',
+    'rules.verdict',
+    'rules.remaining',
+    'rules.turnsAt',
+  ],
 };
 
 /** An answer for people: a table of its list, or a line for each member. */
@@ -26,7 +41,7 @@ export function renderAnswer(endpoint: Endpoint, data: unknown): string {
   if (items.length === 0) return `no ${name}`;
   const columns = columnsOf[endpoint.operationId] ?? usualColumns(items);
   return table([
-    columns.map((column) => column.toUpperCase()),
+    columns.map((column) => column.slice(column.lastIndexOf('.') + 1).toUpperCase()),
     ...items.flatMap(rowsOf).map((item) => cellsOf(item, columns)),
   ]);
 }
@@ -61,7 +76,12 @@ function usualColumns(items: readonly Readonly<Record<string, unknown>>[]): read
 }
 
 function cellsOf(item: Readonly<Record<string, unknown>>, columns: readonly string[]): readonly string[] {
-  return columns.map((column) => textOf(item[column]));
+  return columns.map((column) => textOf(column.split('.').reduce<unknown>(memberOf, item)));
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  if (Array.isArray(value)) return value.flatMap((each) => memberOf(each, name) ?? []);
+  return isObject(value) ? value[name] : undefined;
 }
 
 function lines(data: Readonly<Record<string, unknown>>, indent = ''): readonly string[] {

@@ -13,16 +13,21 @@ import { byAge } from './views.js';
 type Section = {
   readonly kind: Kind;
   readonly options: ListOptions;
-  readonly render: (object: Resources[Kind]) => unknown;
+  readonly render: Render<Kind>;
+  /** Of a list that is always read in pages: reads once what a page's objects need, and renders with it. Absent: nothing is. */
+  readonly prepare?: (objects: readonly Resources[Kind][]) => Promise<Render<Kind>>;
 };
 
-/** Keeps a section's `render` tied to its kind. */
+type Render<K extends Kind> = (object: Resources[K]) => unknown;
+
+/** Keeps `render` and `prepare` of a section tied to its kind. */
 export function section<K extends Kind>(
   kind: K,
   options: ListOptions,
-  render: (object: Resources[K]) => unknown,
+  render: Render<K>,
+  prepare?: (objects: readonly Resources[K][]) => Promise<Render<K>>,
 ): Section {
-  return { kind, options, render: render as Section['render'] };
+  return { kind, options, render, ...given({ prepare }) } as Section;
 }
 
 /** A list without `limit` and `cursor` is not longer. */
@@ -120,8 +125,9 @@ async function readPage(
       limit: Math.min(left, pageSizeOf(each.kind)),
       ...given({ after }),
     });
+    const render = (await each.prepare?.(page.items)) ?? each.render;
     for (const object of page.items) {
-      const text = JSON.stringify(await each.render(object));
+      const text = JSON.stringify(await render(object));
       bytes += Buffer.byteLength(text);
       records.push(text);
       if (isLarge(each.kind)) await turn();

@@ -9,7 +9,8 @@ import { formatInstant, type Clock, type EpochMs } from '../../core/units/time.j
 import { given } from '../../core/units/given.js';
 import { formatDecimal } from '../../core/units/wei.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
-import { readRules, type Rule } from '../../server/decision/show/rules.js';
+import { readRules } from '../../server/decision/show/read-rules.js';
+import type { Rule } from '../../server/decision/show/rules.js';
 import type { RecentRefusals } from '../../server/ops/recent-refusals.js';
 import { readStates } from '../readiness.js';
 

@@ -268,6 +268,44 @@ test.each([
   await new Promise((resolve) => server.close(resolve));
 });
 
+test('policies are listed with what they say now', async () => {
+  const shop = join(folder, 'listed.json');
+  writeFileSync(shop, JSON.stringify({ name: 'listed', spec: { ...aPaymaster().spec, name: 'Listed' } }));
+  expect(await run(['paymaster', 'create', '-f', shop])).toMatchObject({ status: 0, error: '' });
+  const limit = { scope: 'PAYMASTER', thresholdType: 'NATIVE_ASSET', perOperation: '0.5' };
+  const most = { threshold: '2', never: {} };
+  for (const [name, active, spendingLimit] of [
+    ['two-rules', true, { ...limit, ...most }],
+    ['paused', false, limit],
+  ] as const) {
+    const file = join(folder, `${name}.json`);
+    const spec = { paymasterRef: { name: 'listed' }, name, policyType: 'PAYMASTER_SA_LIMIT', active };
+    writeFileSync(file, JSON.stringify({ name, spec: { ...spec, enforcement: 'Shadow', spendingLimit } }));
+    expect(await run(['policy', 'create', '-f', file])).toMatchObject({ status: 0, error: '' });
+  }
+  const { out, status } = await run(['policy', 'list', '--paymaster', 'listed']);
+  expect(status).toBe(0);
+  const [head, ...rows] = out.trimEnd().split('\n');
+  expect(head).toMatch(/^ {2}NAME +POLICYTYPE +ACTIVE +ENFORCEMENT +SAYS +VERDICT +REMAINING +TURNSAT$/);
+  expect(rows.map((row) => row.trim().split(/ {2,}/))).toEqual([
+    ['paused', 'PAYMASTER_SA_LIMIT', 'false', 'Shadow', '-', '-', '-', '-'],
+    [
+      'two-rules',
+      'PAYMASTER_SA_LIMIT',
+      'true',
+      'Shadow',
+      '0 ether used and 0 ether promised of 2 ether, at most 0.5 ether for each operation',
+      '-',
+      '2 ether',
+      '-',
+    ],
+  ]);
+  const rules = await run(['paymaster', 'rules', 'listed']);
+  expect(rules.out).toMatch(
+    /^ {2}POLICYTYPE +NAME +ENFORCEMENT +CAMPAIGN +SAYS +VERDICT +REMAINING +TURNSAT/,
+  );
+});
+
 test('a paymaster is made of its manifest, changed, stopped and deleted', async () => {
   const file = join(folder, 'shop.yaml');
   const { spec } = aPaymaster();

@@ -1,11 +1,12 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { paymasterIdOf } from '../../core/config/ids.js';
+import { paymasterIdOf, policyIdOf } from '../../core/config/ids.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { policyTypes } from '../../core/policy/derived.js';
 import { addressListOf } from '../../core/policy/address-list.js';
 import { compileLimits, limitShares } from '../../core/policy/spending-limit/shares.js';
 import { toAddressKey } from '../../core/units/address.js';
 import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
+import { DomainError } from '../../core/errors.js';
 import { noCost } from '../../core/usage/unit.js';
 import { managePrefix } from '../../server/dashboard/endpoints.js';
 import { acmeToken, chainId, otherToken, recordOf, recordsOf } from '../build/dashboard.js';
@@ -254,3 +255,133 @@ test('what stops everything is said first', async () => {
   ]);
   expect(JSON.stringify(rules).toLowerCase()).not.toContain(user.slice(2));
 });
+
+describe('the list of policies', () => {
+  type Named = Readonly<Record<string, unknown>>;
+  const aLimit = {
+    spendingLimit: { scope: 'PAYMASTER', thresholdType: 'NATIVE_ASSET', threshold: '1', never: {} },
+  };
+  const window = { window: { from: '2026-01-01T00:00:00Z' } };
+
+  /** As many paymasters as names, each with the policies; the host has no operator, so configs are put beside. */
+  async function make(paymaster: string, policies: Readonly<Record<string, object>>): Promise<void> {
+    const spec = { name: paymaster, chainId, type: 'HYBRID', version: '1.1.0' };
+    await create('paymasters', { name: paymaster, spec });
+    for (const [name, of] of Object.entries(policies))
+      await create('policies', { name, spec: { paymasterRef: { name: paymaster }, name, ...of } });
+  }
+
+  async function create(path: string, body: object): Promise<void> {
+    const response = await host.fetch(`${managePrefix}/${path}`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${acmeToken}` },
+      body: JSON.stringify(body),
+    });
+    expect({ status: response.status, text: await response.text() }).toMatchObject({ status: 201 });
+  }
+
+  async function list(path = 'policies?paymaster=listed', of: Pick<typeof host, 'fetch'> = host) {
+    const headers = { Authorization: `Bearer ${acmeToken}` };
+    const response = await of.fetch(`${managePrefix}/${path}`, { headers });
+    const answer = recordOf(recordOf(await response.json())['data']);
+    return 'items' in answer ? recordsOf(answer['items']) : [answer];
+  }
+
+  const rulesBy = (policies: readonly Named[]) =>
+    Object.fromEntries(policies.map(({ name, rules }) => [name, rules]));
+
+  const idOf = (name: string) => policyIdOf('acme', name);
+
+  beforeAll(async () => {
+    await host.configs.putChain(aChainConfig());
+    await make('listed', {
+      both: { policyType: 'PAYMASTER_SA_LIMIT', enforcement: 'Shadow', ...aLimit },
+      deploy: { policyType: 'WALLET_DEPLOYMENT', walletDeployment: {} },
+      'deploy-paused': { policyType: 'WALLET_DEPLOYMENT', walletDeployment: {}, active: false },
+      campaign: { policyType: 'WINDOW', campaign: 'summer', ...window },
+      broken: { policyType: 'WINDOW', ...window },
+      'not-served': { policyType: 'WINDOW', ...window },
+    });
+    const limit = {
+      policyId: idOf('both'),
+      name: 'both',
+      shadow: true as const,
+      thresholdType: 'NATIVE_ASSET' as const,
+    };
+    await host.configs.putPaymaster(
+      aPaymasterConfig({
+        paymasterId: paymasterIdOf('acme', 'listed'),
+        objectName: 'listed',
+        limits: [aLimitConfig({ ...limit, threshold: '1', startMs: start })],
+        operationLimits: [{ ...limit, perOperation: '0.01' }],
+        windows: [{ policyId: idOf('campaign'), name: 'campaign', campaign: 'summer', until: at(-60) }],
+        walletDeployment: true,
+        invalidPolicies: ['broken'],
+        campaigns: ['summer'],
+      }),
+    );
+  });
+
+  test('shows of each policy the rules of its paymaster that are made of it', async () => {
+    const all = await list();
+    const own = await rulesOf('listed/rules');
+    const says = (...names: readonly string[]) => own.filter(({ name }) => names.includes(String(name)));
+    expect(rulesBy(all)).toEqual({
+      both: says('both'),
+      deploy: says('Deployment of wallets'),
+      'deploy-paused': [],
+      campaign: says('campaign'),
+      broken: says('broken'),
+      'not-served': [],
+    });
+    expect(rulesBy(all)['both']).toEqual([
+      expect.objectContaining({ enforcement: 'Shadow', remaining: '1 ether' }),
+      expect.objectContaining({ says: 'at most 0.01 ether for each operation' }),
+    ]);
+    expect(rulesBy(all)['campaign']).toEqual([
+      expect.objectContaining({ campaign: 'summer', verdict: 'refuse', says: `ended at ${instantOf(-60)}` }),
+    ]);
+    expect(rulesBy(all)['broken']).toEqual([
+      expect.objectContaining({ policyType: 'INVALID_POLICY', verdict: 'refuse' }),
+    ]);
+    const [one] = await list('policies/both');
+    expect(one?.['rules']).toEqual(rulesBy(all)['both']);
+  });
+
+  test('costs one read of the usage store, however many policies and paymasters it shows', async () => {
+    await make('listed-too', { 'too-1': { policyType: 'PAYMASTER_SA_LIMIT', ...aLimit } });
+    const config = { paymasterId: paymasterIdOf('acme', 'listed-too'), objectName: 'listed-too' };
+    const own = { policyId: idOf('too-1'), name: 'too-1', threshold: '7', startMs: start };
+    await host.configs.putPaymaster(aPaymasterConfig({ ...config, limits: [aLimitConfig(own)] }));
+    const read: number[] = [];
+    const counting = await host.beside({
+      usage: {
+        ...host.usage,
+        now: () => host.usage.now(),
+        counters(chain, ids) {
+          read.push(ids.length);
+          return host.usage.counters(chain, ids);
+        },
+      },
+    });
+    const all = rulesBy(await list('policies', counting));
+    expect(all['too-1']).toEqual([expect.objectContaining({ remaining: '7 operations' })]);
+    expect(all['both']).toHaveLength(2);
+    expect(read).toEqual([2]);
+  });
+
+  test('is there without rules while the database is away', async () => {
+    const away = await host.beside({
+      usage: {
+        ...host.usage,
+        now: () => host.usage.now(),
+        counters: () => Promise.reject(new DomainError('UNAVAILABLE', 'away')),
+      },
+    });
+    const all = await list('policies?paymaster=listed', away);
+    expect(all).toHaveLength(6);
+    for (const policy of all) expect(policy).not.toHaveProperty('rules');
+  });
+});
+
+const instantOf = (seconds: number) => new Date(at(seconds)).toISOString();

@@ -46,7 +46,7 @@ export const fundingEndpoints = [
       409: 'Another manager, such as a manifest, owns the wallet: `manifest` is the YAML to commit.',
       412: 'If-Match names another object, or an earlier generation.',
     },
-    schema: schemaOf('Paymaster'),
+    schema: schemaOf(noun),
     example: { ...example, spec: { ...spec, funding: { address: exampleAddress } } },
     async handle(tools, call) {
       const paymaster = await present(tools, call, noun);

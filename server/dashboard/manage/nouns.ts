@@ -13,7 +13,9 @@ import {
 } from '../../../core/policy/methods/methods.js';
 import type { Resources } from '../../../core/resources/kinds.js';
 import type { TokenScope } from '../../../core/resources/token-scopes.js';
+import type { JsonSchema } from '../../../core/schema/json-schema.js';
 import { eachObject } from '../../../adapters/resources/pages.js';
+import type { Principal } from '../auth.js';
 import type { Call } from '../call.js';
 import type { Tools } from '../deps.js';
 import type { requireQuota } from '../lookups.js';
@@ -21,6 +23,7 @@ import { requireProfile } from '../paymasters.js';
 import { policySpecExample } from '../policy-record.js';
 import { requireRoom } from '../policies.js';
 import { requireMethods } from '../smart-contracts.js';
+import { rulesOfPolicies } from './policy-rules.js';
 
 /** Kinds of objects that an organisation makes. */
 export type NounKind = 'Paymaster' | 'SmartContract' | 'PaymasterPolicy';
@@ -44,6 +47,15 @@ export type Noun<K extends NounKind = NounKind> = {
     readonly needs: readonly TokenScope[];
   };
   readonly example: Spec<K>;
+  /** What answers show besides what is stored. Absent: nothing. */
+  readonly beside?: Beside<K>;
+};
+
+export type Beside<K extends NounKind> = {
+  readonly schema: Readonly<Record<string, JsonSchema>>;
+  readonly example: object;
+  /** Reads once what is shown of all the objects, and answers it in their order. */
+  read(tools: Tools, principal: Principal, objects: readonly Resources[K][]): Promise<readonly object[]>;
 };
 
 /** Of the same owner, without itself. Contracts are counted only: each may have 200 kB. */
@@ -107,6 +119,7 @@ const policies: Noun<'PaymasterPolicy'> = {
   // A pause widens what is sponsored.
   stop: { field: 'active', value: false, needs: [] },
   example: policySpecExample,
+  beside: rulesOfPolicies,
 };
 
 /** The methods that a policy names, as contracts of its paymaster declare them; contracts without such a name are not read. */

@@ -6,6 +6,7 @@ import { apiVersion, type ObjectKey } from '../../../core/meta/meta.js';
 import type { Resources } from '../../../core/resources/kinds.js';
 import { definitions } from '../../../core/resources/schemas.js';
 import { validateMetadata, validateName, validateResource } from '../../../core/resources/validate.js';
+import type { Principal } from '../auth.js';
 import type { Call, Reply } from '../call.js';
 import type { Tools } from '../deps.js';
 import { endpoint, type Endpoint } from '../endpoint.js';
@@ -20,9 +21,9 @@ import { bodyOf, etagOf, exampleOf, listSchemaOf, schemaOf, viewOf, type Written
 
 /** The endpoints of a noun: `path` is its plural. */
 export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>): readonly Endpoint[] {
-  const { kind, one, stop } = noun;
+  const { kind, one, stop, beside } = noun;
   const name = `${one[0]?.toUpperCase() ?? ''}${one.slice(1)}`;
-  const schema = schemaOf(kind);
+  const schema = schemaOf(noun);
   const example = exampleOf(noun);
   const shared = { scope: 'organisation', schema, example } as const;
   const changed = { ...shared, path: `/${path}/:name`, errors: changeErrors } as const;
@@ -30,6 +31,14 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
     data: viewOf(noun, principal.tenant, object),
     etag: etagOf(object),
   });
+  const viewsOf = async (tools: Tools, principal: Principal, objects: readonly Resources[K][]) => {
+    const shownBeside = (await beside?.read(tools, principal, objects)) ?? [];
+    const members = new Map(objects.map((object, index) => [object, shownBeside[index]]));
+    return (object: Resources[K]) => ({
+      ...viewOf(noun, principal.tenant, object),
+      ...members.get(object),
+    });
+  };
   const written = async (tools: Tools, call: Call, object: Resources[K], status = 200): Promise<Reply> => {
     const programmed = await tools.programmed.written(kind, object);
     return { ...shown(call, object), programmed, object, status };
@@ -59,7 +68,12 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
         } = given as { limit?: number; cursor?: string; paymaster?: string };
         const fields = paymaster === undefined ? {} : { fields: { 'spec.paymasterRef.name': paymaster } };
         const options = { namespace: principal.namespace, ...fields };
-        const all = section(kind, options, (object) => viewOf(noun, principal.tenant, object));
+        const all = section(
+          kind,
+          options,
+          (object) => viewOf(noun, principal.tenant, object),
+          (objects) => viewsOf(tools, principal, objects),
+        );
         return {
           list: await readList(tools.resources, [all], { limit, ...(cursor !== undefined && { cursor }) }),
         };
@@ -72,7 +86,11 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
       method: 'get',
       path: `/${path}/:name`,
       needs: ['read'],
-      handle: async (tools, call) => shown(call, await present(tools, call, noun)),
+      async handle(tools, call) {
+        const object = await present(tools, call, noun);
+        const view = await viewsOf(tools, call.principal, [object]);
+        return { data: view(object), etag: etagOf(object) };
+      },
     }),
     endpoint({
       ...shared,

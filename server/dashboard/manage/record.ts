@@ -50,9 +50,9 @@ const labels: JsonSchema = {
 };
 const name = { ...text, description: 'Name of the object, which never changes.' };
 
-export function schemaOf(kind: NounKind): JsonSchema {
+export function schemaOf({ kind, beside }: Noun): JsonSchema {
   const { spec, status } = definitions[kind];
-  return record({
+  const members = {
     name,
     id: { ...uuid, description: 'As usage, decisions and limits name it.' },
     labels,
@@ -62,7 +62,8 @@ export function schemaOf(kind: NounKind): JsonSchema {
     createdBy: text,
     spec: published(shown(spec)),
     status: published(shown(status)),
-  });
+  };
+  return record(members, beside?.schema);
 }
 
 export function listSchemaOf(schema: JsonSchema): JsonSchema {
@@ -91,13 +92,14 @@ export function exampleOf(noun: Noun) {
     createdBy: 'ci',
     spec: noun.example,
     status: {},
+    ...noun.beside?.example,
   };
 }
 
 export type WrittenBody = { readonly name?: unknown; readonly labels?: unknown; readonly spec?: unknown };
 
 /** An answer may be sent back: members that nobody writes are ignored, and any other is refused. */
-const readOnly = ['id', 'uid', 'generation', 'createdAt', 'createdBy', 'status'];
+const readOnly = ['id', 'uid', 'generation', 'createdAt', 'createdBy', 'status', 'rules'];
 const known = ['name', 'labels', 'spec', ...readOnly];
 
 export function bodyOf(noun: Noun, form: 'new' | 'whole' | 'patch'): Body<WrittenBody> {

@@ -1,7 +1,7 @@
 import { paymasterIdOf } from '../../../core/config/ids.js';
 import { DomainError, quote } from '../../../core/errors.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
-import { readRules } from '../../decision/show/rules.js';
+import { readRules } from '../../decision/show/read-rules.js';
 import { ruleSchema } from '../../decision/show/rule-schema.js';
 import { tableOf } from '../call.js';
 import { endpoint } from '../endpoint.js';

@@ -1,5 +1,3 @@
-import type { ConfigStore } from '../../../core/config/config-store.js';
-import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import type { ChainConfig } from '../../../core/config/chain-config.js';
 import { glanceAt, type ServedPolicies } from '../../../core/policy/derived.js';
 import type { Glance, GlanceAt, PolicyFacts } from '../../../core/policy/kind.js';
@@ -8,13 +6,10 @@ import { decideCalls } from '../../../core/policy/rules/allow-list/decide.js';
 import { decideCampaign } from '../../../core/policy/rules/campaign.js';
 import { decideDeniedSender } from '../../../core/policy/rules/denied-sender.js';
 import { decideSuspended } from '../../../core/policy/rules/suspended.js';
-import type { AddressKey } from '../../../core/units/address.js';
 import { given } from '../../../core/units/given.js';
-import { formatInstant, type EpochMs } from '../../../core/units/time.js';
+import { formatInstant } from '../../../core/units/time.js';
 import type { CounterId, Mode } from '../../../core/usage/reservation.js';
-import type { UsageReading } from '../../../core/usage/usage-store.js';
-import { servePaymaster, type ServedPaymaster } from '../../view/served-paymaster.js';
-import { createSharing } from '../../view/sharing.js';
+import type { ServedPaymaster } from '../../view/served-paymaster.js';
 
 export type RulesAt = GlanceAt & {
   readonly paymaster: ServedPaymaster;
@@ -39,36 +34,6 @@ type Other = Glance & { readonly policyType: string };
 /** Every rule of a paymaster with what it says now, and about the request if there is one. Nothing here decides. */
 export function rulesOf(at: RulesAt): readonly Rule[] {
   return [...others.flatMap((other) => other(at)), ...policiesOf(at)].map(render);
-}
-
-export type RulesDeps = {
-  readonly configs: Pick<ConfigStore, 'getChain' | 'getList'>;
-  readonly usage: Pick<UsageReading, 'counters'>;
-};
-
-/** The rules of a served config, with what is used of its limits. Throws UNAVAILABLE. */
-export async function readRules(
-  { configs, usage }: RulesDeps,
-  config: PaymasterConfig,
-  now: EpochMs,
-  sender?: AddressKey,
-): Promise<readonly Rule[]> {
-  const { chainId } = config;
-  const chain = (await configs.getChain(chainId))?.config;
-  const denied = chain?.deniedSenders === undefined ? undefined : await configs.getList(chain.deniedSenders);
-  const at = {
-    paymaster: servePaymaster(config, createSharing()),
-    chain,
-    now,
-    listOf: () => denied && new Set(denied.addresses),
-    ...given({ sender }),
-  };
-  // The kinds know which counters they tell: the first glance only collects them.
-  const asked = new Map<string, CounterId>();
-  rulesOf({ ...at, used: (id) => void asked.set(nameOf(id), id) });
-  const counters = await usage.counters(chainId, [...asked.values()]);
-  const states = new Map([...asked.keys()].map((name, index) => [name, counters[index]]));
-  return rulesOf({ ...at, used: (id) => states.get(nameOf(id)) });
 }
 
 export function nameOf({ unit, counter }: CounterId): string {
