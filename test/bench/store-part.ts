@@ -19,6 +19,10 @@ const hot: RequestShape = { calls: 1, paymasters: 1 };
 const recorded = ['--ledger', '--inputs'];
 const rate = (window: Measurement) => window.requestsPerSecond;
 const cpu = (window: Measurement) => window.cpuMicros;
+/** Of windows that are twice as long as others, or of which no narrow bound is asked. */
+const roundsOf = ({ repeats }: BenchOptions) => Math.min(repeats, 3);
+/** Sponsorships one at a time, of which the bytes are counted. */
+const countedAlone = 1_000;
 
 /** What the store costs with everything on: limits, ledger, inputs. Both databases, against the limit and against each other. */
 export async function measureStore(options: BenchOptions, load: Load): Promise<StoreResult> {
@@ -36,28 +40,29 @@ export async function measureStore(options: BenchOptions, load: Load): Promise<S
 }
 
 async function measureEmbedded(options: BenchOptions, load: Load, url: string): Promise<readonly Goal[]> {
-  const madeAt = ['--madeAt', String(Date.now())];
-  const windows = (concurrency: number) =>
-    measureInTurn(
-      () => ({
-        limit: new Subject('limit', 'servers/limit.js'),
-        full: new Subject('embedded, FULL', 'servers/ours.js', [
-          ...madeAt,
-          ...recorded,
-          '--durability',
-          'power',
-        ]),
-        normal: new Subject('embedded, NORMAL', 'servers/ours.js', [...madeAt, ...recorded]),
-        postgres: new Subject('PostgreSQL', 'servers/ours.js', [...madeAt, ...recorded, '--postgres', url]),
-      }),
-      {
-        rounds: options.repeats,
-        shape: spread,
-        measure: (subject) => load.measure(subject, { shape: spread, concurrency, seconds: options.seconds }),
-      },
-    );
-  const { limit, full, normal, postgres } = await windows(32);
-  const alone = await windows(1);
+  const madeAt = String(Date.now());
+  const ours = (name: string, ...args: string[]) =>
+    new Subject(name, 'servers/ours.js', ['--madeAt', madeAt, ...recorded, ...args]);
+  const stores = () => ({
+    full: ours('embedded, FULL', '--durability', 'power'),
+    postgres: ours('PostgreSQL', '--postgres', url),
+  });
+  const windows = <Name extends string>(
+    concurrency: number,
+    rounds: number,
+    makeSubjects: () => Readonly<Record<Name, Subject>>,
+  ) =>
+    measureInTurn(makeSubjects, {
+      rounds,
+      shape: spread,
+      measure: (subject) => load.measure(subject, { shape: spread, concurrency, seconds: options.seconds }),
+    });
+  const { limit, full, normal, postgres } = await windows(32, options.repeats, () => ({
+    limit: new Subject('limit', 'servers/limit.js'),
+    normal: ours('embedded, NORMAL'),
+    ...stores(),
+  }));
+  const alone = await windows(1, roundsOf(options), stores);
   const goal = (name: string, value: number, required?: Goal['required']): Goal => ({
     name: `${name}, ledger on with inputs`,
     value,
@@ -85,9 +90,8 @@ async function measureSize(load: Load): Promise<readonly Goal[]> {
     await subject.start();
     await load.warmUp(subject, spread, 200_000);
     const { residentBytes, ledgerBytes } = await subject.report(true);
-    const count = 4_000;
-    await load.warmUp(subject, spread, count, 1);
-    const alone = ((await subject.report(true)).ledgerBytes - ledgerBytes) / count;
+    await load.warmUp(subject, spread, countedAlone, 1);
+    const alone = ((await subject.report(true)).ledgerBytes - ledgerBytes) / countedAlone;
     const bytes = (turn: string, value: number): Goal => ({
       name: `embedded: bytes of the ledger per sponsorship, ${turn}`,
       value,
@@ -111,7 +115,8 @@ async function measureSize(load: Load): Promise<readonly Goal[]> {
 
 const replicas = 3;
 const signedPerSecond = 800;
-const backlog = 40_000;
+/** More than the follower ends in a window. */
+const backlog = 20_000;
 
 async function measureShared(
   options: BenchOptions,
@@ -133,39 +138,43 @@ async function measureShared(
     const all = together('3 replicas', subjects);
     const at = (perSecond: number) => load.measure(all, { shape: hot, concurrency: 32, seconds, perSecond });
     await load.warmUp(all, hot, 5_000);
+    const rounds = roundsOf(options);
     const busy: Measurement[] = [];
     const steady: Measurement[] = [];
-    for (let round = 0; round < options.repeats; round++) {
+    const single: Measurement[] = [];
+    for (let round = 0; round < rounds; round++) {
       busy.push(await load.measure(all, { shape: hot, concurrency: 32, seconds }));
       steady.push(await at(signedPerSecond));
-    }
-
-    const single: Measurement[] = [];
-    for (let round = 0; round < options.repeats; round++)
       single.push(await load.measure(first!, { shape: spread, concurrency: 1, seconds }));
+    }
     const trips = await roundTripMs(url);
     const synced = fsyncMs();
     const floor = 3 * trips + synced;
     const single50 = summarise(single).p50Ms;
 
-    const count = 4_000;
-    const before = await ledgerBytes(url);
-    await load.warmUp(first!, spread, count, 1);
-    const bytesAlone = ((await ledgerBytes(url)) - before) / count;
-    const live = (await follower.ask({ live: true })) as number;
-    if (live < backlog) await load.warmUp(all, spread, backlog - live);
-    const bytesBefore = await ledgerBytes(url);
-    await load.warmUp(all, spread, 20_000);
-    const bytesTogether = ((await ledgerBytes(url)) - bytesBefore) / 20_000;
-    const endings: number[] = [];
-    const beside: Measurement[] = [];
-    const without: Measurement[] = [];
-    for (let round = 0; round < options.repeats; round++) {
-      without.push(await load.measure(all, { shape: spread, concurrency: 32, seconds }));
+    const grown = async (count: number, concurrency: number) => {
+      const before = await ledgerBytes(url);
+      await load.warmUp(concurrency === 1 ? first! : all, spread, count, concurrency);
+      return ((await ledgerBytes(url)) - before) / count;
+    };
+    const bytesAlone = await grown(countedAlone, 1);
+    const bytesTogether = await grown(backlog, 32);
+    const withEndings = async (measure: () => Promise<Measurement>) => {
+      const live = (await follower.ask({ live: true })) as number;
+      if (live < backlog) await load.warmUp(all, spread, backlog - live);
       const ending = follower.ask({ seconds: seconds + 1 }) as Promise<{ ended: number; seconds: number }>;
-      beside.push(await load.measure(all, { shape: spread, concurrency: 32, seconds }));
+      const window = await measure();
       const { ended, seconds: took } = await ending;
-      endings.push(ended / took);
+      return { window, endings: ended / took };
+    };
+    const without: Measurement[] = [];
+    const beside: Measurement[] = [];
+    const calm: { readonly window: Measurement; readonly endings: number }[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const measure = () => load.measure(all, { shape: spread, concurrency: 32, seconds });
+      without.push(await measure());
+      beside.push((await withEndings(measure)).window);
+      calm.push(await withEndings(() => at(signedPerSecond)));
     }
     const goal = (name: string, value: number, unit: Goal['unit'], required?: Goal['required']): Goal => ({
       name: `PostgreSQL, ledger on with inputs: ${name}`,
@@ -173,18 +182,30 @@ async function measureShared(
       unit,
       ...(required === undefined ? {} : { required }),
     });
-    const errors = [...busy, ...steady, ...single, ...beside, ...without].reduce(
-      (sum, one) => sum + one.errors,
-      0,
-    );
+    const besideSteady = calm.map(({ window }) => window);
+    const windows = [...busy, ...steady, ...single, ...beside, ...without, ...besideSteady];
+    const errors = windows.reduce((sum, one) => sum + one.errors, 0);
     return [
       goal('errors in all windows', errors, 'count', { atMost: 0 }),
       goal('requests/s of 3 replicas, one paymaster, 3 limits', summarise(busy).requestsPerSecond, 'count', {
         atLeast: 1_200,
       }),
       goal('p99 at 800 requests/s, one paymaster', summarise(steady).p99Ms, 'ms', { atMost: 60 }),
-      goal('endings per second beside signing', median(endings), 'count', { atLeast: 1_000 }),
-      goal('requests/s beside endings ÷ without', ratio(beside, without, rate), 'ratio', { atLeast: 0.75 }),
+      goal(
+        'endings per second beside signing at 800/s',
+        median(calm.map(({ endings }) => endings)),
+        'count',
+        {
+          atLeast: 1_000,
+        },
+      ),
+      goal('requests/s beside endings, at 800/s', summarise(besideSteady).requestsPerSecond, 'count'),
+      goal(
+        'requests/s beside endings ÷ without, as fast as possible',
+        ratio(beside, without, rate),
+        'ratio',
+        { atLeast: 0.75 },
+      ),
       goal('p50, one at a time, above 3 round trips and an fsync', single50 - floor, 'ms', { atMost: 2 }),
       goal('p50, one at a time', single50, 'ms'),
       goal('bytes of the ledger per sponsorship, many a turn', bytesTogether, 'bytes', { atMost: 4_096 }),

@@ -74,8 +74,9 @@ export class Load {
   async measure(subject: Target, { isWarm = false, ...options }: WindowOptions): Promise<Measurement> {
     const { calls, ask } = options.shape;
     const rateKey = `${subject.name} ${options.concurrency} ${calls} ${ask}`;
-    // Enough for a window half as fast again as the last one; unknown servers get enough for the fastest.
-    const rate = options.perSecond ?? (this.#rates.get(rateKey) ?? 8000) * 1.5;
+    // Enough for a window half as fast again as the last one; unknown servers get enough for a fast one.
+    const guess = options.concurrency === 1 ? 1000 : 8000;
+    const rate = options.perSecond ?? (this.#rates.get(rateKey) ?? guess) * 1.5;
     const count = Math.max(200, Math.ceil(rate * options.seconds));
     const order: LoadOrder = { ...options, ports: subject.ports, firstId: this.#nextId, count };
     this.#nextId += count;
