@@ -223,9 +223,10 @@ export const usageEndpoint = endpoint({
 /** The dollars of a row. */
 async function dollarsBy(
   ledger: Pick<Questions, 'spent' | 'prices'>,
-  query: SpentQuery & { readonly groupOf: (group: string) => string | undefined },
+  { groupOf, ...query }: SpentQuery & { readonly groupOf: (group: string) => string | undefined },
 ) {
-  const { groupOf, from, to } = query;
+  // `groupOf` stays here: the ledger may be a thread, to which no function can be sent.
+  const { from, to } = query;
   const spent = await ledger.spent(query);
   if (spent === undefined) return () => ({ spentUsd: null, unpricedWei: null, oldestPriceSeconds: null });
   const chainIds = [...new Set(spent.flatMap(({ chainId }) => chainId ?? []))];
