@@ -172,6 +172,11 @@ export const errorCodes = {
     remedy: 'Ask the platform to keep one.',
     rest: { status: 501 },
   },
+  EXPLANATIONS_OFF: {
+    text: 'The dashboard knows no JSON-RPC server that could explain.',
+    remedy: 'Ask the platform to set PAYMASTER_JSON_RPC_URL.',
+    rest: { status: 501 },
+  },
   REPLAYS_BUSY: {
     text: 'Too many replays run.',
     remedy: 'Wait until one has ended, or cancel your own.',
@@ -236,6 +241,7 @@ export const errorCodes = {
   PAYMASTER_NOT_READY: {
     text: 'The paymaster cannot sign at the moment.',
     remedy: 'Try again later; the owner finds the reason in its conditions.',
+    rest: { status: 409 },
     rpc: { code: -32006, status: 400, retryable: true },
   },
 } as const satisfies Record<string, Row>;

@@ -11,7 +11,7 @@ import { platformTokenSettings } from '../adapters/secrets/platform-tokens.js';
 import { providerSettings } from '../adapters/signer/providers/table.js';
 import { platformSettings, readPlatformDefaults } from '../core/config/platform-settings.js';
 import { readWebhookRules, webhookSettings } from '../core/policy/webhook/private-hosts.js';
-import { either, integer, optional, Settings, type Setting } from '../core/settings.js';
+import { either, httpUrl, integer, optional, Settings, type Setting } from '../core/settings.js';
 import { callLimitSettings, readCallLimits } from './dashboard/call-limits.js';
 import { ledgerSettings, readLedgerSettings } from './ledger-settings.js';
 import { roles, type Role } from './roles.js';
@@ -52,7 +52,12 @@ const fileSettings = {
   ),
 };
 
-const consoleSettings = {
+const dashboardSettings = {
+  jsonRpcUrl: optionalUrl(
+    'PAYMASTER_JSON_RPC_URL',
+    'Where the dashboard asks for explanations: the Service of the rpc role; absent: this process, if it has that role.',
+  ),
+
   hasConsole: either(
     'PAYMASTER_CONSOLE',
     'Whether the dashboard role serves the console at /console/.',
@@ -72,7 +77,7 @@ export const serverSettings = {
   'Files of the rpc role': signingSettings,
   Database: usageSettings,
   Ledger: ledgerSettings,
-  Dashboard: { ...callLimitSettings, ...consoleSettings, ...platformTokenSettings },
+  Dashboard: { ...callLimitSettings, ...dashboardSettings, ...platformTokenSettings },
   'Clouds that hold keys': providerSettings,
   Platform: platformSettings,
   Webhooks: webhookSettings,
@@ -98,10 +103,15 @@ export function parseServerConfig(env: Readonly<Record<string, string | undefine
     signerEnvironment: settings.read(providerSettings),
     webhookRules: readWebhookRules(settings),
     callLimits: readCallLimits(settings),
-    ...settings.read(consoleSettings),
+    ...settings.read(dashboardSettings),
     ...settings.read(platformTokenSettings),
   };
   return settings.finishStrictly(config, signingSettings);
+}
+
+function optionalUrl(name: string, what: string): Setting<string | undefined> {
+  const url = httpUrl(name, what);
+  return { ...url, values: '', read: (value, settings) => value && url.read(value, settings) };
 }
 
 function roleList(name: string): Setting<readonly Role[]> {

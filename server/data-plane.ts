@@ -9,6 +9,7 @@ import { createPrices, type KeptPrices } from '../adapters/price/prices.js';
 import type { Chains } from '../core/chain/chains.js';
 import type { Heads } from '../core/chain/heads.js';
 import type { ConfigStore } from '../core/config/config-store.js';
+import type { Passes } from '../core/config/pass.js';
 import type { LedgerWriter } from '../core/ledger/ledger.js';
 import type { Signers } from '../core/paymaster/signer.js';
 import type { FollowerLease } from '../core/policy/follower-lease.js';
@@ -29,7 +30,6 @@ import { createLossReporter, type LossReporter } from './follower/loss-reporter.
 import { createCallRunner } from './rpc/call-runner.js';
 import { createMethods } from './rpc/methods.js';
 import { createRateLimiter } from './http/rate-limit.js';
-import type { Sessions } from './http/sessions.js';
 import { createRequestIds } from './http/request-id.js';
 import { createWebhookDelivery } from './rpc/webhook-delivery.js';
 import { createBodyAdmission } from './http/body-admission.js';
@@ -92,8 +92,8 @@ export type DataPlaneDeps = Ambient & {
   readonly accounts?: AccountValidator;
   /** Proxies in front that each append to X-Forwarded-For, for rate limits per client. Default 0. */
   readonly trustedProxies?: number;
-  /** Of the console, where this process serves it too: its owner may ask for explanations. */
-  readonly sessions?: Sessions;
+  /** Of dashboards that ask for explanations. Default: none are taken. */
+  readonly passes?: Pick<Passes, 'admits'>;
   /** Remembers refused requests. Default: they are not remembered. */
   readonly recentRefusals?: Pick<RecentRefusals, 'note'>;
   /** Takes records of no promise; the usage store writes those of its turns itself. Default: nothing is recorded. */
@@ -180,6 +180,7 @@ export function createDataPlane(deps: DataPlaneDeps) {
   const methods = createMethods({
     view,
     clock,
+    ...given({ passes: deps.passes }),
     sponsor: createSponsor(shared, sponsored),
     phases: {
       SPONSORED: {
@@ -232,7 +233,6 @@ export function createDataPlane(deps: DataPlaneDeps) {
       requestIds,
       bodies,
       trustedProxies: deps.trustedProxies ?? 0,
-      ...given({ sessions: deps.sessions }),
     }),
     checks: servingChecks({ usage: deps.usage, view, follower, isWarm: () => isWarm, clock }),
 

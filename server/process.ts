@@ -138,6 +138,7 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
     chains,
     signers,
     webhooks,
+    webhookKeys: announced.keys,
     ledgerInputs: config.ledger.inputs,
     refusalsPerSecond: config.ledger.refusalsPerSecond,
     trustedProxies: config.trustedProxies,
@@ -164,6 +165,7 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
       quotas: config.quotas,
       ...config.callLimits,
       hasConsole: config.hasConsole,
+      ...given({ jsonRpcUrl: config.jsonRpcUrl }),
       ...(config.platformTokensFile !== undefined && {
         platformTokens: createPlatformTokens({ file: config.platformTokensFile, clock, log }),
       }),

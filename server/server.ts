@@ -1,16 +1,19 @@
 import type { UsageReading } from '../core/usage/usage-store.js';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
+import { createExplanations, type Explanations } from '../adapters/explanations/explanations.js';
 import type { ConfigStore } from '../core/config/config-store.js';
+import { createPasses } from '../core/config/pass.js';
 import type { Metrics } from '../core/metrics.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
+import type { WebhookMasterKeys } from '../core/secrets.js';
+import { given } from '../core/units/given.js';
 import type { FundingMessages } from '../core/usage/funding-messages.js';
 import { createDashboard } from './dashboard/dashboard.js';
 import type { DashboardDeps } from './dashboard/deps.js';
 import { createLastSeen } from './dashboard/last-seen.js';
 import { createDataPlane, type DataPlaneDeps } from './data-plane.js';
 import { renderIndex } from './index-page.js';
-import { createSessions, type Sessions } from './http/sessions.js';
 import { connectionLimits, createHttpServer, type HttpServer } from './http/http-server.js';
 import { createInstruments, type Instruments } from './ops/instruments.js';
 import { createMemoryRegister } from './replay/memory-register.js';
@@ -22,9 +25,11 @@ import { isRpcPath } from './rpc/path.js';
 import type { Role } from './roles.js';
 
 /** The dependencies of the rpc role; the dashboard role uses some of them too. */
-type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instruments' | 'sessions'> & {
+type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instruments' | 'passes'> & {
   readonly roles: readonly Role[];
   readonly configs: ConfigStore;
+  /** Of the rpc role, for passes of dashboards. Default: those of the dashboard role. */
+  readonly webhookKeys?: WebhookMasterKeys;
   /** Messages that funding wallets have to sign; required for the dashboard role. */
   readonly messages?: FundingMessages;
   /** Further dependencies of the dashboard role; required for it. */
@@ -44,6 +49,8 @@ type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instruments' | 's
     readonly resources: ResourceStore;
     /** What people are shown of limits and balances. Default: the usage store. */
     readonly usage?: UsageReading;
+    /** URL of the JSON-RPC server that explains. Default: this process, if it has the rpc role. */
+    readonly jsonRpcUrl?: string;
   };
   /** Handles further paths of this process; true when it has answered. */
   readonly handle?: (request: IncomingMessage, response: ServerResponse) => boolean;
@@ -69,11 +76,21 @@ export function createServer(deps: ServerDeps) {
   const { log } = deps;
   const instruments = createInstruments(deps.metrics);
   const isDashboard = deps.roles.includes('dashboard');
-  const sessions = isDashboard && deps.dashboard && createSessions({ ...deps.dashboard, clock: deps.clock });
-  const shared = { instruments, ...(sessions && { sessions }) };
-  const dataPlane = deps.roles.includes('rpc') ? createDataPlane({ ...deps, ...shared }) : undefined;
+  const keys = deps.webhookKeys ?? deps.dashboard?.masterKeys;
+  const passes = keys && createPasses({ masterKeys: keys, clock: deps.clock });
+  const dataPlane = deps.roles.includes('rpc')
+    ? createDataPlane({ ...deps, instruments, ...given({ passes }) })
+    : undefined;
+  let ownUrl = '';
+  const jsonRpcUrl = deps.dashboard?.jsonRpcUrl;
+  const explanations =
+    isDashboard && (jsonRpcUrl !== undefined || dataPlane !== undefined)
+      ? createExplanations(() => jsonRpcUrl ?? ownUrl)
+      : undefined;
   const openRpc = dataPlane === undefined ? undefined : JSON.stringify(createOpenRpc());
-  const dashboard = isDashboard ? createDashboardRole(deps, shared) : undefined;
+  const dashboard = isDashboard
+    ? createDashboardRole(deps, { instruments, ...given({ explanations }) })
+    : undefined;
   let isStopping = false;
   const checks: readonly ReadinessCheck[] = [
     {
@@ -123,6 +140,7 @@ export function createServer(deps: ServerDeps) {
     isStopping = true;
     await http.stop(drainMs, deps.goodbyeMs);
     await dashboard?.stop();
+    await explanations?.stop();
     await dataPlane?.stop();
     // Stopped last: until then it answers that this process is alive and not ready.
     await opsHttp?.stop(opsDrainMs);
@@ -143,6 +161,7 @@ export function createServer(deps: ServerDeps) {
       if (opsPort !== undefined) opsHttp = createHttpServer(answerOps);
       const opsAddress = await opsHttp?.listen(opsPort ?? 0, host);
       const address = await http.listen(port, host);
+      ownUrl = `http://${ownHostOf(host)}:${address.port}`;
       await dataPlane?.start();
       const ports = { port: address.port, opsPort: opsAddress?.port ?? address.port };
       log.info('server is ready', { ...ports, roles: deps.roles });
@@ -162,7 +181,7 @@ export function createServer(deps: ServerDeps) {
 
 function createDashboardRole(
   deps: ServerDeps,
-  shared: { readonly instruments: Instruments; readonly sessions?: Sessions },
+  shared: { readonly instruments: Instruments; readonly explanations?: Pick<Explanations, 'ask'> },
 ) {
   const { configs, messages, usage, webhooks, clock, log } = deps;
   if (deps.dashboard === undefined || messages === undefined)
@@ -201,6 +220,13 @@ function createDashboardRole(
     ),
   ];
   return { app, checks, stop: async () => replays?.stop() };
+}
+
+/** Where this process reaches itself. */
+function ownHostOf(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
 }
 
 type RequestHandler = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;

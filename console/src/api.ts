@@ -30,7 +30,6 @@ export class Refused extends Error {
 type Options = {
   readonly method?: string;
   readonly body?: object;
-  readonly apiKey?: string;
   readonly accept?: string;
 };
 
@@ -38,20 +37,18 @@ type Options = {
 const base = '..';
 
 export async function request(path: string, options: Options = {}): Promise<Response> {
-  const { method = 'GET', body, apiKey, accept = 'application/json' } = options;
+  const { method = 'GET', body, accept = 'application/json' } = options;
   const response = await fetch(`${base}${path}`, {
     method,
     headers: {
       accept,
       ...(session.value === undefined ? {} : { 'x-csrf-token': session.value.csrf }),
-      ...(apiKey === undefined ? {} : { apiKey }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   if (response.ok) return response;
-  // JSON-RPC servers may be others, which do not know the session.
-  if (response.status === 401 && !path.startsWith('/api/v1/')) session.value = undefined;
+  if (response.status === 401) session.value = undefined;
   const seconds = Number(response.headers.get('retry-after'));
   throw new Refused(response.status, await reasonOf(response), seconds > 0 ? seconds * 1000 : undefined);
 }
@@ -67,13 +64,12 @@ type Reason = { readonly message: string; readonly manifest?: string | undefined
 async function reasonOf(response: Response): Promise<Reason> {
   const unknown = `HTTP ${response.status}`;
   try {
-    const { detail, message, error, manifest } = (await response.json()) as {
+    const { detail, message, manifest } = (await response.json()) as {
       detail?: string;
       message?: string;
-      error?: { message: string };
       manifest?: string;
     };
-    return { message: detail ?? message ?? error?.message ?? unknown, manifest };
+    return { message: detail ?? message ?? unknown, manifest };
   } catch {
     return { message: unknown };
   }

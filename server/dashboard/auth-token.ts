@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Request } from 'express';
 import { hashCredential } from '../../core/config/api-key.js';
-import type { Sessions } from '../http/sessions.js';
+import type { Sessions } from './console/sessions.js';
 
 /** A token of the dashboard API, and the hash that an Organisation lists, which does not reveal the token. */
 type NewAuthToken = { readonly authToken: string; readonly sha256: string };

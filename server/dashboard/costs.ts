@@ -12,6 +12,8 @@ const costs = {
   reading: { slots: 40, perKey: 8, waitingPerKey: 56, maxWaitMs: 10_000 },
   /** Waits for the host of a webhook, for ten seconds at most. */
   host: { slots: 20, perKey: 2, waitingPerKey: 8, maxWaitMs: 2_000 },
+  /** Waits for a JSON-RPC server, for fifteen seconds at most. */
+  decision: { slots: 40, perKey: 4, waitingPerKey: 16, maxWaitMs: 2_000 },
 } as const satisfies Record<string, SlotLimits>;
 export type Cost = keyof typeof costs;
 
@@ -27,6 +29,7 @@ export function createSpending(): Spending {
     list: new FairSlots(costs.list),
     reading: new FairSlots(costs.reading),
     host: new FairSlots(costs.host),
+    decision: new FairSlots(costs.decision),
   } as const satisfies Record<Cost, FairSlots>;
   return async (cost, organisation, work) => {
     if (cost === undefined) return work();

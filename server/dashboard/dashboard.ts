@@ -1,6 +1,7 @@
 import cors from 'cors';
 import express from 'express';
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
+import { createPasses } from '../../core/config/pass.js';
 import { quotaOf } from '../../core/config/platform.js';
 import { createPace } from '../../adapters/pace.js';
 import { createTurns } from '../../adapters/turns.js';
@@ -14,8 +15,8 @@ import { createAuthenticator } from './auth.js';
 import { createCredentialOf } from './auth-token.js';
 import { createCallLimits } from './call-limits.js';
 import { consolePrefix, createConsole } from './console/routes.js';
+import { createSessions } from './console/sessions.js';
 import { createRateLimiter } from '../http/rate-limit.js';
-import { createSessions } from '../http/sessions.js';
 import { collapseSlashes } from './slashes.js';
 import { createRequestIds } from '../http/request-id.js';
 import type { DashboardDeps, Tools } from './deps.js';
@@ -38,7 +39,7 @@ import { createWrites } from './writes.js';
  */
 export function createDashboard(deps: DashboardDeps): Express {
   const { resources, configs, fundingMessages, masterKeys, webhooks, clock, log, usage } = deps;
-  const { ledger, replays, webhookUrls = {}, quotas = {}, platformTokens } = deps;
+  const { ledger, replays, webhookUrls = {}, quotas = {}, platformTokens, explanations } = deps;
   const lastSeen = deps.lastSeen ?? createLastSeen({ resources, clock });
   const tools: Tools = {
     resources,
@@ -50,7 +51,8 @@ export function createDashboard(deps: DashboardDeps): Express {
     clock,
     log,
     usage,
-    ...given({ ledger: ledger && createFairLedger(ledger), changes: ledger?.changes, replays }),
+    ...given({ ledger: ledger && createFairLedger(ledger), changes: ledger?.changes, replays, explanations }),
+    passes: createPasses({ masterKeys, clock }),
     proposals: { resources, configs, webhookUrls, quotas },
     lastSeen,
     pace: createPace(),
@@ -64,7 +66,7 @@ export function createDashboard(deps: DashboardDeps): Express {
     quotaOf: (organisation, name) => quotaOf(organisation, { quotas }, name),
   };
   const openApi = createOpenApi();
-  const sessions = deps.sessions ?? createSessions({ masterKeys, clock });
+  const sessions = createSessions({ masterKeys, clock });
   const credentialOf = createCredentialOf(sessions);
   const limit = createCallLimits({ ...deps, credentialOf });
   const authenticator = createAuthenticator({ lastSeen, configs, masterKeys, clock });

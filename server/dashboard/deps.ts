@@ -1,4 +1,6 @@
 import type { Ambient } from '../../core/ambient.js';
+import type { Explanations } from '../../adapters/explanations/explanations.js';
+import type { Passes } from '../../core/config/pass.js';
 import type { Quota, Quotas } from '../../core/config/platform.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import type { ChangeLog } from '../../core/ledger/change.js';
@@ -15,7 +17,6 @@ import type { Instruments } from '../ops/instruments.js';
 import type { ProposalDeps } from '../replay/proposal.js';
 import type { Replays } from '../replay/replays.js';
 import type { RateLimiter } from '../http/rate-limit.js';
-import type { Sessions } from '../http/sessions.js';
 import type { MethodReading } from './methods-thread.js';
 import type { LastSeen } from './last-seen.js';
 import type { Parsers } from './parse.js';
@@ -53,8 +54,8 @@ export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly addressRateLimit?: RateLimit;
   /** Whether the console is served. Default true. */
   readonly hasConsole?: boolean;
-  /** Where the rpc role of this process knows them, too. Default: its own. */
-  readonly sessions?: Sessions;
+  /** Of JSON-RPC servers. Default: nobody explains, and its endpoint answers 501. */
+  readonly explanations?: Pick<Explanations, 'ask'>;
   /** Hash of the authToken that a code of sign-in stands for; it may be asked once. Default: no code is accepted. */
   readonly consoleCode?: (code: string) => string | undefined;
   /** Proxies in front that append to X-Forwarded-For. Default 0. */
@@ -66,8 +67,17 @@ export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
 /** What handlers share. */
 export type Tools = Pick<
   DashboardDeps,
-  'configs' | 'fundingMessages' | 'masterKeys' | 'clock' | 'log' | 'usage' | 'replays' | 'webhooks'
+  | 'configs'
+  | 'fundingMessages'
+  | 'masterKeys'
+  | 'clock'
+  | 'log'
+  | 'usage'
+  | 'replays'
+  | 'webhooks'
+  | 'explanations'
 > & {
+  readonly passes: Pick<Passes, 'issue'>;
   /** Of test deliveries, by organisation. */
   readonly deliveries: RateLimiter;
   /** Handlers write by `writes` alone, which are recorded. */

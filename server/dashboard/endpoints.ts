@@ -10,6 +10,7 @@ import { statementsEndpoint } from './ledger/statements.js';
 import { updateLimit } from './limits.js';
 import { chainsEndpoint } from './manage/chains.js';
 import { feeTokensEndpoint } from './manage/fee-tokens.js';
+import { explainEndpoint } from './manage/explain.js';
 import { fundingEndpoints } from './manage/funding.js';
 import { keyEndpoints } from './manage/keys.js';
 import { testWebhookEndpoint } from './manage/test-webhook.js';
@@ -69,6 +70,7 @@ export const manageEndpoints: readonly Endpoint[] = [
   ...objectEndpoints('contracts', nouns.contracts),
   ...objectEndpoints('policies', nouns.policies),
   rulesEndpoint,
+  explainEndpoint,
   ...keyEndpoints,
   ...fundingEndpoints,
   testWebhookEndpoint,

@@ -9,8 +9,9 @@ export type RpcContext = {
   /** The name by which this method was called. */
   readonly method: string;
   readonly paymaster: ServedPaymaster;
-  /** Hash of the authToken, which only `pm_explainSponsorship` needs. */
+  /** Only `pm_explainSponsorship` looks at these: the hash of the authToken, and the pass of a dashboard. */
   readonly credential: string | undefined;
+  readonly pass: string | undefined;
 };
 
 /** Where a request comes from, for its records. */

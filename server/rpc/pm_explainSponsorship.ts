@@ -1,3 +1,4 @@
+import type { Passes } from '../../core/config/pass.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Clock } from '../../core/units/time.js';
@@ -5,10 +6,9 @@ import type { Explain } from '../decision/show/explain.js';
 import { requireProfile } from '../decision/facts.js';
 import type { ExplainedPayment } from '../decision/request.js';
 import type { ConfigView } from '../view/config-view.js';
-import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { requirePhases } from './entry-point-form.js';
 import { ignoredMembers } from './known-members.js';
-import type { RpcMethod } from './method.js';
+import type { RpcContext, RpcMethod } from './method.js';
 import { isOwner } from './owner.js';
 import { parseFeeToken, parseSponsorParams, parseTokenChoice } from './params.js';
 
@@ -16,21 +16,23 @@ export type ExplainMethodDeps = {
   readonly view: Pick<ConfigView, 'chain'>;
   readonly explain: Explain;
   readonly explainTokenPayment: Explain<ExplainedPayment>;
+  /** Absent: only tokens show whose the caller is. */
+  readonly passes?: Pick<Passes, 'admits'>;
   readonly clock: Clock;
 };
 
 /**
  * Same `params` as `pm_sponsorUserOperation`; `callWebhook: true` in the mode object also calls the webhooks. In mode
  * ERC20 `tokenInfo` may also list tokens as in a quote request: the explanation shows those tokens.
- * Needs the header `authToken` of the paymaster's organisation, or a session of the console in the same process. An apiKey ships in every wallet, and only the owner may
- * see the rules and how much of each limit is left.
+ * Needs the header `authToken` of the paymaster's organisation, or the pass of a dashboard that has checked its caller. An apiKey ships
+ * in every wallet, and only the owner may see the rules and how much of each limit is left.
  */
 export function pm_explainSponsorship(deps: ExplainMethodDeps): RpcMethod {
-  const { view, explain, explainTokenPayment, clock } = deps;
+  const { view, explain, explainTokenPayment } = deps;
   return {
     async handle(params, context) {
-      const { paymaster, credential } = context;
-      requireOwner(paymaster, credential, clock.now());
+      const { paymaster } = context;
+      requireOwner(deps, context);
       const profile = requireProfile(view, paymaster);
       const { mode, request, members } = parseSponsorParams(params, profile, context);
       requirePhases(request, profile, 'params[1]');
@@ -66,8 +68,12 @@ function feeTokenOf(members: Readonly<Record<string, unknown>>): AddressKey | un
   }
 }
 
-function requireOwner(paymaster: ServedPaymaster, credential: string | undefined, now: number): void {
-  if (isOwner(paymaster, credential, now)) return;
+function requireOwner(
+  { passes, clock }: Pick<ExplainMethodDeps, 'passes' | 'clock'>,
+  { paymaster, credential, pass }: RpcContext,
+): void {
+  if (isOwner(paymaster, credential, clock.now())) return;
+  if (pass !== undefined && passes?.admits(paymaster.paymasterId, pass) === true) return;
   throw new DomainError(
     'CREDENTIALS_REQUIRED',
     "pm_explainSponsorship needs the header authToken with a token of the paymaster's organisation.",

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tighterLimits } from '../../core/config/rate-limits.js';
 import { DomainError, isDomainError, quote } from '../../core/errors.js';
 import { hashCredential } from '../../core/config/api-key.js';
+import { passHeader } from '../../core/config/pass.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { AdmittedBody, BodyAdmission } from '../http/body-admission.js';
@@ -13,7 +14,6 @@ import { writeAnswer, writePreflight, type AllowedOrigin, type HttpAnswer } from
 import type { RpcContext } from './method.js';
 import { parseRpcPath } from './path.js';
 import { clientAddress, single } from '../http/client-address.js';
-import type { Sessions } from '../http/sessions.js';
 import type { RateLimiter } from '../http/rate-limit.js';
 import { cleanRequestId, type RequestIds } from '../http/request-id.js';
 
@@ -25,8 +25,6 @@ type RpcRouterDeps = {
   readonly bodies: RequestBodies;
   /** Number of proxies in front that each append to X-Forwarded-For; 0 uses the peer's own address. */
   readonly trustedProxies: number;
-  /** Of the console, where this process serves it too. */
-  readonly sessions?: Pick<Sessions, 'of'>;
 };
 
 /** Separate bounds for the bodies held at once: strangers must not use up the memory that callers with a key need. */
@@ -142,16 +140,16 @@ function answerCall(
     callerRequestId,
     method: call.method,
     paymaster: caller,
-    credential: credentialOf(deps, request),
+    credential: credentialOf(request),
+    pass: single(request.headers[passHeader]),
   };
   return deps.calls.run(call, context);
 }
 
-/** Only browsers send an origin; `null` is that of a page without one, e.g. a file. Pages of this server are the console's. */
+/** Only browsers send an origin; `null` is that of a page without one, e.g. a file. */
 function requireOrigin({ headers }: IncomingMessage, { allowedOrigins }: ServedPaymaster): void {
   const { origin } = headers;
   if (origin === undefined || allowedOrigins === undefined || allowedOrigins.includes(origin)) return;
-  if (headers['sec-fetch-site'] === 'same-origin') return;
   throw new DomainError('ORIGIN_NOT_ALLOWED', `Pages of ${quote(origin)} may not ask this paymaster.`);
 }
 
@@ -161,9 +159,9 @@ function originOf({ request: { headers }, caller }: Asked): AllowedOrigin {
   return origin !== undefined && caller.allowedOrigins.includes(origin) ? { page: origin } : 'none';
 }
 
-function credentialOf({ sessions }: RpcRouterDeps, request: IncomingMessage): string | undefined {
+function credentialOf(request: IncomingMessage): string | undefined {
   const token = single(request.headers['authtoken']);
-  return token ? hashCredential(token) : sessions?.of(request)?.sha256;
+  return token ? hashCredential(token) : undefined;
 }
 
 /**

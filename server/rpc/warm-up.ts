@@ -43,6 +43,7 @@ export async function warmUp(
         method: 'pm_sponsorUserOperation',
         paymaster,
         credential: undefined,
+        pass: undefined,
       });
   }
 }

@@ -40,6 +40,7 @@ import {
   someNow,
 } from './configs.js';
 import { aPrice, aTokenProfile, someTokenAccount, someTreasury } from './fee-tokens.js';
+import { masterKeys } from './operator.js';
 import type { WireOperation } from './operations.js';
 import { worldsOfThisRun } from './world.js';
 
@@ -186,6 +187,7 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
       call: (request) => options.webhooks?.call(request) ?? world.webhook(request),
       stop: () => Promise.resolve(),
     },
+    webhookKeys: masterKeys,
     estimator: { estimate: (request) => world.estimate(request) },
     accounts: { validate: (request) => world.account(request) },
     heads: { get: () => world.head },

@@ -6,7 +6,7 @@ import { buildAccount, encodeWith } from '../chain/support/account.js';
 import type { DevChain } from '../chain/support/dev-chain.js';
 import { handleOp } from '../chain/support/handle-ops.js';
 import { buildUserOp, signByAccount } from '../chain/support/user-op.js';
-import { dashboard, rpc, toWire } from '../system/support/client.js';
+import { dashboard, freshUserOp, rpc, toWire } from '../system/support/client.js';
 import { attachDevChain } from '../system/support/dev-chain.js';
 import { until } from '../support/until.js';
 import { readerOf } from './support/read.js';
@@ -112,6 +112,22 @@ describe('the dashboard on the Kubernetes API', () => {
       '--show-managed-fields',
     );
     expect(owners.split(' ').toSorted()).toEqual(['paymaster-dashboard', 'paymaster-operator']);
+  });
+
+  test('explains an operation as the JSON-RPC server in another process would', async () => {
+    const { connection } = installation;
+    const headers = { authToken: connection.authToken };
+    const context = { mode: 'SPONSORED', calculateGasLimits: false };
+    const userOp = freshUserOp(connection);
+    const response = await fetch(`${connection.dashboardUrl}/manage/v1/paymasters/shop/explain`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ userOp, context }),
+    });
+    const direct = await rpc(connection.rpcUrl, 'pm_explainSponsorship', [userOp, context], headers);
+    expect(direct.result).toMatchObject({ sponsored: true });
+    const { data } = (await response.json()) as { data: Record<string, unknown> };
+    expect(data).toMatchObject({ sponsored: true, paymaster: direct.result?.['paymaster'] });
   });
 
   describe('and a second field manager', () => {

@@ -1,7 +1,17 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { EpochMs } from '../../core/units/time.js';
-import { addressOf, aLimitConfig, sha256, someNow, someTarget, someToken } from '../build/configs.js';
+import { passHeader, createPasses } from '../../core/config/pass.js';
+import {
+  addressOf,
+  aLimitConfig,
+  aPaymasterConfig,
+  sha256,
+  someNow,
+  someTarget,
+  someToken,
+} from '../build/configs.js';
 import { anOperation, execute, executeBatch, mintCall, sponsored } from '../build/operations.js';
+import { masterKeys } from '../build/operator.js';
 import { type RpcAnswer } from '../build/rpc.js';
 import { useRpc } from '../support/use-rpc.js';
 
@@ -21,6 +31,15 @@ describe('pm_explainSponsorship needs an authToken of the organisation, since an
     });
     expect(status).toBe(401);
     expect(body.error).toMatchObject({ code: -32001, data: { reason: 'AUTH_TOKEN_REQUIRED' } });
+  });
+
+  test('a pass of the dashboard, which has checked its caller, is enough for the paymaster that it names', async () => {
+    const passes = createPasses({ masterKeys, clock: host.clock });
+    const explainWith = (pass: string) =>
+      host.call('pm_explainSponsorship', [anOperation(), sponsored], { headers: { [passHeader]: pass } });
+    const { paymasterId } = aPaymasterConfig();
+    expect((await explainWith(passes.issue(paymasterId))).body.result).toMatchObject({ sponsored: true });
+    for (const pass of [passes.issue('another'), 'x', '']) expect((await explainWith(pass)).status).toBe(401);
   });
 
   test('an expired one is 401', async () => {

@@ -41,11 +41,11 @@ describe('a paymaster with allowedOrigins', () => {
     expect(await host.usage.reservations(someChainId)).toHaveLength(before);
   });
 
-  test('serves the console, which is a page of this server', async () => {
+  test('refuses a page of this server that is not listed: the console asks the dashboard instead', async () => {
     const headers = { origin: host.origin, 'sec-fetch-site': 'same-origin' };
     const operation = anOperation({ nonce: (nonce += 1) });
     expect((await host.call('pm_sponsorUserOperation', [operation, sponsored], { headers })).status).toBe(
-      200,
+      403,
     );
   });
 

@@ -267,6 +267,7 @@ spec:
 - { name: PAYMASTER_DASHBOARD_CALLS_PER_SECOND, value: {{ .values.callsPerSecond | quote }} }
 - { name: PAYMASTER_DASHBOARD_CALLS_PER_SECOND_OF_ADDRESS, value: {{ .values.callsPerSecondOfAddress | quote }} }
 - { name: PAYMASTER_CONSOLE, value: {{ .values.console.enabled | ternary "on" "off" | quote }} }
+- { name: PAYMASTER_JSON_RPC_URL, value: {{ printf "http://%s-rpc.%s.svc:%v" (include "paymaster.fullname" .root) .root.Release.Namespace .root.Values.rpc.service.port | quote }} }
 {{- if .values.platformTokens.secretName }}
 - { name: PAYMASTER_PLATFORM_TOKENS_FILE, value: /etc/paymaster/platform/tokens }
 {{- end }}

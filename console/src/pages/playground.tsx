@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { request } from '../api.js';
+import { call } from '../api.js';
 import { BuildCall } from '../parts/build-call.js';
 import { Card, Facts, Hex, Note, Select, Shown, Table } from '../parts/parts.js';
 import { choicesOf, usePaymasters, type Known } from '../paymasters.js';
@@ -8,7 +8,9 @@ import { hrefOf } from '../route.js';
 import { Steps } from '../steps.js';
 
 type Explanation = {
-  readonly sponsored: boolean;
+  /** Null: webhooks that were not asked decide. */
+  readonly sponsored: boolean | null;
+  readonly undecided?: readonly string[];
   readonly reason?: string;
   readonly steps: readonly Step[];
   readonly calls?: readonly {
@@ -95,27 +97,13 @@ export function Playground() {
   );
 }
 
-/** Throws with a sentence for a text that is not an operation, and for a server that decides nothing. */
-async function explained({ chainId, apiKey = '' }: Known, text: string): Promise<Explanation> {
-  const body = { jsonrpc: '2.0', id: 1, method: 'pm_explainSponsorship', params: paramsOf(text) };
-  const response = await request(`/api/v1/${chainId}/${encodeURIComponent(apiKey)}`, {
-    method: 'POST',
-    body,
-  }).catch((error: { status?: number }) => {
-    if (error.status !== 404 && error.status !== 401) throw error;
-    throw new Error(
-      'The servers that decide are at another address, which this page may not call. Send the method pm_explainSponsorship there, with a token.',
-    );
-  });
-  const answer = (await response.json()) as {
-    result?: Explanation;
-    error?: { message: string; data?: { remedy?: string } };
-  };
-  if (answer.result !== undefined) return answer.result;
-  throw new Error([answer.error?.message, answer.error?.data?.remedy].filter(Boolean).join(' '));
+/** Throws with a sentence for a text that is not an operation. */
+function explained({ object }: Known, text: string): Promise<Explanation> {
+  return call(`/manage/v1/paymasters/${object}/explain`, { method: 'POST', body: questionOf(text) });
 }
 
-function paramsOf(text: string): readonly unknown[] {
+/** Of an operation, or of what a wallet would send. */
+function questionOf(text: string): { readonly userOp: unknown; readonly context: unknown } {
   let given: unknown;
   try {
     given = JSON.parse(text);
@@ -123,29 +111,37 @@ function paramsOf(text: string): readonly unknown[] {
     throw new Error(`This is not JSON: ${(error as Error).message}`);
   }
   const { params } = (given ?? {}) as { params?: unknown };
-  return Array.isArray(params) ? params : [given, { mode: 'SPONSORED', calculateGasLimits: false }];
+  const [userOp, context = { mode: 'SPONSORED', calculateGasLimits: false }]: readonly unknown[] =
+    Array.isArray(params) ? params : [given];
+  return { userOp, context };
 }
 
 /** What a wallet would send, for a shell. */
 function sponsorRequest({ chainId, apiKey = '' }: Known, text: string): string {
-  const body = { jsonrpc: '2.0', id: 1, method: 'pm_sponsorUserOperation', params: paramsOf(text) };
+  const { userOp, context } = questionOf(text);
+  const body = { jsonrpc: '2.0', id: 1, method: 'pm_sponsorUserOperation', params: [userOp, context] };
   const quoted = JSON.stringify(body).replaceAll("'", String.raw`'\''`);
   return `curl -s ${location.origin}/api/v1/${chainId}/${apiKey} -H 'content-type: application/json' -d '${quoted}'`;
 }
 
+function verdictOf({ sponsored, undecided = [] }: Explanation): string {
+  if (sponsored === null)
+    return `Everything else passes, so that these webhooks decide: ${undecided.join(', ')}.`;
+  return sponsored ? 'It would be sponsored.' : 'It would be refused; the first step that refuses says why.';
+}
+
 function Outcome({
-  explanation: { sponsored, steps, calls = [], limits = [], gas = {} },
+  explanation,
   request: shown,
 }: {
   readonly explanation: Explanation;
   readonly request: string;
 }) {
+  const { sponsored, steps, calls = [], limits = [], gas = {} } = explanation;
   return (
     <>
-      <Note kind={sponsored ? 'done' : 'warn'}>
-        {sponsored ? 'It would be sponsored.' : 'It would be refused; the first step that refuses says why.'}
-      </Note>
-      {sponsored && (
+      <Note kind={sponsored === true ? 'done' : 'warn'}>{verdictOf(explanation)}</Note>
+      {sponsored === true && (
         <details>
           <summary>Have it sponsored: the request of a wallet, with the apiKey</summary>
           <p class="quiet">

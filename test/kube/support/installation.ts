@@ -1,6 +1,7 @@
 import type { Connection } from '../../../standalone/connection.js';
 import { startCluster, type Cluster } from '../../support/cluster/cluster.js';
 import type { Component, ComponentName } from '../../support/cluster/component.js';
+import { freePort } from '../../support/cluster/free-port.js';
 import { applyQuickstart, describeQuickstart } from '../../support/cluster/quickstart.js';
 import type { ResourceState } from '../../../standalone/resource-state.js';
 
@@ -27,8 +28,14 @@ const quiet = { step: () => () => {}, line: () => {}, warn: () => {} };
 export async function startInstallation(
   environment: Partial<Readonly<Record<ComponentName, Readonly<Record<string, string>>>>> = {},
 ): Promise<Installation> {
+  const rpcPort = await freePort();
+  const explaining = { PAYMASTER_JSON_RPC_URL: `http://127.0.0.1:${rpcPort}` };
   const optionsOf = (name: ComponentName) => ({
-    environment: { ...(name === 'operator' ? {} : polled), ...environment[name] },
+    environment: {
+      ...(name === 'operator' ? {} : polled),
+      ...(name === 'dashboard' ? explaining : {}),
+      ...environment[name],
+    },
   });
   const cluster = await startCluster({ console: quiet });
   try {
@@ -36,7 +43,9 @@ export async function startInstallation(
     const dashboard = await cluster.start('dashboard', { ...optionsOf('dashboard'), path: '/healthz' });
     applyQuickstart(cluster);
     const replicas = await Promise.all(
-      [0, 1, 2].map((index) => cluster.start('rpc', { ...optionsOf('rpc'), index })),
+      [0, 1, 2].map((index) =>
+        cluster.start('rpc', { ...optionsOf('rpc'), index, ...(index === 0 && { port: rpcPort }) }),
+      ),
     );
     const second = await cluster.start('operator', { ...optionsOf('operator'), index: 1 });
     const { states, connection } = await describeQuickstart(

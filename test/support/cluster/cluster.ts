@@ -113,7 +113,9 @@ async function startParts(options: ClusterOptions, onStop: Stops['add']) {
       PAYMASTER_DATABASE_CA_FILE: '',
       PAYMASTER_WEBHOOK_ALLOW_HTTP: 'true',
       PAYMASTER_WEBHOOK_ALLOW_LOOPBACK: 'true',
-      ...(options.publicRpcUrl === undefined ? {} : { PAYMASTER_PUBLIC_RPC_URL: options.publicRpcUrl }),
+      ...(options.publicRpcUrl === undefined
+        ? {}
+        : { PAYMASTER_PUBLIC_RPC_URL: options.publicRpcUrl, PAYMASTER_JSON_RPC_URL: options.publicRpcUrl }),
     },
   };
   return {

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { hashCredential } from '../../core/config/api-key.js';
-import { isObject } from '../../core/schema/json-value.js';
-import type { MasterKeys } from '../../core/secrets.js';
-import type { Clock } from '../../core/units/time.js';
-import { single } from './client-address.js';
+import { hashCredential } from '../../../core/config/api-key.js';
+import { isObject } from '../../../core/schema/json-value.js';
+import type { MasterKeys } from '../../../core/secrets.js';
+import type { Clock } from '../../../core/units/time.js';
+import { single } from '../../http/client-address.js';
 
 /** The header with which a page shows that it read the answer of its sign-in, which pages of other origins cannot. */
 const csrfHeader = 'x-csrf-token';

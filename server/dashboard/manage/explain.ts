@@ -1,0 +1,134 @@
+import { paymasterIdOf } from '../../../core/config/ids.js';
+import { DomainError, invalidInput, quote } from '../../../core/errors.js';
+import { arrayOf, openRecord, record } from '../../../core/schema/json-schema.js';
+import { fieldOf, isObject } from '../../../core/schema/json-value.js';
+import { ruleSchema } from '../../decision/show/rule-schema.js';
+import { sampleOperation } from '../../http/test-delivery.js';
+import { currentApiKey } from '../auth.js';
+import type { Body } from '../endpoint.js';
+import { endpoint } from '../endpoint.js';
+import { text } from '../record-schemas.js';
+import { nouns } from './nouns.js';
+import { present } from './objects.js';
+
+type Question = { readonly userOp: unknown; readonly context: unknown };
+
+const ordinary = { mode: 'SPONSORED' };
+const members = {
+  userOp: { type: 'object', description: 'The operation, as pm_sponsorUserOperation takes it.' },
+  context: {
+    type: 'object',
+    description:
+      'The mode object of that method. With callWebhook the webhooks are asked, too, which needs the scope write. Default: {"mode": "SPONSORED"}.',
+  },
+};
+
+const body: Body<Question> = {
+  schemas: [record({ userOp: members.userOp }, { context: members.context })],
+  example: { userOp: sampleOperation, context: { mode: 'SPONSORED', calculateGasLimits: false } },
+  parse(_tools, given) {
+    if (!isObject(given))
+      throw invalidInput({ field: 'body', expected: 'a JSON object', value: quote(given) });
+    const others = Object.keys(given).filter((each) => !Object.hasOwn(members, each));
+    const { userOp, context = ordinary } = given;
+    const problems = [
+      ...others.map((each) => ({
+        field: 'body',
+        expected: 'made of userOp and context',
+        value: quote(each),
+      })),
+      // The server that decides reads what is in them.
+      ...Object.entries({ userOp, context })
+        .filter(([, value]) => !isObject(value))
+        .map(([field, value]) => ({ field, expected: 'an object', value: quote(value) })),
+    ];
+    if (problems.length > 0) throw invalidInput(problems);
+    return { userOp, context };
+  },
+};
+
+const step = openRecord(
+  { step: text, verdict: { enum: ['pass', 'refuse', 'skipped', 'error'] } },
+  { reason: text, detail: text, remedy: text },
+);
+
+/**
+ * Only the servers that sign can decide, so one of them is asked, which may be another pod. Whose the paymaster is, and what the token
+ * may do, is decided here.
+ */
+export const explainEndpoint = endpoint({
+  operationId: 'explainSponsorship',
+  summary:
+    'What would be decided about an operation now, step by step: nothing is signed, counted or recorded',
+  method: 'post',
+  path: '/paymasters/:name/explain',
+  scope: 'organisation',
+  needs: ['read'],
+  cost: 'decision',
+  body,
+  errors: {
+    404: 'The organisation has no such paymaster, or it is not served yet.',
+    409: 'The paymaster is not ready: the message says why.',
+    413: 'The body is larger than the JSON-RPC server takes.',
+    501: 'The dashboard knows no JSON-RPC server.',
+    503: 'The JSON-RPC server does not answer.',
+  },
+  schema: {
+    description: 'As pm_explainSponsorship answers; /openrpc.json of the JSON-RPC server has every member.',
+    ...openRecord({
+      mode: { enum: ['SPONSORED', 'ERC20'] },
+      sponsored: {
+        type: ['boolean', 'null'],
+        description: 'Null: everything else passes, and webhooks that were not asked decide.',
+      },
+      steps: arrayOf(step, 'In order. The first that does not pass is why it would be refused.'),
+      rules: arrayOf(ruleSchema, 'Every rule of the paymaster, with what it says about the operation.'),
+    }),
+  },
+  example: {
+    mode: 'SPONSORED',
+    sponsored: false,
+    reason: 'CONTRACT_NOT_REGISTERED',
+    steps: [
+      { step: 'suspended', verdict: 'pass' },
+      {
+        step: 'calls',
+        verdict: 'refuse',
+        reason: 'CONTRACT_NOT_REGISTERED',
+        detail: 'call 0 to 0xd9320514462f98cf03c32d2fb3d3c608bbcd8f55 is to no registered contract',
+        remedy: 'Register the contract for this paymaster.',
+      },
+    ],
+    rules: [
+      {
+        policyType: 'CONTRACTS',
+        name: 'Contracts',
+        says: 'the listed methods of 1 contract pass',
+        appliesTo: ['SPONSORED'],
+        enforcement: 'Enforce',
+      },
+    ],
+  },
+
+  async handle(tools, call) {
+    const { principal, body: question, requestId, gone } = call;
+    const { tenant, scopes } = principal;
+    if (fieldOf(question.context, 'callWebhook') === true && !scopes.includes('write'))
+      throw new DomainError('SCOPE_REQUIRED', 'The token needs the scope write to call webhooks');
+    const paymaster = await present(tools, call, nouns.paymasters);
+    if (tools.explanations === undefined)
+      throw new DomainError('EXPLANATIONS_OFF', 'No JSON-RPC server is set that could explain');
+    const paymasterId = paymasterIdOf(tenant, paymaster.metadata.name);
+    const served = await tools.configs.getPaymaster(paymasterId);
+    if (served === undefined)
+      throw new DomainError('NOT_FOUND', `The paymaster ${quote(paymaster.metadata.name)} is not served yet`);
+    const asked = {
+      ...question,
+      chainId: served.config.chainId,
+      apiKey: await currentApiKey(tools, tenant, paymaster),
+      pass: tools.passes.issue(paymasterId),
+      requestId,
+    };
+    return { data: await tools.explanations.ask(asked, gone) };
+  },
+});
