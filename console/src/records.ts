@@ -53,6 +53,19 @@ export type Limit = {
   } | null;
 };
 
+/** One of `/manage/v1/paymasters/{name}/rules`. */
+export type Rule = {
+  readonly policyType: string;
+  readonly name: string;
+  readonly enforcement: 'Enforce' | 'Shadow';
+  readonly campaign?: string;
+  readonly appliesTo: readonly string[];
+  readonly says: string;
+  readonly verdict?: 'pass' | 'refuse';
+  readonly remaining?: string;
+  readonly turnsAt?: string;
+};
+
 export type Call = {
   readonly target: string;
   readonly selector: string;

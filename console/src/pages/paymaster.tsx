@@ -6,8 +6,9 @@ import { ChangeContract, ChangeWebhook } from '../parts/change.js';
 import { NewContract, NewKey, NewLimit, NewPaymaster, NewWebhook } from '../parts/create.js';
 import { Funding } from '../parts/funding.js';
 import { OutcomeNote, useOutcome } from '../parts/form.js';
-import { ChangeLimit } from '../parts/limit.js';
+import { ChangeLimit, units } from '../parts/limit.js';
 import { Badge, Card, Facts, Hex, Note, Select, Shown, Table, Time } from '../parts/parts.js';
+import { Rules } from '../parts/rules.js';
 import { labelOf, listOf, usePaymasters, type Known } from '../paymasters.js';
 import type { ContractSpec, Limit, Managed, PolicySpec } from '../records.js';
 import { hrefOf, route } from '../route.js';
@@ -87,6 +88,7 @@ function OnePaymaster({
         {paymaster.open !== undefined && <Note kind="warn">{paymaster.open}</Note>}
         <Badge of={isSuspended ? 'paused' : 'pass'}>{isSuspended ? 'suspended' : 'in service'}</Badge>
       </Card>
+      <Rules object={object} />
       <Card title="Limits">
         <Shown
           live={limits}
@@ -188,12 +190,6 @@ const scopes: Readonly<Record<string, string>> = {
   PAYMASTER: 'for all together',
   SMART_ACCOUNT: 'for each account',
   ORGANISATION: 'a budget of the organisation',
-};
-
-const units: Readonly<Record<string, string>> = {
-  COUNT: 'operations',
-  NATIVE_ASSET: 'coins',
-  USD: 'dollars',
 };
 
 function Use({ limit: { name, used, reserved, threshold } }: { readonly limit: Limit }) {

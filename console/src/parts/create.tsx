@@ -7,6 +7,7 @@ import { hrefOf } from '../route.js';
 import { failures } from './change.js';
 import { CycleFields, cycleOf } from './cycle.js';
 import { Field, MethodChoices, OpenForm, Options, checkedMethods } from './form.js';
+import { decimal, units } from './limit.js';
 import { Select, type Choice } from './parts.js';
 
 type Props = { readonly paymaster: Known; readonly onDone: () => void };
@@ -96,12 +97,20 @@ export function NewContract({ paymaster, onDone }: Props) {
 }
 
 export function NewLimit({ paymaster, onDone }: Props) {
+  const [unit, setUnit] = useState('COUNT');
+  const [threshold, setThreshold] = useState('');
+  const [perOperation, setPerOperation] = useState('');
   return (
     <OpenForm
       title="Set a limit"
       onDone={onDone}
-      send={async ({ name = '', scope, threshold, thresholdType, ...cycle }) => {
-        const spendingLimit = { scope, threshold, thresholdType, ...cycleOf(cycle) };
+      send={async ({ name = '', scope, ...cycle }) => {
+        const spendingLimit = {
+          scope,
+          thresholdType: unit,
+          ...(threshold !== '' && { threshold, ...cycleOf(cycle) }),
+          ...(perOperation !== '' && unit !== 'COUNT' && { perOperation }),
+        };
         const spec = {
           paymasterRef: { name: paymaster.object },
           name,
@@ -109,7 +118,9 @@ export function NewLimit({ paymaster, onDone }: Props) {
           spendingLimit,
         };
         await create('policies', nameOf(`${paymaster.object}-${name}`), spec);
-        return `The limit “${name}” counts from now on.`;
+        return threshold === ''
+          ? `The limit “${name}” refuses an operation that may cost more than ${perOperation}.`
+          : `The limit “${name}” counts from now on.`;
       }}
     >
       <Field label="Name" name="name" />
@@ -118,13 +129,26 @@ export function NewLimit({ paymaster, onDone }: Props) {
         name="scope"
         of={{ PAYMASTER: 'all accounts together', SMART_ACCOUNT: 'each account' }}
       />
-      <Field label="At most" name="threshold" inputMode="decimal" pattern="[0-9]+([.][0-9]+)?" />
-      <Options
-        label="Of"
-        name="thresholdType"
-        of={{ COUNT: 'operations', NATIVE_ASSET: 'coins', USD: 'dollars' }}
+      <Field
+        label="At most"
+        name="threshold"
+        isOptional={unit !== 'COUNT' && perOperation !== ''}
+        inputMode="decimal"
+        pattern={decimal}
+        onInput={setThreshold}
       />
-      <CycleFields />
+      <Options label="Of" name="thresholdType" of={units} onChoose={setUnit} />
+      {unit !== 'COUNT' && (
+        <Field
+          label={`Most that one operation may cost, in ${units[unit] ?? ''}`}
+          name="perOperation"
+          isOptional={threshold !== ''}
+          inputMode="decimal"
+          pattern={decimal}
+          onInput={setPerOperation}
+        />
+      )}
+      {(unit === 'COUNT' || threshold !== '' || perOperation === '') && <CycleFields />}
     </OpenForm>
   );
 }

@@ -51,6 +51,13 @@ export function cycleOf({ cycle = '', length, timeZone }: Readonly<Record<string
 export function cyclePatchOf(values: Readonly<Record<string, string>>): object {
   const next = cycleOf(values);
   if (Object.keys(next).length === 0) return {};
-  const gone = ['cycleDuration', 'calendar', 'never', 'startTime', 'restartedAt', 'assumeUsed'];
-  return { ...Object.fromEntries(gone.map((member) => [member, null])), ...next };
+  return { ...noCycle, ...next };
 }
+
+/** A merge patch that takes the cycle and its begin away. */
+export const noCycle = Object.fromEntries(
+  ['cycleDuration', 'calendar', 'never', 'startTime', 'restartedAt', 'assumeUsed'].map((member) => [
+    member,
+    null,
+  ]),
+);

@@ -84,12 +84,14 @@ export function Field({
   label,
   name,
   value,
+  isOptional = false,
   onInput,
   ...attributes
 }: {
   readonly label: string;
   readonly name: string;
   readonly value?: string;
+  readonly isOptional?: boolean;
   readonly pattern?: string;
   readonly inputMode?: 'numeric' | 'decimal';
   readonly onInput?: (value: string) => void;
@@ -100,7 +102,7 @@ export function Field({
       <input
         name={name}
         defaultValue={value}
-        required
+        required={!isOptional}
         autocomplete="off"
         onInput={(event) => onInput?.(event.currentTarget.value)}
         {...attributes}

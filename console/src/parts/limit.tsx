@@ -4,20 +4,34 @@ import type { Managed, PolicySpec } from '../records.js';
 import { proposal } from '../proposal.js';
 import { hrefOf } from '../route.js';
 import { Chosen, useChosen } from './change.js';
-import { CycleFields, cyclePatchOf } from './cycle.js';
+import { CycleFields, cyclePatchOf, noCycle } from './cycle.js';
 import { Field, OpenForm, Options } from './form.js';
 import { Note } from './parts.js';
 
 type Enforcement = 'Enforce' | 'Shadow';
 type LimitSpec = PolicySpec & {
   readonly enforcement?: Enforcement;
-  readonly spendingLimit?: { readonly threshold?: string };
+  readonly spendingLimit?: {
+    readonly threshold?: string;
+    readonly perOperation?: string;
+    readonly thresholdType: string;
+  };
 };
 
 /** What was typed, of which limit. */
-type Edit = { readonly of?: string; readonly threshold?: string; readonly enforcement?: string };
+type Edit = {
+  readonly of?: string;
+  readonly threshold?: string;
+  readonly perOperation?: string;
+  readonly enforcement?: string;
+};
 
 const enforcements = { Enforce: 'refuse', Shadow: 'count alone (Shadow)' };
+export const units: Readonly<Record<string, string>> = {
+  COUNT: 'operations',
+  NATIVE_ASSET: 'coins',
+  USD: 'dollars',
+};
 
 /** Another threshold or cycle for a limit. Before it refuses more, recorded operations can be decided again under it. */
 export function ChangeLimit({
@@ -27,25 +41,36 @@ export function ChangeLimit({
   readonly policies: readonly Managed<PolicySpec>[];
   readonly onDone: () => void;
 }) {
-  const limits = policies.filter(
-    ({ spec }: Managed<LimitSpec>) => spec.spendingLimit?.threshold !== undefined,
-  );
+  const limits = policies.filter(({ spec }: Managed<LimitSpec>) => spec.spendingLimit !== undefined);
   const [chosen, choose] = useChosen<LimitSpec>(limits);
   const [edited, setEdited] = useState<Edit>({});
-  if (chosen === undefined) return null;
-  const { enforcement: was = 'Enforce', spendingLimit } = chosen.spec;
-  const present = spendingLimit?.threshold ?? '';
-  const edit: Edit = edited.of === chosen.name ? edited : { of: chosen.name };
-  const { threshold = present, enforcement = was } = edit;
-  const isStricter = isLess(threshold, present) || (was === 'Shadow' && enforcement === 'Enforce');
+  const { spendingLimit } = chosen?.spec ?? {};
+  if (chosen === undefined || spendingLimit === undefined) return null;
+  const { name, spec } = chosen;
+  const present = {
+    threshold: spendingLimit.threshold ?? '',
+    perOperation: spendingLimit.perOperation ?? '',
+    enforcement: spec.enforcement ?? 'Enforce',
+  };
+  const edit: Edit = edited.of === name ? edited : { of: name };
+  const next = { ...present, ...edit };
+  const isStricter =
+    bindsMore(next.threshold, present.threshold) ||
+    bindsMore(next.perOperation, present.perOperation) ||
+    (present.enforcement === 'Shadow' && next.enforcement === 'Enforce');
+  const patch = {
+    ...(next.threshold !== present.threshold && amountPatch('threshold', next.threshold)),
+    ...(next.perOperation !== present.perOperation && amountPatch('perOperation', next.perOperation)),
+  };
   const replay = async (): Promise<void> => {
     const { organisation } = await call<Me>('/manage/v1/me');
+    const members = Object.entries({ ...spendingLimit, ...patch }).filter(([, value]) => value !== null);
     proposal.value = JSON.stringify(
       {
         apiVersion: 'paymasters.dev/v1alpha1',
         kind: 'PaymasterPolicy',
-        metadata: { name: chosen.name, namespace: organisation.name },
-        spec: { ...chosen.spec, enforcement, spendingLimit: { ...spendingLimit, threshold } },
+        metadata: { name, namespace: organisation.name },
+        spec: { ...spec, enforcement: next.enforcement, spendingLimit: Object.fromEntries(members) },
       },
       undefined,
       2,
@@ -57,35 +82,55 @@ export function ChangeLimit({
       title="Change a limit"
       onDone={onDone}
       send={async (values) => {
-        const spec = {
-          // What is not changed is not sent, so that it keeps its owner.
-          ...(enforcement !== was && { enforcement }),
-          spendingLimit: { threshold, ...cyclePatchOf(values) },
+        const body = {
+          spec: {
+            // What is not changed is not sent, so that it keeps its owner.
+            ...(next.enforcement !== present.enforcement && { enforcement: next.enforcement }),
+            spendingLimit: { ...patch, ...(next.threshold !== '' && cyclePatchOf(values)) },
+          },
         };
-        await call(`/manage/v1/policies/${chosen.name}`, { method: 'PATCH', body: { spec } });
-        const counts = enforcement === 'Shadow' ? ' It counts alone, and refuses nothing.' : '';
-        return `“${chosen.spec.name}” allows ${threshold} from now on.${counts}`;
+        await call(`/manage/v1/policies/${name}`, { method: 'PATCH', body });
+        const { threshold, perOperation } = next;
+        const allows = threshold === '' ? 'does not count' : `allows ${threshold}`;
+        const each = perOperation === '' ? '' : ` One operation may cost ${perOperation}.`;
+        const counts = next.enforcement === 'Shadow' ? ' It counts alone, and refuses nothing.' : '';
+        return `“${spec.name}” ${allows} from now on.${each}${counts}`;
       }}
     >
       <Chosen label="Limit" of={limits} chosen={chosen} onChoose={choose} />
       <Field
-        key={`threshold ${chosen.name}`}
-        label={`New threshold, instead of ${present}`}
+        key={`threshold ${name}`}
+        label={`New threshold, instead of ${present.threshold || 'none'}`}
         name="threshold"
-        value={present}
+        value={present.threshold}
+        isOptional={next.perOperation !== ''}
         inputMode="decimal"
         pattern={decimal}
-        onInput={(value) => setEdited({ ...edit, threshold: value })}
+        onInput={(threshold) => setEdited({ ...edit, threshold })}
       />
+      {spendingLimit.thresholdType !== 'COUNT' && (
+        <Field
+          key={`perOperation ${name}`}
+          label={`Most that one operation may cost, in ${units[spendingLimit.thresholdType] ?? ''}`}
+          name="perOperation"
+          value={present.perOperation}
+          isOptional={next.threshold !== ''}
+          inputMode="decimal"
+          pattern={decimal}
+          onInput={(perOperation) => setEdited({ ...edit, perOperation })}
+        />
+      )}
       <Options
-        key={`enforcement ${chosen.name}`}
+        key={`enforcement ${name}`}
         label="Beyond it"
         name="enforcement"
         of={enforcements}
-        value={enforcement}
-        onChoose={(value) => setEdited({ ...edit, enforcement: value })}
+        value={next.enforcement}
+        onChoose={(enforcement) => setEdited({ ...edit, enforcement })}
       />
-      <CycleFields key={`cycle ${chosen.name}`} isChange />
+      {next.threshold !== '' && (
+        <CycleFields key={`cycle ${name} ${present.threshold === ''}`} isChange={present.threshold !== ''} />
+      )}
       {isStricter && (
         <div class="wide">
           <Note kind="warn">This refuses more than now. What it would have refused can be seen before.</Note>
@@ -100,7 +145,18 @@ export function ChangeLimit({
   );
 }
 
-const decimal = '[0-9]+([.][0-9]+)?';
+/** As a merge patch. A limit without a threshold has no cycle. */
+function amountPatch(member: 'threshold' | 'perOperation', amount: string): object {
+  if (amount !== '') return { [member]: amount };
+  return { [member]: null, ...(member === 'threshold' && noCycle) };
+}
+
+export const decimal = '[0-9]+([.][0-9]+)?';
+
+/** Whether a bound refuses more than the present one; empty: there is none. */
+function bindsMore(next: string, present: string): boolean {
+  return present === '' ? new RegExp(`^${decimal}$`).test(next) : isLess(next, present);
+}
 
 /** Exact: thresholds have more digits than a number holds. False while one of them is being typed. */
 function isLess(one: string, other: string): boolean {

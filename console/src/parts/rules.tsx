@@ -1,0 +1,83 @@
+import { useState } from 'preact/hooks';
+import { call } from '../api.js';
+import { words } from '../format.js';
+import { useLive } from '../live.js';
+import type { Rule } from '../records.js';
+import { Badge, Card, Shown, Table, Time } from './parts.js';
+
+/** Everything that decides about operations of a paymaster, with what it says now. */
+export function Rules({ object }: { readonly object: string }) {
+  const [sender, setSender] = useState('');
+  const isAccount = /^0x[0-9a-fA-F]{40}$/.test(sender);
+  const query = isAccount ? `?${new URLSearchParams({ sender })}` : '';
+  const rules = useLive(`rules ${object}${query}`, async () => {
+    const found = await call<{ rules: readonly Rule[] }>(`/manage/v1/paymasters/${object}/rules${query}`);
+    return found.rules;
+  });
+  return (
+    <Card
+      title="Rules"
+      aside={
+        <label class="field">
+          <span>Of limits per account, show the share of</span>
+          <input
+            type="search"
+            value={sender}
+            placeholder="0x…"
+            onInput={(event) => setSender(event.currentTarget.value.trim())}
+          />
+        </label>
+      }
+    >
+      <Shown
+        live={rules}
+        isEmpty={(all) => all.length === 0}
+        empty="Nothing decides yet. Register a contract, then set a limit."
+      >
+        {(all) => <RuleTable rules={all} />}
+      </Shown>
+    </Card>
+  );
+}
+
+function RuleTable({ rules }: { readonly rules: readonly Rule[] }) {
+  return (
+    <Table
+      caption="Rules"
+      rows={rules}
+      columns={[
+        {
+          name: 'Rule',
+          of: ({ name, policyType, campaign }) => (
+            <>
+              {name} <span class="quiet">{words(policyType)}</span>
+              {campaign !== undefined && <span class="quiet">, campaign {campaign}</span>}
+            </>
+          ),
+        },
+        {
+          name: 'Now',
+          of: ({ verdict }) =>
+            verdict === undefined ? <span class="quiet">by operation</span> : <Badge>{verdict}</Badge>,
+        },
+        { name: 'Says', of: ({ says }) => says },
+        { name: 'Left', isNumber: true, of: ({ remaining = '–' }) => remaining },
+        {
+          name: 'Turns',
+          of: ({ turnsAt }) => (turnsAt === undefined ? 'not by itself' : <Time>{turnsAt}</Time>),
+        },
+        {
+          name: 'Refuses',
+          of: ({ enforcement }) =>
+            enforcement === 'Shadow' ? <Badge of="paused">Shadow: counts alone</Badge> : 'yes',
+        },
+        { name: 'For', of: ({ appliesTo }) => appliesTo.map((mode) => modes[mode] ?? mode).join(' and ') },
+      ]}
+    />
+  );
+}
+
+const modes: Readonly<Record<string, string>> = {
+  SPONSORED: 'sponsored operations',
+  ERC20: 'payments in tokens',
+};
