@@ -3,6 +3,7 @@ import { call, session, signIn, signOut, type Me } from './api.js';
 import { time, zone } from './format.js';
 import { lostSince, useLive } from './live.js';
 import { pages } from './pages.js';
+import { Note } from './parts/parts.js';
 import { hrefOf, route, takeCode } from './route.js';
 import { SignIn } from './sign-in.js';
 
@@ -27,6 +28,7 @@ function Frame() {
   const { page: name, id } = route.value;
   const shown = Object.hasOwn(pages, name) ? name : 'overview';
   const { title, page: Page } = pages[shown]!;
+  const [fault, setFault] = useState<string>();
   useEffect(() => {
     document.title = `${title} · Paymaster console`;
     scrollTo(0, 0);
@@ -65,7 +67,11 @@ function Frame() {
               <br />
             </>
           )}
-          <button type="button" onClick={() => void signOut()}>
+          {fault !== undefined && <Note kind="error">You are still signed in: {fault}</Note>}
+          <button
+            type="button"
+            onClick={() => void signOut().catch(({ message }: Error) => setFault(message))}
+          >
             Sign out
           </button>
         </div>

@@ -49,7 +49,7 @@ export function createCallLimits(
   return (request, _response, next) => {
     if (addressRateLimit !== undefined)
       requireRoom(addresses.take(clientAddress(request, trustedProxies), addressRateLimit), 'address');
-    const token = rateLimit && credentialOf(request);
+    const token = rateLimit && credentialOf(request)?.sha256;
     if (rateLimit !== undefined && token !== undefined) requireRoom(tokens.take(token, rateLimit), 'token');
     next();
   };

@@ -15,6 +15,7 @@ import { createAuthenticator } from './auth.js';
 import { createCredentialOf } from './auth-token.js';
 import { createCallLimits } from './call-limits.js';
 import { consolePrefix, createConsole } from './console/routes.js';
+import { createEndedSessions } from './console/ended-sessions.js';
 import { createSessions } from './console/sessions.js';
 import { createRateLimiter } from '../http/rate-limit.js';
 import { collapseSlashes } from './slashes.js';
@@ -67,6 +68,7 @@ export function createDashboard(deps: DashboardDeps): Express {
   };
   const openApi = createOpenApi();
   const sessions = createSessions({ masterKeys, clock });
+  const ended = createEndedSessions(fundingMessages);
   const credentialOf = createCredentialOf(sessions);
   const limit = createCallLimits({ ...deps, credentialOf });
   const authenticator = createAuthenticator({ lastSeen, configs, masterKeys, clock });
@@ -74,6 +76,7 @@ export function createDashboard(deps: DashboardDeps): Express {
     tools,
     authenticator,
     credentialOf,
+    ended,
     bodies: createBodyAdmission({
       totalBytes: 64 * maxBodyBytes,
       bodyBytes: maxBodyBytes,
@@ -99,7 +102,7 @@ export function createDashboard(deps: DashboardDeps): Express {
   app.use(managePrefix, createPlatformRouter(platformEndpoints, { ...routing, tokens: platformTokens }));
   app.use(managePrefix, createRouter(manageEndpoints, routing));
   if (deps.hasConsole !== false)
-    app.use(consolePrefix, observe(deps), createConsole({ ...deps, sessions, authenticator }));
+    app.use(consolePrefix, observe(deps), createConsole({ ...deps, sessions, ended, authenticator }));
   app.use([prefix, managePrefix, consolePrefix], answerError(deps));
   return app;
 }

@@ -9,6 +9,7 @@ import { unknownFields } from '../../core/schema/unknown-fields.js';
 import { parseBody, readBody } from './body.js';
 import type { CredentialOf } from './auth-token.js';
 import type { Authenticator, Principal } from './auth.js';
+import type { EndedSessions } from './console/ended-sessions.js';
 import type { BodyAdmission } from '../http/body-admission.js';
 import type { Spending } from './costs.js';
 import type { Tools } from './deps.js';
@@ -23,6 +24,7 @@ export type RouterDeps = {
   readonly tools: Tools;
   readonly authenticator: Authenticator;
   readonly credentialOf: CredentialOf;
+  readonly ended: Pick<EndedSessions, 'has'>;
   /** Bounds the bodies that are held at once, by organisation. */
   readonly bodies: BodyAdmission;
   /** Bounds the answers that are open at once. */
@@ -82,17 +84,19 @@ type Caller = { readonly principal: Principal; readonly paymaster?: Paymaster };
 async function identify(
   endpoint: Endpoint,
   request: Request,
-  { authenticator, credentialOf }: Pick<RouterDeps, 'authenticator' | 'credentialOf'>,
+  { authenticator, credentialOf, ended }: Pick<RouterDeps, 'authenticator' | 'credentialOf' | 'ended'>,
 ): Promise<Caller> {
   const { scope, method, message, wrongToken, wrongKey } = endpoint;
-  const token = credentialOf(request);
+  const credential = credentialOf(request);
   const key = headerOf(request, 'apiKey');
-  if (token === undefined || (scope === 'paymaster' && key === undefined))
+  if (credential === undefined || (scope === 'paymaster' && key === undefined))
     throw credentialsRequired(endpoint);
   // Readings of the ledger go on while the API server is away.
   const isReading = method === 'get' && message === undefined;
-  const principal = await (isReading ? authenticator.reader(token) : authenticator.principal(token));
+  const { sha256, session } = credential;
+  const principal = await (isReading ? authenticator.reader(sha256) : authenticator.principal(sha256));
   if (principal === undefined) throw wrong(endpoint, wrongToken);
+  if (session !== undefined && (await ended.has(session, isReading))) throw credentialsRequired(endpoint);
   requireScope(endpoint, principal);
   if (scope === 'organisation' || key === undefined) return { principal };
   const paymaster = await authenticator.paymaster(principal, key);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { hashCredential } from '../../core/config/api-key.js';
 import { createLogger } from '../../adapters/log/pino-logger.js';
+import { DomainError } from '../../core/errors.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { isThisMachine } from '../../server/dashboard/console/routes.js';
 import { createSignInCode } from '../../standalone/sign-in-code.js';
@@ -58,6 +59,15 @@ async function me(headers: Readonly<Record<string, string>>, at: DashboardHost =
   const response = await at.fetch('/manage/v1/me', { headers });
   await response.text();
   return response.status;
+}
+
+const signOut = (session: SignIn, at: DashboardHost = host): Promise<Response> =>
+  at.fetch('/console/session', { method: 'DELETE', headers: own(session) });
+
+/** A change; that there is no such paymaster shows that the session was taken. */
+async function suspend(session: SignIn, at: DashboardHost): Promise<number> {
+  const path = '/manage/v1/paymasters/nothing/suspend';
+  return (await at.fetch(path, { method: 'POST', headers: own(session) })).status;
 }
 
 const own = ({ cookie, csrf }: SignIn) => ({ cookie, 'x-csrf-token': csrf });
@@ -157,12 +167,50 @@ describe('another page in the browser', () => {
 });
 
 describe('a thief', () => {
-  test('of a cookie has no session after the owner signed out', async () => {
-    const session = await signIn({ token: acmeToken });
-    const response = await host.fetch('/console/session', { method: 'DELETE', headers: own(session) });
+  test('of a cookie has no session on any replica after the owner signed out, and other sessions go on', async () => {
+    const [session, another] = [await signIn({ token: acmeToken }), await signIn({ token: acmeToken })];
+    const other = await host.beside();
+    expect(await me(own(session), other)).toBe(200);
+    const response = await signOut(session);
     expect(response.headers.get('set-cookie')).toContain('paymaster-session=; Path=/; Max-Age=0');
-    expect(await me(own(session))).toBe(401);
-    expect(await signIn({}, { cookie: session.cookie })).toMatchObject({ status: 204 });
+    for (const at of [host, other, await host.beside()]) {
+      expect(await me(own(session), at)).toBe(401);
+      expect(await suspend(session, at)).toBe(401);
+      expect((await at.fetch(`${prefix}/paymaster`, { headers: own(session) })).status).toBe(401);
+      expect(await signIn({}, { cookie: session.cookie }, at)).toMatchObject({ status: 204 });
+      expect(await me(own(another), at)).toBe(200);
+    }
+    await other.stop();
+  });
+
+  test('of a cookie changes nothing while the database, which remembers who signed out, is away', async () => {
+    const session = await signIn({ token: acmeToken });
+    await signOut(session);
+    const gone = () => Promise.reject(new DomainError('UNAVAILABLE', 'the database does not answer'));
+    const messages = { putFundingMessage: gone, getFundingMessage: gone, consumeFundingMessage: gone };
+    const cutOff = await host.beside({ fundingMessages: messages });
+    expect(await suspend(session, cutOff)).toBe(503);
+    // Somebody who signs in meanwhile sees what is wrong, and is told that he cannot sign out.
+    const owner = await signIn({ token: acmeToken }, {}, cutOff);
+    expect(await me(own(owner), cutOff)).toBe(200);
+    const response = await signOut(owner, cutOff);
+    expect([response.status, response.headers.get('set-cookie')]).toEqual([503, null]);
+    expect(await me(own(owner))).toBe(200);
+    // A token needs no session.
+    expect((await cutOff.call('GET', '/paymaster', { token: acmeToken })).status).toBe(200);
+    await cutOff.stop();
+  });
+
+  test('of a token signs in sixty times a minute, from however many addresses', async () => {
+    const now = host.clock.now();
+    const one = await host.beside({ trustedProxies: 1, clock: { now: () => now } });
+    const statuses: number[] = [];
+    for (let times = 0; times < 62; times += 1)
+      statuses.push((await signIn({ token: acmeToken }, {}, one)).status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(60);
+    expect(statuses.slice(60)).toEqual([429, 429]);
+    expect((await signIn({ token: otherToken }, {}, one)).status).toBe(200);
+    await one.stop();
   });
 
   test('has none, on any replica, once the token is removed', async () => {

@@ -8,24 +8,28 @@ import { clientAddress } from '../../http/client-address.js';
 import { createRateLimiter } from '../../http/rate-limit.js';
 import type { Authenticator } from '../auth.js';
 import type { DashboardDeps } from '../deps.js';
+import type { EndedSessions } from './ended-sessions.js';
 import { sessionMs, setCookie, type Session, type Sessions } from './sessions.js';
 
 export const consolePrefix = '/console';
 
 /** Of one client address. A person mistypes a few times; a program that guesses gains nothing. */
 const signIns = { requests: 10, perSeconds: 60 };
+/** Of one organisation: each session may leave a row when it is signed out. */
+const signInsOfOrganisation = { requests: 60, perSeconds: 60 };
 
 /** What `npm run build` made of `console/`. */
 const files = fileURLToPath(new URL('../../../console/', import.meta.url));
 
 type Deps = Pick<DashboardDeps, 'clock' | 'log' | 'trustedProxies' | 'consoleCode'> & {
   readonly sessions: Sessions;
+  readonly ended: EndedSessions;
   readonly authenticator: Authenticator;
 };
 
 /** The console's files, and its sessions: `POST` signs in, or finds the session of the cookie again; `DELETE` signs out. */
 export function createConsole(deps: Deps): Router {
-  const { sessions, authenticator, clock, log } = deps;
+  const { sessions, ended, authenticator, clock, log } = deps;
   const limiter = createRateLimiter({ clock });
   const router = express.Router();
   router.use(protect);
@@ -35,29 +39,30 @@ export function createConsole(deps: Deps): Router {
     const given = givenBy(request);
     if (given === undefined) {
       const session = sessions.ofCookie(request);
-      if (session === undefined || (await authenticator.principal(session.sha256)) === undefined)
-        return void response.status(204).end();
+      const isLive =
+        session !== undefined &&
+        (await authenticator.principal(session.sha256)) !== undefined &&
+        !(await ended.has(session, true));
+      if (!isLive) return void response.status(204).end();
       return answer(response, session);
     }
-    const address = clientAddress(request, deps.trustedProxies ?? 0);
-    const retryAfterSeconds = limiter.take(address, signIns);
-    if (retryAfterSeconds > 0)
-      throw new DomainError('RATE_LIMITED', 'Too many attempts to sign in', { retryAfterSeconds });
+    requireRoom(limiter.take(clientAddress(request, deps.trustedProxies ?? 0), signIns));
     const sha256 = 'token' in given ? hashCredential(given.token) : redeem(request, given.code);
     const principal = sha256 === undefined ? undefined : await authenticator.principal(sha256);
     if (sha256 === undefined || principal === undefined)
       throw new DomainError('CREDENTIALS_REQUIRED', 'The token or code is not known, or has expired');
+    requireRoom(limiter.take(`organisation ${principal.tenant}`, signInsOfOrganisation));
     const { cookie, ...session } = sessions.begin(sha256);
     response.set('Set-Cookie', setCookie(request, cookie, sessionMs / 1000));
     log.info('console sign-in', { organisation: principal.namespace, tokenName: principal.tokenName });
     return answer(response, session);
   });
 
-  router.delete('/session', (request, response) => {
+  router.delete('/session', async (request, response) => {
     response.locals['route'] = 'DELETE /session';
     const session = sessions.of(request);
     if (session !== undefined) {
-      sessions.end(session);
+      await ended.end(session);
       response.set('Set-Cookie', setCookie(request, '', 0));
     }
     response.status(204).end();
@@ -80,6 +85,11 @@ export function createConsole(deps: Deps): Router {
     }),
   );
   return router;
+}
+
+function requireRoom(retryAfterSeconds: number): void {
+  if (retryAfterSeconds > 0)
+    throw new DomainError('RATE_LIMITED', 'Too many attempts to sign in', { retryAfterSeconds });
 }
 
 /** Of the other end of a connection, whatever its headers say. */

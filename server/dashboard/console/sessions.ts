@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import { hashCredential } from '../../../core/config/api-key.js';
 import { isObject } from '../../../core/schema/json-value.js';
 import type { MasterKeys } from '../../../core/secrets.js';
@@ -26,8 +25,7 @@ export type Session = {
 
 /**
  * Sessions of the console. A session is its cookie: sealed under a key made from the master key, so that every replica of the
- * dashboard can read it, and none has to store it. A sign-out ends it for good in this process; another replica would still take
- * a copied cookie until it expires or its token is removed.
+ * dashboard can read it, and none has to store it. Those that were signed out are remembered apart: see `ended-sessions.ts`.
  */
 export type Sessions = ReturnType<typeof createSessions>;
 
@@ -38,15 +36,13 @@ export function createSessions({
   readonly masterKeys: Pick<MasterKeys, 'current' | 'previous'>;
   readonly clock: Clock;
 }) {
-  const ended = new LRUCache<string, true>({ max: 100_000, ttl: sessionMs });
-
   /** The session of the request's cookie, which any page of this site can make a browser send. */
   function ofCookie(request: WithHeaders): Session | undefined {
     const cookie = cookieOf(request);
     if (cookie === undefined) return undefined;
     const { current, previous } = masterKeys;
     const session = open(current, cookie) ?? (previous && open(previous, cookie));
-    return session && session.until > clock.now() && !ended.has(session.csrf) ? session : undefined;
+    return session && session.until > clock.now() ? session : undefined;
   }
 
   return {
@@ -64,10 +60,6 @@ export function createSessions({
     begin(sha256: string): Session & { readonly cookie: string } {
       const session = { sha256, until: clock.now() + sessionMs, csrf: randomBytes(18).toString('base64url') };
       return { ...session, cookie: seal(masterKeys.current, session) };
-    },
-
-    end({ csrf }: Session): void {
-      ended.set(csrf, true);
     },
   };
 }

@@ -51,7 +51,7 @@ async function requirePlatform(
     credentialOf,
   }: { readonly tokens: PlatformTokens | undefined; readonly credentialOf: CredentialOf },
 ): Promise<void> {
-  const sha256 = credentialOf(request);
-  const name = sha256 === undefined ? undefined : await tokens?.nameOf(sha256);
+  const credential = credentialOf(request);
+  const name = credential && (await tokens?.nameOf(credential.sha256));
   if (name === undefined) throw credentialsRequired(endpoint);
 }
