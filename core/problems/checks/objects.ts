@@ -65,6 +65,11 @@ export const objects = {
     remedy: 'Name another Secret, or read the log of the operator.',
     conditions: ['ConnectionSecret/NotOurs', 'ConnectionSecret/WriteFailed'],
   },
+  'shadow-unread': {
+    severity: 'note',
+    what: 'More paymasters have their list of contracts in Shadow than are looked at.',
+    remedy: 'Look at `groupBy=wouldRefuse` of the usage of each of the others.',
+  },
   'caps-limited': {
     severity: 'note',
     what: "A cap is wider than the platform's, which counts instead.",

@@ -1,6 +1,8 @@
 import { eachObject } from '../../../adapters/resources/pages.js';
 import { paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
 import { isDomainError } from '../../../core/errors.js';
+import type { UsageRow } from '../../../core/ledger/query.js';
+import { contractsInShadow } from '../../../core/policy/shadow.js';
 import { plusMs, type EpochMs } from '../../../core/units/time.js';
 import { createLimited } from '../../../core/problems/limited.js';
 import { problem, problemsOf, type Around, type Problem } from '../../../core/problems/problems.js';
@@ -11,8 +13,10 @@ import type { Tools } from '../deps.js';
 import { byAge } from '../views.js';
 
 const [minuteMs, dayMs] = [60_000, 86_400_000];
-/** Each takes two questions to the ledger. */
-const mostShadowed = 20;
+/** Each takes a question to the ledger: what lists of contracts would refuse is told apart by nothing else. */
+const mostLists = 20;
+/** Two days of as many policies. */
+const mostRows = 20_000;
 
 export type Whose = Pick<Principal, 'organisation' | 'namespace' | 'tenant'>;
 
@@ -42,20 +46,20 @@ export async function* findProblems(tools: Tools, principal: Whose): AsyncGenera
       shadowOf(spec.paymasterRef.name).set(policyIdOf(tenant, metadata.name), spec.name);
     yield* problemsOf(policy, around);
   }
-  const judged: Paymaster[] = [];
+  const inShadow: Paymaster[] = [];
   for await (const paymaster of eachObject(resources, 'Paymaster', { namespace })) {
     const { chainId, version, contractsEnforcement } = paymaster.spec;
     if (organisation.spec.chains?.includes(chainId) !== false)
       uses.set(chainId, (uses.get(chainId) ?? new Set()).add(version));
     if (contractsEnforcement === 'Shadow') shadowOf(paymaster.metadata.name);
-    if (shadowed.has(paymaster.metadata.name) && judged.length < mostShadowed) judged.push(paymaster);
+    if (shadowed.has(paymaster.metadata.name)) inShadow.push(paymaster);
     yield* problemsOf(paymaster, around);
   }
   for await (const contract of eachObject(resources, 'SmartContract', { namespace }))
     yield* problemsOf(contract, around);
   yield* problemsOf(organisation, around);
   yield* ofChains(tools, around, uses);
-  yield* ofShadow(tools, principal, judged, shadowOf);
+  yield* ofShadow(tools, principal, inShadow, shadowOf);
 }
 
 /** Of two Chains with one id the older one counts. */
@@ -77,29 +81,62 @@ async function* ofChains(
 
 async function* ofShadow(
   { ledger, clock }: Pick<Tools, 'ledger' | 'clock'>,
-  { tenant, namespace }: Whose,
+  { tenant, namespace, organisation }: Whose,
   paymasters: readonly Paymaster[],
   namesOf: (paymaster: string) => ReadonlyMap<string, string>,
 ): AsyncGenerator<Problem> {
   if (ledger === undefined) return;
   const to = (Math.ceil(clock.now() / minuteMs) * minuteMs) as EpochMs;
-  const range = { from: plusMs(to, -dayMs), to, step: 'day', senders: false, limit: 1_000 } as const;
+  const range = { from: plusMs(to, -dayMs), to, step: 'day', senders: false, limit: mostRows } as const;
   const questions = ledger(tenant);
+  const usage = (paymasterId: string | undefined, groupBy: 'paymaster' | 'wouldRefuse') =>
+    questions.usage({ organisation: tenant, paymasterId, groupBy, ...range });
   try {
     // Asked also where nothing is in Shadow: without the database nothing is signed.
-    const usage = (paymasterId: string | undefined, groupBy: 'wouldRefuse' | undefined) =>
-      questions.usage({ organisation: tenant, paymasterId, groupBy, ...range });
-    if (paymasters.length === 0) await usage(undefined, undefined);
-    for (const { metadata, spec } of paymasters) {
-      const paymasterId = paymasterIdOf(tenant, metadata.name);
-      const rows = await usage(paymasterId, 'wouldRefuse');
-      if (rows.length === 0) continue;
-      const all = (await usage(paymasterId, undefined)).reduce((sum, { sponsored }) => sum + sponsored, 0);
+    const sponsored = sumsOf(await usage(undefined, 'paymaster'));
+    if (paymasters.length === 0) return;
+    const wouldRefuse = await usage(undefined, 'wouldRefuse');
+    const idOf = ({ metadata }: Paymaster): string => paymasterIdOf(tenant, metadata.name);
+    const sponsoredBy = (paymaster: Paymaster): number => sponsored.get(idOf(paymaster)) ?? 0;
+    const problemsOfRows = (paymaster: Paymaster, rows: typeof wouldRefuse): readonly Problem[] => {
+      const { metadata, spec } = paymaster;
       const of = { namespace, name: metadata.name, displayName: spec.name };
-      yield* shadowProblems(of, rows, all, namesOf(metadata.name));
+      return shadowProblems(of, rows, sponsoredBy(paymaster), namesOf(metadata.name));
+    };
+    const byPolicy = Map.groupBy(wouldRefuse, ({ group = '' }) => group);
+    for (const paymaster of paymasters) {
+      const policies = [...namesOf(paymaster.metadata.name).keys()];
+      yield* problemsOfRows(
+        paymaster,
+        policies.flatMap((id) => byPolicy.get(id) ?? []),
+      );
     }
+    if (!byPolicy.has(contractsInShadow)) return;
+    const lists = paymasters
+      .filter(({ spec }) => spec.contractsEnforcement === 'Shadow')
+      .toSorted((a, b) => sponsoredBy(b) - sponsoredBy(a));
+    for (const paymaster of lists.slice(0, mostLists)) {
+      const rows = await usage(idOf(paymaster), 'wouldRefuse');
+      yield* problemsOfRows(
+        paymaster,
+        rows.filter(({ group }) => group === contractsInShadow),
+      );
+    }
+    const { name } = organisation.metadata;
+    if (lists.length > mostLists)
+      yield problem(
+        'shadow-unread',
+        { kind: 'Organisation', name, displayName: name },
+        `Looked at: the ${mostLists} busiest of ${lists.length}.`,
+      );
   } catch (error) {
     if (!isDomainError(error, 'UNAVAILABLE')) throw error;
     yield problem('database-away', { kind: 'Installation', name: 'database', displayName: 'database' });
   }
+}
+
+function sumsOf(rows: readonly Pick<UsageRow, 'group' | 'sponsored'>[]): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>();
+  for (const { group = '', sponsored } of rows) sums.set(group, (sums.get(group) ?? 0) + sponsored);
+  return sums;
 }
