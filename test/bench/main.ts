@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { measureBefore } from './before-part.js';
 import { BenchProcess } from './child-process.js';
+import { measureConsoles } from './consoles-part.js';
 import { measureFailover } from './failover-part.js';
 import { isMet, renderGoals, type Goal } from './goals.js';
 import { measureKubernetes } from './kubernetes-part.js';
@@ -91,6 +92,11 @@ async function runParts({ parts }: BenchOptions): Promise<void> {
     const inputs = await measureLedgerInputs(options, load);
     results['ledger-inputs'] = inputs;
     goals.push(...inputs.goals);
+  }
+  if (parts.has('consoles')) {
+    const consoles = await measureConsoles(options, load);
+    results['consoles'] = consoles;
+    goals.push(...consoles.goals);
   }
   if (parts.has('propagation')) {
     const propagation = await measurePropagation();

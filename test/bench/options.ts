@@ -22,6 +22,7 @@ const parts = [
   'ledger',
   'ledger-inputs',
   'ledger-query',
+  'consoles',
   'replay',
   'propagation',
   'kube',

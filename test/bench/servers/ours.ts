@@ -5,15 +5,18 @@ import { parseArgs } from 'node:util';
 import { computeAddress } from 'ethers';
 import { createMetrics } from '../../../adapters/metrics/prometheus.js';
 import { loadSigners } from '../../../adapters/signer/signers.js';
+import { createSqliteResourceStore } from '../../../adapters/resources/sqlite/resources.js';
 import { createSqliteConfigStore } from '../../../adapters/configs/sqlite/configs.js';
 import { openDatabase, openReader } from '../../../adapters/sqlite/database.js';
 import { createWebhookCaller } from '../../../adapters/webhook/webhook-caller.js';
 import { CallReverted, type Chain } from '../../../core/chain/chain.js';
 import type { Chains } from '../../../core/chain/chains.js';
+import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { silentLogger } from '../../../core/log.js';
 import { tokenAccountCall } from '../../../core/paymaster/abi.js';
 import { trialOf } from '../../../core/paymaster/token-payment.js';
 import { pass } from '../../../core/refusal.js';
+import { given } from '../../../core/units/given.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { Metrics } from '../../../core/metrics.js';
 import { systemClock, toSeconds, type EpochMs } from '../../../core/units/time.js';
@@ -22,7 +25,8 @@ import { benchChainConfig, benchPaymasterConfig } from '../configs.js';
 import { publicKeyOf } from '../../fakes/signers/web3signer.js';
 import { remoteKey, signerKey } from '../fixture.js';
 import { reportSubject } from './subject.js';
-import { keepLedger } from './ledger.js';
+import { ownedByConsole, seedConsole } from './dashboard.js';
+import { keepLedger, openLedger } from './ledger.js';
 import { fillBalances, openEmbeddedUsage, openPostgresUsage, usageFile } from './usage.js';
 
 /**
@@ -41,6 +45,8 @@ const { values } = parseArgs({
     remote: { type: 'string' },
     ledger: { type: 'boolean', default: false },
     inputs: { type: 'boolean', default: false },
+    // `within`: this process serves the console, too. `alone`: it does nothing else. `elsewhere`: another process does.
+    dashboard: { type: 'string' },
     // Of the embedded store: `power` syncs each commit.
     durability: { type: 'string', default: 'process' },
     // Configs are of one generation, and limits count in one cycle, where this is the same.
@@ -71,8 +77,11 @@ await configs.putChain({
     ...(values.remote === undefined ? [] : [{ ...profile, version: 'remote', signerFile: 'remote' }]),
   ],
 });
+const owned: PaymasterConfig[] = [];
 for (let index = 0; index < paymasters; index += 1) {
-  const config = benchPaymasterConfig(index, shape, madeAt);
+  const plain = benchPaymasterConfig(index, shape, madeAt);
+  const config = values.dashboard === undefined ? plain : ownedByConsole(plain);
+  owned.push(config);
   const isRemote = values.remote !== undefined && index >= paymasters / 2;
   await configs.putPaymaster(isRemote ? { ...config, version: 'remote' } : config);
 }
@@ -86,9 +95,14 @@ const usage =
 await fillBalances(usage, paymasters, shape);
 
 const chain = { calls: 0 };
-const webhooks = createWebhookCaller({ masterKeys: { webhook: new Uint8Array(32) }, clock, log, metrics });
+const masterKeys = { current: new Uint8Array(32), webhook: new Uint8Array(32) };
+const webhooks = createWebhookCaller({ masterKeys, clock, log, metrics });
+const dashboard =
+  values.dashboard === 'alone' || values.dashboard === 'within' ? await openDashboard() : undefined;
 const server = createServer({
-  roles: ['rpc'],
+  roles:
+    values.dashboard === 'alone' ? ['dashboard'] : dashboard === undefined ? ['rpc'] : ['rpc', 'dashboard'],
+  ...given({ dashboard, messages: dashboard && usage.messages }),
   configs,
   usage,
   chains: countingChains(chain),
@@ -124,7 +138,8 @@ const server = createServer({
   log,
   metrics,
 });
-const keeping = values.ledger ? await keepLedger(values.postgres ?? directory) : undefined;
+const keeping =
+  values.ledger && values.dashboard !== 'alone' ? await keepLedger(values.postgres ?? directory) : undefined;
 const { port } = await server.listen(0, '127.0.0.1');
 
 reportSubject(port, {
@@ -135,6 +150,7 @@ reportSubject(port, {
   ledgerBytes: () => (values.postgres === undefined ? ledgerBytesIn(usageFile(directory)) : 0),
   stop: async () => {
     await server.stop();
+    await dashboard?.ledger.stop();
     await keeping?.stop();
     await webhooks.stop();
     await usage.stop();
@@ -142,6 +158,12 @@ reportSubject(port, {
     rmSync(directory, { recursive: true });
   },
 });
+
+async function openDashboard() {
+  const resources = createSqliteResourceStore({ db, clock });
+  await seedConsole(resources, owned);
+  return { resources, masterKeys, ledger: await openLedger(values.postgres ?? directory) };
+}
 
 function remoteText(signerPort: string): string {
   const url = `http://127.0.0.1:${signerPort}`;

@@ -5,6 +5,7 @@ import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js'
 import { silentLogger } from '../../../core/log.js';
 import type { LedgerWriter } from '../../../core/ledger/ledger.js';
 import type { Metrics } from '../../../core/metrics.js';
+import type { FundingMessages } from '../../../core/usage/funding-messages.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { parseAddress, toAddressKey, type AddressKey } from '../../../core/units/address.js';
 import { plusMs, systemClock } from '../../../core/units/time.js';
@@ -12,18 +13,19 @@ import type { Gwei } from '../../../core/units/wei.js';
 import type { PaymasterShape } from '../configs.js';
 import { chainId, paymaster, walletOf } from '../fixture.js';
 
-export type BenchUsage = UsageStore & { readonly ledger: LedgerWriter };
+export type BenchUsage = UsageStore & { readonly ledger: LedgerWriter; readonly messages: FundingMessages };
 
 /** The usage store that replicas share: those of one database are replicas of one service. */
-export function openPostgresUsage(
+export async function openPostgresUsage(
   url: string,
   options: { readonly identity: string; readonly metrics?: Metrics },
 ): Promise<BenchUsage> {
-  return openPostgresUsageStore({
+  const usage = await openPostgresUsageStore({
     client: { address: parsePostgresUrl('--postgres', url) },
     log: silentLogger,
     ...options,
   });
+  return { ...usage, messages: usage };
 }
 
 export function usageFile(directory: string): string {
