@@ -1,0 +1,71 @@
+import type { Page } from 'playwright-core';
+
+/** One thing that somebody does without a mouse. */
+export type Stroke = (page: Page) => Promise<unknown>;
+
+const mostTabs = 200;
+
+/** What the focused control is called, as its label says it. */
+function focusedName(page: Page): Promise<string> {
+  return page.evaluate(() => {
+    const focused = document.activeElement as
+      (HTMLElement & { labels?: NodeListOf<HTMLLabelElement> }) | null;
+    const label = focused?.labels?.[0];
+    const text =
+      focused?.getAttribute('aria-label') ??
+      label?.querySelector(':scope > span')?.textContent ??
+      label?.textContent ??
+      focused?.textContent;
+    return (text ?? '').trim();
+  });
+}
+
+/** Presses Tab until the control of this name has the focus. */
+export async function tabTo(page: Page, name: string | RegExp): Promise<void> {
+  const seen: string[] = [];
+  for (let presses = 0; presses < mostTabs; presses += 1) {
+    const focused = await focusedName(page);
+    if (typeof name === 'string' ? focused === name : name.test(focused)) return;
+    seen.push(focused.slice(0, 40));
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`the keyboard does not reach ${String(name)}, only ${[...new Set(seen)].join(' | ')}`);
+}
+
+/** A button, a link, or the line that opens a form. */
+export const press =
+  (name: string | RegExp): Stroke =>
+  async (page) => {
+    await tabTo(page, name);
+    await page.keyboard.press('Enter');
+  };
+
+/** Instead of what is there. */
+export const write =
+  (name: string | RegExp, text: string): Stroke =>
+  async (page) => {
+    await tabTo(page, name);
+    await page.keyboard.press('Control+A');
+    await page.keyboard.insertText(text);
+  };
+
+/** Of a list: typing what a choice begins with chooses it. */
+export const choose =
+  (name: string | RegExp, choice: string): Stroke =>
+  async (page) => {
+    await tabTo(page, name);
+    await page.keyboard.type(choice);
+  };
+
+/** Turns a box over. */
+export const turn =
+  (name: string | RegExp): Stroke =>
+  async (page) => {
+    await tabTo(page, name);
+    await page.keyboard.press('Space');
+  };
+
+export const sees =
+  (text: string | RegExp): Stroke =>
+  (page) =>
+    page.getByText(text).first().waitFor();
