@@ -8,9 +8,9 @@ import { aLimitConfig } from '../build/configs.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOps, refusalOf } from '../chain/support/handle-ops.js';
 import { buildUserOp, signByAccount, type SignedUserOp } from '../chain/support/user-op.js';
-import { until } from '../support/until.js';
 import { startService, stores, type Service } from './support/service.js';
-import { aDeployedAccount, ask, explain, expectServed, increment, usedOf } from './support/wallet.js';
+import { askingAsOwner, priceAt, sponsored } from './support/owner.js';
+import { aDeployedAccount, ask, explain, expectServed, increment } from './support/wallet.js';
 
 // Rules of owners, tried by somebody who chooses what he asks for and when his operations are mined. What counts is what the chain
 // took.
@@ -18,9 +18,6 @@ import { aDeployedAccount, ask, explain, expectServed, increment, usedOf } from 
 const version = 'singleton-0.7';
 const entryPoint = '0.7';
 const gwei = 10n ** 9n;
-const sponsored = { mode: 'SPONSORED' };
-const notReadYet = new Set(['CHAIN_UNAVAILABLE', 'DEPOSIT_UNKNOWN', 'PRICE_STALE']);
-const priceAt = (rate: string) => ({ static: { rate, usdPerNative: rate } });
 
 let devChain: DevChain;
 beforeAll(async () => {
@@ -30,6 +27,7 @@ afterAll(() => devChain.stop());
 
 describe.each(stores)('on %s', (store) => {
   let service: Service;
+  const { request, mine, used } = askingAsOwner(version, () => service);
   beforeAll(async () => {
     service = await startService(store, { devChain, versions: [version] });
     await service.changeChain((chain) => ({ ...chain, nativePrice: priceAt('3000') }));
@@ -39,36 +37,6 @@ describe.each(stores)('on %s', (store) => {
   const put = (name: string, rules: Partial<PaymasterConfig>) => service.paymaster(name, rules);
   const limited = (name: string, limit: Partial<LimitConfig>) =>
     put(name, { limits: [aLimitConfig({ policyId: `of-${name}`, ...limit })] });
-
-  async function request(url: string, fees: { readonly maxFeePerGas?: bigint } = {}) {
-    const account = await aDeployedAccount(devChain, version);
-    const op = await buildUserOp(account, [increment(devChain)], fees);
-    let asked = await ask(url, op, sponsored, account);
-    // After a jump in time the replicas read the chain and the price again, and refuse until they have.
-    await until('the chain and the price are read', async () => {
-      if (!notReadYet.has(String(asked.reason))) return true;
-      asked = await ask(url, op, sponsored, account);
-      return false;
-    });
-    return { account, op, ...asked };
-  }
-
-  async function mine(ops: readonly SignedUserOp[], of: string): Promise<bigint> {
-    const { events } = await handleOps(devChain, entryPoint, ops);
-    expect(events).toHaveLength(ops.length);
-    await service.settled(0, of);
-    return events.reduce((sum, { actualGasCost }) => sum + actualGasCost, 0n);
-  }
-
-  async function used(url: string): Promise<number> {
-    const op = await buildUserOp(await aDeployedAccount(devChain, version), [increment(devChain)]);
-    let figure = NaN;
-    await until('the limit is shown with its use', async () => {
-      figure = usedOf(await explain(url, op, sponsored));
-      return Number.isFinite(figure);
-    });
-    return figure;
-  }
 
   test('a limit in dollars: the price multiplies while promises live, and what the chain took at their price is counted, never more than the limit', async () => {
     const threshold = 500;
@@ -97,52 +65,6 @@ describe.each(stores)('on %s', (store) => {
     } finally {
       await service.changeChain((chain) => ({ ...chain, nativePrice: priceAt('3000') }));
     }
-  }, 240_000);
-
-  test('a budget: one key holds at most a quarter by promises, all paymasters of the organisation count, and what the chain took stays', async () => {
-    const budget = aLimitConfig({
-      policyId: 'of-organisation',
-      name: 'month',
-      budget: true,
-      thresholdType: 'USD',
-      threshold: '2000',
-    });
-    const made = (paymasterId: string) =>
-      service.paymaster('organisation', { paymasterId, objectName: paymasterId, limits: [budget] });
-    const fees = { maxFeePerGas: 40n * gwei };
-    const [stolen, honest] = [await made('stolen-of-budget'), await made('honest-of-budget')];
-    const promises: SignedUserOp[] = [];
-    let refusal: unknown;
-    while (refusal === undefined && promises.length < 200) {
-      const asked = await request(stolen.url, fees);
-      refusal = asked.reason;
-      if (asked.signed !== undefined) promises.push(asked.signed);
-    }
-    expect(refusal).toBe('BUDGET_SHARE_FULL');
-    expect(await used(stolen.url)).toBeLessThanOrEqual(500);
-    expect((await request(honest.url, fees)).reason).toBeUndefined();
-
-    const took = await mine(promises, 'stolen-of-budget');
-    const dollars = (Number(took) / 1e18) * 3000 * 1.01;
-    // The honest paymaster's promise is still held.
-    expect(await used(honest.url)).toBeGreaterThanOrEqual(dollars);
-    // What was mined is held no longer. The thief can go on with new operations until the budget itself is spent.
-    await service.deletePaymaster('stolen-of-budget');
-    const again = await made('stolen-of-budget');
-    expect(await used(again.url)).toBeGreaterThanOrEqual(dollars);
-    const small = { ...budget, threshold: String(Math.floor(dollars)) };
-    for (const paymasterId of ['stolen-of-budget', 'honest-of-budget'])
-      await service.paymaster('organisation', {
-        paymasterId,
-        objectName: paymasterId,
-        configGeneration: service.now(),
-        limits: [small],
-      });
-    for (const { url } of [again, honest])
-      await until(
-        'the smaller budget is in force',
-        async () => (await request(url, fees)).reason === 'BUDGET_REACHED',
-      );
   }, 240_000);
 
   test('a limit per operation: the most that the operation can take is compared, and no other gas or fee is mined', async () => {
