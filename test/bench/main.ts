@@ -13,6 +13,7 @@ import { parseOptions, type BenchOptions } from './options.js';
 import { measureServers } from './servers-part.js';
 import { measurePropagation } from './propagation-part.js';
 import { measurePostgres } from './postgres-part.js';
+import { measureRules } from './rules-part.js';
 import { measureScale } from './scale-part.js';
 import { measureSigners } from './signers-part.js';
 import { measureStore } from './store-part.js';
@@ -82,6 +83,11 @@ async function runParts({ parts }: BenchOptions): Promise<void> {
     const store = await measureStore(options, load);
     results['store'] = store;
     goals.push(...store.goals);
+  }
+  if (parts.has('rules')) {
+    const rules = await measureRules(options, load);
+    results['rules'] = rules;
+    goals.push(...rules.goals);
   }
   if (parts.has('ledger')) {
     const ledger = await measureLedger(options, load);

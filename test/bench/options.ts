@@ -19,6 +19,7 @@ const parts = [
   'scale',
   'postgres',
   'store',
+  'rules',
   'ledger',
   'ledger-inputs',
   'ledger-query',

@@ -24,6 +24,7 @@ import { createServer } from '../../../server/server.js';
 import { benchChainConfig, benchPaymasterConfig } from '../configs.js';
 import { publicKeyOf } from '../../fakes/signers/web3signer.js';
 import { remoteKey, signerKey } from '../fixture.js';
+import { deniedList, pricedChain, rulesOf } from '../rules.js';
 import { reportSubject } from './subject.js';
 import { ownedByConsole, seedConsole } from './dashboard.js';
 import { keepLedger, openLedger } from './ledger.js';
@@ -47,6 +48,8 @@ const { values } = parseArgs({
     inputs: { type: 'boolean', default: false },
     // `within`: this process serves the console, too. `alone`: it does nothing else. `elsewhere`: another process does.
     dashboard: { type: 'string' },
+    // Instead of the limits: rules of every kind.
+    rules: { type: 'boolean', default: false },
     // Of the embedded store: `power` syncs each commit.
     durability: { type: 'string', default: 'process' },
     // Configs are of one generation, and limits count in one cycle, where this is the same.
@@ -70,8 +73,10 @@ const configs = createSqliteConfigStore({ db, clock: { ...clock, now: () => made
 const chainConfig = benchChainConfig(Number(values.tokens));
 const [profile] = chainConfig.profiles;
 if (profile === undefined) throw new Error('the chain of the bench has a profile');
+if (values.rules) await configs.putList(deniedList);
 await configs.putChain({
   ...chainConfig,
+  ...(values.rules ? pricedChain : {}),
   profiles: [
     profile,
     ...(values.remote === undefined ? [] : [{ ...profile, version: 'remote', signerFile: 'remote' }]),
@@ -80,7 +85,8 @@ await configs.putChain({
 const owned: PaymasterConfig[] = [];
 for (let index = 0; index < paymasters; index += 1) {
   const plain = benchPaymasterConfig(index, shape, madeAt);
-  const config = values.dashboard === undefined ? plain : ownedByConsole(plain);
+  const ruled = values.rules ? { ...plain, ...rulesOf(plain.paymasterId, madeAt) } : plain;
+  const config = values.dashboard === undefined ? ruled : ownedByConsole(ruled);
   owned.push(config);
   const isRemote = values.remote !== undefined && index >= paymasters / 2;
   await configs.putPaymaster(isRemote ? { ...config, version: 'remote' } : config);
