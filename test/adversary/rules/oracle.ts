@@ -191,10 +191,11 @@ export class Oracle {
       if (!would.includes(id)) would.push(id);
     }
     for (const { id, hold, cost, most, isEnforced } of takes) {
-      if (hold === undefined || !isEnforced) continue;
+      if (hold === undefined) continue;
       const held = former?.holds.get(hold) ?? 0n;
-      if (this.#held(hold) - held + larger(held, cost) > most / 4n)
-        return { outcome: 'refused', reason: 'BUDGET_SHARE_FULL', id, would: found, takes };
+      if (this.#held(hold) - held + larger(held, cost) <= most / 4n) continue;
+      if (isEnforced) return { outcome: 'refused', reason: 'BUDGET_SHARE_FULL', id, would: found, takes };
+      if (!would.includes(id)) would.push(id);
     }
     return { outcome: 'signed', would, takes };
   }
