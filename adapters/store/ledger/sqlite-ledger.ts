@@ -41,11 +41,11 @@ export async function createSqliteLedger(options: SqliteLedgerOptions): Promise<
     return started;
   }
 
-  function ask(running: Thread, method: keyof Methods, args: readonly unknown[]): Promise<unknown> {
+  async function ask(running: Thread, method: keyof Methods, args: readonly unknown[]): Promise<unknown> {
     calls += 1;
-    const answer = answerOf(running, calls, deadlineMs);
+    // Before its answer is waited for: what cannot be sent throws here, and a deadline that nobody hears of would end the process.
     running.worker.postMessage({ call: calls, method, arguments: args } satisfies Request);
-    return answer;
+    return answerOf(running, calls, deadlineMs);
   }
 
   async function call<Name extends keyof Methods>(

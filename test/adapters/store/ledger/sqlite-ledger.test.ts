@@ -1,4 +1,9 @@
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { openSqliteTables } from '../../../../adapters/store/ledger/sqlite-tables.js';
 import { rollUpSlice, type RollUpTables } from '../../../../adapters/store/ledger/roll-up.js';
@@ -158,4 +163,25 @@ describe('a ledger in SQLite that has a size', () => {
     expect(await ledger.decision('acme', all[2]![199]!.id)).toBeDefined();
     expect(await total(ledger)).toMatchObject({ sponsored: 600 });
   });
+});
+
+test('a question that cannot be sent to the thread fails, the next is answered, and the process lives on past its deadline', async () => {
+  const written = new URL('./written.js', import.meta.url).href;
+  const question = `{ organisation: 'acme', paymasterId: undefined, from: 0, to: 1, limit: 1 }`;
+  const script = `
+    const { openSqliteLedger } = await import('${written}');
+    const ledger = await openSqliteLedger({ deadlineMs: 1_000 });
+    const refused = await ledger.decisions({ ...${question}, text: () => {} }).catch((error) => error.name);
+    const { decisions } = await ledger.decisions(${question});
+    // Timers of Node that began later fire later.
+    await new Promise((resolve) => setTimeout(resolve, 1_001));
+    console.log(refused, decisions.length);
+    await ledger.stop();
+  `;
+  const directory = mkdtempSync(join(tmpdir(), 'thread-'));
+  const file = join(directory, 'script.mjs');
+  writeFileSync(file, script);
+  const { stdout } = await promisify(execFile)(process.execPath, ['--no-warnings', file]);
+  rmSync(directory, { recursive: true });
+  expect(stdout).toBe('DataCloneError 0\n');
 });
