@@ -1,4 +1,4 @@
-import { pause } from '../adapters/pause.js';
+import { pause } from '../adapters/timers.js';
 import { judgedKinds } from '../core/resources/kinds.js';
 import type { Server } from '../server/server.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';

@@ -2,7 +2,7 @@ import type { Ambient } from '../../core/ambient.js';
 import { given } from '../../core/units/given.js';
 import type { Clock } from '../../core/units/time.js';
 import { isStatus, KubeApiError } from './api-error.js';
-import { pause } from '../pause.js';
+import { pause } from '../timers.js';
 import { readObject } from './reads.js';
 import type { KubeTransport } from './transport.js';
 

@@ -2,7 +2,7 @@ import type { Logger } from '../../core/log.js';
 import type { Metrics } from '../../core/metrics.js';
 import { formatKey, keyOf } from '../../core/meta/meta.js';
 import { KubeApiError, isExpired, isStatus, isTooLargeResourceVersion } from './api-error.js';
-import { pause } from '../pause.js';
+import { pause } from '../timers.js';
 import { createBackoff } from './backoff.js';
 import { createCollection, revisionOf, type CollectionOptions } from './collection.js';
 import { CorruptStreamError } from './line-splitter.js';

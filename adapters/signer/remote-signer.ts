@@ -1,8 +1,12 @@
-import type { RecoverAddress, Signing, SigningItem } from '../../core/paymaster/signer.js';
-import { signingItem } from '../../core/paymaster/signer.js';
+import {
+  type RecoverAddress,
+  type Signing,
+  type SigningItem,
+  signingItem,
+} from '../../core/paymaster/signer.js';
 import type { Address } from '../../core/units/address.js';
 import { FairSlots, SlotsBusy } from '../fair-slots.js';
-import { pause } from '../pause.js';
+import { pause } from '../timers.js';
 import { withinDeadline } from '../within-deadline.js';
 import { callFailedBy, CallFailed } from './call-failed.js';
 import { checkedSignature } from './checked-signature.js';

@@ -2,7 +2,7 @@ import { Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { types } from 'node:util';
 import { buildConnector } from 'undici';
-import { pause } from '../pause.js';
+import { pause } from '../timers.js';
 import { isLoopbackName, type PrivateHost } from '../../core/policy/webhook/webhook-url.js';
 import { createNetworkGuard, type AddressGuard } from '../../core/policy/webhook/public-address.js';
 

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { pause } from '../pause.js';
+import { pause } from '../timers.js';
 import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
 import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';

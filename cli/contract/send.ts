@@ -1,6 +1,6 @@
 import { keccak256 } from 'ethers/crypto';
 import type { Wallet } from 'ethers/wallet';
-import { pause } from '../../adapters/pause.js';
+import { pause } from '../../adapters/timers.js';
 import type { Chain, Confirmations } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
 import { parseAddress, type Address } from '../../core/units/address.js';

@@ -1,5 +1,7 @@
 import { render } from 'preact';
 import { App } from './app.js';
-import './style.css';
+import './style/frame.css';
+import './style/content.css';
+import './style/form.css';
 
 render(<App />, document.getElementById('app')!);

@@ -1,10 +1,9 @@
 import type { FoundStatus } from '../meta/meta.js';
 import { ageColumn, categories, column, displayName, instant } from '../meta/schema-parts.js';
 import { choice, immutable, list, object, text } from '../schema/structural.js';
-import type { DashboardTokenSpec } from './dashboard-token.js';
+import { type DashboardTokenSpec, tokenScopes } from './dashboard-token.js';
 import { foundStatus } from './user-kind.js';
 import { kindNames } from './kinds.js';
-import { tokenScopes } from './token-scopes.js';
 
 const another = 'delete this DashboardToken and create another';
 

@@ -1,5 +1,8 @@
 import type { FoundStatus, Resource } from '../meta/meta.js';
-import type { TokenScope } from './token-scopes.js';
+
+/** What a token of the dashboard may do. `write` may do everything that the others may. */
+export const tokenScopes = ['read', 'stop', 'finance', 'write'] as const;
+export type TokenScope = (typeof tokenScopes)[number];
 
 export type DashboardTokenSpec = {
   readonly name: string;

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../core/error-codes.js';
-import type { TokenScope } from '../../core/resources/token-scopes.js';
+import type { TokenScope } from '../../core/resources/dashboard-token.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { JsonSchema } from '../../core/schema/json-schema.js';
 import type { StructuralSchema } from '../../core/schema/structural.js';

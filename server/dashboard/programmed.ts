@@ -1,4 +1,4 @@
-import { pause } from '../../adapters/pause.js';
+import { pause } from '../../adapters/timers.js';
 import { paymasterIdOf, policyIdOf } from '../../core/config/ids.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import type { Tenant } from '../../core/config/tenant.js';

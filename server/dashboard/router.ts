@@ -2,7 +2,7 @@ import express from 'express';
 import type { IRouter, Request, Response } from 'express';
 import type { ErrorReason } from '../../core/error-reasons.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
-import type { TokenScope } from '../../core/resources/token-scopes.js';
+import type { TokenScope } from '../../core/resources/dashboard-token.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import { given as definedOnly } from '../../core/units/given.js';
 import { unknownFields } from '../../core/schema/unknown-fields.js';

@@ -1,5 +1,5 @@
 import type { Ambient } from '../../core/ambient.js';
-import { pause } from '../../adapters/pause.js';
+import { pause } from '../../adapters/timers.js';
 import { DomainError, fieldOwned, isDomainError } from '../../core/errors.js';
 import type { AnyResource, Kind, Resources } from '../../core/resources/kinds.js';
 import { fieldsOfOthers, ownedFields, type OwnedFields } from '../../core/resources/managed-fields.js';

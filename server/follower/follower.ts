@@ -1,5 +1,5 @@
 import type { Ambient } from '../../core/ambient.js';
-import { pause } from '../../adapters/pause.js';
+import { pause } from '../../adapters/timers.js';
 import type { Chain } from '../../core/chain/chain.js';
 import type { Chains } from '../../core/chain/chains.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { listen } from '../../adapters/listen.js';
-import { pause } from '../../adapters/pause.js';
+import { pause } from '../../adapters/timers.js';
 
 /** A listening socket with limits, which can be drained. */
 export type HttpServer = ReturnType<typeof createHttpServer>;

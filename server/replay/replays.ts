@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Ambient } from '../../core/ambient.js';
-import { pause } from '../../adapters/pause.js';
+import { pause } from '../../adapters/timers.js';
 import { inTime, withinDeadline } from '../../adapters/within-deadline.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import type { Ledger } from '../../core/ledger/ledger.js';

@@ -1,4 +1,4 @@
-import { pause } from '../../adapters/pause.js';
+import { pause } from '../../adapters/timers.js';
 import { getCreate2Address } from 'ethers/address';
 import { keccak256 } from 'ethers/crypto';
 import { Wallet } from 'ethers/wallet';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { hashCredential } from '../../core/config/api-key.js';
-import { tokenScopes, type TokenScope } from '../../core/resources/token-scopes.js';
+import { tokenScopes, type TokenScope } from '../../core/resources/dashboard-token.js';
 import {
   documentEndpoints,
   manageEndpoints,

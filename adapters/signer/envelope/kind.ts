@@ -3,7 +3,7 @@ import type { Signer } from '../../../core/paymaster/signer.js';
 import { choice, object, text } from '../../../core/schema/structural.js';
 import { parseAddress } from '../../../core/units/address.js';
 import { systemClock } from '../../../core/units/time.js';
-import { pause } from '../../pause.js';
+import { pause } from '../../timers.js';
 import { withinDeadline } from '../../within-deadline.js';
 import { CallFailed, callFailedBy } from '../call-failed.js';
 import { createLocalSigner } from '../file/local-signer.js';

@@ -1,6 +1,6 @@
 import type { Logger } from '../../../core/log.js';
 import { DomainError } from '../../../core/errors.js';
-import { pause } from '../../pause.js';
+import { pause } from '../../timers.js';
 
 const shortestWaitMs = 50;
 const longestWaitMs = 2_000;

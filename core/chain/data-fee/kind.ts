@@ -1,3 +1,4 @@
+import { divideUp } from '../../units/divide.js';
 import type { DataFeeSpec } from './spec.js';
 
 /** One way in which chains charge for posted data. A row of `kinds.ts`. */
@@ -22,3 +23,19 @@ type PostedOperation = {
   /** What bundlers count on per gas, in wei; at least 1. */
   readonly gasPrice: bigint;
 };
+
+export type DataFeeFormula = {
+  /** Size of a transaction as the chain counts it, in bytes. */
+  readonly size: (transaction: Uint8Array) => number;
+  /** Wei for a transaction of `size` counted bytes at the oracle's price; rounds up. */
+  readonly fee: (size: number, price: bigint) => bigint;
+};
+
+/** A kind that charges coins for bytes: the operation pays them as gas at its own price. */
+export function byBytes({ size, fee }: DataFeeFormula): DataFeeKind {
+  return {
+    isFollowed: true,
+    gas: ({ transaction, moreBytes, gasPrice }, _spec, price) =>
+      price === 0n ? 0n : divideUp(fee(size(transaction()) + moreBytes, price), gasPrice),
+  };
+}

@@ -1,4 +1,4 @@
-import { tokenScopes } from '../../../core/resources/token-scopes.js';
+import { tokenScopes } from '../../../core/resources/dashboard-token.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { organisationIdOf } from '../../../core/config/ids.js';
 import { endpoint } from '../endpoint.js';

@@ -12,7 +12,7 @@ import {
   type KnownMethods,
 } from '../../../core/policy/methods/methods.js';
 import type { Resources } from '../../../core/resources/kinds.js';
-import type { TokenScope } from '../../../core/resources/token-scopes.js';
+import type { TokenScope } from '../../../core/resources/dashboard-token.js';
 import type { JsonSchema } from '../../../core/schema/json-schema.js';
 import { eachObject } from '../../../adapters/resources/pages.js';
 import type { Principal } from '../auth.js';

@@ -1,6 +1,9 @@
 import { DomainError, invalidInput, isDomainError, quote, type Problem } from '../../../core/errors.js';
-import type { DashboardToken } from '../../../core/resources/dashboard-token.js';
-import { tokenScopes, type TokenScope } from '../../../core/resources/token-scopes.js';
+import {
+  type DashboardToken,
+  tokenScopes,
+  type TokenScope,
+} from '../../../core/resources/dashboard-token.js';
 import { validateName, validateResource } from '../../../core/resources/validate.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { isObject } from '../../../core/schema/json-value.js';

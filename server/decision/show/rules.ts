@@ -4,8 +4,7 @@ import type { Glance, GlanceAt, PolicyFacts } from '../../../core/policy/kind.js
 import { modes, saidOf } from '../../../core/policy/modes.js';
 import { decideCalls } from '../../../core/policy/rules/allow-list/decide.js';
 import { decideCampaign } from '../../../core/policy/rules/campaign.js';
-import { decideDeniedSender } from '../../../core/policy/rules/denied-sender.js';
-import { decideSuspended } from '../../../core/policy/rules/suspended.js';
+import { decideDeniedSender, decideSuspended } from '../../../core/policy/rules/served.js';
 import { given } from '../../../core/units/given.js';
 import { formatInstant } from '../../../core/units/time.js';
 import type { CounterId, Mode } from '../../../core/usage/reservation.js';

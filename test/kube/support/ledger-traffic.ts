@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Interface } from 'ethers';
-import { pause } from '../../../adapters/pause.js';
+import { pause } from '../../../adapters/timers.js';
 import { userOpHash } from '../../../core/entry-point/user-op-hash.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import type { Hex } from '../../../core/units/hex.js';

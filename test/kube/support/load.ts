@@ -1,6 +1,6 @@
 import type { Installation } from './installation.js';
 import { freshUserOp, rpc } from '../../system/support/client.js';
-import { pause } from '../../../adapters/pause.js';
+import { pause } from '../../../adapters/timers.js';
 import { isSoak } from '../../support/soak-seconds.js';
 
 /**

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
-import { pause } from '../../../adapters/pause.js';
+import { pause } from '../../../adapters/timers.js';
 import { namesUsedPort, PortInUse } from '../../../standalone/port-choice.js';
 
 /** A program that can be stopped, killed and run again. It ends with this process. */

@@ -1,5 +1,5 @@
 import { divideUp } from '../../../units/divide.js';
-import { byBytes, type DataFeeFormula } from '../by-bytes.js';
+import { byBytes, type DataFeeFormula } from '../kind.js';
 import { fastLzSize } from './fast-lz.js';
 
 /**
