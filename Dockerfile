@@ -17,7 +17,8 @@ RUN node_modules/.bin/tsc -b && node_modules/.bin/vite build --config console/vi
 FROM ${BASE} AS dependencies
 WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
-# Native libsecp256k1 comes prebuilt inside its package; without it signing falls back to WebAssembly and says so.
+# Native libsecp256k1 comes prebuilt inside its package for linux/amd64, and not for linux/arm64: there signing falls back to
+# WebAssembly and says so (docs/keys.md).
 RUN npm install --no-save --omit=dev --omit=optional --no-audit --no-fund
 
 # `docker build --target dev-chain`: the chain of `make run` by itself, for a trial in a cluster.
