@@ -70,11 +70,13 @@ async function assumeRole(
   const answer = await http.ask({ method: 'POST', url: `${endpoint}/`, headers, body }, signal);
   const member = (name: string): string | undefined =>
     answer.body.split(`<${name}>`, 2)[1]?.split(`</${name}>`, 1)[0];
-  if (answer.status !== 200)
+  if (answer.status !== 200) {
+    const code = member('Code') ?? '';
     throw noCredentials(
-      `STS answers HTTP ${answer.status} ${member('Code') ?? ''} for AWS_ROLE_ARN`,
-      answer.status,
+      `STS answers HTTP ${answer.status} ${code} for AWS_ROLE_ARN`,
+      passing.has(code) ? 503 : answer.status,
     );
+  }
   return credentialsOf({
     AccessKeyId: member('AccessKeyId'),
     SecretAccessKey: member('SecretAccessKey'),
@@ -82,6 +84,9 @@ async function assumeRole(
     Expiration: member('Expiration'),
   });
 }
+
+/** With status 400, and over by themselves. */
+const passing = new Set(['Throttling', 'IDPCommunicationError']);
 
 async function askContainer(
   { environment, http }: From,

@@ -80,6 +80,8 @@ type ErrorRow = {
 /** What differs from the rule of HTTP, and what to do. */
 const errors: Readonly<Record<string, ErrorRow>> = {
   ThrottlingException: { failure: 'throttled' },
+  // "The request was rejected": of the errors with status 500 the one after which nothing was signed.
+  KeyUnavailableException: { failure: 'unreached' },
   ExpiredTokenException: { failure: 'unreached', isStale: true },
   ExpiredToken: { failure: 'unreached', isStale: true },
   UnrecognizedClientException: { failure: 'unreached', isStale: true },
