@@ -18,6 +18,7 @@ const columnsOf: Readonly<Record<string, readonly string[]>> = {
   listChanges: ['at', 'action', 'kind', 'name', 'actor', 'field', 'before', 'after'],
   getFunds: accountColumns,
   listPlatformAccounts: accountColumns,
+  listStatements: ['account', 'chainId', 'line', 'paymaster', 'amount', 'usd', 'count', 'note'],
   listPlatformLosses: ['chainId', 'version', 'contract', 'lost', 'budget', 'until'],
   listRules: ['policyType', 'name', 'enforcement', 'campaign', 'says', 'verdict', 'remaining', 'turnsAt'],
   listObjectsPolicy: [
@@ -51,11 +52,14 @@ function whatWasWritten({ name, id, uid, generation }: Readonly<Record<string, u
   return { name, id, uid, generation };
 }
 
-/** A change is a row for each of its fields. An object that is new or gone is one row: all of its fields changed. */
+/**
+ * A change is a row for each of its fields, and a statement one for each of its lines. An object that is new or gone is one row: all of
+ * its fields changed.
+ */
 function rowsOf(item: Readonly<Record<string, unknown>>): readonly Readonly<Record<string, unknown>>[] {
-  const { action, fields } = item;
-  if (action !== 'changed' || !Array.isArray(fields)) return [item];
-  return fields.filter(isObject).map((field) => ({ ...item, ...field }));
+  const { action, fields, lines: parts = action === 'changed' ? fields : undefined } = item;
+  if (!Array.isArray(parts)) return [item];
+  return parts.filter(isObject).map((part) => ({ ...item, ...part }));
 }
 
 /** The first member that is a list of records, where one thing is not asked for. */
