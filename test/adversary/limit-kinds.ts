@@ -8,7 +8,11 @@ import { paymasters } from './world.js';
 /** One limit of a paymaster as its owner last wrote it. A new start begins a new count. */
 export type LimitState = { startMs: EpochMs; threshold: number; isActive: boolean };
 
-type Kind = Pick<LimitConfig, 'thresholdType'> & {
+/** The unit of {@link LimitState.threshold}: an operation, a thousandth of a coin, 30 dollars. As the unit counts. */
+const steps = { COUNT: 1, NATIVE_ASSET: 1_000_000, USD: 30_000_000 } as const;
+
+type Kind = {
+  readonly thresholdType: keyof typeof steps;
   readonly scope: 'PAYMASTER' | 'SMART_ACCOUNT';
   readonly durationMs?: number;
   readonly calendar?: Calendar;
@@ -36,9 +40,6 @@ export const limitKinds: readonly Kind[] = [
 
 /** Of each organisation, in dollars. */
 const budget = { dollars: 200, durationMs: 1_800_000 };
-
-/** The unit of {@link LimitState.threshold}: an operation, a thousandth of a coin, 30 dollars. As the unit counts. */
-const steps = { COUNT: 1, NATIVE_ASSET: 1_000_000, USD: 30_000_000 } as const;
 
 export function policyIdOf(index: number, limit: number): string {
   return `${paymasters[index]!.paymasterId}/${limit}`;
