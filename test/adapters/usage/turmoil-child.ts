@@ -169,7 +169,13 @@ async function takeBack(): Promise<void> {
     const record: Reversal = { kind: 'reversal', ...ids.next(), ...of(key.paymasterId) };
     return recordId === undefined ? [] : [{ reservation: recordId, record }];
   });
-  const step = { ...aStep(expected, common.blockNumber), next: common, restored, restoredRecords, charges };
+  const step: FollowerStep = {
+    ...aStep(expected, common.blockNumber),
+    next: common,
+    restored,
+    charges,
+    records: restoredRecords,
+  };
   const { isTaken } = await store.advance({ ...step, balances: [], takesBackAfter: common.blockNumber });
   if (isTaken) for (const { record } of restoredRecords) say(`!${record.id}`);
 }
