@@ -71,7 +71,7 @@ export function dollarsAt(wei: bigint, at: EpochMs, price: HourPrice | undefined
 
 const perMicro = 10n ** 30n;
 
-/** US dollars in millionths. Each figure is rounded by itself: costs up, everything else down, so never in favour of who asks. */
+/** US dollars in millionths. Each figure is rounded by itself: costs up, everything else down, so that no rounding makes a bill smaller. */
 export function microDollars(usd: bigint, rounding: 'up' | 'down'): bigint {
   const up = (amount: bigint): bigint => divideUp(amount, perMicro);
   if (usd >= 0n) return rounding === 'up' ? up(usd) : usd / perMicro;

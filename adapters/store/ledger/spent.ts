@@ -7,7 +7,7 @@ import type { Sums } from './sums.js';
 
 type Part = Omit<SpentRow, 'chainId'>;
 
-/** `tail`: the sums of what was written after the stored sums. */
+/** `tail`: sums of the records that are newer than the stored sums. */
 export async function readSpent(
   reader: Reader,
   query: SpentQuery,

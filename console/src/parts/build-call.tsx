@@ -13,7 +13,7 @@ type Interface = InstanceType<Awaited<ReturnType<typeof encoding>>['Interface']>
 /** Any address will do: nothing is signed by it. */
 const anAccount = '0x1234567890123456789012345678901234567890';
 
-/** Makes an operation of a call of one of the paymaster's contracts, for who has no wallet at hand. */
+/** Makes an operation of a call of one of the paymaster's contracts, for people without a wallet. */
 export function BuildCall({
   paymaster,
   onBuilt,
@@ -85,7 +85,7 @@ export function BuildCall({
   );
 }
 
-/** As a small call needs; whoever pays for more changes them. */
+/** Enough for a small call; change them for a larger one. */
 const gas = {
   callGasLimit: '100000',
   verificationGasLimit: '150000',

@@ -153,7 +153,7 @@ function amountPatch(member: 'threshold' | 'perOperation', amount: string): obje
 
 export const decimal = '[0-9]+([.][0-9]+)?';
 
-/** Whether a bound refuses more than the present one; empty: there is none. */
+/** Whether a bound refuses more than the present one; empty: without a bound. */
 function bindsMore(next: string, present: string): boolean {
   return present === '' ? new RegExp(`^${decimal}$`).test(next) : isLess(next, present);
 }

@@ -13,6 +13,18 @@ import { policyExample } from '../policy-record.js';
 /** Configs that are read at once. */
 const readAtOnce = 8;
 
+/** An example. */
+export const ruleOfPolicy = {
+  policyType: policyExample.policyType,
+  policyId: policyExample._id,
+  name: 'a thousand a day',
+  says: '12 operations used and 3 operations promised of 1000 operations',
+  remaining: '985 operations',
+  appliesTo: ['SPONSORED'],
+  enforcement: 'Enforce',
+  turnsAt: '2026-01-02T00:00:00.000Z',
+};
+
 /** What policies say now: the same as the rules of their paymaster. */
 export const rulesOfPolicies = {
   schema: {
@@ -22,18 +34,7 @@ export const rulesOfPolicies = {
     ),
   },
   example: {
-    rules: [
-      {
-        policyType: policyExample.policyType,
-        policyId: policyExample._id,
-        name: 'a thousand a day',
-        says: '12 operations used and 3 operations promised of 1000 operations',
-        remaining: '985 operations',
-        appliesTo: ['SPONSORED'],
-        enforcement: 'Enforce',
-        turnsAt: '2026-01-02T00:00:00.000Z',
-      },
-    ],
+    rules: [ruleOfPolicy],
   },
   async read(
     tools: Tools,

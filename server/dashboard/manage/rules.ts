@@ -6,9 +6,9 @@ import { ruleSchema } from '../../decision/show/rule-schema.js';
 import { tableOf } from '../call.js';
 import { endpoint } from '../endpoint.js';
 import { address } from '../parameters.js';
-import { policyExample } from '../policy-record.js';
 import { nouns } from './nouns.js';
 import { present } from './objects.js';
+import { ruleOfPolicy } from './policy-rules.js';
 
 const columns = [
   'policyType',
@@ -43,16 +43,7 @@ export const rulesEndpoint = endpoint({
         appliesTo: ['SPONSORED'],
         enforcement: 'Enforce',
       },
-      {
-        policyType: policyExample.policyType,
-        policyId: policyExample._id,
-        name: 'a thousand a day',
-        says: '12 operations used and 3 operations promised of 1000 operations',
-        remaining: '985 operations',
-        appliesTo: ['SPONSORED'],
-        enforcement: 'Enforce',
-        turnsAt: '2026-01-02T00:00:00.000Z',
-      },
+      ruleOfPolicy,
     ],
   },
 
