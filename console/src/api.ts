@@ -31,13 +31,16 @@ type Options = {
   readonly method?: string;
   readonly body?: object;
   readonly accept?: string;
+  readonly signal?: AbortSignal;
 };
+
+const answerMs = 30_000;
 
 /** Relative to this page, so that a proxy may serve everything below another path. */
 const base = '..';
 
 export async function request(path: string, options: Options = {}): Promise<Response> {
-  const { method = 'GET', body, accept = 'application/json' } = options;
+  const { method = 'GET', body, accept = 'application/json', signal } = options;
   const response = await fetch(`${base}${path}`, {
     method,
     headers: {
@@ -46,6 +49,7 @@ export async function request(path: string, options: Options = {}): Promise<Resp
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal && { signal }),
   });
   if (response.ok) return response;
   if (response.status === 401) session.value = undefined;
@@ -53,9 +57,13 @@ export async function request(path: string, options: Options = {}): Promise<Resp
   throw new Refused(response.status, await reasonOf(response), seconds > 0 ? seconds * 1000 : undefined);
 }
 
-/** `data` of an answer of both APIs. */
-export async function call<T>(path: string, options?: Options): Promise<T> {
-  const response = await request(path, options);
+/** `data` of an answer of both APIs. A question that is not answered in this time is asked again, or its error shown. */
+export async function call<T>(path: string, options: Options = {}): Promise<T> {
+  const isQuestion = options.method === undefined;
+  const response = await request(
+    path,
+    isQuestion ? { signal: AbortSignal.timeout(answerMs), ...options } : options,
+  );
   return ((await response.json()) as { data: T }).data;
 }
 

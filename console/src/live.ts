@@ -27,26 +27,28 @@ export function useLive<T>(key: string, ask: () => Promise<T>, everyMs = usualMs
     let isCurrent = true;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let waitMs = everyMs;
-    const again = (ms: number): void => {
-      if (isCurrent) timer = setTimeout(() => void round(), ms);
-    };
+    // Whoever looks again does not wait for an answer that may never come, and only the newest round goes on.
+    let newest = 0;
     const round = async (): Promise<void> => {
       // Nobody looks: the next look finds it as it is now.
       if (document.hidden) return;
+      const own = (newest += 1);
+      const isOvertaken = (): boolean => !isCurrent || own !== newest;
       try {
         const data = await ask();
         lostSince.value = undefined;
+        if (isOvertaken()) return;
         waitMs = everyMs;
-        if (isCurrent) setState({ key, data });
+        setState({ key, data });
       } catch (error) {
+        if (isOvertaken()) return;
         waitMs = Math.min(longestMs, waitMs * 2);
         const isRefused = error instanceof Refused;
         if (isRefused) waitMs = Math.max(waitMs, error.retryAfterMs ?? 0);
         if (!isRefused || error.status >= 502) lostSince.value ??= new Date();
-        else if (isCurrent)
-          setState((last) => ({ ...(last.key === key ? last : { key }), error: error.message }));
+        else setState((last) => ({ ...(last.key === key ? last : { key }), error: error.message }));
       }
-      again(waitMs);
+      timer = setTimeout(() => void round(), waitMs);
     };
     const look = (): void => {
       clearTimeout(timer);

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Request } from 'playwright-core';
 import { consoleQuestions } from '../bench/console-questions.js';
 import { until } from '../support/until.js';
 import {
@@ -6,7 +7,13 @@ import {
   startStandalone,
   type RunningStandalone,
 } from '../system/support/standalone.js';
-import { useBrowser } from './support/browser.js';
+import { useBrowser, type Visit } from './support/browser.js';
+
+// What an open console asks for, and when.
+
+/** Of everything that is asked for until the first page is shown, as it is sent. */
+const mostBytesAtFirst = 120_000;
+const usualPauseMs = 5_000;
 
 const visit = useBrowser();
 let running: RunningStandalone;
@@ -19,9 +26,148 @@ afterAll(async () => {
   if (running !== undefined) removeDataDirectory(running.dataDirectory);
 });
 
-test('an open console asks what the bench takes it to ask, and waits as long before it asks again', async () => {
+async function signedIn({ page }: Visit): Promise<void> {
   const { dashboardUrl, authToken } = running.connection();
-  const { page, close } = await visit(dashboardUrl);
+  await page.goto(`${dashboardUrl}/console/`);
+  await page.getByLabel('Token').fill(authToken);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+}
+
+test(`the first load is at most ${mostBytesAtFirst / 1000} kB, compressed by our own server, and asks no other host`, async () => {
+  const opened = await visit(running.connection().dashboardUrl);
+  const finished: Request[] = [];
+  opened.page.on('requestfinished', (request) => finished.push(request));
+  await signedIn(opened);
+  await opened.page.waitForLoadState('networkidle');
+  const files = new Map<string, string | undefined>();
+  let bytes = 0;
+  for (const request of finished) {
+    bytes += (await request.sizes()).responseBodySize;
+    const headers = await (await request.response())!.allHeaders();
+    files.set(request.resourceType(), headers['content-encoding']);
+  }
+  expect(Object.fromEntries(files)).toMatchObject({ script: 'gzip', stylesheet: 'gzip' });
+  expect(bytes).toBeGreaterThan(10_000);
+  expect(bytes).toBeLessThanOrEqual(mostBytesAtFirst);
+  expect(opened.faults).toEqual([]);
+  await opened.close();
+});
+
+test('a client that cannot read compressed files gets them as they are', async () => {
+  const { dashboardUrl } = running.connection();
+  const index = await (await fetch(`${dashboardUrl}/console/`)).text();
+  const [, script = ''] = /src="\.\/(assets\/[^"]+\.js)"/.exec(index) ?? [];
+  const url = `${dashboardUrl}/console/${script}`;
+  const [plain, compressed] = await Promise.all(
+    ['identity', 'gzip'].map((encoding) => fetch(url, { headers: { 'accept-encoding': encoding } })),
+  );
+  const seen = [plain!, compressed!].map(({ headers }) => ({
+    encoding: headers.get('content-encoding'),
+    type: headers.get('content-type'),
+    varies: headers.get('vary'),
+  }));
+  const both = { type: 'text/javascript; charset=utf-8', varies: expect.stringContaining('Accept-Encoding') };
+  expect(seen).toEqual([
+    { ...both, encoding: null },
+    { ...both, encoding: 'gzip' },
+  ]);
+  expect(await compressed!.text()).toBe(await plain!.text());
+  const missing = await fetch(`${dashboardUrl}/console/assets/missing.js`);
+  expect([missing.status, missing.headers.get('content-encoding')]).toEqual([404, null]);
+});
+
+describe('a page whose time stands still', () => {
+  const question = '**/manage/v1/me';
+  let opened: Visit;
+  beforeEach(async () => {
+    opened = await visit(running.connection().dashboardUrl);
+    const { page } = opened;
+    await page.addInitScript(() => {
+      const usual = globalThis.fetch.bind(globalThis);
+      const counted: typeof fetch = (input, options) => {
+        if (String(input).endsWith('/manage/v1/me')) Object.assign(globalThis, { asked: askedOf() + 1 });
+        return usual(input, options);
+      };
+      const askedOf = () => (globalThis as { asked?: number }).asked ?? 0;
+      Object.assign(globalThis, { fetch: counted });
+    });
+    await page.clock.install();
+    await signedIn(opened);
+    await page.clock.pauseAt((await page.evaluate(() => Date.now())) + usualPauseMs);
+  });
+  afterEach(() => opened.close());
+
+  const asked = () => opened.page.evaluate(() => (globalThis as { asked?: number }).asked ?? 0);
+  const pass = (ms: number) => opened.page.clock.runFor(ms);
+  /** As a browser tells a page that another tab is in front of it. */
+  const setHidden = (hidden: boolean): Promise<void> =>
+    opened.page.evaluate((isHidden) => {
+      Object.defineProperty(document, 'hidden', { configurable: true, get: () => isHidden });
+      document.dispatchEvent(new Event('visibilitychange'));
+    }, hidden);
+
+  /** How often it asks when the next pauses are over. */
+  async function askedAgain(): Promise<number> {
+    const before = await asked();
+    await until('it asks again', async () => {
+      await pass(usualPauseMs);
+      return (await asked()) > before;
+    });
+    return (await asked()) - before;
+  }
+
+  test('asks nothing while it is hidden, and at once when it is seen again', async () => {
+    expect(await askedAgain()).toBe(1);
+    await setHidden(true);
+    const before = await asked();
+    await pass(60 * usualPauseMs);
+    expect(await asked()).toBe(before);
+    await setHidden(false);
+    expect(await asked()).toBe(before + 1);
+    expect(await askedAgain()).toBe(1);
+  });
+
+  test('asks no more often after it was left and seen again while the server was slow', async () => {
+    expect(await askedAgain()).toBe(1);
+    let [release, answered] = [(): void => {}, 0];
+    const released = new Promise<void>((resolve) => (release = resolve));
+    await opened.page.route(question, async (route) => {
+      await released;
+      await route.fallback();
+    });
+    opened.page.on('requestfinished', (request) => {
+      if (request.url().endsWith('/manage/v1/me')) answered += 1;
+    });
+    for (const hidden of [true, false, true, false, true, false]) await setHidden(hidden);
+    release();
+    await until('all of them are answered', () => answered === 3);
+    expect(await askedAgain()).toBe(1);
+  });
+
+  test('shows that a server no longer answers, and recovers', async () => {
+    const { page } = opened;
+    const lost = page.getByText('No connection since');
+    const isShown = (shown: boolean) => async () => {
+      await pass(usualPauseMs);
+      return (await lost.isVisible()) === shown;
+    };
+    // A connection that is silently dead refuses nothing, so questions have a deadline: here a shorter one.
+    await page.evaluate(() => {
+      const usual = AbortSignal.timeout.bind(AbortSignal);
+      AbortSignal.timeout = (ms) => usual(ms / 100);
+    });
+    await page.route('**/manage/v1/**', () => {});
+    await until('it is shown', isShown(true));
+    expect(await page.getByRole('heading', { name: 'Overview' }).isVisible()).toBe(true);
+    await page.unroute('**/manage/v1/**');
+    await until('it is no longer shown', isShown(false));
+  });
+});
+
+test('an open console asks what the bench takes it to ask, and waits as long before it asks again', async () => {
+  const opened = await visit(running.connection().dashboardUrl);
+  const { page, close } = opened;
   // Long pauses are noted and never end, so that each question is asked once.
   await page.addInitScript(() => {
     const pauses: number[] = [];
@@ -36,10 +182,7 @@ test('an open console asks what the bench takes it to ask, and waits as long bef
     if (/^\/(manage|api)\//.test(pathname))
       asked.push(groupBy === null ? pathname : `${pathname}?groupBy=${groupBy}`);
   });
-  await page.goto(`${dashboardUrl}/console/`);
-  await page.getByLabel('Token').fill(authToken);
-  await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await signedIn(opened);
   const pauses = () => page.evaluate(() => (globalThis as unknown as { pauses: number[] }).pauses);
   await until(
     'each answer is followed by a pause',

@@ -1,3 +1,4 @@
+import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import express from 'express';
 import type { Request, RequestHandler, Response, Router } from 'express';
@@ -73,18 +74,23 @@ export function createConsole(deps: Deps): Router {
     return isThisMachine(request.socket.remoteAddress) ? deps.consoleCode?.(code) : undefined;
   }
 
-  router.use(
-    express.static(files, {
-      cacheControl: false,
-      // Names of assets change with their content.
-      setHeaders: (response, path) =>
-        void response.setHeader(
-          'Cache-Control',
-          path.endsWith('.html') ? 'no-cache' : 'public, max-age=31536000, immutable',
-        ),
-    }),
-  );
+  router.use(preferCompressed, express.static(files, { cacheControl: false, setHeaders: describeFile }));
   return router;
+}
+
+/** The build leaves a compressed form beside each script and style. */
+const preferCompressed: RequestHandler = (request, response, next) => {
+  if (/\.(js|css)$/.test(request.url)) {
+    response.vary('Accept-Encoding');
+    if (request.acceptsEncodings('gzip') === 'gzip') request.url += '.gz';
+  }
+  next();
+};
+
+function describeFile(response: Response, path: string): void {
+  // Names of assets change with their content.
+  response.set('Cache-Control', path.endsWith('.html') ? 'no-cache' : 'public, max-age=31536000, immutable');
+  if (path.endsWith('.gz')) response.type(extname(path.slice(0, -3))).set('Content-Encoding', 'gzip');
 }
 
 function requireRoom(retryAfterSeconds: number): void {
