@@ -36,7 +36,7 @@ export const steps: readonly string[] = [
     turn bigint NOT NULL,
     at bigint NOT NULL,
     is_synchronous boolean NOT NULL,
-    is_retired boolean NOT NULL DEFAULT false
+    retired_at bigint
   ) WITH (fillfactor = 10);
 
   CREATE TABLE usage.lock (chain_id bigint, name text COLLATE "C", PRIMARY KEY (chain_id, name));

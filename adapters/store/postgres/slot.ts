@@ -16,6 +16,7 @@ import {
   readRows,
   readServer,
   rollback,
+  serverNow,
   takeLocks,
   writeRows,
   writeWriter,
@@ -87,7 +88,7 @@ export class Slot {
         [
           {
             name: 'retire',
-            text: 'UPDATE usage.writer SET is_retired = true WHERE id = $1',
+            text: `UPDATE usage.writer SET retired_at = ${serverNow} WHERE id = $1`,
             values: [this.#id],
           },
         ],

@@ -17,6 +17,9 @@ import { counterRow, heldBy, type WantedRows } from './names.js';
 
 // The SQL of a turn: what it reads in its first trip, and what it writes in its second.
 
+/** The clock of the server, in milliseconds. */
+export const serverNow = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+
 /** Classes of advisory locks, beside those of migrations. */
 const chainClass = 7_045_134;
 
@@ -124,8 +127,8 @@ export const readServer: Statement = {
       (SELECT system_identifier::text FROM pg_control_system()) AS system_now,
       substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS timeline_now,
       current_setting('synchronous_standby_names') <> '' AS waits_for_standby,
-      (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now,
-      writer.id, sequence, turn, at, is_synchronous, is_retired
+      ${serverNow} AS now,
+      writer.id, sequence, turn, at, is_synchronous, retired_at
     FROM usage.database LEFT JOIN usage.writer ON true`,
 };
 
@@ -147,7 +150,7 @@ export function writeWriter(
 ): Statement {
   return {
     name: 'write-writer',
-    text: 'UPDATE usage.writer SET sequence = $2, turn = $3, at = $4, is_synchronous = $5 WHERE id = $1',
+    text: 'UPDATE usage.writer SET sequence = $2, turn = $3, at = $4, is_synchronous = $5, retired_at = NULL WHERE id = $1',
     values: [id, row.sequence, row.turn, row.at, isSynchronous],
   };
 }

@@ -1,14 +1,15 @@
 import type { Logger } from '../../../core/log.js';
 import type { UsageOverRows } from '../../../core/usage/usage-over-rows.js';
 import type { PostgresProcess } from './process.js';
+import { serverNow } from './statements.js';
 
 const everyMs = 60_000;
 /** A writer that has not written for so long has ended without a word. */
-const endedAfterMs = 86_400_000;
+const dayMs = 86_400_000;
 
 /** Forgets, now and then, what no turn will ask for: windows that ended, fences that nobody names, and writers that have ended. */
 export function startUpkeep(
-  rows: Pick<PostgresProcess, 'query' | 'now' | 'watch'>,
+  rows: Pick<PostgresProcess, 'query' | 'watch'>,
   usage: Pick<UsageOverRows, 'forget'>,
   log: Logger,
 ): { stop(): Promise<void> } {
@@ -41,18 +42,18 @@ export function startUpkeep(
 }
 
 /**
- * A writer is first marked as retired, so that every process sees that before its row is removed a day later. What it had counted stays
- * in the sum of all.
+ * A writer is first marked as retired, and its row is removed a day later, so that every process has seen the mark: one that has not
+ * takes a missing row for lost data. What it had counted stays in the sum of all.
  */
-export async function forgetWriters(rows: Pick<PostgresProcess, 'query' | 'now'>): Promise<void> {
-  const now = rows.now();
+export async function forgetWriters(rows: Pick<PostgresProcess, 'query'>): Promise<void> {
   await rows.query(
-    `WITH gone AS (DELETE FROM usage.writer WHERE is_retired AND at < $1 RETURNING sequence)
+    `WITH gone AS (DELETE FROM usage.writer WHERE retired_at < ${serverNow} - $1 RETURNING sequence)
      UPDATE usage.database SET retired_sequence = retired_sequence + (SELECT sum(sequence) FROM gone)
      WHERE EXISTS (SELECT FROM gone)`,
-    [now - 2 * endedAfterMs],
+    [dayMs],
   );
-  await rows.query('UPDATE usage.writer SET is_retired = true WHERE NOT is_retired AND at < $1', [
-    now - endedAfterMs,
-  ]);
+  await rows.query(
+    `UPDATE usage.writer SET retired_at = ${serverNow} WHERE retired_at IS NULL AND at < ${serverNow} - $1`,
+    [dayMs],
+  );
 }

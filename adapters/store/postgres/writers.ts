@@ -20,7 +20,7 @@ export function writerOf(row: Row): WriterRow {
     turn: Number(row['turn']),
     at: Number(row['at']),
     isSynchronous: row['is_synchronous'] === true,
-    isRetired: row['is_retired'] === true,
+    isRetired: row['retired_at'] !== null,
   };
 }
 

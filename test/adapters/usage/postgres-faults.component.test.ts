@@ -186,6 +186,12 @@ test('a text that the database does not take refuses one request of its turn', a
   expect(await taken(store)).toBe(3);
 });
 
+/** The questions of a process that tidies up. */
+const rows = {
+  query: (text: string, values: readonly unknown[] = []) =>
+    server.query(url, text.replaceAll('$1', JSON.stringify(values[0] ?? null))),
+};
+
 test('writers that have ended are forgotten, and nobody misses them', async () => {
   const mirror = createMemoryEpochMirror();
   const watching = await open(url, { epochMirror: mirror });
@@ -193,20 +199,33 @@ test('writers that have ended are forgotten, and nobody misses them', async () =
   await ended.reserve(one(1n));
   await watching.reserve(one(2n));
   await ended.stop();
-  // It sees that the other has ended, as it does every minute.
-  await watching.counters(chainId, [limit]);
-  const query = (text: string, values: readonly unknown[] = []) =>
-    server.query(url, text.replace('$1', JSON.stringify(values[0] ?? null)));
-  const days = (count: number) =>
-    forgetWriters({ query, now: () => (Date.now() + count * 86_400_000 + 60_000) as EpochMs });
   // The first one is retired since its stop; the other counts as ended without a word after a day.
-  await days(2);
+  for (const _ of ['marked', 'removed']) {
+    // It sees the marks, as it does every minute.
+    await watching.counters(chainId, [limit]);
+    await server.query(url, 'UPDATE usage.writer SET at = at - 90000000, retired_at = retired_at - 90000000');
+    await forgetWriters(rows);
+  }
   expect(await watching.reserve(one(3n))).toEqual(reserved);
   const [row] = await server.query(url, 'SELECT retired_sequence FROM usage.database');
   expect(Number(row?.['retired_sequence'])).toBeGreaterThan(0);
   await watching.recovery.raise();
   const next = await open(url, { epochMirror: mirror });
   expect(await next.liveCount(chainId)).toBe(3);
+});
+
+test('a writer that never wrote is no loss for those who saw it, although two processes tidy up at the same moment', async () => {
+  const busy = await open();
+  await busy.reserve(one(1n));
+  const idle = await open();
+  // A refusal writes nothing.
+  expect(await idle.reserve({ ...one(9n), limits: [{ ...limit, threshold: 0 }] })).toMatchObject({
+    outcome: 'limit',
+  });
+  await busy.reserve(one(2n));
+  await forgetWriters(rows);
+  await forgetWriters(rows);
+  expect(await busy.reserve(one(3n))).toEqual(reserved);
 });
 
 test('data of a format that this release does not know are left alone', async () => {
