@@ -3,11 +3,8 @@ import { listen } from '../adapters/listen.js';
 import type { PrometheusMetrics } from '../adapters/metrics/prometheus.js';
 import type { Logger } from '../core/log.js';
 
-/** `/healthz`, `/readyz` and `/metrics` of a process that serves nothing else. */
-export type Health = ReturnType<typeof createHealth>;
-
 /**
- * An answer of `/healthz` proves that the event loop turns. It says nothing about the API server: an outage of it is
+ * `/healthz`, `/readyz` and `/metrics` of a process that serves nothing else. An answer of `/healthz` proves that the event loop turns. It says nothing about the API server: an outage of it is
  * not a reason to restart. A leader whose loop is stuck loses its lease and ends by itself.
  */
 export function createHealth(deps: {

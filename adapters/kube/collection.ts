@@ -3,8 +3,6 @@ import type { KubeList, KubeObject } from './objects.js';
 import type { KubeTransport } from './transport.js';
 
 /** Reads of one kind from the API server. Keeps nothing; throws KubeApiError. */
-export type KubeCollection = ReturnType<typeof createCollection>;
-
 type WatchOptions = {
   /** After this long the server ends the watch. */
   readonly timeoutSeconds: number;

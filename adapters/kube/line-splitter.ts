@@ -17,11 +17,6 @@ const newline = 0x0a;
 export class LineSplitter {
   #pending: Buffer[] = [];
   #pendingBytes = 0;
-  readonly #maxBytes: number;
-
-  constructor(maxBytes: number = maxLineBytes) {
-    this.#maxBytes = maxBytes;
-  }
 
   /** Whole lines that end in this chunk, without their newline; empty lines are left out. */
   push(chunk: Buffer): Buffer[] {
@@ -54,7 +49,7 @@ export class LineSplitter {
   #keep(part: Buffer): void {
     this.#pending.push(part);
     this.#pendingBytes += part.length;
-    if (this.#pendingBytes > this.#maxBytes)
-      throw new CorruptStreamError(`a line is longer than ${this.#maxBytes} bytes`);
+    if (this.#pendingBytes > maxLineBytes)
+      throw new CorruptStreamError(`a line is longer than ${maxLineBytes} bytes`);
   }
 }

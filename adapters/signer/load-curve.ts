@@ -1,33 +1,71 @@
+import { randomBytes } from 'node:crypto';
 import type { Logger } from '../../core/log.js';
-import type { Curve } from './curve.js';
-import { loadNativeCurve } from './native.js';
-import { loadWasmCurve } from './wasm.js';
-
-/** `auto`: native, or wasm if the platform has no native binary. */
-export type CurveChoice = 'auto' | Curve['name'];
-
-/** One loader for each library; replaced in tests only. */
-export type CurveLoaders = Readonly<Record<Curve['name'], () => Promise<Curve>>>;
-
-const installed: CurveLoaders = { native: loadNativeCurve, wasm: loadWasmCurve };
+import { writeRecovery, type Curve } from './curve.js';
 
 /**
- * Loads the chosen library. Rejects when it is not available. Only `auto` falls back from native to wasm, and never
- * without a warning: it costs most of a replica's throughput.
+ * The native library, or wasm where the platform has no native binary: never without a warning, because it costs most of a
+ * replica's throughput.
  */
-export async function loadCurve(
-  choice: CurveChoice,
-  log: Logger,
-  loaders: CurveLoaders = installed,
-): Promise<Curve> {
-  if (choice === 'wasm') return loaders.wasm();
+export async function loadCurve(log: Logger, loadNative = loadNativeCurve): Promise<Curve> {
   try {
-    return await loaders.native();
-  } catch (cause) {
-    if (choice === 'native') throw new Error('no native secp256k1 for this platform', { cause });
+    return await loadNative();
+  } catch {
     log.warn('no native secp256k1 for this platform: signing with wasm, about 2.5 times slower', {
       platform: `${process.platform}-${process.arch}`,
     });
-    return loaders.wasm();
+    return loadWasmCurve();
   }
+}
+
+/**
+ * libsecp256k1 as a native addon, about 40 µs per signature. Rejects when no binary fits this platform; it never falls
+ * back to another library.
+ */
+export async function loadNativeCurve(): Promise<Curve> {
+  const { default: secp256k1 } = await import('secp256k1/bindings.js');
+  // Blinds the library's internal multiplications against side channels.
+  secp256k1.contextRandomize(randomBytes(32));
+  return {
+    name: 'native',
+    isKey: (key) => secp256k1.privateKeyVerify(key),
+    publicKey: (key) => secp256k1.publicKeyCreate(key, false).subarray(1),
+    sign: (digest, key) => {
+      const signature = new Uint8Array(65);
+      const { recid } = secp256k1.ecdsaSign(digest, key, {}, signature.subarray(0, 64));
+      return writeRecovery(signature, recid);
+    },
+    recover: (digest, signature, recoveryId) => {
+      try {
+        return secp256k1.ecdsaRecover(signature, recoveryId, digest, false).subarray(1);
+      } catch {
+        // The library throws when r is not a point of the curve, or the key would be at infinity.
+        return undefined;
+      }
+    },
+  };
+}
+
+/** libsecp256k1 as WebAssembly, about 110 µs per signature: for platforms without a native binary. */
+export async function loadWasmCurve(): Promise<Curve> {
+  const secp256k1 = await import('tiny-secp256k1');
+  return {
+    name: 'wasm',
+    isKey: (key) => secp256k1.isPrivate(key),
+    publicKey: (key) => {
+      const point = secp256k1.pointFromScalar(key, false);
+      if (point === null) throw new RangeError('the key has no public point');
+      return point.subarray(1);
+    },
+    sign: (digest, key) => {
+      const { signature, recoveryId } = secp256k1.signRecoverable(digest, key);
+      const whole = new Uint8Array(65);
+      whole.set(signature);
+      return writeRecovery(whole, recoveryId);
+    },
+    recover: (digest, signature, recoveryId) => {
+      // Checked first: when r is not a point of the curve, the library throws instead of answering null.
+      if (!secp256k1.isXOnlyPoint(signature.subarray(0, 32))) return undefined;
+      return secp256k1.recover(digest, signature, recoveryId, false)?.subarray(1);
+    },
+  };
 }

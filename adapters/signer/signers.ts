@@ -10,7 +10,7 @@ import { readSignerText } from './description.js';
 import { readKeyFile, type KeyFileAccess } from './file/key-file.js';
 import type { Environment, OpenSigner, RemoteLimits } from './kind.js';
 import { signerKinds } from './kinds.js';
-import { loadCurve, type CurveChoice } from './load-curve.js';
+import { loadCurve } from './load-curve.js';
 import { createSignerInstruments } from './signer-instruments.js';
 
 export type SignersOptions = {
@@ -30,8 +30,6 @@ export type SignersOptions = {
   readonly access?: KeyFileAccess;
   /** Of remote signers; for tests. */
   readonly limits?: RemoteLimits;
-  /** Default `auto`. */
-  readonly implementation?: CurveChoice;
   readonly log: Logger;
   /** Default: nothing is counted. */
   readonly metrics?: Metrics;
@@ -60,7 +58,7 @@ type Entry = { readonly text: string; readonly signer?: OpenSigner; readonly pro
  */
 export async function loadSigners(options: SignersOptions): Promise<LoadedSigners> {
   const { log } = options;
-  const curve = await loadCurve(options.implementation ?? 'auto', log);
+  const curve = await loadCurve(log);
   const instruments = createSignerInstruments(options.metrics ?? noMetrics);
   const troubles = new Map<string, string>();
   let entries: ReadonlyMap<string, Entry> = new Map();

@@ -26,8 +26,6 @@ type DatabaseOptions = {
    * report only their own writes to their watchers. Default false.
    */
   readonly exclusive?: boolean;
-  /** Size of a page of a new file. Default 4,096. */
-  readonly pageBytes?: number;
 };
 
 /** Version of the file as a whole, in `user_version`; tables have versions of their own, see {@link migrate}. */
@@ -110,7 +108,7 @@ function ownerIn(path: string): string {
   }
 }
 
-function connect(path: string, { durability, pageBytes = 4096 }: DatabaseOptions): DatabaseSync {
+function connect(path: string, { durability }: DatabaseOptions): DatabaseSync {
   const sql = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
   try {
     const version = Number(sql.prepare('PRAGMA user_version').get()?.['user_version']);
@@ -121,7 +119,7 @@ function connect(path: string, { durability, pageBytes = 4096 }: DatabaseOptions
         { reason: 'NEWER_VERSION' },
       );
     sql.exec(
-      `PRAGMA page_size = ${pageBytes}; PRAGMA journal_mode = WAL; PRAGMA synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}; PRAGMA user_version = ${fileVersion}`,
+      `PRAGMA journal_mode = WAL; PRAGMA synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}; PRAGMA user_version = ${fileVersion}`,
     );
     return sql;
   } catch (error) {
@@ -178,8 +176,6 @@ const sqliteBusy = 5;
 const sqliteCorrupt = 11;
 const sqliteFull = 13;
 const sqliteNotADatabase = 26;
-/** Too large, a constraint, another type. */
-const sqliteRefusals: readonly number[] = [18, 19, 20];
 
 /** Errors of SQLite become UNAVAILABLE; all others pass unchanged. */
 function explained(path: string, error: unknown): unknown {
@@ -214,11 +210,6 @@ export function isFull(error: unknown): boolean {
 export function isDamaged(error: unknown): boolean {
   const { cause } = isDomainError(error) ? error.details : { cause: error };
   return isSqliteError(cause) && [sqliteCorrupt, sqliteNotADatabase].includes(cause.errcode & 0xff);
-}
-
-/** True when the tables refused a value: the same statement fails again however often it is tried. */
-export function isRefusedValue(error: unknown): boolean {
-  return isSqliteError(error) && sqliteRefusals.includes(error.errcode & 0xff);
 }
 
 type SqliteError = { readonly code: 'ERR_SQLITE_ERROR'; readonly errcode: number; readonly message: string };

@@ -9,7 +9,6 @@ import {
   partOf,
   separateShares,
   sharesWithoutDecision,
-  type Operation,
   type RollupDimension,
   type Share,
 } from './shares.js';
@@ -76,8 +75,7 @@ type Owner = { readonly organisation: string; readonly paymasterId: string };
 type Counts = Partial<Omit<Amounts, 'tokens'>>;
 type Change = Counts & { readonly token?: TokenPayment };
 
-/** `operationShares`: the sums in which every operation counts. */
-export function createTally(operationShares: (operation: Operation) => readonly Share[] = separateShares) {
+export function createTally() {
   /** By minute, organisation and paymaster; within each by dimension and value. */
   const rollups = new Map<string, Map<RollupDimension, Map<string, MutableRollup>>>();
   /** By day, organisation and paymaster; within each by sender. */
@@ -144,14 +142,14 @@ export function createTally(operationShares: (operation: Operation) => readonly 
   }
 
   function sharesOf(decision: Decision): readonly Share[] {
-    return [...operationShares(decision), ...decisionShares(decision)];
+    return [...separateShares(decision), ...decisionShares(decision)];
   }
 
   function sharesOfPaymaster(
     { paymasterId, chainId }: Settlement | Gap,
     reason: string | undefined,
   ): readonly Share[] {
-    return [...operationShares({ paymasterId, chainId, mode: undefined, reason }), ...sharesWithoutDecision];
+    return [...separateShares({ paymasterId, chainId, mode: undefined, reason }), ...sharesWithoutDecision];
   }
 
   return {

@@ -56,7 +56,7 @@ async function begin(config: ReplayConfig): Promise<Replayer> {
   const { loadCurve } = await import('../../adapters/signer/load-curve.js');
   const { recoverWith } = await import('../../adapters/signer/curve.js');
   const made = await import('./replayer.js');
-  return new made.Replayer(config, recoverWith(await loadCurve('auto', silentLogger)));
+  return new made.Replayer(config, recoverWith(await loadCurve(silentLogger)));
 }
 
 function begun(): Replayer {

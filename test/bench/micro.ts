@@ -16,8 +16,6 @@ import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
 import { repositoryRoot } from '../support/repository-root.js';
 import { FakeChain } from '../fakes/chain.js';
 import { createLocalSigner } from '../../adapters/signer/file/local-signer.js';
-import { loadNativeCurve } from '../../adapters/signer/native.js';
-import { loadWasmCurve } from '../../adapters/signer/wasm.js';
 import { personalItem, signingItem } from '../../core/paymaster/signer.js';
 import { entryPoints } from '../../core/entry-point/address.js';
 import { entryPointVersions } from '../../core/entry-point/version.js';
@@ -34,6 +32,7 @@ import { decodedHex, type Hex } from '../../core/units/hex.js';
 import { decodeCalls } from '../../core/userop/call-data.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
+import { loadNativeCurve, loadWasmCurve } from '../../adapters/signer/load-curve.js';
 
 // CPU microseconds per call of each step of the sponsor path: medians of 7 rounds. Prints a table.
 // Run with `node dist/test/bench/micro.js`.

@@ -23,7 +23,7 @@ export async function newEnvelope(request: {
   const row = providerOf(provider);
   const problems = keyProblems(key, row.wrapping);
   if (problems.length > 0) throw invalidInput(problems);
-  const curve = await loadCurve('auto', silentLogger);
+  const curve = await loadCurve(silentLogger);
   // Random bytes are a key, but for one chance in 2^128.
   const privateKey = request.privateKey ?? randomBytes(32);
   if (!curve.isKey(privateKey)) throw notAKey('The key to wrap');

@@ -21,19 +21,19 @@ import { dayOf, jsonOf, type Row } from './record-rows.js';
 import { storable, storableJson } from './text.js';
 
 /** Records of an organisation and day (UTC), so that a tenant fills some megabytes at most. */
-export const mostChanges = 2_000;
+const mostChanges = 2_000;
 
 /**
  * Records what a write changed, in a transaction that no other record of the object runs in. What is known of the object says whether it
  * was recorded before: of the same generation only the token is added, which the operator cannot see.
  */
-export async function recordChange(reader: Reader, write: ChangeWrite, most = mostChanges): Promise<void> {
+export async function recordChange(reader: Reader, write: ChangeWrite): Promise<void> {
   const { object, fields, author } = write;
   const known = await knownState(reader, object);
   if (fields === undefined) {
     if (known === undefined || known.object.uid !== object.uid) return nameAuthor(reader, write);
     await forget(reader, object);
-    return add(reader, write, 'deleted', known, most);
+    return add(reader, write, 'deleted', known);
   }
   if (known !== undefined && known.object.uid !== object.uid) {
     await forget(reader, object);
@@ -42,16 +42,14 @@ export async function recordChange(reader: Reader, write: ChangeWrite, most = mo
       { ...write, ...known, at: (write.at - 1) as EpochMs, fields: undefined, author: nobody },
       'deleted',
       known,
-      most,
     );
   }
   const same = known?.object.uid === object.uid ? known : undefined;
   if (same !== undefined && same.object.generation >= object.generation) return nameAuthor(reader, write);
   await remember(reader, write);
-  if (same !== undefined) return add(reader, write, 'changed', same, most);
+  if (same !== undefined) return add(reader, write, 'changed', same);
   // An object that was changed before anybody looked was not made now.
-  if (author.source === 'token' || object.generation === 1)
-    await add(reader, write, 'created', undefined, most);
+  if (author.source === 'token' || object.generation === 1) await add(reader, write, 'created', undefined);
 }
 
 const nobody: Author = { source: 'manager', name: undefined };
@@ -90,7 +88,6 @@ async function add(
   { at, organisation, object, fields, author }: ChangeWrite,
   action: Change['action'],
   known: State | undefined,
-  most: number,
 ): Promise<void> {
   const changed = changedFields(known?.fields, fields);
   if (changed.length === 0) return;
@@ -101,7 +98,7 @@ async function add(
     `SELECT count(*) AS records, max(CAST(id AS text)) AS id FROM ${table} WHERE organisation = $1 AND day = $2`,
     [organisation, dayOf(id)],
   );
-  if (Number(last?.['records']) >= most) {
+  if (Number(last?.['records']) >= mostChanges) {
     await query(`UPDATE ${table} SET left_out = left_out + 1 WHERE id = $1 AND day = $2`, [
       String(last?.['id']),
       dayOf(id),

@@ -37,8 +37,6 @@ export type PostgresLedgerOptions = PostgresOptions & {
   readonly retention?: Retention;
   /** Bytes of all tables of the ledger. Default 10 GB. */
   readonly maxBytes?: number;
-  /** Longest time of a query, after which it fails. Default 15,000. */
-  readonly queryTimeoutMs?: number;
   /** A search for decisions answers what it has found after this time. Default 5,000. */
   readonly searchMs?: number;
 };
@@ -46,6 +44,8 @@ export type PostgresLedgerOptions = PostgresOptions & {
 /** The ledger as it is read, and its jobs; turns of the usage store write it. */
 export type StoredLedger = Ledger & LedgerUpkeep;
 
+/** After it a query fails. */
+const queryTimeoutMs = 15_000;
 const rollUpTimeoutMs = 30_000;
 /** Of all tables together. */
 const sliceRows = 4_000;
@@ -57,13 +57,7 @@ const sliceRows = 4_000;
 export function createPostgresLedger(
   options: PostgresLedgerOptions,
 ): StoredLedger & Required<Pick<StoredLedger, 'replays' | 'changes'>> {
-  const {
-    clock,
-    retention = defaultRetention,
-    maxBytes = usualLedgerBytes,
-    queryTimeoutMs = 15_000,
-    searchMs = 5_000,
-  } = options;
+  const { clock, retention = defaultRetention, maxBytes = usualLedgerBytes, searchMs = 5_000 } = options;
   const postgres = createPostgres(options);
   let migrated: Promise<void> | undefined;
 

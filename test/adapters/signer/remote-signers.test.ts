@@ -4,7 +4,6 @@ import { createRemoteSigner, type SignRemotely } from '../../../adapters/signer/
 import type { RemoteLimits } from '../../../adapters/signer/kind.js';
 import { recoverWith } from '../../../adapters/signer/curve.js';
 import { createSignerInstruments } from '../../../adapters/signer/signer-instruments.js';
-import { loadNativeCurve } from '../../../adapters/signer/native.js';
 import { loadSigners, type LoadedSigners } from '../../../adapters/signer/signers.js';
 import { createMetrics } from '../../../adapters/metrics/prometheus.js';
 import { silentLogger } from '../../../core/log.js';
@@ -18,6 +17,7 @@ import { endsOf } from '../../build/signing.js';
 import { until } from '../../support/until.js';
 import { publicKeyOf } from '../../fakes/signers/web3signer.js';
 import { remoteKinds, type RemoteKind } from './remote-kinds.js';
+import { loadNativeCurve } from '../../../adapters/signer/load-curve.js';
 
 const key = `0x${'5d'.repeat(32)}`;
 const account = computeAddress(key);

@@ -7,9 +7,8 @@ import { SigningKey, computeAddress, concat, getBytes } from 'ethers';
 import { loadSigners, variableName } from '../../../adapters/signer/signers.js';
 import type { SignersOptions } from '../../../adapters/signer/signers.js';
 import { createLocalSigner } from '../../../adapters/signer/file/local-signer.js';
-import { loadCurve } from '../../../adapters/signer/load-curve.js';
-import { loadNativeCurve } from '../../../adapters/signer/native.js';
-import { loadWasmCurve } from '../../../adapters/signer/wasm.js';
+import { recoverWith } from '../../../adapters/signer/curve.js';
+import { loadCurve, loadNativeCurve, loadWasmCurve } from '../../../adapters/signer/load-curve.js';
 import { silentLogger } from '../../../core/log.js';
 import type { Logger } from '../../../core/log.js';
 import { signerKinds } from '../../../adapters/signer/kinds.js';
@@ -22,12 +21,12 @@ for (const load of [loadNativeCurve, loadWasmCurve])
     stop: async () => {},
   }));
 
-describe.each([['native'], ['wasm']] as const)('recovering with %s', (implementation) => {
+describe.each([loadNativeCurve, loadWasmCurve])('recovering with $name', (load) => {
   const key = `0x${'5d'.repeat(32)}`;
   const digest = Buffer.alloc(32, 9);
 
   test('names who signed, and nobody where nobody can have', async () => {
-    const { recover } = await loadSigners({ implementation, log: silentLogger });
+    const recover = recoverWith(await load());
     const { r, s, yParity } = new SigningKey(key).sign(digest);
     const signature = Buffer.from(getBytes(concat([r, s])));
     expect(recover(digest, signature, yParity)).toBe(computeAddress(key));
@@ -50,10 +49,7 @@ test('a library that signs wrongly is found out before anything is signed', asyn
 });
 
 describe('the library that signs', () => {
-  const noBinary = {
-    native: () => Promise.reject(new Error('No native build was found')),
-    wasm: loadWasmCurve,
-  };
+  const noBinary = () => Promise.reject(new Error('No native build was found'));
   const listening = () => {
     const warnings: string[] = [];
     const log: Logger = { ...silentLogger, warn: (message) => void warnings.push(message) };
@@ -62,18 +58,14 @@ describe('the library that signs', () => {
 
   test('is native where there is a binary', async () => {
     const { warnings, log } = listening();
-    expect((await loadCurve('auto', log)).name).toBe('native');
+    expect((await loadCurve(log)).name).toBe('native');
     expect(warnings).toEqual([]);
   });
 
   test('is wasm where no native one is there, and the log says so', async () => {
     const { warnings, log } = listening();
-    expect((await loadCurve('auto', log, noBinary)).name).toBe('wasm');
+    expect((await loadCurve(log, noBinary)).name).toBe('wasm');
     expect(warnings).toHaveLength(1);
-  });
-
-  test('is never exchanged when it was asked for by name', async () => {
-    await expect(loadCurve('native', silentLogger, noBinary)).rejects.toThrow(/no native secp256k1/);
   });
 });
 
@@ -262,10 +254,10 @@ describe('loading keys', () => {
     const write = (message: string, fields?: object) =>
       void lines.push(`${message} ${JSON.stringify(fields)}`);
     const log: Logger = { debug: write, info: write, warn: write, error: write, child: () => log };
-    const signers = await load({ log, implementation: 'wasm' });
-    expect(signers.implementation).toBe('wasm');
-    expect(signers.get('dev')?.implementation).toBe('wasm');
-    expect(lines.join('\n')).toContain('"implementation":"wasm"');
+    const signers = await load({ log });
+    expect(signers.implementation).toBe('native');
+    expect(signers.get('dev')?.implementation).toBe('native');
+    expect(lines.join('\n')).toContain('"implementation":"native"');
     expect(lines.join('\n')).toContain(computeAddress(key));
     expect(lines.join('\n')).not.toContain('5d5d');
   });

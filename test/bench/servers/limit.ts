@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createKeccak } from 'hash-wasm';
-import { loadNativeCurve } from '../../../adapters/signer/native.js';
 import { chainId, expirySeconds, fundingAddress, paymaster, signerKey } from '../fixture.js';
 import { serveSubject } from './subject.js';
+import { loadNativeCurve } from '../../../adapters/signer/load-curve.js';
 
 /**
  * (a) The limit: what no real service can beat on these parts. Bare node:http, JSON.parse, the vendor 1.1.0 hash written
