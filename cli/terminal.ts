@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
-import { renderYaml } from '../adapters/manifests/render-yaml.js';
 import { printable, printableJson, printableLines } from '../core/terminal-text.js';
+import { renderYaml } from '../adapters/manifests/yaml.js';
 
 /** What a command uses of the process. */
 export type Terminal = {

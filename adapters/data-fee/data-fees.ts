@@ -6,9 +6,11 @@ import type { DataFeeSpec } from '../../core/chain/data-fee/spec.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { isDomainError } from '../../core/errors.js';
 import { systemTimers, type Timers } from '../timers.js';
-import { createDataFeeInstruments, type DataFeeOutcome } from './instruments.js';
 import { OracleUnsupported, type DataFeeOracle } from './oracle.js';
 import { dataFeeOracles } from './oracles.js';
+import { ordinaryDataFee } from '../../core/chain/data-fee/data-gas.js';
+import type { Metrics } from '../../core/metrics.js';
+import type { EpochMs } from '../../core/units/time.js';
 
 type DataFeesDeps = Ambient & {
   readonly chains: Pick<Chains, 'get'>;
@@ -172,4 +174,40 @@ function faultOf(oracle: DataFeeOracle, error: unknown): DataFeeFault {
     ? 'could not be asked: the node does not answer'
     : 'failed unexpectedly';
   return { outcome: 'unreachable', oracle: oracle.name, detail };
+}
+
+type DataFeeOutcome = 'ok' | 'unreachable' | 'unsupported';
+
+/** Metrics of the data fees that are followed. */
+function createDataFeeInstruments(metrics: Metrics) {
+  const fee = metrics.gauge<'chain'>({
+    name: 'paymaster_data_fee_wei',
+    help: 'What the chain charges for posting an ordinary operation (500 bytes after compression), by the last reading.',
+    labels: ['chain'],
+  });
+  const age = metrics.gauge<'chain'>({
+    name: 'paymaster_data_fee_age_seconds',
+    help: 'Age of the last reading of the data fee; nothing is estimated by one that is older than 15 minutes.',
+    labels: ['chain'],
+  });
+  const reads = metrics.counter<'chain' | 'outcome'>({
+    name: 'paymaster_data_fee_reads_total',
+    help: 'Readings of the data fee: ok, unreachable (the node), unsupported (the chain charges by another rule).',
+    labels: ['chain', 'outcome'],
+  });
+  const labels = (chainId: number) => ({ chain: String(chainId) });
+
+  return {
+    read(chainId: number, outcome: DataFeeOutcome): void {
+      reads.with({ ...labels(chainId), outcome }).inc();
+    },
+    show(chainId: number, spec: DataFeeSpec, reading: DataFeeReading, now: EpochMs): void {
+      fee.with(labels(chainId)).set(Number(ordinaryDataFee(spec, reading.price)));
+      age.with(labels(chainId)).set(Math.max(0, now - reading.observedAt) / 1000);
+    },
+    forget(chainId: number): void {
+      fee.remove(labels(chainId));
+      age.remove(labels(chainId));
+    },
+  };
 }

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Ambient } from '../../core/ambient.js';
 import type { EventRecorder, ResourceEvent } from '../../core/resources/kubernetes-events.js';
-import type { EpochMs } from '../../core/units/time.js';
+import type { Clock, EpochMs } from '../../core/units/time.js';
 import { isStatus } from '../kube/api-error.js';
-import { createEventBudget } from './event-budget.js';
 import { microTime } from '../kube/leader-election.js';
 import type { KubeTransport } from '../kube/transport.js';
 
@@ -146,4 +145,31 @@ function shortened(note: string): string {
   return `${Buffer.from(note)
     .subarray(0, maxNoteBytes - 6)
     .toString('utf8')}…`;
+}
+
+const burst = 25;
+const refillMs = 5 * 60_000;
+const maxObjects = 4_096;
+
+/** How many events one object may have: 25 at once and one more every five minutes, as in client-go. */
+function createEventBudget(clock: Clock): { take(uid: string): boolean } {
+  const buckets = new Map<string, { tokens: number; at: EpochMs }>();
+  return {
+    take(uid) {
+      const now = clock.now();
+      const bucket = buckets.get(uid) ?? { tokens: burst, at: now };
+      bucket.tokens = Math.min(burst, bucket.tokens + Math.max(0, now - bucket.at) / refillMs);
+      bucket.at = now;
+      // Kept in the order of use, so that the oldest is forgotten first.
+      buckets.delete(uid);
+      buckets.set(uid, bucket);
+      for (const oldest of buckets.keys()) {
+        if (buckets.size <= maxObjects) break;
+        buckets.delete(oldest);
+      }
+      if (bucket.tokens < 1) return false;
+      bucket.tokens -= 1;
+      return true;
+    },
+  };
 }

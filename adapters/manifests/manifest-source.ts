@@ -14,7 +14,6 @@ import { watchDirectory } from './directory-watch.js';
 import { type ManifestFile, readManifestFiles } from './manifest-files.js';
 import type { Identity } from './parse-manifest.js';
 import { formatManifestProblem, type ManifestProblem } from './manifest-problem.js';
-import { createPasses } from './passes.js';
 import { messageOf } from '../../core/errors.js';
 
 /**
@@ -168,4 +167,47 @@ function byPlace(a: ManifestProblem, b: ManifestProblem): number {
 function storeProblem(file: string, error: unknown): ManifestProblem {
   const message = messageOf(error);
   return { file, line: 1, column: 1, field: 'store', expected: `able to answer (${message})` };
+}
+
+/** Runs one pass at a time. A request during a pass causes one more pass after it. */
+function createPasses(pass: () => Promise<void>) {
+  let running: Promise<void> | undefined;
+  let isWanted = false;
+  let isStopped = false;
+  let timer: { readonly at: number; readonly handle: NodeJS.Timeout } | undefined;
+
+  async function run(): Promise<void> {
+    while (isWanted && !isStopped) {
+      isWanted = false;
+      clearTimeout(timer?.handle);
+      timer = undefined;
+      await pass();
+    }
+    running = undefined;
+  }
+
+  function now(): Promise<void> {
+    if (isStopped) return Promise.resolve();
+    isWanted = true;
+    running ??= run();
+    return running;
+  }
+
+  return {
+    /** Resolves when a pass that began after the call has ended. */
+    now,
+    /** Only the earliest request since the last pass counts, so that passes never multiply. */
+    after: (delayMs: number): void => {
+      const at = performance.now() + delayMs;
+      if (isStopped || (timer && timer.at <= at)) return;
+      clearTimeout(timer?.handle);
+      timer = { at, handle: setTimeout(() => void now(), delayMs) };
+    },
+    /** Waits for the current pass; no other pass begins afterwards. */
+    stop: async (): Promise<void> => {
+      isStopped = true;
+      clearTimeout(timer?.handle);
+      await running;
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Option, type Command } from 'commander';
-import { readYaml } from '../../adapters/manifests/read-yaml.js';
+import { readYaml } from '../../adapters/manifests/yaml.js';
 import { DomainError, invalidInput, messageOf } from '../../core/errors.js';
 import { isObject } from '../../core/schema/json-value.js';
 import type { JsonSchema } from '../../core/schema/json-schema.js';

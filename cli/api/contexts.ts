@@ -10,8 +10,7 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { readYaml } from '../../adapters/manifests/read-yaml.js';
-import { renderYaml } from '../../adapters/manifests/render-yaml.js';
+import { readYaml, renderYaml } from '../../adapters/manifests/yaml.js';
 import { DomainError, invalidInput, messageOf } from '../../core/errors.js';
 import { boolean, list, object, text } from '../../core/schema/structural.js';
 import { compileSchema } from '../../core/schema/validate.js';

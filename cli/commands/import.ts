@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Option, type Command } from 'commander';
-import { readYaml } from '../../adapters/manifests/read-yaml.js';
-import { renderYaml } from '../../adapters/manifests/render-yaml.js';
+import { readYaml, renderYaml } from '../../adapters/manifests/yaml.js';
 import { DomainError, invalidInput, messageOf } from '../../core/errors.js';
 import { given } from '../../core/units/given.js';
 import { isTree } from '../../core/meta/field-tree.js';

@@ -2,13 +2,13 @@ import { keccak256 } from 'ethers/crypto';
 import type { Layout } from '../../core/paymaster/layout.js';
 import { hexSize } from '../../core/units/hex.js';
 import { formatDecimal } from '../../core/units/wei.js';
-import { renderYaml } from '../../adapters/manifests/render-yaml.js';
 import type { Result } from '../terminal.js';
 import type { Priced } from './cost.js';
 import type { Facts, Wanted } from './facts.js';
 import { profileAt } from './manifests.js';
 import type { Sent } from './records.js';
 import type { Step } from './steps.js';
+import { renderYaml } from '../../adapters/manifests/yaml.js';
 
 type Plan = {
   readonly wanted: Wanted;

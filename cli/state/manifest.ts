@@ -1,4 +1,3 @@
-import { renderYaml } from '../../adapters/manifests/render-yaml.js';
 import { parseManifest, type ManifestObject } from '../../adapters/manifests/parse-manifest.js';
 import type { StoredObject } from '../../adapters/resources/sqlite/resource-rows.js';
 import { isTree } from '../../core/meta/field-tree.js';
@@ -6,6 +5,7 @@ import { acceptedLossAnnotation, apiVersion, formatKey, keyOf } from '../../core
 import { definitions } from '../../core/resources/schemas.js';
 import type { StructuralSchema } from '../../core/schema/structural.js';
 import { given } from '../../core/units/given.js';
+import { renderYaml } from '../../adapters/manifests/yaml.js';
 
 /** Notes of kubectl to itself, and a decision about one loss of data, which must not be made again somewhere else. */
 const leftOut: ReadonlySet<string> = new Set([

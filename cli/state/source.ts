@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { readYamlDocuments } from '../../adapters/manifests/read-yaml.js';
+import { readYamlDocuments } from '../../adapters/manifests/yaml.js';
 import { createKubeResourceStore } from '../../adapters/resources/kubernetes/resources.js';
 import { readStoredObjects, type StoredObject } from '../../adapters/resources/sqlite/resource-rows.js';
 import { DomainError, invalidInput, messageOf, quote } from '../../core/errors.js';

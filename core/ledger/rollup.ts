@@ -1,9 +1,8 @@
 import type { AddressKey } from '../units/address.js';
 import type { EpochMs } from '../units/time.js';
 import { addToken, noAmounts, type Amounts, type MutableAmounts } from './amounts.js';
-import { countsAlike } from './counts-alike.js';
 import { isPromise } from './outcome.js';
-import type { Decision, Gap, MinedFacts, RecordId, Settlement, TokenPayment } from './record.js';
+import type { Decision, Gap, MinedFacts, RecordId, Settlement, TokenPayment, DecidedCall } from './record.js';
 import {
   decisionShares,
   partOf,
@@ -238,4 +237,27 @@ function entryOf<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value):
   const made = make();
   map.set(key, made);
   return made;
+}
+
+/** True for decisions that count in the same sums with the same parts. */
+function countsAlike(a: Decision, b: Decision): boolean {
+  return (
+    a.organisation === b.organisation &&
+    a.paymasterId === b.paymasterId &&
+    a.chainId === b.chainId &&
+    a.mode === b.mode &&
+    a.reason === b.reason &&
+    a.contract === b.contract &&
+    a.fundingAddress === b.fundingAddress &&
+    a.policies.length === b.policies.length &&
+    a.calls.length === b.calls.length &&
+    a.policies.every(
+      ({ policyId, effect }, i) => policyId === b.policies[i]?.policyId && effect === b.policies[i].effect,
+    ) &&
+    a.calls.every((call, i) => isSameMethod(call, b.calls[i]))
+  );
+}
+
+function isSameMethod(a: DecidedCall, b: DecidedCall | undefined): boolean {
+  return a.contractId === b?.contractId && a.name === b?.name && a.selector === b?.selector;
 }

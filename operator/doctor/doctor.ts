@@ -1,8 +1,8 @@
-import { renderYaml } from '../../adapters/manifests/render-yaml.js';
 import type { Chain } from '../../core/chain/chain.js';
 import type { ChainSpec } from '../../core/resources/chain.js';
 import { diagnose, type Diagnosis } from './diagnose.js';
 import { readNode } from './node-facts.js';
+import { renderYaml } from '../../adapters/manifests/yaml.js';
 
 /** `yaml`: the members of the Chain to change, as YAML; empty when nothing has to change. */
 export type DoctorReport = { readonly found: readonly Diagnosis[]; readonly yaml: string };

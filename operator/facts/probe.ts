@@ -1,10 +1,10 @@
 import type { Block, BlockTag, Chain } from '../../core/chain/chain.js';
 import { clockSkew } from '../../core/chain/heads.js';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
-import { unlessUnavailable } from '../../core/errors.js';
+import { unlessUnavailable, isDomainError } from '../../core/errors.js';
 import type { Layout, LayoutId, SponsorshipCodec, SponsorshipTerms } from '../../core/paymaster/layout.js';
 import type { Signer, Signers } from '../../core/paymaster/signer.js';
-import { type Address, toAddressKey } from '../../core/units/address.js';
+import { toAddressKey, parseAddressKey, type Address } from '../../core/units/address.js';
 import { bytesToHex, type Hex } from '../../core/units/hex.js';
 import type { Clock } from '../../core/units/time.js';
 import {
@@ -17,20 +17,28 @@ import {
   worstOf,
 } from './acceptance.js';
 import { readContractFacts } from './contract-facts.js';
-import { probeOperation, probeTerms, probeTokenTerms } from './probe-operation.js';
+import {
+  probeOperation,
+  probeTerms,
+  probeTokenTerms,
+  callValidation,
+  saysAccepted,
+  validationCall,
+} from './probe-operation.js';
 import { probeSignatures } from './signature-probe.js';
 import { probeTokenPayment } from './token-probe.js';
-import { probeUnsigned } from './unsigned-probe.js';
 import {
+  filesOf,
+  mayDemandAdvance,
+  unknownProfile,
   type ClockLevel,
   type CodeLevel,
-  filesOf,
   type FundingQuestion,
-  mayDemandAdvance,
   type ProfileFacts,
   type Reachability,
-  unknownProfile,
+  type UnsignedLevel,
 } from './facts.js';
+import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 
 /** Questions to one chain. Each answer is a documented reason; `Unknown` when the chain does not answer now. */
 export type Probe = ReturnType<typeof createProbe>;
@@ -215,3 +223,36 @@ function sponsoredHashCall(
 const balanceOf: Hex = '0x70a08231';
 /** `allowance(address,address)`. */
 const allowance: Hex = '0xdd62ed3e';
+
+type UnsignedProbe = {
+  readonly chain: Pick<Chain, 'call'>;
+  readonly profile: ProfileConfig;
+  readonly layout: Layout;
+  /** A contract may accept such data for some tokens alone. */
+  readonly feeTokens: readonly Pick<FeeTokenSpec, 'address'>[];
+  readonly block: BlockTag;
+};
+
+/** A token that no contract knows. */
+const unknownToken = toAddressKey('0x8888888888888888888888888888888888888888');
+
+/** Asks the token contract in the EntryPoint's name to validate data that nobody signed. */
+async function probeUnsigned(probe: UnsignedProbe): Promise<UnsignedLevel> {
+  const { chain, profile, layout, feeTokens, block } = probe;
+  const unsigned = layout.token?.unsigned;
+  const to = profile.token;
+  if (unsigned === undefined || to === undefined) return 'Unknown';
+  const tokens = [unknownToken, ...feeTokens.map(({ address }) => parseAddressKey(address))];
+  try {
+    const answers = await Promise.all(
+      tokens.map((token) => {
+        const data = validationCall(layout, probeOperation, unsigned(to, token), 1n);
+        return callValidation(chain, { from: profile.entryPoint, to, data, block });
+      }),
+    );
+    return answers.some((answer) => answer !== undefined && saysAccepted(answer)) ? 'Accepted' : 'Refused';
+  } catch (error) {
+    if (isDomainError(error, 'UNAVAILABLE')) return 'Unknown';
+    throw error;
+  }
+}

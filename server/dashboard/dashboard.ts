@@ -18,7 +18,6 @@ import { consolePrefix, createConsole } from './console/routes.js';
 import { createEndedSessions } from './console/ended-sessions.js';
 import { createSessions } from './console/sessions.js';
 import { createRateLimiter } from '../http/rate-limit.js';
-import { collapseSlashes } from './slashes.js';
 import { createRequestIds } from '../http/request-id.js';
 import type { DashboardDeps, Tools } from './deps.js';
 import { documentEndpoints, manageEndpoints, managePrefix, platformEndpoints, prefix } from './endpoints.js';
@@ -158,4 +157,14 @@ function answerError({ log, clock }: DashboardDeps): ErrorRequestHandler {
     if (request.baseUrl !== prefix) response.type('application/problem+json').json(problem);
     else response.json(envelope);
   };
+}
+
+/**
+ * Collapses duplicate slashes in the path of a request target; the query is not changed. One documented sample posts to
+ * `//api/v2/public/sdk/paymaster`, and base addresses are often configured with a slash at the end.
+ */
+export function collapseSlashes(target: string): string {
+  const query = target.indexOf('?');
+  const path = query === -1 ? target : target.slice(0, query);
+  return path.replace(/\/{2,}/g, '/') + (query === -1 ? '' : target.slice(query));
 }

@@ -2,7 +2,7 @@ import { errorCodes, restRowOf, type ErrorCode } from '../../core/error-codes.js
 import { DomainError, isDomainError } from '../../core/errors.js';
 import { given } from '../../core/units/given.js';
 import type { Endpoint } from './endpoint.js';
-import type { Envelope } from './envelope.js';
+import type { Envelope } from './send.js';
 
 /** What an error becomes on the wire. */
 type ErrorReply = {

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type { Request, Response } from 'express';
-import { successEnvelope, type Envelope } from './envelope.js';
 import type { List, Reply, Table } from './call.js';
 import type { Endpoint } from './endpoint.js';
 
@@ -129,4 +128,22 @@ function field(value: unknown): string {
   const isFormula = /^[=+\-@\t\r]/.test(text) && !/^-\d+(?:\.\d+)?$/.test(text);
   const safe = typeof value === 'string' && isFormula ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** Every answer of the dashboard API. `data` is absent if the endpoint documents no data. */
+export type Envelope = {
+  readonly statusCode: number;
+  readonly message: string;
+  readonly data?: unknown;
+  /** What the caller should know although the request has succeeded; absent: nothing. */
+  readonly warnings?: readonly string[];
+};
+
+function successEnvelope(message: string, data?: unknown, warnings: readonly string[] = []): Envelope {
+  return {
+    statusCode: 200,
+    message,
+    ...(data === undefined ? {} : { data }),
+    ...(warnings.length === 0 ? {} : { warnings }),
+  };
 }

@@ -11,7 +11,7 @@ import { renderError, renderRefusal } from './errors.js';
 import type { HttpAnswer } from './http-answer.js';
 import type { RpcContext, RpcMethod } from './method.js';
 import type { RpcMethods } from './methods.js';
-import { createRequestLog } from './request-log.js';
+import type { LogFields } from '../../core/log.js';
 
 /** The answer to one call: `body` is a whole JSON-RPC answer, `status` is the HTTP status if the call is not part of a batch. */
 export type CallAnswer = Omit<HttpAnswer, 'close'>;
@@ -191,4 +191,34 @@ function refusalOf(
   if (!isDomainError(error)) return undefined;
   const { reason = '', detail } = error.details;
   return isRefusalReason(reason) ? { reason, detail, error } : undefined;
+}
+
+/**
+ * Log lines about single requests, limited per second: a line costs a tenth of a signature, and callers must not decide
+ * how large the log grows. Dropped lines are counted, and the next line that is written says how many they were.
+ */
+type RequestLog = { note(level: 'info' | 'error', message: string, fields: LogFields): void };
+
+const linesPerSecond = 20;
+
+export function createRequestLog({ log, clock }: Pick<Ambient, 'clock' | 'log'> & {}): RequestLog {
+  let second = 0;
+  let written = 0;
+  let leftOut = 0;
+  return {
+    note(level, message, fields) {
+      const now = Math.floor(clock.now() / 1000);
+      if (now !== second) {
+        second = now;
+        written = 0;
+      }
+      if (written >= linesPerSecond) {
+        leftOut += 1;
+        return;
+      }
+      written += 1;
+      log[level](message, leftOut === 0 ? fields : { ...fields, linesLeftOut: leftOut });
+      leftOut = 0;
+    },
+  };
 }

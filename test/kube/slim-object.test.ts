@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { createObjectSlimmer } from '../../adapters/resources/kubernetes/slim-object.js';
-import { createSharedTexts } from '../../adapters/resources/kubernetes/shared-texts.js';
+import { createObjectSlimmer, createSharedTexts } from '../../adapters/resources/kubernetes/slim-object.js';
 
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 

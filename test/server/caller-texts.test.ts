@@ -18,13 +18,13 @@ import { parseEther } from '../../core/units/wei.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
 import { parseCursor } from '../../server/dashboard/ledger/cursor.js';
 import * as parameters from '../../server/dashboard/parameters.js';
-import { collapseSlashes } from '../../server/dashboard/slashes.js';
 import { parseJson } from '../../server/http/json.js';
 import { cleanRequestId, createRequestIds } from '../../server/http/request-id.js';
 import { parseCall } from '../../server/rpc/envelope.js';
 import { parseSponsorParams } from '../../server/rpc/params.js';
 import { isRpcPath, parseRpcPath } from '../../server/rpc/path.js';
 import { growthOf, mostGrowth } from '../support/work.js';
+import { collapseSlashes } from '../../server/dashboard/dashboard.js';
 
 /**
  * Every parser of texts that callers or tenants send, fed with texts that nobody thought of: a random piece, many times, after a

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { decimalText } from '../../core/units/decimal-text.js';
 import { parseJson } from '../../server/http/json.js';
-import { collapseSlashes } from '../../server/dashboard/slashes.js';
+import { collapseSlashes } from '../../server/dashboard/dashboard.js';
 
 describe('decimalText', () => {
   test.each([

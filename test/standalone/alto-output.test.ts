@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { readAltoLine } from '../../standalone/bundler/alto-output.js';
+import { readAltoLine } from '../../standalone/bundler/bundler.js';
 
 describe('a line of the bundler', () => {
   test('says on which port it listens', () => {

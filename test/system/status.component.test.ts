@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { noteCluster } from '../../standalone/status/cluster-file.js';
 import { freshUserOp, rpc } from './support/client.js';
 import {
   newDataDirectory,
@@ -12,6 +11,7 @@ import {
 } from './support/standalone.js';
 import { paymaster } from '../support/paymaster.js';
 import { until } from '../support/until.js';
+import { noteCluster } from '../../standalone/status/read-status.js';
 
 // `make status` on a running instance.
 

@@ -1,3 +1,4 @@
+import { Interface } from 'ethers/abi';
 import { keccak256 } from '../../crypto/keccak.js';
 import { is7702InitCode } from '../../entry-point/eip-7702.js';
 import { maxCost } from '../../entry-point/gas.js';
@@ -20,8 +21,8 @@ import { readAddress, readBytes, readExactly, readPaymasterGas, readUint48 } fro
 import { assertSignature, signatureSize } from '../signature.js';
 import { signingItem, type SigningItem } from '../signer.js';
 import { decodesTail } from '../tail.js';
-import { isDomain } from './domain.js';
 import type { OpenZeppelinOptions } from './options.js';
+import type { Address } from '../../units/address.js';
 
 /**
  * OpenZeppelin's PaymasterSigner with SignerECDSA, for EntryPoint 0.7 and later. `paymasterAndData`, 129 bytes; unlike
@@ -171,4 +172,32 @@ function recognise(op: FinalUserOperation, paymasterAndData: Hex, chainId: numbe
 
 function keccakOfText(text: string): Uint8Array {
   return keccak256(Buffer.from(text, 'utf8'));
+}
+
+const erc5267 = new Interface([
+  'function eip712Domain() view returns (bytes1 fields, string name, string version, uint256 chainId, address verifyingContract, bytes32 salt, uint256[] extensions)',
+]);
+/** Name, version, chainId and verifyingContract; no salt. */
+const usedFields = '0x0f';
+
+type Domain = Pick<OpenZeppelinOptions, 'domainName' | 'domainVersion'> & {
+  readonly chainId: number;
+  readonly paymaster: Address;
+};
+
+/** Whether the answer of `eip712Domain()` (ERC-5267) is exactly this domain. False for bytes of another form. */
+function isDomain(result: Hex, { domainName, domainVersion, chainId, paymaster }: Domain): boolean {
+  try {
+    const answer = erc5267.decodeFunctionResult('eip712Domain', result);
+    return (
+      answer['fields'] === usedFields &&
+      answer['name'] === domainName &&
+      answer['version'] === domainVersion &&
+      answer['chainId'] === BigInt(chainId) &&
+      answer['verifyingContract'] === paymaster &&
+      answer['extensions'].length === 0
+    );
+  } catch {
+    return false;
+  }
 }

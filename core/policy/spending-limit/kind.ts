@@ -1,9 +1,9 @@
 import { parseInstant, type EpochMs } from '../../units/time.js';
 import { given } from '../../units/given.js';
-import { needsPrice } from '../../usage/units.js';
+import { needsPrice, formatAmount, unitOf } from '../../usage/units.js';
 import { column } from '../../meta/schema-parts.js';
 import { pass } from '../../refusal.js';
-import type { PolicyIdentity, PolicyKind } from '../kind.js';
+import type { PolicyIdentity, PolicyKind, Glance, GlanceAt } from '../kind.js';
 import { budgets } from './budget.js';
 import { cycleOf, decideCycle } from './cycle.js';
 import {
@@ -16,9 +16,12 @@ import {
 import { limitProblem } from './problem.js';
 import { limitRecord, type LimitBody } from './record.js';
 import { spendingLimitSchema } from './schema.js';
-import { glanceOfLimit } from './glance.js';
 import { compileLimits, limitShares, type CompiledLimit } from './shares.js';
 import { isCounted, type CycleStatus, type LimitConfig, type SpendingLimitSpec } from './spec.js';
+import { toAddressKey, zeroAddress } from '../../units/address.js';
+import { noCost } from '../../usage/unit.js';
+import { never } from '../../usage/window.js';
+import { glanceOf } from '../modes.js';
 
 /** One that only bounds each operation has no cycle. */
 type AnyLimitConfig = PolicyIdentity &
@@ -133,4 +136,33 @@ function configOf({ policyId, name }: PolicyIdentity, cycle: CycleStatus, now: E
       specAssumeUsed: cycle.specAssumeUsed,
     }),
   };
+}
+
+/** What is used and promised of a limit, whether the request fits in, and when the count begins again. */
+function glanceOfLimit(limit: CompiledLimit, { now, facts, used, ...at }: GlanceAt): Glance {
+  const { unit, threshold, perSender, isBudget } = limit;
+  const sender = at.sender ?? facts?.op.sender;
+  const [share] = limitShares([limit], {
+    sender: sender ?? toAddressKey(zeroAddress),
+    cost: noCost,
+    now,
+  });
+  const turnsAt = share === undefined || share.window.until === never ? undefined : share.window.until;
+  const whose = perSender ? (sender === undefined ? ' for each account' : ` for ${sender}`) : '';
+  const budget = isBudget === true ? ', the budget of the Organisation' : '';
+  const most = `${formatAmount(unit, threshold)}${whose}${budget}`;
+  // What other accounts have used says nothing about this one.
+  const counter = share === undefined || (perSender && sender === undefined) ? undefined : used?.(share);
+  if (counter === undefined) return glanceOf(limit, { says: `at most ${most}`, ...given({ turnsAt }) });
+  const left = Math.max(0, threshold - counter.used - counter.reserved);
+  const needs =
+    facts?.mode === 'SPONSORED' && facts.cost !== undefined ? unitOf(unit).take(facts.cost)?.cost : undefined;
+  const need = needs === undefined ? '' : `, this operation needs ${formatAmount(unit, needs)}`;
+  const isOver = needs === undefined ? left === 0 : needs > left;
+  return glanceOf(limit, {
+    says: `${formatAmount(unit, counter.used)} used and ${formatAmount(unit, counter.reserved)} promised of ${most}${need}`,
+    ...(isOver ? { verdict: 'refuse' } : needs === undefined ? {} : { verdict: 'pass' }),
+    remaining: formatAmount(unit, left),
+    ...given({ turnsAt }),
+  });
 }

@@ -1,7 +1,10 @@
 import { emptyObject, type SchemaOf } from '../../schema/structural.js';
 import type { PolicyIdentity, PolicyKind } from '../kind.js';
 import { glanceOf } from '../modes.js';
-import { decideDeployment } from './decide.js';
+import type { DecodedCalls } from '../../userop/call-data.js';
+import type { AllowList } from '../rules/allow-list/compile.js';
+import { isDeployOnly, type AllowListOperation } from '../rules/allow-list/decide.js';
+import { pass, refuse, type Verdict } from '../../refusal.js';
 
 type Nothing = Readonly<Record<string, never>>;
 /** True when an active policy permits deploy-only operations. */
@@ -58,3 +61,21 @@ export const walletDeployment = {
     answer: { required: { operator: { const: 'walletDeployment' } } },
   },
 } as const satisfies PolicyKind<Nothing, PolicyIdentity, Permission, Served>;
+
+/**
+ * WALLET_DEPLOYMENT permits operations that only deploy their account (`initCode`, no call) and so match no
+ * registered contract. With the policy they are sponsored; without it they are refused if calls are restricted. Any
+ * other operation passes here: the allow-list judges it, whether it deploys its account or not. Whether the account
+ * exists already is not asked: that would cost a call, and only EntryPoint 0.9 mines such an operation.
+ *
+ * @param allowed whether the paymaster has an active WALLET_DEPLOYMENT policy
+ */
+export function decideDeployment(
+  allowed: boolean,
+  allowList: AllowList,
+  decoded: DecodedCalls,
+  op: AllowListOperation,
+): Verdict {
+  if (allowed || allowList.kind === 'open' || !isDeployOnly(decoded, op)) return pass;
+  return refuse('DEPLOYMENT_NOT_ALLOWED', 'the operation deploys its account and calls nothing');
+}

@@ -1,4 +1,3 @@
-import { renderYaml } from '../../../adapters/manifests/render-yaml.js';
 import { eachObject } from '../../../adapters/resources/pages.js';
 import { DomainError, invalidInput, isDomainError, quote, type Problem } from '../../../core/errors.js';
 import { isTextMap, isTree, type Tree } from '../../../core/meta/field-tree.js';
@@ -18,6 +17,7 @@ import { deletionExample, deletionSchema, endsWith } from './deletion.js';
 import { editOf, manifestFields, mergePatch, redact, restore, writtenOf, type Written } from './edit.js';
 import type { Noun, NounKind } from './nouns.js';
 import { bodyOf, etagOf, exampleOf, listSchemaOf, schemaOf, viewOf, type WrittenBody } from './record.js';
+import { renderYaml } from '../../../adapters/manifests/yaml.js';
 
 /** The endpoints of a noun: `path` is its plural. */
 export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>): readonly Endpoint[] {

@@ -5,10 +5,10 @@ import { compileAllowList, hasSelector } from '../../../core/policy/rules/allow-
 import { decideCalls, traceCalls } from '../../../core/policy/rules/allow-list/decide.js';
 import { pass } from '../../../core/refusal.js';
 import type { RefusalReason } from '../../../core/refusal.js';
-import { decideDeployment } from '../../../core/policy/wallet-deployment/decide.js';
 import { parseAddress, toAddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import { decodeCalls } from '../../../core/userop/call-data.js';
+import { decideDeployment } from '../../../core/policy/wallet-deployment/kind.js';
 
 type Config = Pick<
   PaymasterConfig,

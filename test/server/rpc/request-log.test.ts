@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { silentLogger, type LogFields, type Logger } from '../../../core/log.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import { createRequestLog } from '../../../server/rpc/request-log.js';
+import { createRequestLog } from '../../../server/rpc/call-runner.js';
 
 test('at most 20 lines a second are written; the next one says how many were left out', () => {
   let now = 5_000;

@@ -2,7 +2,6 @@ import { join, resolve } from 'node:path';
 import { aborted, createStopSignal } from '../../../adapters/process/stop-signal.js';
 import { createConsole, type Console } from '../../../standalone/console.js';
 import { findRoot } from '../../../standalone/root.js';
-import { noteCluster } from '../../../standalone/status/cluster-file.js';
 import { startCluster, type Cluster } from './cluster.js';
 import { freePort } from './free-port.js';
 import { countStates } from '../../../standalone/resource-state.js';
@@ -10,6 +9,7 @@ import { printClusterBanner } from './cluster-banner.js';
 import { applyQuickstart, describeQuickstart } from './quickstart.js';
 import { messageOf } from '../../../core/errors.js';
 import { printableLines } from '../../../core/terminal-text.js';
+import { noteCluster } from '../../../standalone/status/read-status.js';
 
 // Entry point of `make run-kube`: runs the parts of an installation as processes of this machine, until a signal.
 
