@@ -1,6 +1,6 @@
 import type { Ambient } from '../core/ambient.js';
 import { tenantOf, tenantOfOrganisation } from '../core/config/tenant.js';
-import type { ChangeLog, Known } from '../core/ledger/change.js';
+import type { ChangeLog, ObjectVersion } from '../core/ledger/change.js';
 import { isDomainError } from '../core/errors.js';
 import { knownOf, writeOf } from '../core/resources/object-change.js';
 import { keyOf } from '../core/meta/meta.js';
@@ -29,7 +29,7 @@ export function createChangeWatch(
 ) {
   const { changes, resources, cache, clock, log, timers } = deps;
   /** Undefined until it is read. */
-  let recorded: Map<string, Known> | undefined;
+  let recorded: Map<string, ObjectVersion> | undefined;
   let waiting = new Map<string, () => Promise<void>>();
   const ripe = new Map<string, () => Promise<void>>();
 
@@ -87,7 +87,7 @@ export function createChangeWatch(
     recorded?.set(name, knownOf(object));
   }
 
-  async function forget(object: Known): Promise<void> {
+  async function forget(object: ObjectVersion): Promise<void> {
     const organisation = tenantIn(cache, object.namespace);
     const author = { source: 'manager', name: undefined } as const;
     await changes.record({ at: clock.now(), organisation, object, fields: undefined, author });
@@ -106,7 +106,7 @@ async function failureOf(work: () => Promise<void>): Promise<unknown> {
   }
 }
 
-function nameOf({ kind, namespace, name }: Known): string {
+function nameOf({ kind, namespace, name }: ObjectVersion): string {
   return `${kind} ${namespace}/${name}`;
 }
 

@@ -76,7 +76,7 @@ export async function startDevChain(deps: {
   }
 }
 
-async function startLocal(deps: Parameters<typeof startDevChain>[0]): Promise<FoundChain> {
+async function startLocal(deps: Parameters<typeof startDevChain>[0]): Promise<ReachedChain> {
   const { config, directory, log, console } = deps;
   const done = console.step('Starting anvil');
   const anvil = await startAnvil({
@@ -107,10 +107,10 @@ async function startLocal(deps: Parameters<typeof startDevChain>[0]): Promise<Fo
   };
 }
 
-/** A chain that was not yet asked for its id. */
-type FoundChain = Omit<RunningChain, 'chainId'>;
+/** A chain before it was asked for its id. */
+type ReachedChain = Omit<RunningChain, 'chainId'>;
 
-function reachRemote(url: string): FoundChain {
+function reachRemote(url: string): ReachedChain {
   return {
     url,
     isLocal: false,
@@ -121,7 +121,7 @@ function reachRemote(url: string): FoundChain {
 }
 
 /** Throws UNAVAILABLE; for the user's chain the message names the setting. */
-async function readChainId(found: FoundChain, log: Logger): Promise<number> {
+async function readChainId(found: ReachedChain, log: Logger): Promise<number> {
   try {
     return await asking(found, log, (node) => node.chainId());
   } catch (cause) {
@@ -132,7 +132,7 @@ async function readChainId(found: FoundChain, log: Logger): Promise<number> {
   }
 }
 
-async function asking<T>({ url }: FoundChain, log: Logger, ask: (node: Chain) => Promise<T>): Promise<T> {
+async function asking<T>({ url }: ReachedChain, log: Logger, ask: (node: Chain) => Promise<T>): Promise<T> {
   const chains = createChains({ log, clock: systemClock, metrics: noMetrics, timeoutMs: 5_000 });
   try {
     return await ask(chains.get({ chainId: 0, rpc: { urls: [url] } }));

@@ -1,13 +1,13 @@
 import type { Logger } from '../../core/log.js';
 import type { EpochMark, EpochMirror, UsageEpoch } from '../../core/usage/epoch.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
-import type { KeptEpochs, KnownEpoch } from './kept-epochs.js';
+import type { KeptEpochs, ChainEpoch } from './kept-epochs.js';
 import { mayFall, shorter } from './longest-expiry.js';
 
 const raiseEveryMs = 5_000;
 const mostAttempts = 5;
 
-export type Known = { -readonly [K in keyof KnownEpoch]: KnownEpoch[K] } & {
+export type FollowedEpoch = { -readonly [K in keyof ChainEpoch]: ChainEpoch[K] } & {
   readonly id: string;
   mirrored: number;
   longestExpiryMs: number;
@@ -22,9 +22,9 @@ type Deps = {
   readonly clock: Clock;
   readonly log: Logger;
   /** What this process has last seen of each chain. */
-  readonly seen: ReadonlyMap<number, Known>;
+  readonly seen: ReadonlyMap<number, FollowedEpoch>;
   /** The epoch that is established for a chain. */
-  readonly known: (chainId: number) => Known | undefined;
+  readonly known: (chainId: number) => FollowedEpoch | undefined;
   /** The copy is another one: the next call establishes the epoch again. */
   readonly forget: (chainId: number, text: string) => void;
 };

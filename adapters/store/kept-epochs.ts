@@ -28,7 +28,7 @@ export type KeptEpochs = {
 };
 
 /** The epoch of a chain as stores compare it. */
-export type KnownEpoch = {
+export type ChainEpoch = {
   /** "id:since" */
   readonly text: string;
   readonly since: EpochMs;

@@ -3,8 +3,8 @@ import type { Logger } from '../../core/log.js';
 import type { Metrics } from '../../core/metrics.js';
 import { lossIdOf, type EpochMirror, type UsageEpoch, type UsageRecovery } from '../../core/usage/epoch.js';
 import type { Clock } from '../../core/units/time.js';
-import { clearLoss, EpochRaiser, type Known } from './epoch-raiser.js';
-import { epochText, parseKept, type KeptEpoch, type KeptEpochs, type KnownEpoch } from './kept-epochs.js';
+import { clearLoss, EpochRaiser, type FollowedEpoch } from './epoch-raiser.js';
+import { epochText, parseKept, type KeptEpoch, type KeptEpochs, type ChainEpoch } from './kept-epochs.js';
 import { expiryStepMs, fallsAt, shorter, skewMs, stepsOf } from './longest-expiry.js';
 
 const rememberMs = 500;
@@ -41,11 +41,11 @@ type Deps = {
 export class UsageEpochs implements UsageRecovery {
   readonly #deps: Deps;
   readonly #lost: { with(labels: { readonly chain: string }): { set(value: number): void } };
-  readonly #asked = new Map<number, Promise<KnownEpoch>>();
-  readonly #known = new Map<number, Known>();
+  readonly #asked = new Map<number, Promise<ChainEpoch>>();
+  readonly #known = new Map<number, FollowedEpoch>();
   readonly #noting = new Map<number, Promise<void>>();
   /** What this process has last seen of each chain. It is kept while the epoch is established again. */
-  readonly #seen = new Map<number, Known>();
+  readonly #seen = new Map<number, FollowedEpoch>();
   /** How often the connection was lost. */
   #interruptions = 0;
   readonly #raiser: EpochRaiser;
@@ -66,12 +66,12 @@ export class UsageEpochs implements UsageRecovery {
   }
 
   /** The epoch that the store must hold, if it has been established. */
-  known(chainId: number): KnownEpoch | undefined {
+  known(chainId: number): ChainEpoch | undefined {
     return this.#known.get(chainId);
   }
 
   /** The epoch that the store must hold. Throws UNAVAILABLE; with reason USAGE_STORE_LOST while the data are lost. */
-  async of(chainId: number): Promise<KnownEpoch> {
+  async of(chainId: number): Promise<ChainEpoch> {
     const known = this.#known.get(chainId);
     if (known !== undefined) return known;
     this.#deps.store.assertUsable();
@@ -109,7 +109,7 @@ export class UsageEpochs implements UsageRecovery {
    * The store has answered with another epoch. The epoch is established again, which distinguishes a new epoch from a
    * loss.
    */
-  async mismatch(chainId: number, seen: KnownEpoch): Promise<KnownEpoch> {
+  async mismatch(chainId: number, seen: ChainEpoch): Promise<ChainEpoch> {
     this.#forget(chainId, seen.text);
     const epoch = await this.of(chainId);
     if (epoch.text !== seen.text) return epoch;
@@ -123,7 +123,7 @@ export class UsageEpochs implements UsageRecovery {
    * The store has answered from data that are older than `seen.sequence`. The epoch in the store is replaced, so that
    * every process notices, even one that has seen less. Always throws UNAVAILABLE.
    */
-  async behind(chainId: number, seen: KnownEpoch): Promise<never> {
+  async behind(chainId: number, seen: ChainEpoch): Promise<never> {
     await this.#deps.store.begin(chainId, seen.text, false);
     await this.mismatch(chainId, seen);
     throw lost(chainId);
@@ -141,7 +141,7 @@ export class UsageEpochs implements UsageRecovery {
   }
 
   /** Notes in store and copy that a promise of this length is about to be made. Throws UNAVAILABLE. */
-  async note(chainId: number, expiryMs: number): Promise<KnownEpoch> {
+  async note(chainId: number, expiryMs: number): Promise<ChainEpoch> {
     // One after the other: each forgets the epoch that the others rely on, to read it again.
     const noting = (this.#noting.get(chainId) ?? Promise.resolve()).then(() =>
       this.#noteAlone(chainId, expiryMs),
@@ -154,7 +154,7 @@ export class UsageEpochs implements UsageRecovery {
     return noting;
   }
 
-  async #noteAlone(chainId: number, expiryMs: number): Promise<KnownEpoch> {
+  async #noteAlone(chainId: number, expiryMs: number): Promise<ChainEpoch> {
     const { text } = await this.of(chainId);
     for (let attempt = 0; attempt < mostAttempts && !this.isNoted(chainId, expiryMs); attempt++) {
       const mirrored = await this.#deps.mirror.get(chainId);
@@ -231,7 +231,7 @@ export class UsageEpochs implements UsageRecovery {
     return this.#raiser.raise();
   }
 
-  async #establish(chainId: number): Promise<KnownEpoch> {
+  async #establish(chainId: number): Promise<ChainEpoch> {
     const interruptions = this.#interruptions;
     // The copy first: meanwhile the store can only have moved forward.
     const mirrored = await this.#deps.mirror.get(chainId);
@@ -276,7 +276,7 @@ export class UsageEpochs implements UsageRecovery {
     return sequence >= mirrored.sequence && !(seen?.text === kept && sequence < seen.sequence);
   }
 
-  #found(chainId: number, epoch: UsageEpoch, { sequence, now }: KeptEpoch): KnownEpoch {
+  #found(chainId: number, epoch: UsageEpoch, { sequence, now }: KeptEpoch): ChainEpoch {
     this.#lost.with({ chain: String(chainId) }).set(0);
     const { id, since, longestExpiryMs, longestAt = now } = epoch;
     const text = epochText(epoch);

@@ -26,7 +26,7 @@ export type CompiledPolicy = Omit<CompiledOfKind<unknown>, 'config'> & {
   readonly served?: ServedPolicy;
 };
 
-type Known = {
+type PolicyMemory = {
   readonly known: ReadonlyMap<string, RememberedCycle>;
   /** Key generations, by policyId. */
   readonly keys: ReadonlyMap<string, number>;
@@ -115,7 +115,7 @@ function tooFull(ranked: readonly PaymasterPolicy[]): ReadonlySet<PaymasterPolic
 }
 
 /** A policy beyond the allowed number: it refuses nothing, and keeps its recorded cycle in case it counts later. */
-function leftOut(object: PaymasterPolicy, context: Context & Known): CompiledPolicy {
+function leftOut(object: PaymasterPolicy, context: Context & PolicyMemory): CompiledPolicy {
   const accepted = finding('Accepted', 'TooMany', tooManyPolicies(object.spec.policyType));
   const policyId = idOf(object, context.tenant);
   const cycle = object.status?.cycle ?? lastingOf(object, policyId, context);
@@ -127,7 +127,7 @@ function leftOut(object: PaymasterPolicy, context: Context & Known): CompiledPol
   };
 }
 
-function compilePolicy(object: PaymasterPolicy, context: Context & Known): CompiledPolicy {
+function compilePolicy(object: PaymasterPolicy, context: Context & PolicyMemory): CompiledPolicy {
   const { name, policyType } = object.spec;
   const kind = policyKindOf(policyType);
   const spec = kind && dataOf(object.spec, kind);
@@ -169,14 +169,18 @@ function compilePolicy(object: PaymasterPolicy, context: Context & Known): Compi
 function lastingOf(
   object: PaymasterPolicy,
   policyId: string,
-  { known, now }: Context & Known,
+  { known, now }: Context & PolicyMemory,
 ): RecordedCycle | undefined {
   if (object.status?.cycle !== undefined) return undefined;
   return lastingCycle(known, policyId, { now, isChanged: object.metadata.generation !== 1 });
 }
 
 /** The last compiled form of a policy that is not accepted now; its recorded cycle stays as well. */
-function keepLast(object: PaymasterPolicy, accepted: Finding, context: Context & Known): CompiledPolicy {
+function keepLast(
+  object: PaymasterPolicy,
+  accepted: Finding,
+  context: Context & PolicyMemory,
+): CompiledPolicy {
   const policyId = idOf(object, context.tenant);
   const cycle = object.status?.cycle ?? lastingOf(object, policyId, context);
   const base = { object, policyId, accepted, ...(cycle === undefined ? {} : { cycle }) };

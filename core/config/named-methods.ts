@@ -3,8 +3,8 @@ import {
   addMethod,
   nameOf,
   signatureOf,
-  type KnownMethod,
-  type KnownMethods,
+  type NamedMethod,
+  type NamedMethods,
 } from '../policy/methods/methods.js';
 import type { PaymasterPolicy } from '../resources/paymaster-policy.js';
 import type { InParts } from '../units/in-parts.js';
@@ -17,9 +17,9 @@ import type { CompiledContract } from './compile-contracts.js';
 export function* namedMethods(
   policies: readonly PaymasterPolicy[],
   contracts: readonly CompiledContract[],
-): InParts<KnownMethods> {
+): InParts<NamedMethods> {
   const named = new Set(policies.flatMap(({ spec }) => methodsNamedBy(spec)));
-  const known = new Map<string, KnownMethod>();
+  const known = new Map<string, NamedMethod>();
   if (named.size === 0) return known;
   const names = new Set([...named].map(nameOf));
   const seen = new Set<string>();

@@ -17,18 +17,22 @@ export type ChangeLog = {
   /** The names of objects of a kind that were deleted, the latest 1,000; `shown`: their `spec.name`. */
   deleted(query: DeletedQuery): Promise<readonly Deleted[]>;
   /** What is known of every object that was there when it was last seen. */
-  known(): Promise<readonly Known[]>;
+  known(): Promise<readonly ObjectVersion[]>;
 };
 
 /** Cluster-scoped objects have the empty namespace. */
-export type Known = { readonly kind: string; readonly namespace: string; readonly name: string } & Version;
+export type ObjectVersion = {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+} & Version;
 type Version = { readonly uid: string; readonly generation: number };
 
 export type ChangeWrite = {
   readonly at: EpochMs;
   /** The tenant; empty for the platform's objects. */
   readonly organisation: string;
-  readonly object: Known;
+  readonly object: ObjectVersion;
   /** Undefined: the object is gone. */
   readonly fields: Fields | undefined;
   readonly author: Author;
@@ -51,7 +55,7 @@ export type Change = {
   readonly id: RecordId;
   readonly at: EpochMs;
   readonly action: 'created' | 'changed' | 'deleted';
-  readonly object: Known;
+  readonly object: ObjectVersion;
   readonly author: Author;
   readonly fields: readonly FieldChange[];
   /** Writes of the organisation after this one, on its day, that were too many to be recorded. */

@@ -53,7 +53,7 @@ export type Condition = {
 };
 
 /** What the status of every kind that users write says. */
-export type FoundStatus = {
+export type ObservedStatus = {
   readonly observedGeneration?: number;
   readonly conditions?: readonly Condition[];
 };

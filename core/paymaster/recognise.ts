@@ -54,7 +54,7 @@ export function recogniseAny(
 }
 
 type Codec = { readonly decode: (data: Hex) => unknown; readonly recognise: Recognise };
-type Found = {
+type CodecReading = {
   readonly codec: Codec;
   readonly reading: Reading | 'unsigned';
   readonly acceptsUnsigned: boolean;
@@ -64,12 +64,12 @@ function readEach(
   modes: readonly ContractModes[],
   op: MinedUserOperation,
   chainId: number,
-): readonly Found[] {
+): readonly CodecReading[] {
   const codecs = modes.flatMap(({ sponsorship, token, acceptsUnsigned = false }) => [
     { mode: 'SPONSORED' as const, codec: sponsorship, acceptsUnsigned },
     { mode: 'ERC20' as const, codec: token, acceptsUnsigned },
   ]);
-  return codecs.flatMap(({ mode, codec, acceptsUnsigned }): readonly Found[] => {
+  return codecs.flatMap(({ mode, codec, acceptsUnsigned }): readonly CodecReading[] => {
     const found = codec?.recognise(op, op.paymasterAndData, chainId);
     if (codec === undefined || found === undefined) return [];
     if (found === 'unsigned') return [{ codec, reading: found, acceptsUnsigned }];

@@ -14,7 +14,7 @@ import type { DecodedCalls } from '../userop/call-data.js';
 import type { AddressList } from './address-list.js';
 import type { Budget } from './budget.js';
 import type { AllowList } from './rules/allow-list/compile.js';
-import type { KnownMethods } from './methods/methods.js';
+import type { NamedMethods } from './methods/methods.js';
 import type { HostOutcome, HostPolicy } from './policy-hosts.js';
 import type { Shadow } from './shadow.js';
 import type { CycleStatus } from './spending-limit/spec.js';
@@ -57,7 +57,7 @@ export type PolicyKind<
   problem?(spec: Spec, rules: PolicyRules & MethodsNamed): string | undefined;
   /** Signatures of methods that it names, which the compiler looks up in the contracts of the paymaster; absent: none. */
   methodsNamed?(spec: Spec): readonly string[];
-  compile(policy: PolicyToCompile<Spec>, known: KnownPolicy<Config>): CompiledOfKind<Config>;
+  compile(policy: PolicyToCompile<Spec>, known: PolicyHistory<Config>): CompiledOfKind<Config>;
   readonly config: ConfigPart<Config, Part, Served>;
   /** The policy permits what nothing else does, so it cannot be in Shadow. */
   readonly isPermission?: true;
@@ -94,7 +94,7 @@ export type AppliesTo = { readonly appliesTo?: readonly Mode[] };
 export type PolicyRules = { readonly webhookUrls: WebhookUrlRules };
 
 /** Methods of accepted contracts that the paymaster's policies name. */
-export type MethodsNamed = { readonly methods: KnownMethods };
+export type MethodsNamed = { readonly methods: NamedMethods };
 
 export type PolicyToCompile<Spec> = PolicyIdentity & {
   readonly spec: Spec;
@@ -106,7 +106,7 @@ export type PolicyToCompile<Spec> = PolicyIdentity & {
 export type RecordedCycle = CycleStatus;
 
 /** What is known about a policy from before. */
-export type KnownPolicy<Config> = MethodsNamed & {
+export type PolicyHistory<Config> = MethodsNamed & {
   readonly now: EpochMs;
   /** The form in which it is served. */
   readonly served: Config | undefined;

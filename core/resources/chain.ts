@@ -3,7 +3,7 @@ import type { InitCodeHash, OpenZeppelinOptions } from '../paymaster/openzeppeli
 import type { NativePriceSpec } from '../pricing/native-price.js';
 import type { Confirmations } from '../chain/chain.js';
 import type { DataFeeSpec } from '../chain/data-fee/spec.js';
-import type { Condition, FoundStatus, Resource } from '../meta/meta.js';
+import type { Condition, ObservedStatus, Resource } from '../meta/meta.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
 import type { RateLimits } from './paymaster.js';
 
@@ -100,7 +100,7 @@ export type ChainSpec = {
   readonly rateLimit?: RateLimits;
 };
 
-export type ChainStatus = FoundStatus & {
+export type ChainStatus = ObservedStatus & {
   readonly profiles?: readonly {
     readonly version: string;
     readonly conditions: readonly Condition[];

@@ -1,4 +1,4 @@
-import type { FoundStatus } from '../meta/meta.js';
+import type { ObservedStatus } from '../meta/meta.js';
 import { ageColumn, categories, column, displayName, instant } from '../meta/schema-parts.js';
 import { choice, immutable, list, object, text } from '../schema/structural.js';
 import { type DashboardTokenSpec, tokenScopes } from './dashboard-token.js';
@@ -41,7 +41,7 @@ export const dashboardTokenDefinition = {
   categories,
   description: 'A token that may manage the organisation of its namespace through the dashboard API.',
   spec,
-  status: foundStatus<FoundStatus>({}),
+  status: foundStatus<ObservedStatus>({}),
   printerColumns: [
     column('Name', 'string', '.spec.name', 'What it is for.'),
     column('Scopes', 'string', '.spec.scopes', 'What it may do.'),

@@ -1,4 +1,4 @@
-import type { FoundStatus, Resource } from '../meta/meta.js';
+import type { ObservedStatus, Resource } from '../meta/meta.js';
 
 /** What a token of the dashboard may do. `write` may do everything that the others may. */
 export const tokenScopes = ['read', 'stop', 'finance', 'write'] as const;
@@ -15,4 +15,4 @@ export type DashboardTokenSpec = {
   readonly createdBy?: string;
 };
 
-export type DashboardToken = Resource<'DashboardToken', DashboardTokenSpec, FoundStatus>;
+export type DashboardToken = Resource<'DashboardToken', DashboardTokenSpec, ObservedStatus>;

@@ -1,6 +1,6 @@
 import type { FeeTokenSpec } from '../pricing/fee-token-spec.js';
-import type { FoundStatus, Resource } from '../meta/meta.js';
+import type { ObservedStatus, Resource } from '../meta/meta.js';
 
-export type FeeTokenStatus = FoundStatus;
+export type FeeTokenStatus = ObservedStatus;
 
 export type FeeToken = Resource<'FeeToken', FeeTokenSpec, FeeTokenStatus>;

@@ -4,7 +4,7 @@ import {
   type Author,
   type ChangeWrite,
   type Fields,
-  type Known,
+  type ObjectVersion,
   type Shown,
 } from '../ledger/change.js';
 import { formatPath, getAt, isTree, leavesOf, pathOfKey, type Tree } from '../meta/field-tree.js';
@@ -36,7 +36,7 @@ export function writeOf(
   };
 }
 
-export function knownOf(object: AnyResource): Known {
+export function knownOf(object: AnyResource): ObjectVersion {
   const { namespace = '', name }: ObjectKey = keyOf(object);
   const { uid, generation } = object.metadata;
   return { kind: object.kind, namespace, name, uid, generation };

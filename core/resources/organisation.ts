@@ -1,4 +1,4 @@
-import type { FoundStatus, Resource } from '../meta/meta.js';
+import type { ObservedStatus, Resource } from '../meta/meta.js';
 import type { Budget } from '../policy/budget.js';
 import type { ContractAction } from './paymaster.js';
 
@@ -30,6 +30,6 @@ export type OrganisationSpec = {
   };
 };
 
-export type OrganisationStatus = FoundStatus;
+export type OrganisationStatus = ObservedStatus;
 
 export type Organisation = Resource<'Organisation', OrganisationSpec, OrganisationStatus>;

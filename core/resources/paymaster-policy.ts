@@ -1,5 +1,5 @@
 import type { Enforcement } from '../meta/schema-parts.js';
-import type { FoundStatus, Resource } from '../meta/meta.js';
+import type { ObservedStatus, Resource } from '../meta/meta.js';
 import type { PolicyMembers } from '../policy/derived.js';
 import type { PolicyType } from '../policy/kinds.js';
 import type { CycleStatus } from '../policy/spending-limit/spec.js';
@@ -16,7 +16,7 @@ export type PaymasterPolicySpec = {
   readonly campaign?: string;
 } & PolicyMembers;
 
-export type PaymasterPolicyStatus = FoundStatus & {
+export type PaymasterPolicyStatus = ObservedStatus & {
   readonly active?: boolean;
   readonly policyId?: string;
   readonly cycle?: CycleStatus;

@@ -1,6 +1,6 @@
 import type { Enforcement } from '../meta/schema-parts.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
-import type { FoundStatus, Resource } from '../meta/meta.js';
+import type { ObservedStatus, Resource } from '../meta/meta.js';
 
 export type ContractAction = 'Allow' | 'Deny';
 
@@ -51,7 +51,7 @@ export type PaymasterSpec = {
   readonly writeConnectionSecretToRef?: { readonly name: string };
 };
 
-export type PaymasterStatus = FoundStatus & {
+export type PaymasterStatus = ObservedStatus & {
   readonly paymasterId?: string;
   /** Contract that pays in mode SPONSORED; `tokenAddress` is the one for mode ERC20 (may be equal). */
   readonly address?: string;

@@ -1,4 +1,4 @@
-import type { FoundStatus, Resource } from '../meta/meta.js';
+import type { ObservedStatus, Resource } from '../meta/meta.js';
 
 export type SmartContractSpec = {
   readonly paymasterRef: { readonly name: string };
@@ -12,7 +12,7 @@ export type SmartContractSpec = {
   readonly whitelistedMethods?: readonly string[];
 };
 
-export type SmartContractStatus = FoundStatus & {
+export type SmartContractStatus = ObservedStatus & {
   readonly active?: boolean;
   /** Names of the ABI's state-changing functions, each once, in ABI order. */
   readonly methods?: readonly string[];

@@ -1,6 +1,6 @@
 import type { KindDefinition } from '../schema/crd.js';
 import type { SchemaOf } from '../schema/structural.js';
-import type { FoundStatus } from '../meta/meta.js';
+import type { ObservedStatus } from '../meta/meta.js';
 import { ageColumn, categories, column, conditions, observedGeneration } from '../meta/schema-parts.js';
 import { type Kind, type KindNames, kindNames } from './kinds.js';
 
@@ -20,8 +20,8 @@ const reasonColumn = column(
 );
 
 /** The schema of a status: what all kinds have, and what only this one has. */
-export function foundStatus<S extends FoundStatus>(own: {
-  readonly [K in Exclude<keyof S, keyof FoundStatus>]-?: SchemaOf<NonNullable<S[K]>>;
+export function foundStatus<S extends ObservedStatus>(own: {
+  readonly [K in Exclude<keyof S, keyof ObservedStatus>]-?: SchemaOf<NonNullable<S[K]>>;
 }): SchemaOf<S> {
   const properties = { observedGeneration, conditions, ...own };
   return { type: 'object', description: 'What the operator found.', properties };

@@ -5,7 +5,7 @@ import { joinField } from './field-path.js';
 type UnknownField = { readonly field: string; readonly nearest?: string };
 
 /** The names that an object may have, in any kind of schema. */
-export type KnownNames = { readonly properties?: { readonly [name: string]: KnownNames } };
+export type FieldNames = { readonly properties?: { readonly [name: string]: FieldNames } };
 
 /** Stops at this number: a body can have very many. */
 const most = 20;
@@ -16,7 +16,7 @@ const longestName = 40;
  * Fields of a value that the schema does not know, in the order of the value, at most twenty. Items of lists are not
  * checked.
  */
-export function unknownFields(schema: KnownNames, value: unknown, parent = ''): readonly UnknownField[] {
+export function unknownFields(schema: FieldNames, value: unknown, parent = ''): readonly UnknownField[] {
   if (schema.properties === undefined || !isObject(value)) return [];
   const found: UnknownField[] = [];
   for (const name in value) {

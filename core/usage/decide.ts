@@ -23,7 +23,7 @@ const reserved: ReserveResult = Object.freeze({ outcome: 'reserved' });
  * What a decision looked up, by position in the request, so that applying the decision needs no second look-up.
  * Entries beyond the length of the request are left over from an earlier request; ignore them.
  */
-export type Found = {
+export type RequestRows = {
   readonly limits: (Counter | undefined)[];
   readonly holds: (Counter | undefined)[];
   readonly accounts: Account[];
@@ -49,7 +49,7 @@ export function decide(
   request: ReserveRequest,
   former: Entry | undefined,
   now: EpochMs,
-  found: Found,
+  found: RequestRows,
 ): ReserveResult {
   return decideFences(chain, request, now) ?? decideShares(chain, request, former, now, found);
 }
@@ -70,7 +70,7 @@ export function decideShares(
   request: ReserveRequest,
   former: Entry | undefined,
   now: EpochMs,
-  found: Found,
+  found: RequestRows,
 ): ReserveResult {
   refuseTwice(request);
   const over: number[] = [];
@@ -99,7 +99,7 @@ export function explained(
   chain: TurnState,
   request: ReserveRequest,
   former: Entry | undefined,
-  found: Found,
+  found: RequestRows,
 ): Omit<PeekResult, 'result'> {
   return {
     limits: request.limits.map((limit, index) => {
@@ -136,7 +136,7 @@ function decideLimits(
   chain: TurnState,
   { limits }: ReserveRequest,
   former: Entry | undefined,
-  found: Found,
+  found: RequestRows,
   over: number[],
 ): ReserveRefusal | undefined {
   for (let index = 0; index < limits.length; index++) {
@@ -161,7 +161,7 @@ function decideHolds(
   request: ReserveRequest,
   former: Entry | undefined,
   now: EpochMs,
-  found: Found,
+  found: RequestRows,
   overHolds: number[],
 ): ReserveRefusal | undefined {
   for (let index = 0; index < request.holds.length; index++) {
@@ -188,7 +188,7 @@ function decideAccounts(
   request: ReserveRequest,
   former: Entry | undefined,
   now: EpochMs,
-  found: Found,
+  found: RequestRows,
 ): ReserveRefusal | undefined {
   for (let index = 0; index < request.accounts.length; index++) {
     const share = request.accounts[index]!;

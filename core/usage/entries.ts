@@ -2,7 +2,7 @@ import type { EpochMs } from '../units/time.js';
 import type { Account, Accounts } from './accounts.js';
 import { closeReplaced, commitUntil } from './commits.js';
 import type { Counter, Counters } from './counters.js';
-import type { Found } from './decide.js';
+import type { RequestRows } from './decide.js';
 import { heldOf, raiseRate, type Held, type HeldLimit } from './held.js';
 import { joined, withPromise } from './promises.js';
 import {
@@ -131,7 +131,7 @@ export class Entries {
   }
 
   /** Makes the reservation of a request that was decided, or joins it with the one that the operation has. */
-  take(request: ReserveRequest, former: Entry | undefined, found: Found, now: EpochMs): Entry {
+  take(request: ReserveRequest, former: Entry | undefined, found: RequestRows, now: EpochMs): Entry {
     const { promise, limits, holds, accounts, phase } = request;
     const ofSender = phase?.kind === 'commit' ? this.#committed(request.key) : [];
     for (let i = 0; i < limits.length; i++) {
@@ -163,7 +163,7 @@ export class Entries {
     return former;
   }
 
-  #add(request: ReserveRequest, found: Found, ofSender: readonly Entry[], now: EpochMs): Entry {
+  #add(request: ReserveRequest, found: RequestRows, ofSender: readonly Entry[], now: EpochMs): Entry {
     const { key, promise, phase } = request;
     const commit =
       phase === undefined

@@ -1,5 +1,5 @@
 import { toSeconds, type EpochMs, type EpochSeconds } from '../units/time.js';
-import type { Found } from './decide.js';
+import type { RequestRows } from './decide.js';
 import { heldOf, limitHeld, raiseRate, type Held, type HeldLimit, type SignedPart } from './held.js';
 import type { Entry } from './reservations.js';
 import type { ReserveRequest } from './reserve-request.js';
@@ -15,7 +15,7 @@ export function signedPart({ validUntil, limits, holds, accounts }: Entry): Sign
 }
 
 /** What the promise of a request holds; `found` has its counters and accounts. */
-export function partOf({ promise, limits, holds, accounts }: ReserveRequest, found: Found): SignedPart {
+export function partOf({ promise, limits, holds, accounts }: ReserveRequest, found: RequestRows): SignedPart {
   return {
     validUntil: promise.validUntil,
     limits: limits.map((limit, i) => limitHeld(found.limits[i]!, limit)),

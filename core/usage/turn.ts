@@ -1,7 +1,7 @@
 import type { EpochMs } from '../units/time.js';
 import { Accounts, balanceOf, type Account } from './accounts.js';
 import { Counters, type Counter } from './counters.js';
-import { decide, decideFences, decideShares, explained, type Found } from './decide.js';
+import { decide, decideFences, decideShares, explained, type RequestRows } from './decide.js';
 import { Entries, graceMs } from './entries.js';
 import { Fences } from './fences.js';
 import { orderOf } from './order.js';
@@ -51,7 +51,7 @@ export class Turn {
   /** Of the next decision or step, among those of one write. */
   #place: number;
   /** Result of the look-ups for the last request; reused, so that a request allocates no new lists. */
-  readonly #found: Found = { limits: [], holds: [], accounts: [] };
+  readonly #found: RequestRows = { limits: [], holds: [], accounts: [] };
 
   constructor(chainId: number, rows: RowSource) {
     this.chainId = chainId;
@@ -113,7 +113,7 @@ export class Turn {
 
   peek(request: ReserveRequest, now: EpochMs): PeekResult {
     const former = this.entries.find(request.key);
-    const found: Found = { limits: [], holds: [], accounts: [] };
+    const found: RequestRows = { limits: [], holds: [], accounts: [] };
     const decided = decide(this, request, former, now, found);
     const result = request.ordered ? { ...decided, order: this.#nextOrder() } : decided;
     return { result, ...explained(this, request, former, found) };

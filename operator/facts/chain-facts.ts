@@ -23,7 +23,7 @@ import {
   type Reachability,
 } from './facts.js';
 import { createProbe, type Probe } from './probe.js';
-import { askRound, collectQuestions, nothingKnown, type Known, type Look, type Round } from './round.js';
+import { askRound, collectQuestions, nothingKnown, type FactMemory, type Look, type Round } from './round.js';
 import { lookAtSigning } from './signing-look.js';
 import type { Usability } from './usability.js';
 
@@ -41,7 +41,7 @@ import type { Usability } from './usability.js';
 export type ChainFacts = ReturnType<typeof createChainFacts>;
 
 /** How to reach a chain, and which contracts exist there. */
-type AskedChain = Pick<ChainConfig, 'chainId' | 'rpc' | 'profiles'> &
+type ChainContracts = Pick<ChainConfig, 'chainId' | 'rpc' | 'profiles'> &
   Partial<Pick<ChainConfig, 'feeTokens' | 'stake'>>;
 
 export type FactChange = {
@@ -68,8 +68,8 @@ const longestRetryMs = 15_000;
 const soonMs = 20;
 
 type Poll = {
-  config: AskedChain | undefined;
-  known: Known;
+  config: ChainContracts | undefined;
+  known: FactMemory;
   readonly paymasters: Map<string, PaymasterQuestions>;
   retryMs: number;
   /** When the next round is due; until then only what concerns signing is asked. */
@@ -87,7 +87,7 @@ export function createChainFacts(deps: ChainFactsDeps) {
   let isStopped = false;
 
   return {
-    setChain({ chainId, rpc, profiles, feeTokens = [], stake }: AskedChain): void {
+    setChain({ chainId, rpc, profiles, feeTokens = [], stake }: ChainContracts): void {
       const poll = pollOf(chainId);
       const config = { chainId, rpc, profiles, feeTokens, ...given({ stake }) };
       if (isDeepStrictEqual(poll.config, config)) return;
@@ -199,7 +199,7 @@ export function createChainFacts(deps: ChainFactsDeps) {
 
   async function ask<L extends Look>(
     poll: Poll,
-    asked: (poll: Poll, config: AskedChain) => Promise<L>,
+    asked: (poll: Poll, config: ChainContracts) => Promise<L>,
   ): Promise<L | undefined> {
     const { config } = poll;
     if (config === undefined) return undefined;
@@ -211,17 +211,17 @@ export function createChainFacts(deps: ChainFactsDeps) {
     }
   }
 
-  function askAll({ known, paymasters }: Poll, config: AskedChain): Promise<Round> {
+  function askAll({ known, paymasters }: Poll, config: ChainContracts): Promise<Round> {
     const questions = collectQuestions(config.profiles, paymasters.values());
     return askRound(known, questions, probeOf(config), { log: deps.log, now: () => deps.clock.now() });
   }
 
-  function askSigning({ known }: Poll, config: AskedChain): Promise<Look> {
+  function askSigning({ known }: Poll, config: ChainContracts): Promise<Look> {
     const { profiles } = collectQuestions(config.profiles, []);
     return lookAtSigning(known, profiles, probeOf(config), () => deps.clock.now());
   }
 
-  function probeOf(config: AskedChain): Probe {
+  function probeOf(config: ChainContracts): Probe {
     return createProbe({ ...deps, chain: deps.chains.get(config), config });
   }
 
@@ -235,7 +235,7 @@ export function createChainFacts(deps: ChainFactsDeps) {
 }
 
 function hasNewQuestion(
-  { profiles, fundings, codes }: Known,
+  { profiles, fundings, codes }: FactMemory,
   { profile, funding, contracts }: PaymasterQuestions,
 ): boolean {
   return (

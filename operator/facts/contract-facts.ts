@@ -12,10 +12,10 @@ import type { ProfileFacts } from './facts.js';
 /** What the EntryPoint holds for the contracts of a profile, and which code they run, all from one block. */
 type ContractFacts = Pick<ProfileFacts, 'deposit' | 'stake' | 'codeHash'>;
 
-type Asked = Pick<Chain, 'call' | 'code' | 'request'>;
+type ChainReads = Pick<Chain, 'call' | 'code' | 'request'>;
 
 export async function readContractFacts(
-  chain: Asked,
+  chain: ChainReads,
   { entryPoint, sponsorship, token }: Pick<ProfileConfig, 'entryPoint' | 'sponsorship' | 'token'>,
   block: BlockTag,
   asked?: StakeSpec,
@@ -47,7 +47,7 @@ const usualDelaySeconds = 86_400;
 const depositInfoPattern = /^0x[0-9a-f]{320}$/;
 
 async function holdingsOf(
-  chain: Asked,
+  chain: ChainReads,
   entryPoint: Address,
   contract: Address,
   block: BlockTag,
@@ -75,7 +75,7 @@ const beaconSlot = 'a3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b3513
 const implementation: Hex = '0x5c60da1b';
 
 /** The code at the address and, behind a proxy, the code that it runs. Only a proxy has the slots in its own code. Throws UNAVAILABLE. */
-async function codeOf(chain: Asked, contract: Address, block: BlockTag): Promise<readonly Hex[]> {
+async function codeOf(chain: ChainReads, contract: Address, block: BlockTag): Promise<readonly Hex[]> {
   const own = await chain.code(contract, block);
   const direct = own.includes(implementationSlot)
     ? await slotOf(chain, contract, implementationSlot, block)
@@ -89,7 +89,7 @@ async function codeOf(chain: Asked, contract: Address, block: BlockTag): Promise
   return [own, ...(await Promise.all(places.map((word) => chain.code(addressIn(word), block))))];
 }
 
-async function slotOf(chain: Asked, contract: Address, slot: string, block: BlockTag): Promise<string> {
+async function slotOf(chain: ChainReads, contract: Address, slot: string, block: BlockTag): Promise<string> {
   const place = typeof block === 'object' ? { blockHash: block.hash } : block;
   return String(await chain.request('eth_getStorageAt', [contract, `0x${slot}`, place]));
 }

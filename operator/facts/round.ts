@@ -28,7 +28,7 @@ import { note, soonestRecheckMs, usabilityOf, type Standing } from './usability.
  * The known facts of one chain. The maps keep their keys in the order in which they were last asked. A question that
  * was asked and not yet answered is `Unknown`.
  */
-export type Known = {
+export type FactMemory = {
   reachability: Reachability;
   clock: ClockLevel;
   /** Wei per gas, smoothed; undefined before the first block was read. */
@@ -70,7 +70,7 @@ export type Round = Look & {
 const perRound = wordsPerRequest;
 const atOnce = 16;
 
-export function nothingKnown(): Known {
+export function nothingKnown(): FactMemory {
   return {
     reachability: 'Unknown',
     clock: 'Unknown',
@@ -98,7 +98,7 @@ export function collectQuestions(
 
 /** Asks a chain once and stores the answers in `known`; facts without an answer stay as they were. */
 export async function askRound(
-  known: Known,
+  known: FactMemory,
   questions: Questions,
   probe: Probe,
   { log, now }: { readonly log: Logger; readonly now: () => EpochMs },
@@ -192,7 +192,7 @@ export async function askRound(
 
 /** All profiles of a node that serves another chain. Returns whether this changes what we sign. */
 export function noteWrongChain(
-  { standings }: Pick<Known, 'standings'>,
+  { standings }: Pick<FactMemory, 'standings'>,
   profiles: ReadonlyMap<string, unknown>,
   now: EpochMs,
 ): boolean {
@@ -226,7 +226,7 @@ function inTurn<Q, F>(
   });
 }
 
-function hasUnanswered({ fundings, codes }: Known): boolean {
+function hasUnanswered({ fundings, codes }: FactMemory): boolean {
   return [...fundings.values(), ...codes.values()].includes('Unknown');
 }
 
@@ -245,7 +245,7 @@ async function inGroups<Q>(entries: readonly Q[], ask: (entry: Q) => Promise<boo
 }
 
 /** Drops facts that nobody asks about any longer. */
-function forget(known: Known, questions: Questions): void {
+function forget(known: FactMemory, questions: Questions): void {
   for (const key of known.profiles.keys()) if (!questions.profiles.has(key)) known.profiles.delete(key);
   for (const key of known.standings.keys()) if (!questions.profiles.has(key)) known.standings.delete(key);
   for (const key of known.fundings.keys()) if (!questions.fundings.has(key)) known.fundings.delete(key);

@@ -3,7 +3,7 @@ import type { ProfileConfig } from '../../core/config/chain-config.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { mergeProfile, unknownProfile } from './facts.js';
 import type { Probe } from './probe.js';
-import { noteWrongChain, type Known, type Look } from './round.js';
+import { noteWrongChain, type FactMemory, type Look } from './round.js';
 import { note, soonestRecheckMs, usabilityOf } from './usability.js';
 
 /**
@@ -12,7 +12,7 @@ import { note, soonestRecheckMs, usabilityOf } from './usability.js';
  * nothing changes; a round reports that the chain cannot be reached.
  */
 export async function lookAtSigning(
-  known: Known,
+  known: FactMemory,
   profiles: ReadonlyMap<string, ProfileConfig>,
   probe: Pick<Probe, 'reachability' | 'head' | 'acceptances'>,
   now: () => EpochMs,

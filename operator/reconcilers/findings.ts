@@ -40,24 +40,24 @@ export function reachabilityFinding(
   return finding('Reachable', reachability, messages[reachability]);
 }
 
-type KnownSigners = Pick<Signers, 'get' | 'place' | 'problem'>;
+type SignerFiles = Pick<Signers, 'get' | 'place' | 'problem'>;
 
 /** Which keys are missing and where they belong: on Kubernetes, the name of the Secret. */
 export function missingKeys(
-  { place = 'The signer directory' }: KnownSigners,
+  { place = 'The signer directory' }: SignerFiles,
   files: readonly string[],
 ): string {
   return `${place} has no usable key ${files.map((file) => `"${file}"`).join(', ')}: add it (0x and 64 hex digits, or a signer of another kind).`;
 }
 
 /** What is wrong with the files of signers; undefined when nothing is. A good signer of before goes on. */
-export function badKeys({ problem }: KnownSigners, files: readonly string[]): string | undefined {
+export function badKeys({ problem }: SignerFiles, files: readonly string[]): string | undefined {
   const problems = files.flatMap((file) => problem?.(file) ?? []);
   return problems.length === 0 ? undefined : `${problems.join('; ')}.`;
 }
 
 /** Signers that are described here and cannot sign from here; undefined when all can. */
-export function troubledKeys(signers: KnownSigners, files: readonly string[]): string | undefined {
+export function troubledKeys(signers: SignerFiles, files: readonly string[]): string | undefined {
   const troubles = files.flatMap((file) => {
     const trouble = signers.get(file)?.trouble?.();
     return trouble === undefined ? [] : [`"${file}": ${trouble}`];
@@ -69,7 +69,7 @@ export function troubledKeys(signers: KnownSigners, files: readonly string[]): s
 export function profileFindings(
   facts: ProfileFacts,
   of: ProfilePlace,
-  signers: KnownSigners,
+  signers: SignerFiles,
 ): readonly Finding[] {
   return [...contractFindings(facts, of.profile), signerFinding(facts, of, signers)];
 }
@@ -78,7 +78,7 @@ export function profileFindings(
 type ProfilePlace = Pick<ChainConfig, 'chainId' | 'stake'> & { readonly profile: ProfileConfig };
 
 /** What to type. Only the owner of a contract knows who that is. */
-function commandOf(verb: string, { chainId, profile }: ProfilePlace, signers: KnownSigners): string {
+function commandOf(verb: string, { chainId, profile }: ProfilePlace, signers: SignerFiles): string {
   const { layout, sponsorship } = profile;
   const signer = filesOf(profile).flatMap((file) => signers.get(file)?.address ?? [])[0] ?? 'SIGNER';
   return `paymaster contract ${verb} --chain ${chainId} --layout ${layout} --address ${sponsorship} --signer ${signer} --owner OWNER`;
@@ -128,7 +128,7 @@ function stakeOptions({ stake }: ProfilePlace): string {
 export function holdingFindings(
   { deposit, stake }: ProfileFacts,
   of: ProfilePlace,
-  signers: KnownSigners,
+  signers: SignerFiles,
 ): readonly Finding[] {
   const { sponsorship, token = sponsorship, entryPoint } = of.profile;
   const contracts = token === sponsorship ? sponsorship : `${sponsorship} or ${token}`;
@@ -145,7 +145,7 @@ export function holdingFindings(
   ];
 }
 
-export function signerFinding(facts: ProfileFacts, of: ProfilePlace, signers: KnownSigners): Finding {
+export function signerFinding(facts: ProfileFacts, of: ProfilePlace, signers: SignerFiles): Finding {
   const { profile } = of;
   const files = filesOf(profile);
   const mounted = files.flatMap((file) => {

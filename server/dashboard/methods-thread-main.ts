@@ -1,9 +1,9 @@
 import { parentPort } from 'node:worker_threads';
 import { fastKeccak } from '../../core/crypto/keccak.js';
 import { readMethods } from '../../core/resources/abi.js';
-import type { AskedMethods } from './methods-thread.js';
+import type { MethodsQuestion } from './methods-thread.js';
 
 const port = parentPort;
-port?.on('message', ({ abi, whitelistedMethods }: AskedMethods) => {
+port?.on('message', ({ abi, whitelistedMethods }: MethodsQuestion) => {
   void fastKeccak.then(() => port.postMessage(readMethods(abi, whitelistedMethods)));
 });

@@ -11,12 +11,12 @@ import type { ContractMethods } from '../../core/resources/abi.js';
  */
 export type MethodReading = (
   organisation: string,
-  asked: AskedMethods,
+  asked: MethodsQuestion,
   gone?: AbortSignal,
 ) => Promise<ContractMethods>;
 
 /** What the thread is asked. */
-export type AskedMethods = { readonly abi: string; readonly whitelistedMethods: readonly string[] };
+export type MethodsQuestion = { readonly abi: string; readonly whitelistedMethods: readonly string[] };
 
 /** One at once for each organisation and two in all. */
 const slots = { slots: 2, perKey: 1, waitingPerKey: 60, maxWaitMs: 10_000 };
@@ -29,7 +29,7 @@ export function createMethodReading(): MethodReading {
   const threads = new FairSlots(slots);
   let kept: Reader | undefined;
 
-  async function read(asked: AskedMethods, gone: AbortSignal | undefined): Promise<ContractMethods> {
+  async function read(asked: MethodsQuestion, gone: AbortSignal | undefined): Promise<ContractMethods> {
     if (gone?.aborted === true) throw nobodyWaits();
     const reader = kept?.wake() === true ? kept : startReader();
     kept = undefined;
@@ -78,7 +78,7 @@ function startReader() {
   let idle: NodeJS.Timeout | undefined;
   return {
     /** One at a time. */
-    async read(asked: AskedMethods): Promise<ContractMethods> {
+    async read(asked: MethodsQuestion): Promise<ContractMethods> {
       const answered = once(thread, 'message') as Promise<[ContractMethods]>;
       thread.postMessage(asked);
       const failed = ended.then((error) => {

@@ -8,7 +8,7 @@ import type { InputsRecords } from '../ledger/inputs-records.js';
 import type { RecordIds } from '../ledger/record-ids.js';
 import type { RefusalRecords } from '../ledger/refusal-records.js';
 import { recordedVerdict } from './inputs.js';
-import { inputsOf, orderIn, type Asked, type RecordedMode } from './inputs-of.js';
+import { inputsOf, orderIn, type AnswerParts, type RecordedMode } from './inputs-of.js';
 import { formatInputs } from './inputs-text.js';
 import type { Promised } from './reservation.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
@@ -79,7 +79,7 @@ export function createDecisionRecords(deps: {
     },
 
     /** The step that `record` was for has reserved. Nothing waits for it. */
-    reserved<C extends Case>(mode: RecordedMode<C>, on: C, { id, at }: Decision, asked: Asked): void {
+    reserved<C extends Case>(mode: RecordedMode<C>, on: C, { id, at }: Decision, asked: AnswerParts): void {
       if (inputs === undefined) return;
       const { tenant: organisation, paymasterId, chainId } = on.paymaster;
       const body = formatInputs(inputsOf(mode, on, pass, asked));
@@ -87,7 +87,7 @@ export function createDecisionRecords(deps: {
     },
 
     /** Nothing waits for it. */
-    refused<C extends Case>(mode: RecordedMode<C>, on: C, refusal: Refusal, asked: Asked = {}): void {
+    refused<C extends Case>(mode: RecordedMode<C>, on: C, refusal: Refusal, asked: AnswerParts = {}): void {
       const { reason, detail, policyId } = refusal;
       const { promised } = asked;
       const { tenant: organisation, paymasterId, chainId } = on.paymaster;

@@ -8,8 +8,8 @@ import type { Case, Mode } from './step.js';
 /** The part of a mode that records need. */
 export type RecordedMode<C extends Case> = Pick<Mode<never, C>, 'subject' | 'read'>;
 
-/** What was asked for, beyond the case. */
-export type Asked = {
+/** What is recorded of the answer, beyond the case. */
+export type AnswerParts = {
   /** What would have been signed. Absent: the last peek, if there was one, asked the usage store. */
   readonly promised?: Promised;
   readonly answer?: Pick<Reserved, 'now' | 'result'>;
@@ -23,7 +23,7 @@ export function inputsOf<C extends Case>(
   { subject, read }: RecordedMode<C>,
   on: C,
   verdict: RecordedVerdict,
-  { promised, answer, committed, isStub }: Asked,
+  { promised, answer, committed, isStub }: AnswerParts,
 ): DecidedInputs {
   const { paymaster, chain, profile, request, usage, validation } = on;
   const { mode, token } = subject(on);
@@ -58,11 +58,11 @@ export function inputsOf<C extends Case>(
 }
 
 /** The place of the decision; undefined when the usage store was not asked. */
-export function orderIn({ usage }: Case, { answer = usage }: Asked): number | undefined {
+export function orderIn({ usage }: Case, { answer = usage }: AnswerParts): number | undefined {
   return answer?.result.order;
 }
 
-function usageAnswer(promised: Promised | undefined, answer: Asked['answer']): UsageAnswer | undefined {
+function usageAnswer(promised: Promised | undefined, answer: AnswerParts['answer']): UsageAnswer | undefined {
   if (promised === undefined || answer === undefined) return undefined;
   const { prefundWei, validUntil } = promised.promise;
   return { outcome: answer.result.outcome, plannedAt: answer.now, prefundWei, validUntil };

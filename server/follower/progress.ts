@@ -15,14 +15,14 @@ export type Look = {
 
 export type Stall = Look & { readonly chainId: number; readonly forMs: number };
 
-type Known = Look & { readonly since: EpochMs };
+type LastLook = Look & { readonly since: EpochMs };
 
 /**
  * Notices chains whose settled block does not move although the chain does. All replicas look at the block that they share, so it does
  * not matter which of them follows, nor how often that changes.
  */
 export class Progress {
-  readonly #known = new Map<number, Known>();
+  readonly #known = new Map<number, LastLook>();
 
   look(chainId: number, look: Look, now: EpochMs): void {
     const known = this.#known.get(chainId);

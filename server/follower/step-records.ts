@@ -8,7 +8,7 @@ import { settledInStep } from './settlement.js';
 import { stepSettlements } from './step-settlements.js';
 
 /** What the ledger gets to know about a step. */
-type Known = Omit<MovementStep, 'ledger' | 'timeOf' | 'settled'> & {
+type StepToRecord = Omit<MovementStep, 'ledger' | 'timeOf' | 'settled'> & {
   /** Reservations that the step makes live again. */
   readonly restored: readonly Reservation[];
 };
@@ -18,7 +18,7 @@ export async function stepRecords(
   { ledger, chainId, current }: Pick<ChainFollowerDeps, 'ledger' | 'chainId' | 'current'>,
   recorder: MovementRecorder,
   ends: StepEnds,
-  { restored, ...step }: Known,
+  { restored, ...step }: StepToRecord,
 ): Promise<Pick<FollowerStep, 'settled' | 'released' | 'forfeited' | 'records'>> {
   if (ledger === undefined) return endings(ends, new Map());
   // Before the settlements: ids order the records of a reservation that is restored and settled again.

@@ -1,6 +1,6 @@
 import { quote, type Problem } from '../../core/errors.js';
 import { isObject } from '../../core/schema/json-value.js';
-import { unknownFields, type KnownNames } from '../../core/schema/unknown-fields.js';
+import { unknownFields, type FieldNames } from '../../core/schema/unknown-fields.js';
 
 type Type = { readonly expected: string; readonly is: (value: unknown) => boolean };
 type Members = { readonly [name: string]: Type | Members };
@@ -74,7 +74,7 @@ export function ignoredMembers(value: Readonly<Record<string, unknown>>, path: s
 
 const names = namesOf(members);
 
-function namesOf(known: Members): KnownNames {
+function namesOf(known: Members): FieldNames {
   return {
     properties: Object.fromEntries(
       Object.entries(known).map(([name, type]) => [name, isType(type) ? {} : namesOf(type)]),

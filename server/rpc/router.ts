@@ -64,7 +64,11 @@ export function createRpcRouter(deps: RpcRouterDeps): RpcRouter {
       });
     }
 
-    async function respond(asked: Asked, body: string | UnreadBody, admitted: AdmittedBody): Promise<void> {
+    async function respond(
+      asked: CallerRequest,
+      body: string | UnreadBody,
+      admitted: AdmittedBody,
+    ): Promise<void> {
       const origin = originOf(asked);
       try {
         writeAnswer(response, await answer(deps, asked, body), requestId, origin);
@@ -80,7 +84,7 @@ export function createRpcRouter(deps: RpcRouterDeps): RpcRouter {
 
 /** The paymaster of the key, or the error that says why no paymaster was found. */
 type Caller = ServedPaymaster | DomainError;
-type Asked = {
+type CallerRequest = {
   readonly request: IncomingMessage;
   readonly requestId: string;
   readonly callerRequestId: string | undefined;
@@ -89,7 +93,7 @@ type Asked = {
 
 type Answering = HttpAnswer | Promise<HttpAnswer>;
 
-function answer(deps: RpcRouterDeps, asked: Asked, body: string | UnreadBody): Answering {
+function answer(deps: RpcRouterDeps, asked: CallerRequest, body: string | UnreadBody): Answering {
   const { calls } = deps;
   const { requestId, caller } = asked;
   if (typeof body !== 'string') {
@@ -110,7 +114,7 @@ function answer(deps: RpcRouterDeps, asked: Asked, body: string | UnreadBody): A
 /** Always HTTP 200: each answer in the batch has its own outcome. */
 async function answerBatch(
   deps: RpcRouterDeps,
-  asked: Asked,
+  asked: CallerRequest,
   batch: readonly unknown[],
 ): Promise<HttpAnswer> {
   if (batch.length === 0 || batch.length > maxBatchCalls) {
@@ -123,7 +127,7 @@ async function answerBatch(
 
 function answerCall(
   deps: RpcRouterDeps,
-  { request, requestId, callerRequestId, caller }: Asked,
+  { request, requestId, callerRequestId, caller }: CallerRequest,
   value: unknown,
 ): CallAnswer | Promise<CallAnswer> {
   const call = parseCall(value);
@@ -153,7 +157,7 @@ function requireOrigin({ headers }: IncomingMessage, { allowedOrigins }: ServedP
   throw new DomainError('ORIGIN_NOT_ALLOWED', `Pages of ${quote(origin)} may not ask this paymaster.`);
 }
 
-function originOf({ request: { headers }, caller }: Asked): AllowedOrigin {
+function originOf({ request: { headers }, caller }: CallerRequest): AllowedOrigin {
   if (isDomainError(caller) || caller.allowedOrigins === undefined) return 'any';
   const { origin } = headers;
   return origin !== undefined && caller.allowedOrigins.includes(origin) ? { page: origin } : 'none';

@@ -15,7 +15,7 @@ const deadlineMs = 3_000;
 const rememberMs = 10_000;
 const maxRemembered = 10_000;
 
-type Found = { readonly until: number; readonly paymaster: ServedPaymaster };
+type CachedKey = { readonly until: number; readonly paymaster: ServedPaymaster };
 
 /**
  * Looks up keys that the watch has not delivered, without letting strangers cause load with wrong keys:
@@ -34,7 +34,7 @@ export function createKeyLookup(deps: {
   const { configs, clock } = deps;
   const unknownUntil = new Map<string, number>();
   // Has at most 200 entries (20 a second for ten seconds), so a watch event may search all of them.
-  const found = new Map<string, Found>();
+  const found = new Map<string, CachedKey>();
   const inFlight = new Map<string, Promise<ServedPaymaster | undefined>>();
   // Paymasters with a watch event during a look-up: the look-up's answer may be older than the event.
   const changed = new Set<string>();

@@ -8,7 +8,7 @@ import type { Chain } from '../../core/chain/chain.js';
 import type { ChainFacts } from '../../operator/facts/chain-facts.js';
 import { profileKey, unknownProfile } from '../../operator/facts/facts.js';
 import { createProbe } from '../../operator/facts/probe.js';
-import { nothingKnown, type Known } from '../../operator/facts/round.js';
+import { nothingKnown, type FactMemory } from '../../operator/facts/round.js';
 import { lookAtSigning } from '../../operator/facts/signing-look.js';
 import { withSeen } from '../../operator/reconcilers/seen-on-chain.js';
 import { BrokenRule } from './broken-rule.js';
@@ -36,7 +36,7 @@ export const bothKeys: Signers = {
 
 /** The operator's look at the contracts' signers, by its own code. */
 export class KeyWatch {
-  #known: Known = nothingKnown();
+  #known: FactMemory = nothingKnown();
   readonly #clock: Clock;
   readonly #wrap: (facts: KeyFacts) => KeyFacts;
   #facts: KeyFacts;

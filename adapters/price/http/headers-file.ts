@@ -12,7 +12,7 @@ type HeaderFiles = { read(file: string): Promise<Headers> };
 export class HeadersUnusable extends Error {}
 
 type Deps = { readonly directory: string | undefined; readonly clock: Clock; readonly log: Logger };
-type Known = { readonly version: string; readonly headers: Headers };
+type FileHeaders = { readonly version: string; readonly headers: Headers };
 
 /** A mounted file is checked at most this often. Kubernetes takes up to a minute to swap mounted secrets anyway. */
 const recheckMs = 1_000;
@@ -34,7 +34,7 @@ const reserved = new Set([
  * or that an edit broke, does not cut off a source that worked a second ago: its last usable content stays.
  */
 export function createHeaderFiles({ directory, clock, log }: Deps): HeaderFiles {
-  const known = new Map<string, Known>();
+  const known = new Map<string, FileHeaders>();
   const checkedAt = new Map<string, number>();
 
   return {
@@ -56,7 +56,7 @@ export function createHeaderFiles({ directory, clock, log }: Deps): HeaderFiles 
     },
   };
 
-  async function load(file: string, before: Known | undefined): Promise<Known> {
+  async function load(file: string, before: FileHeaders | undefined): Promise<FileHeaders> {
     if (directory === undefined)
       throw new HeadersUnusable(`needs header file "${file}", and no directory of them is mounted`);
     const path = join(directory, file);

@@ -10,7 +10,7 @@ import {
   type Deleted,
   type DeletedQuery,
   type Fields,
-  type Known,
+  type ObjectVersion,
 } from '../../../core/ledger/change.js';
 import { isRecordId, lowestRecordId } from '../../../core/ledger/record-id.js';
 import type { EpochMs } from '../../../core/units/time.js';
@@ -54,9 +54,9 @@ export async function recordChange(reader: Reader, write: ChangeWrite): Promise<
 
 const nobody: Author = { source: 'manager', name: undefined };
 
-type State = { readonly object: Known; readonly fields: Fields };
+type State = { readonly object: ObjectVersion; readonly fields: Fields };
 
-async function knownState({ dialect, query }: Reader, object: Known): Promise<State | undefined> {
+async function knownState({ dialect, query }: Reader, object: ObjectVersion): Promise<State | undefined> {
   const [row] = await query(
     `SELECT * FROM ${dialect.table('object')} WHERE kind = $1 AND namespace = $2 AND name = $3`,
     [object.kind, object.namespace, object.name],
@@ -64,7 +64,7 @@ async function knownState({ dialect, query }: Reader, object: Known): Promise<St
   return row && { object: objectOf(row), fields: jsonOf(row['fields']) as Fields };
 }
 
-async function forget({ dialect, query }: Reader, { kind, namespace, name }: Known): Promise<void> {
+async function forget({ dialect, query }: Reader, { kind, namespace, name }: ObjectVersion): Promise<void> {
   await query(`DELETE FROM ${dialect.table('object')} WHERE kind = $1 AND namespace = $2 AND name = $3`, [
     kind,
     namespace,
@@ -150,7 +150,7 @@ async function nameAuthor(
   );
 }
 
-export async function knownObjects({ dialect, query }: Reader): Promise<readonly Known[]> {
+export async function knownObjects({ dialect, query }: Reader): Promise<readonly ObjectVersion[]> {
   const rows = await query(`SELECT kind, namespace, name, uid, generation FROM ${dialect.table('object')}`);
   return rows.map(objectOf);
 }
@@ -205,7 +205,7 @@ function unquoted(shown: string): string {
   }
 }
 
-function objectOf(row: Row): Known {
+function objectOf(row: Row): ObjectVersion {
   return {
     kind: String(row['kind']),
     namespace: String(row['namespace']),

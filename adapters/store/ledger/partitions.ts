@@ -81,10 +81,10 @@ async function make(session: Session, { table, name, at }: Part): Promise<void> 
   );
 }
 
-export type KnownPart = Part & { readonly end: EpochMs; readonly bytes: number };
+export type StoredPart = Part & { readonly end: EpochMs; readonly bytes: number };
 
 /** The parts that there are, the oldest first. */
-export async function knownParts(session: Session): Promise<readonly KnownPart[]> {
+export async function knownParts(session: Session): Promise<readonly StoredPart[]> {
   const rows = await session.query(
     `SELECT part.relname AS name, pg_total_relation_size(part.oid) AS bytes FROM pg_inherits
      JOIN pg_class part ON part.oid = inhrelid
@@ -98,10 +98,10 @@ export async function knownParts(session: Session): Promise<readonly KnownPart[]
 }
 
 export function lapsedParts(
-  parts: readonly KnownPart[],
+  parts: readonly StoredPart[],
   now: EpochMs,
   retention: Retention,
-): readonly KnownPart[] {
+): readonly StoredPart[] {
   return parts.filter(({ table, end }) => end <= now - retention[tables[table].kept] * rollupUnits.day);
 }
 
@@ -121,7 +121,7 @@ function partName(table: Table, at: EpochMs): string {
 const partPattern = /^([a-z]+)_(\d{4})(\d{2})(\d{2})?$/;
 
 /** Nothing for parts that somebody else has attached. */
-function partOf(name: string, bytes: number): readonly KnownPart[] {
+function partOf(name: string, bytes: number): readonly StoredPart[] {
   const [, whole, year, month, day] = partPattern.exec(name) ?? [];
   const table = tableNames.find((known) => known === whole);
   if (table === undefined) return [];

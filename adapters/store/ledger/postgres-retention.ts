@@ -3,7 +3,7 @@ import type { Retention } from '../../../core/ledger/ledger.js';
 import { rollupUnits, startOf } from '../../../core/ledger/steps.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type { Postgres, Session } from '../../postgres/transactions.js';
-import { dropPart, knownParts, lapsedParts, makePartsAhead, type KnownPart } from './partitions.js';
+import { dropPart, knownParts, lapsedParts, makePartsAhead, type StoredPart } from './partitions.js';
 import { dayOfTime } from './record-rows.js';
 
 /** So that one call takes seconds, also where a part is large. */
@@ -43,10 +43,10 @@ export async function sizeOfPostgres(session: Session): Promise<number> {
  * The oldest inputs first; then, as long as it is not today's inputs alone that are too many, the oldest days of everything else, except
  * the last two.
  */
-function partsBeyond(parts: readonly KnownPart[], now: EpochMs, maxBytes: number): readonly KnownPart[] {
+function partsBeyond(parts: readonly StoredPart[], now: EpochMs, maxBytes: number): readonly StoredPart[] {
   const today = startOf(now, 'day');
-  const isOldInputs = ({ table, end }: KnownPart): boolean => table === 'inputs' && end <= today;
-  const isOld = ({ table, end }: KnownPart): boolean => table !== 'inputs' && end <= today - rollupUnits.day;
+  const isOldInputs = ({ table, end }: StoredPart): boolean => table === 'inputs' && end <= today;
+  const isOld = ({ table, end }: StoredPart): boolean => table !== 'inputs' && end <= today - rollupUnits.day;
   const newInputs = parts.filter((part) => part.table === 'inputs' && !isOldInputs(part));
   const inputs = firstBeyond(parts.filter(isOldInputs), bytesOf(parts) - maxBytes);
   const others = firstBeyond(
@@ -57,7 +57,7 @@ function partsBeyond(parts: readonly KnownPart[], now: EpochMs, maxBytes: number
 }
 
 /** As many of the first parts as it takes to be rid of `bytes`. */
-function firstBeyond(parts: readonly KnownPart[], bytes: number): readonly KnownPart[] {
+function firstBeyond(parts: readonly StoredPart[], bytes: number): readonly StoredPart[] {
   let left = bytes;
   return parts.filter((part) => {
     if (left <= 0) return false;
@@ -66,7 +66,7 @@ function firstBeyond(parts: readonly KnownPart[], bytes: number): readonly Known
   });
 }
 
-function bytesOf(parts: readonly KnownPart[]): number {
+function bytesOf(parts: readonly StoredPart[]): number {
   return parts.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 

@@ -6,7 +6,7 @@ import { graceMs } from '../../../core/usage/entries.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
 import { clientConfig, clientOf, type ClientOptions } from '../../postgres/client.js';
 import { openPipeline, sqlStateOf, type Pipeline, type Statement } from '../../postgres/pipeline.js';
-import type { KnownEpoch } from '../kept-epochs.js';
+import type { ChainEpoch } from '../kept-epochs.js';
 import type { UsageEpochs } from '../usage-epochs.js';
 import { assertSafe, hasMoved, safetyOf, serverOf, totalOf, waitedForStandby } from './server-facts.js';
 import { begin, lockChain, readSafety, readServer } from './statements.js';
@@ -148,7 +148,7 @@ export class PostgresProcess {
   }
 
   /** The epoch that the chain must have. Throws UNAVAILABLE. */
-  async epochOf(chainId: number): Promise<KnownEpoch> {
+  async epochOf(chainId: number): Promise<ChainEpoch> {
     const epochs = this.#options.epochs();
     return epochs.known(chainId) ?? (await epochs.of(chainId));
   }

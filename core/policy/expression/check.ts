@@ -3,7 +3,7 @@ import { parseDecimal } from '../../units/wei.js';
 import { lengthOf, placeOfElement } from './abi-values.js';
 import { EvaluationError, ExpressionError } from './expression-error.js';
 import { elementOf, memberOf, roots, sizeOf, valueOf } from './members.js';
-import type { KnownMethods } from '../methods/methods.js';
+import type { NamedMethods } from '../methods/methods.js';
 import { calculate, equal, isArithmetic, isOrder, order, within } from './operators.js';
 import type { Syntax } from './parse.js';
 import {
@@ -13,7 +13,7 @@ import {
   typeName,
   type Bool,
   type Int,
-  type KnownCalls,
+  type CallMethods,
   type Read,
   type Run,
   type Typed,
@@ -22,9 +22,9 @@ import {
 /** What a part of an expression may name. */
 export type Scope = {
   readonly text: string;
-  readonly methods: KnownMethods;
+  readonly methods: NamedMethods;
   /** Calls whose method is known here, because a condition before it says so. */
-  readonly known: KnownCalls;
+  readonly known: CallMethods;
   /** The variable of the macro around it. */
   readonly variable?: { readonly name: string; readonly typed: Typed };
 };
@@ -299,8 +299,8 @@ function negative({ read }: Int): Int {
   return { type: 'int', read: counted((run) => within(-read(run))) };
 }
 
-const none: KnownCalls = new Map();
+const none: CallMethods = new Map();
 
-function union(one: KnownCalls = none, other: KnownCalls = none): KnownCalls {
+function union(one: CallMethods = none, other: CallMethods = none): CallMethods {
   return other.size === 0 ? one : new Map([...one, ...other]);
 }

@@ -1,6 +1,6 @@
 import { checkBool, whyFalse } from './check.js';
 import { describeError, EvaluationError, ExpressionError } from './expression-error.js';
-import type { KnownMethods } from '../methods/methods.js';
+import type { NamedMethods } from '../methods/methods.js';
 import { parse, partsOf, type Syntax } from './parse.js';
 import { maxElements, Run, type ExpressionFacts } from './typed.js';
 
@@ -22,7 +22,7 @@ export type Said =
   | { readonly holds: false; readonly steps: number; readonly why: string };
 
 /** Throws ExpressionError. */
-export function compileExpression(text: string, methods: KnownMethods): Expression {
+export function compileExpression(text: string, methods: NamedMethods): Expression {
   const syntax = parse(text);
   const scope = { text, methods, known: new Map() };
   const condition = checkBool(syntax, scope);
@@ -46,7 +46,7 @@ export function compileExpression(text: string, methods: KnownMethods): Expressi
 }
 
 /** What is wrong with an expression, such as `1:14: …`; undefined when it compiles. */
-export function problemOfExpression(text: string, methods: KnownMethods): string | undefined {
+export function problemOfExpression(text: string, methods: NamedMethods): string | undefined {
   try {
     compileExpression(text, methods);
     return undefined;

@@ -18,7 +18,7 @@ import {
   stepsOfNumber,
   typeName,
   type Int,
-  type KnownCalls,
+  type CallMethods,
   type Located,
   type Read,
   type Typed,
@@ -37,7 +37,7 @@ export const roots: ReadonlyMap<string, Typed> = new Map<string, Typed>([
 ]);
 
 /** `of.name`, which is at `at`. Throws ExpressionError. */
-export function memberOf(of: Typed, name: string, known: KnownCalls, at: number): Typed {
+export function memberOf(of: Typed, name: string, known: CallMethods, at: number): Typed {
   if (of.type === 'call') return memberOfCall(of, name, known, at);
   if (of.type === 'cost') return memberOfCost(name, at);
   if (of.type !== 'abi' || of.abi.kind !== 'tuple')
@@ -147,7 +147,7 @@ function memberOfCost(name: string, at: number): Int {
   };
 }
 
-function memberOfCall({ read, path }: CallExpression, name: string, known: KnownCalls, at: number): Typed {
+function memberOfCall({ read, path }: CallExpression, name: string, known: CallMethods, at: number): Typed {
   if (name === 'target') return { type: 'address', read: counted((run) => read(run).target) };
   if (name === 'value') return { type: 'int', read: counted((run) => read(run).value) };
   if (name === 'method') return { type: 'method', read: counted((run) => read(run).selector), path };

@@ -2,7 +2,7 @@ import type { BinaryOperator } from '@marcbachmann/cel-js';
 import { hasWrongChecksum, isAddressText, toAddressKey } from '../../units/address.js';
 import { bytesToHex, isHexBytes, type Hex } from '../../units/hex.js';
 import { EvaluationError, ExpressionError } from './expression-error.js';
-import type { KnownMethods } from '../methods/methods.js';
+import type { NamedMethods } from '../methods/methods.js';
 import {
   counted,
   stepsOfNumber,
@@ -11,7 +11,7 @@ import {
   type Bytes,
   type Int,
   type Item,
-  type KnownCalls,
+  type CallMethods,
   type Method,
   type Read,
 } from './typed.js';
@@ -78,7 +78,7 @@ type Comparable = Int | Bool | Bytes | Method;
 export function equal(
   { typed: left, start }: Item,
   rights: readonly Item[],
-  context: { readonly isNot: boolean; readonly text: string; readonly methods: KnownMethods },
+  context: { readonly isNot: boolean; readonly text: string; readonly methods: NamedMethods },
 ): Bool {
   const { isNot, text, methods } = context;
   if (!isComparable(left)) throw new ExpressionError(`${typeName(left)} cannot be compared`, start);
@@ -105,8 +105,8 @@ export function equal(
 function knownCalls(
   left: Comparable,
   [right, ...others]: readonly Item[],
-  methods: KnownMethods,
-): KnownCalls | undefined {
+  methods: NamedMethods,
+): CallMethods | undefined {
   if (left.type !== 'method' || left.path === undefined) return undefined;
   if (right?.typed.type !== 'text' || others.length > 0) return undefined;
   const method = methods.get(right.typed.text);
@@ -118,7 +118,7 @@ function isComparable(typed: Item['typed']): typed is Comparable {
 }
 
 /** The right side of a comparison, in the type of the left one. */
-function readAs(left: Comparable, right: Item, methods: KnownMethods): Read<string | bigint | boolean> {
+function readAs(left: Comparable, right: Item, methods: NamedMethods): Read<string | bigint | boolean> {
   const { typed, start } = right;
   if (typed.type === 'text') {
     const value = literalOf(left, typed.text, start, methods);
@@ -134,7 +134,7 @@ function readAs(left: Comparable, right: Item, methods: KnownMethods): Read<stri
   return typed.read;
 }
 
-function literalOf(left: Comparable, text: string, start: number, methods: KnownMethods): Hex {
+function literalOf(left: Comparable, text: string, start: number, methods: NamedMethods): Hex {
   switch (left.type) {
     case 'address':
       if (!isAddressText(text)) throw new ExpressionError('an address is 0x and 40 hex digits', start);
@@ -158,7 +158,7 @@ function literalOf(left: Comparable, text: string, start: number, methods: Known
   }
 }
 
-function selectorOf(signature: string, start: number, methods: KnownMethods): Hex {
+function selectorOf(signature: string, start: number, methods: NamedMethods): Hex {
   // A call without data.
   if (signature === '') return '0x';
   const method = methods.get(signature);

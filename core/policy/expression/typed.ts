@@ -5,7 +5,7 @@ import type { Call } from '../../userop/call.js';
 import type { AbiType } from '../methods/abi-type.js';
 import type { CallBytes, Place } from './abi-values.js';
 import { EvaluationError } from './expression-error.js';
-import type { KnownMethod } from '../methods/methods.js';
+import type { NamedMethod } from '../methods/methods.js';
 
 /** What an expression can know about an operation. */
 export type ExpressionFacts = {
@@ -61,14 +61,14 @@ export type Located = { readonly bytes: CallBytes; readonly place: Place };
 export type Read<T> = (run: Run) => T;
 
 /** Calls whose method is known, by the text with which the expression names the call: `c` or `calls[0]`. */
-export type KnownCalls = ReadonlyMap<string, KnownMethod>;
+export type CallMethods = ReadonlyMap<string, NamedMethod>;
 
 export type Bool = {
   readonly type: 'bool';
   readonly read: Read<boolean>;
   /** What is known where it is true, and where it is false. */
-  readonly whenTrue?: KnownCalls;
-  readonly whenFalse?: KnownCalls;
+  readonly whenTrue?: CallMethods;
+  readonly whenFalse?: CallMethods;
   /** Why it is false; absent: it says so itself. */
   readonly why?: Read<string>;
 };

@@ -3,14 +3,14 @@ import type { Hex } from '../../units/hex.js';
 import { canonical, parseMethod, type AbiTuple, type AbiType } from './abi-type.js';
 
 /** A method that an expression may name. */
-export type KnownMethod = { readonly selector: Hex; readonly args: AbiTuple };
+export type NamedMethod = { readonly selector: Hex; readonly args: AbiTuple };
 
 /** By signature. */
-export type KnownMethods = ReadonlyMap<string, KnownMethod>;
+export type NamedMethods = ReadonlyMap<string, NamedMethod>;
 
 /** The methods of declarations, such as `transfer(address to,uint256 amount)`. Throws SyntaxError. */
-export function methodsOf(declarations: Iterable<string>): KnownMethods {
-  const known = new Map<string, KnownMethod>();
+export function methodsOf(declarations: Iterable<string>): NamedMethods {
+  const known = new Map<string, NamedMethod>();
   for (const declaration of declarations) addMethod(known, declaration);
   return known;
 }
@@ -19,7 +19,7 @@ export function methodsOf(declarations: Iterable<string>): KnownMethods {
  * Adds the declaration of another contract. A parameter has a name only where all contracts agree on it: elsewhere an
  * expression would judge another argument than its author meant.
  */
-export function addMethod(known: Map<string, KnownMethod>, declaration: string): void {
+export function addMethod(known: Map<string, NamedMethod>, declaration: string): void {
   const { signature, args } = parseMethod(declaration);
   const before = known.get(signature);
   known.set(signature, {
@@ -39,7 +39,7 @@ export function nameOf(signature: string): string {
 }
 
 /** One declaration of a method, as {@link methodsOf} reads it. */
-export function declarationOf(signature: string, { args }: KnownMethod): string {
+export function declarationOf(signature: string, { args }: NamedMethod): string {
   return nameOf(signature) + declared(args);
 }
 

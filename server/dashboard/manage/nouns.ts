@@ -8,8 +8,8 @@ import {
   addMethod,
   nameOf,
   signatureOf,
-  type KnownMethod,
-  type KnownMethods,
+  type NamedMethod,
+  type NamedMethods,
 } from '../../../core/policy/methods/methods.js';
 import type { Resources } from '../../../core/resources/kinds.js';
 import type { TokenScope } from '../../../core/resources/dashboard-token.js';
@@ -127,9 +127,9 @@ async function methodsFor(
   { resources, methodsOf }: Tools,
   { principal, gone }: Call,
   spec: Spec<'PaymasterPolicy'>,
-): Promise<KnownMethods> {
+): Promise<NamedMethods> {
   const named = methodsNamedBy(spec);
-  const known = new Map<string, KnownMethod>();
+  const known = new Map<string, NamedMethod>();
   if (named.length === 0) return known;
   const { namespace, tenant } = principal;
   const fields = { 'spec.paymasterRef.name': spec.paymasterRef.name };

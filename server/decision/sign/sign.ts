@@ -9,7 +9,7 @@ import type { ConfigView } from '../../view/config-view.js';
 import { isOpen, type ServedPaymaster } from '../../view/served-paymaster.js';
 import type { DecisionRecords } from '../decision-record.js';
 import { withFreshConfig } from '../fresh-config.js';
-import type { Asked, RecordedMode } from '../inputs-of.js';
+import type { AnswerParts, RecordedMode } from '../inputs-of.js';
 import { limitsOfRefusal } from '../gas-limits.js';
 import type { RefusedSponsorship, Sponsored, SponsorRequest, Sponsorship } from '../request.js';
 import { replanReservation, withHashes, type Promised } from '../reservation.js';
@@ -148,7 +148,7 @@ export function refused<C extends Case>(
   mode: RecordedMode<C>,
   on: C,
   refusal: Refusal,
-  asked?: Asked,
+  asked?: AnswerParts,
 ): RefusedSponsorship {
   records?.refused(mode, on, refusal, asked);
   const { profile, request, estimating, op } = on;

@@ -4,17 +4,17 @@ import type { UsageStore } from '../../../core/usage/usage-store.js';
 import type { Follower } from '../../follower/follower.js';
 import type { ConfigView } from '../../view/config-view.js';
 
-type Asked = Pick<UsageStore, 'now' | 'reserve' | 'peek' | 'counters' | 'capacity'>;
+type DecidingUsage = Pick<UsageStore, 'now' | 'reserve' | 'peek' | 'counters' | 'capacity'>;
 
 /**
  * A usage store that knows every account. The first operation that draws on a new wallet or contract reads its balance
  * from the chain, instead of failing until the follower has read it.
  */
 export function withNewAccounts(
-  usage: Asked,
+  usage: DecidingUsage,
   { ensureAccount }: Pick<Follower, 'ensureAccount'>,
   view: Pick<ConfigView, 'organisationOf'>,
-): Asked {
+): DecidingUsage {
   const twice = async <T>(request: ReserveRequest, ask: () => Promise<T>): Promise<T> => {
     try {
       return await ask();

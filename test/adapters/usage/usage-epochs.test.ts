@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { DomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
-import type { KeptEpochs, KnownEpoch } from '../../../adapters/store/kept-epochs.js';
+import type { KeptEpochs, ChainEpoch } from '../../../adapters/store/kept-epochs.js';
 import { UsageEpochs } from '../../../adapters/store/usage-epochs.js';
 import {
   createMemoryEpochMirror,
@@ -244,11 +244,11 @@ describe('the sequence', () => {
   });
 
   test.each([
-    { name: 'by a call', notice: (first: UsageEpochs, epoch: KnownEpoch) => first.behind(chainId, epoch) },
+    { name: 'by a call', notice: (first: UsageEpochs, epoch: ChainEpoch) => first.behind(chainId, epoch) },
     { name: 'by its follower', notice: (first: UsageEpochs) => first.recover(chainId) },
     {
       name: 'when its epoch was established anew',
-      notice: (first: UsageEpochs, epoch: KnownEpoch) => first.mismatch(chainId, epoch),
+      notice: (first: UsageEpochs, epoch: ChainEpoch) => first.mismatch(chainId, epoch),
     },
   ])(
     'that a process had seen when it noticed a loss $name counts when it has ended and the same old data come again',
