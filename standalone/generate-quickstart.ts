@@ -58,6 +58,8 @@ spec:
   chainId: ${chainId}
   rpc: { file: dev, multicall3: '0xcA11bde05977b3631167028862bE2a173976CA11' }
   nativeCurrency: { name: Ether, symbol: ETH, decimals: 18 }
+  # Made up, so that usage, funds and statements have dollars. A real chain names a feed.
+  nativePrice: { static: { usdPerNative: '${devDollarsPerEther}' } }
   confirmations: 0
   delegates:
 ${delegates.map((address) => `    - '${address}'\n`).join('')}  profiles:
