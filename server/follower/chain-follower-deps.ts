@@ -29,4 +29,6 @@ export type ChainFollowerDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly platformAccounts: () => readonly AccountId[];
   /** What records for the ledger need. Absent: nothing is recorded. */
   readonly ledger?: FollowerLedger;
+  /** How long a step waits for events of balances without an answer, in ms. Default 15,000. */
+  readonly patienceMs?: number;
 };

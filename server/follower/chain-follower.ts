@@ -8,7 +8,7 @@ import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
 import { AccountsInUse } from './accounts.js';
 import { reportStep, suspendContracts } from './alarms.js';
 import { Backlog } from './backlog.js';
-import { endOfDeposits, readBalanceEvents } from './balance-events.js';
+import { endOfDeposits } from './balance-events.js';
 import { isOlderHead, stepBalances } from './balances.js';
 import type { ChainFollowerDeps } from './chain-follower-deps.js';
 import { Connection } from './connection.js';
@@ -58,7 +58,7 @@ export class ChainFollower {
   readonly #connection: Connection;
   readonly #lag: Lag;
   readonly #rescan = new Rescan();
-  readonly #movements = new MovementRecorder();
+  readonly #movements: MovementRecorder;
   /** The last step that was written: its head, what decides whether there is a new one to take, and its time. */
   #written: { readonly head: number; readonly basis: string; readonly at: EpochMs } | undefined;
 
@@ -66,6 +66,7 @@ export class ChainFollower {
     this.#deps = deps;
     this.#connection = new Connection(deps);
     this.#lag = new Lag(deps.log);
+    this.#movements = new MovementRecorder(deps);
   }
 
   get head(): Head | undefined {
@@ -128,7 +129,7 @@ export class ChainFollower {
       await this.#scanner.operations(source.chain, wanted, from, last.number, (block) => refused.push(block)),
       await minedForSenders(source, this.#scanner, usage, { from, to: last }),
     );
-    const paid = await readBalanceEvents(ledger, source, this.#scanner, wanted, [from, last.number]);
+    const paid = await this.#movements.read(source, wanted, [from, last.number], startedAt);
     const cut = endOfDeposits(paid.events, endOfStep(found, last.number));
     const target = cut === last.number ? last : await blockAt(source, cut);
     const mined = merged(
@@ -161,11 +162,9 @@ export class ChainFollower {
     const balances = isCaughtUp
       ? await usableBalances(usage, this.#scanner, source, followed, { from, target, head, wanted })
       : new Map<string, never>();
-    const failures = await countTries(
-      source,
-      unread,
-      [now, again, later].flatMap(({ failed }) => failed),
-    );
+    const reads = [now, again, later];
+    const failed = reads.flatMap((read) => read.failed);
+    const failures = await countTries(source, unread, failed);
     // Read last, because this also proves that the node that gave the events has this block, and not only an older one.
     if ((await blockAt(source, target.number)).hash !== target.hash)
       throw new DomainError('UNAVAILABLE', `chain ${chainId} changed while it was read`);
@@ -191,7 +190,7 @@ export class ChainFollower {
     const isNew = (operation: MinedOperation): boolean => !corrected.operations.has(operation);
     const next = cursorOf(target);
     const ends = { settled, released: used, expired: ending.released, forfeited };
-    const decided = [now, again, later].flatMap((read) => read.decided);
+    const decided = reads.flatMap((read) => read.decided);
     const recorded = await stepRecords(this.#deps, this.#movements, ends, {
       restored: corrected.restored,
       source,
@@ -199,12 +198,12 @@ export class ChainFollower {
       from,
       target,
       previous: state === 'whole' ? stored : undefined,
-      refused: [...refused, ...paid.refused],
+      refused,
       isCaughtUp,
       platformAccounts,
       mined,
       losses,
-      events: paid.events,
+      paid,
       late: new Set([...decided, ...blocks.operations]),
       before: (operation) =>
         unread.passed(operation)?.parts ?? (blocks.operations.includes(operation) ? [] : undefined),
@@ -229,6 +228,7 @@ export class ChainFollower {
     this.#releaser.remember(ending);
     this.#written = isCaughtUp ? { head: head.number, basis, at: startedAt } : undefined;
     if (forgotten.length > 0) await usage.forgetAccounts(chainId, forgotten);
+    this.#movements.taken(startedAt);
     unread.settled(decided);
     const passedBlocks = this.#backlog.blocks.taken(
       blocks,
@@ -242,7 +242,7 @@ export class ChainFollower {
       const passed = { ended: endedOf(operation, ended), charges: counted, parts: partsOf(operation) };
       unread.pass(operation, passed, startedAt);
     }
-    const withoutReading = [now, again, later].flatMap((read) => read.passedOver);
+    const withoutReading = reads.flatMap((read) => read.passedOver);
     reportStep(log, {
       losses,
       ambiguous: settlement.ambiguous,
@@ -283,6 +283,7 @@ export class ChainFollower {
     if (this.#history.points()[0]?.blockHash !== stored.blockHash) {
       await this.#readHistory();
       this.#backlog.overtaken();
+      this.#movements.rollBack(0);
     }
     const state = await continuityOf(chain, stored, head, this.#history.points());
     this.#lag.note(state, { settledBlock: stored.blockNumber, head: head.number });
@@ -308,7 +309,7 @@ export class ChainFollower {
     if (ledger !== undefined) recordRestored(ledger, result, restored);
     this.#history.rollBack(common);
     this.#releaser.forget();
-    this.#movements.forget();
+    this.#movements.rollBack(next.blockNumber);
     this.#backlog.rollBack(next.blockNumber);
     this.#written = undefined;
     log.error('chain was reorganised or replaced below the settled block', {

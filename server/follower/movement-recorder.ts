@@ -5,10 +5,10 @@ import type { Movements } from '../../core/ledger/record.js';
 import { startOf } from '../../core/ledger/steps.js';
 import type { AddedRecord, Cursor } from '../../core/usage/follower-step.js';
 import type { AccountId } from '../../core/usage/reservation.js';
-import type { AddressKey } from '../../core/units/address.js';
 import { toMs, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
 import { accountName } from './balances.js';
-import type { BalanceEvent } from './balance-events.js';
+import { noEvents, type BalanceEvent, type Blocks } from './balance-events.js';
+import type { ChainFollowerDeps } from './chain-follower-deps.js';
 import type { MinedOperation } from './mined.js';
 import { operationId } from './mined.js';
 import {
@@ -28,6 +28,7 @@ import type { FollowerLedger } from './records.js';
 import type { Watched } from './scan.js';
 import type { Settled } from './settlement.js';
 import { balanceCall, blockAt, connections, type Source } from './source.js';
+import { holesOf, Uncovered, type StepEvents } from './uncovered.js';
 import type { Loss } from './unpaid.js';
 
 /** What a step knows when its movements are recorded. */
@@ -35,7 +36,7 @@ export type MovementStep = {
   readonly source: Source;
   readonly wanted: Watched;
   readonly ledger: FollowerLedger;
-  /** The blocks that the step settles; `refused`: those of them that no node shows. */
+  /** The blocks that the step settles; `refused`: those of them whose operations no node shows. */
   readonly from: number;
   readonly target: Block;
   readonly refused: readonly number[];
@@ -46,7 +47,7 @@ export type MovementStep = {
   readonly mined: readonly MinedOperation[];
   readonly settled: readonly Settled[];
   readonly losses: readonly Loss[];
-  readonly events: readonly BalanceEvent[];
+  readonly paid: StepEvents;
   /** Operations of blocks that were settled before, which the step decides, or sees for the first time. */
   readonly late: ReadonlySet<MinedOperation>;
   /** What was recorded of such an operation before; undefined: that nobody promised it. */
@@ -59,27 +60,48 @@ const mostSolved = 100;
 
 /** Records what changed the balances of the watched accounts, and the balances themselves. */
 export class MovementRecorder {
+  readonly #uncovered: Uncovered;
+  readonly #isRecording: boolean;
   #seen = new Set<string>();
+  /** What becomes of the holes when the step is taken that was recorded last. */
+  #afterwards: (now: EpochMs) => void = () => {};
+
+  constructor({ log, ledger, patienceMs }: Pick<ChainFollowerDeps, 'log' | 'ledger' | 'patienceMs'>) {
+    this.#uncovered = new Uncovered(log, patienceMs);
+    this.#isRecording = ledger !== undefined;
+  }
+
+  /** Events of a step's blocks. A node that refuses them stops no step. */
+  async read(source: Source, wanted: Watched, blocks: Blocks, now: EpochMs): Promise<StepEvents> {
+    return this.#isRecording ? this.#uncovered.read(source, wanted, blocks, now) : noEvents;
+  }
 
   /** Reads what the events do not say. No record where there is nothing to say. Throws UNAVAILABLE. */
   async record(step: MovementStep): Promise<readonly AddedRecord[]> {
-    const { source, wanted, ledger, from, target, previous } = step;
+    const { source, wanted, ledger, from, target, previous, paid } = step;
     const accounts = accountsOf(step);
     const names = new Set(accounts.map(accountName));
+    const isOurs = ({ account }: BalanceEvent): boolean => names.has(accountName(account));
     const keepers = keepersOf(step.settled, ledger.organisationOf);
     const partsOf = operationParts(step.settled, step.losses, ledger.organisationOf);
     const operations = ofWatched(step);
     const within = operations.filter(({ blockNumber }) => blockNumber >= from);
-    const events = step.events.filter(
-      ({ account, blockNumber }) => names.has(accountName(account)) && blockNumber <= target.number,
-    );
+    const events = paid.events.filter((event) => isOurs(event) && event.blockNumber <= target.number);
+    const unread = new Set(paid.refused.filter((block) => block <= target.number));
     const kept = within.flatMap((operation) => {
       const keeper = keepers.get(operationId(operation));
       return keeper === undefined ? [] : [{ operation, keeper }];
     });
+    const shown = kept.filter(({ operation }) => !unread.has(operation.blockNumber));
     const sums = sumsOf(
-      [...within.flatMap(partsOf), ...events.map(partOfEvent), ...unreportedCharges(kept, events)],
+      [...within.flatMap(partsOf), ...events.map(partOfEvent), ...unreportedCharges(shown, events)],
       -1,
+    );
+    // Events of blocks that earlier steps have settled without them.
+    const late = paid.late?.events.filter(isOurs) ?? [];
+    const lateSums = sumsOf(
+      [...late.map(partOfEvent), ...unreportedCharges(paid.late?.kept ?? [], late)],
+      -2,
     );
     // Recorded otherwise before, in blocks that were settled then.
     const corrections = operations
@@ -87,10 +109,12 @@ export class MovementRecorder {
       .flatMap((operation) => {
         const before = step.before(operation) ?? unpromisedParts(operation);
         return sumsOf([...negatedParts(before), ...partsOf(operation)], operation.logIndex);
-      });
+      })
+      .filter(({ amountWei }) => amountWei !== 0n);
     const all = [
       ...(await solveAll(source, sums)),
-      ...corrections.filter(({ amountWei }) => amountWei !== 0n),
+      ...(await solveAll(source, lateSums, [...(paid.late?.hole.sums ?? []), ...corrections])),
+      ...corrections,
     ];
     const record: Movements = {
       kind: 'movements',
@@ -102,15 +126,33 @@ export class MovementRecorder {
         ...(await edges(step, accounts)),
         ...(await this.#firstSeen(step, accounts)),
       ],
-      covered: wanted.contracts.flatMap((contract) => covered(contract, step)),
+      covered: wanted.contracts.flatMap((contract) =>
+        [
+          ...(paid.late === undefined ? [] : rangesOf(paid.late.hole.from, paid.late.to, paid.late.refused)),
+          ...rangesOf(from, target.number, [...step.refused, ...unread]),
+        ].map((range) => ({ contract, ...range })),
+      ),
+    };
+    const hidden = new Set(step.refused);
+    const refused = [...unread].filter((block) => !hidden.has(block));
+    this.#afterwards = (now) => {
+      if (previous === undefined) this.#uncovered.rollBack(from - 1);
+      this.#uncovered.taken(paid, holesOf(refused, sums, kept, now), corrections, now);
     };
     const isEmpty = record.after === undefined && record.movements.length + record.covered.length === 0;
     return isEmpty ? [] : [{ reservation: undefined, record }];
   }
 
-  /** Their balances are recorded again. */
-  forget(): void {
+  /** The step was taken. */
+  taken(now: EpochMs): void {
+    this.#afterwards(now);
+    this.#afterwards = () => {};
+  }
+
+  /** Balances are recorded again; the blocks above this one were removed. */
+  rollBack(block: number): void {
     this.#seen.clear();
+    this.#uncovered.rollBack(block);
   }
 
   /** Balances of accounts that this process has not recorded yet. */
@@ -151,19 +193,24 @@ function ofWatched({ source, wanted, mined, settled }: MovementStep): readonly M
   return [...found.values()];
 }
 
-function covered(contract: AddressKey, { from, target, refused }: MovementStep): readonly CoveredBlocks[] {
-  const ranges: CoveredBlocks[] = [];
+/** The blocks from `from` to `to` without the refused ones. */
+function rangesOf(from: number, to: number, refused: readonly number[]) {
+  const ranges: Pick<CoveredBlocks, 'fromBlock' | 'toBlock'>[] = [];
   let next = from;
-  for (const hole of [...new Set(refused), target.number + 1].toSorted((a, b) => a - b)) {
-    if (hole > target.number + 1 || hole < next) continue;
-    if (hole > next) ranges.push({ contract, fromBlock: next, toBlock: hole - 1 });
+  for (const hole of [...new Set(refused), to + 1].toSorted((a, b) => a - b)) {
+    if (hole > to + 1 || hole < next) continue;
+    if (hole > next) ranges.push({ fromBlock: next, toBlock: hole - 1 });
     next = hole + 1;
   }
   return ranges;
 }
 
 /** The sums of which an event does not say the amount, from the balances before and after their blocks. */
-async function solveAll(source: Source, sums: readonly Sum[]): Promise<readonly Sum[]> {
+async function solveAll(
+  source: Source,
+  sums: readonly Sum[],
+  known: readonly Sum[] = [],
+): Promise<readonly Sum[]> {
   const open = sums.filter(({ isWhole }) => !isWhole).slice(0, mostSolved);
   if (open.length === 0) return sums;
   const changes = new Map<Sum, bigint>();
@@ -176,7 +223,7 @@ async function solveAll(source: Source, sums: readonly Sum[]): Promise<readonly 
   }
   return sums.map((sum) => {
     const change = changes.get(sum);
-    return change === undefined ? sum : solved(sum, sums, change);
+    return change === undefined ? sum : solved(sum, [...known, ...sums], change);
   });
 }
 

@@ -21,6 +21,9 @@ export type Watched = {
   readonly contracts: readonly AddressKey[];
 };
 
+/** What shows events. */
+export type Shows = Pick<Chain, 'logs'>;
+
 export type Filter = Required<Pick<LogFilter, 'address' | 'topics'>>;
 
 /** Told of a block whose events cannot be read. */
@@ -41,7 +44,7 @@ export class Scanner {
 
   /** Operations mined in `from`…`to`, in order; none when the range is empty. Throws the node's last refusal. */
   async operations(
-    chain: Chain,
+    chain: Shows,
     watched: Watched,
     from: number,
     to: number,
@@ -52,7 +55,7 @@ export class Scanner {
   }
 
   /** Those of one block. Throws UNAVAILABLE when this connection does not show them. */
-  async block(chain: Chain, watched: Watched, block: number): Promise<readonly MinedOperation[]> {
+  async block(chain: Shows, watched: Watched, block: number): Promise<readonly MinedOperation[]> {
     if (watched.contracts.length === 0) return [];
     const logs = await inParts(chain, filterOf(watched), block, (error) => {
       throw error;
@@ -65,7 +68,7 @@ export class Scanner {
    * their senders, for which the node uses a different index than for paymasters.
    */
   async bySender(
-    chain: Chain,
+    chain: Shows,
     wanted: readonly OperationId[],
     to: number,
   ): Promise<readonly MinedOperation[]> {
@@ -74,7 +77,7 @@ export class Scanner {
 
   /** The same in `from`…`to`. */
   async ofSenders(
-    chain: Chain,
+    chain: Shows,
     wanted: readonly OperationId[],
     from: number,
     to: number,
@@ -91,7 +94,7 @@ export class Scanner {
   }
 
   async #all(
-    chain: Chain,
+    chain: Shows,
     filter: Filter,
     [from, to]: readonly [from: number, to: number],
     refused: Refused,
@@ -101,7 +104,7 @@ export class Scanner {
 
   /** All events of a filter in `from`…`to`. Throws the node's last refusal. */
   async logs(
-    chain: Chain,
+    chain: Shows,
     filter: Filter,
     [from, to]: readonly [from: number, to: number],
     refused: Refused,
@@ -121,7 +124,7 @@ export class Scanner {
 
   /** Undefined when the node refused the range, which is then read in parts. */
   async #read(
-    chain: Chain,
+    chain: Shows,
     filter: Filter,
     from: number,
     to: number,
@@ -150,7 +153,7 @@ type OnRefusal = (refusal: unknown, part: Filter) => void | Promise<void>;
 
 /** The events of one block, half of the contracts (or senders) after the other where a query for more is refused. */
 async function inParts(
-  chain: Chain,
+  chain: Shows,
   filter: Filter,
   block: number,
   onRefusal: OnRefusal,
@@ -187,7 +190,7 @@ function halved({ address, topics }: Filter): readonly [Filter, Filter] | undefi
 }
 
 /** Whether the node answers the same query for a block before this one. */
-async function isAnswered(chain: Chain, filter: Filter, block: number): Promise<boolean> {
+async function isAnswered(chain: Shows, filter: Filter, block: number): Promise<boolean> {
   for (const before of others.filter((distance) => distance <= block))
     try {
       await chain.logs({ fromBlock: block - before, toBlock: block - before, ...filter });

@@ -23,14 +23,17 @@ export async function stepRecords(
   if (ledger === undefined) return endings(ends, new Map());
   // Before the settlements: ids order the records of a reservation that is restored and settled again.
   const reversed = reversals(restored, { ...ledger, chainId });
-  const { source, target, mined, events, wanted } = step;
+  const { source, target, mined, paid, wanted } = step;
   const ours = new Set(wanted.contracts);
   const timeOf = await blockTimes(
     source,
     [
       ...ends.settled.map(({ operation }) => operation),
       ...mined.filter(({ paymaster }) => ours.has(paymaster)),
-      ...events.filter(({ blockNumber }) => blockNumber <= target.number),
+      ...paid.events.filter(({ blockNumber }) => blockNumber <= target.number),
+      ...(paid.late === undefined
+        ? []
+        : [...paid.late.events, ...paid.late.kept.map(({ operation }) => operation)]),
     ],
     target,
   );

@@ -81,10 +81,11 @@ export async function aFollowed(config: ChainConfig = aChainConfig(), openUsage 
   const lines: LogLine[] = [];
   let accounts: readonly AccountId[] = [{ contract, fundingAddress: funding }];
   let current = config;
-  const create = (of: UsageStore = usage, ledger?: ChainFollowerDeps['ledger']) =>
+  const create = (of: UsageStore = usage, ledger?: ChainFollowerDeps['ledger'], patienceMs?: number) =>
     new ChainFollower({
       usage: of,
       ...(ledger === undefined ? {} : { ledger }),
+      ...(patienceMs === undefined ? {} : { patienceMs }),
       chainId,
       current: () => ({
         config: current,
