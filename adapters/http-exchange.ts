@@ -1,3 +1,5 @@
+export type HttpAnswer = { readonly status: number; readonly body: string };
+
 export class BodyTooLarge extends Error {
   readonly code = 'BODY_TOO_LARGE';
 }

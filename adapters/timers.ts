@@ -12,6 +12,11 @@ export const systemTimers: Timers = {
   },
 };
 
+/** Lets others be served: what is known already answers in the same turn. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
 /** Resolves after `ms`, or at once when the signal aborts; never rejects. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

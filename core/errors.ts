@@ -66,7 +66,7 @@ export function invalidInput(problems: Problem | readonly Problem[]): DomainErro
 }
 
 /** A field that someone else owns, and the owner's field manager. */
-type OwnedField = { readonly field: string; readonly manager: string };
+export type OwnedField = { readonly field: string; readonly manager: string };
 
 /**
  * FIELD_OWNED with the same text for every store that refuses the write; `what` names the object, e.g.

@@ -272,14 +272,16 @@ function createRequestBodies(): RequestBodies {
 
 function keepPrices(deps: DataPlaneDeps, view: ConfigView): KeptPrices {
   const { chains, clock, log, metrics, priceHeadersDirectory } = deps;
-  const chainConfigs = () => Array.from(view.chains(), ({ config }) => config);
   const directory = given({ headersDirectory: priceHeadersDirectory });
-  return createPrices({ chains, chainConfigs, clock, log, metrics, ...directory });
+  return createPrices({ chains, chainConfigs: configsOf(view), clock, log, metrics, ...directory });
 }
 
 function followDataFees({ chains, clock, log, metrics }: DataPlaneDeps, view: ConfigView): KeptDataFees {
-  const chainConfigs = () => Array.from(view.chains(), ({ config }) => config);
-  return createDataFees({ chains, chainConfigs, clock, log, metrics });
+  return createDataFees({ chains, chainConfigs: configsOf(view), clock, log, metrics });
+}
+
+function configsOf(view: ConfigView) {
+  return () => Array.from(view.chains(), ({ config }) => config);
 }
 
 function reportLosses(deps: DataPlaneDeps, view: ConfigView): LossReporter | undefined {

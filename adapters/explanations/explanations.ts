@@ -8,7 +8,7 @@ import { given } from '../../core/units/given.js';
 import { errorText, readBody } from '../http-exchange.js';
 import { withinDeadline } from '../within-deadline.js';
 
-export type ExplanationRequest = {
+type ExplanationRequest = {
   readonly chainId: number;
   readonly apiKey: string;
   /** Shows that the caller may see explanations of the paymaster. */

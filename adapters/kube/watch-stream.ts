@@ -3,6 +3,7 @@ import { CorruptStreamError, LineSplitter } from './line-splitter.js';
 import { parseWatchEvent, type KubeWatchEvent } from './objects.js';
 import { messageOf } from '../../core/errors.js';
 import { fieldOf } from '../../core/schema/json-value.js';
+import { turn } from '../timers.js';
 
 /** Any event except the server's report that the watch has failed. */
 export type KubeChange = Exclude<KubeWatchEvent, { type: 'ERROR' }>;
@@ -35,7 +36,7 @@ export async function readWatch(
       changes += 1;
       on.onChange(event);
       if (++ofSlice < changesPerSlice && performance.now() - sliceStarted <= sliceMs) continue;
-      await yieldToLoop();
+      await turn();
       ofSlice = 0;
       sliceStarted = performance.now();
     }
@@ -56,8 +57,4 @@ function parseLine(line: Buffer): KubeWatchEvent {
 function statusCodeOf(status: unknown): number {
   const code = fieldOf(status, 'code');
   return typeof code === 'number' ? code : 500;
-}
-
-function yieldToLoop(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -9,12 +9,13 @@ import {
   YAMLParseError,
 } from 'yaml';
 import { type Problem, quote, messageOf } from '../../core/errors.js';
-import { isTextMap, isTree, type Tree } from '../../core/meta/field-tree.js';
+import { isTextMap, type Tree } from '../../core/meta/field-tree.js';
 import { isKind, type Kind, kinds } from '../../core/resources/kinds.js';
 import { apiVersion, type ObjectKey } from '../../core/meta/meta.js';
 import { validateMetadata, validateName } from '../../core/resources/validate.js';
 import { locator, syntaxProblem } from './manifest-position.js';
 import type { ManifestProblem } from './manifest-problem.js';
+import { isObject } from '../../core/schema/json-value.js';
 
 export type Identity = { readonly kind: Kind; readonly key: ObjectKey };
 
@@ -122,15 +123,15 @@ function parseDocument(
     return { problems: document.errors.map((error) => syntaxProblem(file, error, lines)) };
   const { value, failure } = toPlain(document);
   if (failure !== undefined) return { problems: [locate(failure)] };
-  if (isTree(value) && isForeign(value)) return { isLeftOut: true, problems: [] };
+  if (isObject(value) && isForeign(value)) return { isLeftOut: true, problems: [] };
 
   const { identity, problems } = identify(value);
-  if (identity === undefined || !isTree(value)) return { problems: problems.map(locate) };
+  if (identity === undefined || !isObject(value)) return { problems: problems.map(locate) };
   const { spec, metadata } = value;
   const locateOwn = (problem: Problem): ManifestProblem => ({ ...locate(problem), object: identity });
-  if (problems.length > 0 || !isTree(spec)) return { identity, problems: problems.map(locateOwn) };
+  if (problems.length > 0 || !isObject(spec)) return { identity, problems: problems.map(locateOwn) };
 
-  const { labels, annotations } = isTree(metadata) ? metadata : {};
+  const { labels, annotations } = isObject(metadata) ? metadata : {};
   return {
     identity,
     object: {
@@ -147,12 +148,12 @@ function parseDocument(
 
 /** Which object the document describes, and every problem of its frame (API version, kind, metadata). */
 function identify(value: unknown): { readonly identity?: Identity; readonly problems: readonly Problem[] } {
-  if (!isTree(value))
+  if (!isObject(value))
     return {
       problems: [{ field: 'document', expected: 'an object with apiVersion, kind, metadata and spec' }],
     };
   const kind = value['kind'];
-  const metadata = isTree(value['metadata']) ? value['metadata'] : {};
+  const metadata = isObject(value['metadata']) ? value['metadata'] : {};
   const { name, namespace } = metadata;
   const problems = [...frameProblems(value, metadata), ...validateMetadata(metadata)];
   if (!isKind(kind) || typeof name !== 'string' || (namespace !== undefined && typeof namespace !== 'string'))
@@ -171,7 +172,7 @@ function frameProblems(value: Tree, metadata: Tree): Problem[] {
   expect(isKind(value['kind']), 'kind', `one of ${kinds.join(', ')}`, value['kind']);
   expect(typeof name === 'string', 'metadata.name', 'set: the name of the object', name);
   expect(namespace === undefined || typeof namespace === 'string', 'metadata.namespace', 'text', namespace);
-  expect(isTree(value['spec']), 'spec', 'an object: what is wanted', value['spec']);
+  expect(isObject(value['spec']), 'spec', 'an object: what is wanted', value['spec']);
   for (const field of Object.keys(value))
     expect(frameFields.has(field), field, `left out: a manifest has ${[...frameFields].join(', ')}`);
   for (const field of Object.keys(metadata))

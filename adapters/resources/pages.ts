@@ -1,6 +1,7 @@
 import type { Kind, Resources } from '../../core/resources/kinds.js';
 import type { ListOptions, ResourceStore } from '../../core/resources/resource-store.js';
 import { given } from '../../core/units/given.js';
+import { turn } from '../timers.js';
 
 /** All objects of a list, without holding more than a page of them. */
 export async function* eachObject<K extends Kind>(
@@ -25,9 +26,4 @@ export function pageSizeOf(kind: Kind): number {
 /** A contract may have an ABI of 200 kB, other objects have some kilobytes. */
 export function isLarge(kind: Kind): boolean {
   return kind === 'SmartContract';
-}
-
-/** Lets others be served: an embedded store answers in the same turn. */
-export function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,15 +1,14 @@
 import { Agent, type buildConnector } from 'undici';
-import { BodyTooLarge, errorText, readBody } from '../http-exchange.js';
+import { BodyTooLarge, errorText, readBody, type HttpAnswer } from '../http-exchange.js';
 import { codeOf } from '../webhook/network-errors.js';
 import { CallFailed } from './call-failed.js';
 
-export type HttpRequest = {
+type HttpRequest = {
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
 };
-export type HttpAnswer = { readonly status: number; readonly body: string };
 export type Http = {
   /** Throws CallFailed: `unreached` when the request was certainly never sent, else `unclear`. */
   ask(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer>;

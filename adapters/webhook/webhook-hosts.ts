@@ -1,6 +1,6 @@
 import { Pool, type buildConnector } from 'undici';
 import { FairSlots } from '../fair-slots.js';
-import { readBody } from '../http-exchange.js';
+import { readBody, type HttpAnswer } from '../http-exchange.js';
 import { withinDeadline } from '../within-deadline.js';
 import type { HostRequest } from '../../core/policy/policy-hosts.js';
 import type { RenderedWebhook } from '../../core/policy/webhook/webhook-request.js';
@@ -23,11 +23,8 @@ export type HostLimits = {
 
 export type HostCaller = Pick<HostRequest, 'paymasterId' | 'organisation'>;
 
-/** Sends one request. Throws BodyTooLarge or the error of the network; the abort reason when `signal` ends it. */
-export type SendToHost = (request: RenderedWebhook, signal: AbortSignal) => Promise<HostAnswer>;
-
-/** Status and body of an answer; `body` is empty unless the status is 200. */
-type HostAnswer = { readonly status: number; readonly body: string };
+/** Sends one request; the answer's `body` is empty unless its status is 200. Throws BodyTooLarge or the error of the network; the abort reason when `signal` ends it. */
+export type SendToHost = (request: RenderedWebhook, signal: AbortSignal) => Promise<HttpAnswer>;
 
 /**
  * One keep-alive pool per origin with bounds on connections, calls and answers, so that one slow host costs the others
@@ -65,7 +62,7 @@ export class WebhookHosts {
     }
   }
 
-  async #send(pool: Pool, request: RenderedWebhook, signal: AbortSignal): Promise<HostAnswer> {
+  async #send(pool: Pool, request: RenderedWebhook, signal: AbortSignal): Promise<HttpAnswer> {
     const { path, method, headers } = request;
     const asked = pool.request({ path, method, headers, body: request.body ?? null, signal });
     const { statusCode, body } = await withinDeadline(signal, asked);

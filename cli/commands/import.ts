@@ -3,13 +3,13 @@ import { Option, type Command } from 'commander';
 import { readYaml, renderYaml } from '../../adapters/manifests/yaml.js';
 import { DomainError, invalidInput, messageOf } from '../../core/errors.js';
 import { given } from '../../core/units/given.js';
-import { isTree } from '../../core/meta/field-tree.js';
 import { apiVersion } from '../../core/meta/meta.js';
 import { validateResource } from '../../core/resources/validate.js';
 import { alchemy } from '../import/alchemy.js';
 import { takeFields, wrong, type Format } from '../import/document.js';
 import { pimlico } from '../import/pimlico.js';
 import { Refused, say, type Terminal } from '../terminal.js';
+import { isObject } from '../../core/schema/json-value.js';
 
 export const importFormats = { pimlico, alchemy } as const satisfies Readonly<Record<string, Format>>;
 
@@ -40,7 +40,7 @@ function importPolicy(terminal: Terminal, file: string, options: Options): void 
   const { namespace, paymaster } = options;
   const format = importFormats[options.from];
   const policy = format.policyOf(read(file));
-  if (!isTree(policy)) throw wrong(file, 'one policy', policy);
+  if (!isObject(policy)) throw wrong(file, 'one policy', policy);
   const name = textOf(format.nameOf(policy)) ?? 'imported';
   const campaign = textOf(format.campaignOf(policy));
   const { policies, notes, lost } = takeFields(format, policy);
@@ -73,7 +73,7 @@ function importPolicy(terminal: Terminal, file: string, options: Options): void 
 function read(file: string) {
   try {
     const document = readYaml(readFileSync(file === '-' ? 0 : file, 'utf8'));
-    if (isTree(document)) return document;
+    if (isObject(document)) return document;
   } catch (cause) {
     throw new DomainError('INVALID_INPUT', `${file} cannot be read: ${messageOf(cause)}`, { cause });
   }

@@ -1,4 +1,4 @@
-import { getAt, isTree, type Tree } from '../../core/meta/field-tree.js';
+import { getAt, type Tree } from '../../core/meta/field-tree.js';
 import { given } from '../../core/units/given.js';
 import { wrong, type FieldRow, type Format } from './document.js';
 import {
@@ -11,6 +11,7 @@ import {
   theSenders,
   theWindow,
 } from './parts.js';
+import { isObject } from '../../core/schema/json-value.js';
 
 const spendRow = (member: string, scope: 'PAYMASTER' | 'SMART_ACCOUNT', end: string): FieldRow => ({
   field: `rules.${member}`,
@@ -33,7 +34,7 @@ const chainsOf = (value: unknown) => ({
 /** A policy of the Gas Manager Admin API: the body that creates one, or its answer (documentation of 2026). */
 export const alchemy: Format = {
   policyOf(document) {
-    const data = isTree(document['data']) ? document['data'] : document;
+    const data = isObject(document['data']) ? document['data'] : document;
     return data['policy'] ?? data;
   },
   nameOf: (policy) => policy['policyName'],

@@ -1,6 +1,7 @@
 import { invalidInput, quote } from '../../core/errors.js';
-import { formatPath, getAt, isTree, leavesOf, type Tree } from '../../core/meta/field-tree.js';
+import { formatPath, getAt, leavesOf, type Tree } from '../../core/meta/field-tree.js';
 import type { PaymasterPolicySpec } from '../../core/resources/paymaster-policy.js';
+import { isObject } from '../../core/schema/json-value.js';
 
 /** What a field of another provider's policy becomes. */
 export type FieldRow = {
@@ -61,7 +62,7 @@ function isNothing(value: unknown): boolean {
     value === null ||
     value === '' ||
     (Array.isArray(value) && value.length === 0) ||
-    (isTree(value) && Object.values(value).every(isNothing))
+    (isObject(value) && Object.values(value).every(isNothing))
   );
 }
 

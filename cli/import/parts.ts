@@ -1,4 +1,4 @@
-import type { CountedSpec, SpendingLimitSpec } from '../../core/policy/spending-limit/spec.js';
+import type { LimitTerms, SpendingLimitSpec } from '../../core/policy/spending-limit/spec.js';
 import { formatDecimal, parseDecimal } from '../../core/units/wei.js';
 import { wrong, type PolicyPart, type Taken } from './document.js';
 
@@ -13,9 +13,7 @@ export const cycles = {
 } as const satisfies Readonly<Record<string, Pick<SpendingLimitSpec, 'never' | 'calendar'>>>;
 export type CycleName = keyof typeof cycles;
 
-type Limit = Pick<CountedSpec, 'scope' | 'threshold' | 'thresholdType'>;
-
-export function aLimit(end: string, limit: Limit, cycle: CycleName = 'never'): Taken {
+export function aLimit(end: string, limit: LimitTerms, cycle: CycleName = 'never'): Taken {
   const spendingLimit = { ...limit, ...cycles[cycle] };
   return { policies: [{ end, spec: { policyType: 'PAYMASTER_SA_LIMIT', spendingLimit } }] };
 }

@@ -1,4 +1,4 @@
-import { getAt, isTree, type Tree } from '../../core/meta/field-tree.js';
+import { getAt, type Tree } from '../../core/meta/field-tree.js';
 import { given } from '../../core/units/given.js';
 import { wrong, type FieldRow, type Format } from './document.js';
 import {
@@ -12,6 +12,7 @@ import {
   theWindow,
   type CycleName,
 } from './parts.js';
+import { isObject } from '../../core/schema/json-value.js';
 
 /** `global` and `user` of `limits`. */
 function limitRows(part: string, scope: 'PAYMASTER' | 'SMART_ACCOUNT', whose: string): readonly FieldRow[] {
@@ -48,7 +49,7 @@ function limitRows(part: string, scope: 'PAYMASTER' | 'SMART_ACCOUNT', whose: st
 }
 
 function centsOf(field: string, value: unknown): string {
-  const { amount, currency } = isTree(value) ? value : {};
+  const { amount, currency } = isObject(value) ? value : {};
   if (currency !== 'USD') throw wrong(`${field}.currency`, 'USD', currency);
   return dollarsOf(`${field}.amount`, amount, 100);
 }

@@ -1,11 +1,11 @@
 import { parseManifest, type ManifestObject } from '../../adapters/manifests/parse-manifest.js';
 import type { StoredObject } from '../../adapters/resources/sqlite/resource-rows.js';
-import { isTree } from '../../core/meta/field-tree.js';
 import { acceptedLossAnnotation, apiVersion, formatKey, keyOf } from '../../core/meta/meta.js';
 import { definitions } from '../../core/resources/schemas.js';
 import type { StructuralSchema } from '../../core/schema/structural.js';
 import { given } from '../../core/units/given.js';
 import { renderYaml } from '../../adapters/manifests/yaml.js';
+import { isObject } from '../../core/schema/json-value.js';
 
 /** Notes of kubectl to itself, and a decision about one loss of data, which must not be made again somewhere else. */
 const leftOut: ReadonlySet<string> = new Set([
@@ -86,7 +86,7 @@ function confidential(
   if (schema.confidential === true) return [field];
   if (Array.isArray(value))
     return [...new Set(value.flatMap((item) => confidential(schema.items, item, field)))];
-  if (!isTree(value)) return [];
+  if (!isObject(value)) return [];
   return Object.entries(schema.properties ?? {}).flatMap(([name, child]) =>
     confidential(child, value[name], `${field}.${name}`),
   );

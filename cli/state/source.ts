@@ -6,7 +6,6 @@ import { createKubeResourceStore } from '../../adapters/resources/kubernetes/res
 import { readStoredObjects, type StoredObject } from '../../adapters/resources/sqlite/resource-rows.js';
 import { DomainError, invalidInput, messageOf, quote } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
-import { isTree } from '../../core/meta/field-tree.js';
 import { apiVersion } from '../../core/meta/meta.js';
 import { noMetrics } from '../../core/metrics.js';
 import { isKind, kindNames, judgedKinds, kinds } from '../../core/resources/kinds.js';
@@ -16,6 +15,7 @@ import { callServer } from '../api/client.js';
 import { readServer, withServer, type ServerOptions } from '../api/server.js';
 import { collect, say, type Terminal } from '../terminal.js';
 import { withCluster } from './cluster.js';
+import { isObject } from '../../core/schema/json-value.js';
 
 /** Where resources are read from. */
 export type SourceOptions = ServerOptions & {
@@ -145,10 +145,10 @@ function readGot(file: string): readonly StoredObject[] {
 
 function objectsOf(file: string, value: unknown): readonly StoredObject[] {
   if (value === null || value === undefined) return [];
-  if (isTree(value) && String(value['kind']).endsWith('List') && Array.isArray(value['items']))
+  if (isObject(value) && String(value['kind']).endsWith('List') && Array.isArray(value['items']))
     return value['items'].flatMap((item) => objectsOf(file, item));
-  const isOurs = isTree(value) && value['apiVersion'] === apiVersion && isKind(value['kind']);
-  if (!isOurs || !isTree(value['metadata']) || typeof value['metadata']['name'] !== 'string')
+  const isOurs = isObject(value) && value['apiVersion'] === apiVersion && isKind(value['kind']);
+  if (!isOurs || !isObject(value['metadata']) || typeof value['metadata']['name'] !== 'string')
     throw invalidInput({
       field: file,
       expected: `made of ${kinds.join(', ')} of ${apiVersion}`,

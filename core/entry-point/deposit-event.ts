@@ -6,7 +6,7 @@ export const depositedTopic: Hex = '0x2da466a7b24304f47e87fa2e1e5a81b9831ce54fec
 /** keccak256("Withdrawn(address,address,uint256)"), the same in every version: account indexed; receiver and amount in the data. */
 export const withdrawnTopic: Hex = '0xd1c19fbcd4551a5edfb66d43d2e337c04837afda3482b42bdf569a8fccdae5fb';
 
-export type DepositEvent = {
+type DepositEvent = {
   readonly account: AddressKey;
   /** Wei that were taken out. Undefined: something was paid in, and the event does not say how much. */
   readonly withdrawn: bigint | undefined;

@@ -32,7 +32,7 @@ export type Movement = {
   readonly transactionHash: Hex | undefined;
 };
 
-export const movementKinds = ['deposit', 'withdrawal', 'mined', 'burnt', 'loss', 'edge', 'seen'] as const;
+const movementKinds = ['deposit', 'withdrawal', 'mined', 'burnt', 'loss', 'edge', 'seen'] as const;
 export type MovementKind = (typeof movementKinds)[number];
 
 /** Blocks whose movements of a contract and its wallets are recorded, both ends included. */

@@ -20,7 +20,7 @@ export type PriceQuery = {
 };
 
 /** An hour without a price has the nearest earlier one, if that is not older than this at the begin of the hour. */
-export const mostPriceAgeMs = 6 * rollupUnits.hour;
+const mostPriceAgeMs = 6 * rollupUnits.hour;
 
 export type Prices = (chainId: number, at: EpochMs) => HourPrice | undefined;
 

@@ -121,6 +121,10 @@ export type AccountName = {
   readonly fundingAddress: AddressKey | undefined;
 };
 
+export function formatAccount({ chainId, contract, fundingAddress }: AccountName): string {
+  return `${chainId} ${contract} ${fundingAddress ?? ''}`;
+}
+
 /** Samples of one account, the oldest first; none where the query does not ask for them. */
 export type FundsHistory = {
   readonly account: AccountName;

@@ -74,7 +74,7 @@ export type AccountStatement = {
   readonly transfers: readonly Transfer[];
 };
 
-export type PaymasterShare = { readonly mined: Worth; readonly losses: Worth };
+type PaymasterShare = { readonly mined: Worth; readonly losses: Worth };
 
 export const missingBalances = {
   MONTH_NOT_OVER: 'the month is not over, or its last blocks are not settled yet',
@@ -151,7 +151,7 @@ export function statementOf(
 }
 
 /** Blocks of `from`…`to` that none of the ranges has. */
-export function holesIn(
+function holesIn(
   covered: AccountMovements['covered'],
   from: number,
   to: number,

@@ -1,4 +1,5 @@
 import type { FieldsV1 } from './meta.js';
+import { isObject } from '../schema/json-value.js';
 
 /**
  * Field paths of an object: listing its leaves, and reading, setting and removing one without changing the original.
@@ -7,13 +8,9 @@ import type { FieldsV1 } from './meta.js';
 export type FieldPath = readonly string[];
 export type Tree = { readonly [name: string]: unknown };
 
-export function isTree(value: unknown): value is Tree {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** Labels and annotations have this shape. */
 export function isTextMap(value: unknown): value is Record<string, string> {
-  return isTree(value) && Object.values(value).every((item) => typeof item === 'string');
+  return isObject(value) && Object.values(value).every((item) => typeof item === 'string');
 }
 
 /** Every leaf below `value` with its path; members that are `undefined` count as absent, as in JSON. */
@@ -22,7 +19,7 @@ export function leavesOf(value: Tree, prefix: FieldPath = []): { path: FieldPath
     .filter(([, child]) => child !== undefined)
     .flatMap(([name, child]) => {
       const path = [...prefix, name];
-      return isTree(child) && Object.keys(child).length > 0
+      return isObject(child) && Object.keys(child).length > 0
         ? leavesOf(child, path)
         : [{ path, value: child }];
     });
@@ -53,7 +50,7 @@ export function formatPath(path: FieldPath): string {
 
 export function getAt(tree: unknown, path: FieldPath): unknown {
   return path.reduce<unknown>(
-    (value, name) => (isTree(value) && Object.hasOwn(value, name) ? value[name] : undefined),
+    (value, name) => (isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined),
     tree,
   );
 }
@@ -61,7 +58,7 @@ export function getAt(tree: unknown, path: FieldPath): unknown {
 /** A copy with `value` at `path`; parents that are missing or not objects become objects. */
 export function setAt(tree: unknown, path: FieldPath, value: unknown): Tree {
   const [name, ...rest] = path;
-  const base = isTree(tree) ? tree : {};
+  const base = isObject(tree) ? tree : {};
   if (name === undefined) return base;
   return withMember(base, name, rest.length === 0 ? value : setAt(own(base, name), rest, value));
 }
@@ -79,7 +76,7 @@ function removeBelow(tree: Tree, path: FieldPath, at: FieldPath, isKept: (path: 
   if (name === undefined || !Object.hasOwn(tree, name)) return tree;
   if (rest.length === 0) return withoutMember(tree, name);
   const child = tree[name];
-  if (!isTree(child)) return tree;
+  if (!isObject(child)) return tree;
   const here = [...at, name];
   const shrunk = removeBelow(child, rest, here, isKept);
   return Object.keys(shrunk).length === 0 && !isKept(here)
@@ -129,7 +126,7 @@ export function isSameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b))
     return a.length === b.length && a.every((item, index) => isSameJson(item, b[index]));
-  if (!isTree(a) || !isTree(b)) return false;
+  if (!isObject(a) || !isObject(b)) return false;
   const names = Object.keys(a);
   return (
     names.length === Object.keys(b).length &&

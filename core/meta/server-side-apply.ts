@@ -1,20 +1,21 @@
 import {
-  type FieldPath,
   formatPath,
   fromFieldsV1,
   getAt,
   isAtOrBelow,
   isSameJson,
-  isTree,
   leavesOf,
   pathKey,
   pathOfKey,
   removeAt,
   setAt,
   toFieldsV1,
+  type FieldPath,
   type Tree,
 } from './field-tree.js';
 import { apiVersion, type ManagedFields } from './meta.js';
+import { isObject } from '../schema/json-value.js';
+import type { OwnedField } from '../errors.js';
 
 /**
  * Server-side apply as a function: who owns which leaf, what an apply changes, and with whom it conflicts. Used by
@@ -40,10 +41,8 @@ export type ApplyOutcome = {
   readonly live: Tree;
   readonly managedFields: readonly ManagedFields[];
   /** What cannot be applied without `force`; empty with `force`. */
-  readonly conflicts: readonly Conflict[];
+  readonly conflicts: readonly OwnedField[];
 };
-
-type Conflict = { readonly field: string; readonly manager: string };
 
 export function applyFields(input: ApplyInput): ApplyOutcome {
   const { live, managedFields, manager, fields, force, time } = input;
@@ -73,7 +72,7 @@ export function applyFields(input: ApplyInput): ApplyOutcome {
 /** An empty object only requires that an object exists; every other value replaces the leaf. */
 function isChange(live: Tree, path: FieldPath, value: unknown): boolean {
   const present = getAt(live, path);
-  return isTree(value) ? !isTree(present) : !isSameJson(present, value);
+  return isObject(value) ? !isObject(present) : !isSameJson(present, value);
 }
 
 function write(live: Tree, wanted: ReadonlyMap<string, unknown>): Tree {

@@ -15,7 +15,7 @@ export const sponsorTopics: readonly Hex[] = [
   ...new Set([gasDepositedTopic, gasWithdrawnTopic, ...charges.map(({ topic0 }) => topic0)]),
 ];
 
-export type SponsorEvent = {
+type SponsorEvent = {
   readonly kind: 'deposit' | 'withdrawal' | 'charge';
   readonly wallet: AddressKey;
   readonly amount: bigint;

@@ -96,7 +96,7 @@ export type PolicyRules = { readonly webhookUrls: WebhookUrlRules };
 /** Methods of accepted contracts that the paymaster's policies name. */
 export type MethodsNamed = { readonly methods: NamedMethods };
 
-export type PolicyToCompile<Spec> = PolicyIdentity & {
+type PolicyToCompile<Spec> = PolicyIdentity & {
   readonly spec: Spec;
   /** As the status records it. */
   readonly cycle: CycleStatus | undefined;
@@ -106,7 +106,7 @@ export type PolicyToCompile<Spec> = PolicyIdentity & {
 export type RecordedCycle = CycleStatus;
 
 /** What is known about a policy from before. */
-export type PolicyHistory<Config> = MethodsNamed & {
+type PolicyHistory<Config> = MethodsNamed & {
   readonly now: EpochMs;
   /** The form in which it is served. */
   readonly served: Config | undefined;
@@ -127,7 +127,7 @@ export type CompiledOfKind<Config> = {
 };
 
 /** The active policies of the kind in the compiled config, which is plain JSON. */
-export type ConfigPart<Config, Part, Served> = {
+type ConfigPart<Config, Part, Served> = {
   write(configs: readonly Config[]): Part;
   /** What the config serves for one policy. `wasProgrammed`: its status says that it was served. */
   read(part: Part, policy: PolicyIdentity & { readonly wasProgrammed: boolean }): Config | undefined;
@@ -140,7 +140,7 @@ export type ConfigPart<Config, Part, Served> = {
 };
 
 /** Policies whose use the usage store counts, and judges in the step that reserves. */
-export type PolicyCounts<Served> = {
+type PolicyCounts<Served> = {
   /** Modes in which its policies judge; in others they are not consulted. */
   readonly modes: readonly Mode[];
   policies(served: Served): readonly PolicyIdentity[];

@@ -25,7 +25,7 @@ type Subject<T> = {
   merge(present: ReadonlyMap<string, T>, added: ReadonlyMap<string, T>, now: EpochMs): ReadonlyMap<string, T>;
 };
 
-export type ReportSubject = keyof typeof subjects;
+type ReportSubject = keyof typeof subjects;
 type Entries<S extends ReportSubject> = Parameters<(typeof subjects)[S]['merge']>[0];
 
 /** Port: the one channel from servers to the operator. */
@@ -37,7 +37,7 @@ export type Reports = {
 };
 
 /** The texts of all subjects in one place, by `<subject>.<key>`. */
-export type ReportTexts = {
+type ReportTexts = {
   read(): Promise<Texts>;
   /** Writes what `change` makes of the present texts, again when somebody else has written meanwhile. */
   update(change: (texts: Texts) => Texts): Promise<void>;

@@ -1,17 +1,9 @@
-import {
-  getAt,
-  isAtOrBelow,
-  isTextMap,
-  isTree,
-  pathKey,
-  pathOfKey,
-  setAt,
-  type Tree,
-} from '../meta/field-tree.js';
+import { getAt, isAtOrBelow, isTextMap, pathKey, pathOfKey, setAt, type Tree } from '../meta/field-tree.js';
 import type { AnyResource, Kind, Resources } from './kinds.js';
 import type { ManagedFields } from '../meta/meta.js';
 import type { DeepPartial } from './resource-store.js';
 import { pathsOf } from '../meta/server-side-apply.js';
+import { isObject } from '../schema/json-value.js';
 
 export type OwnedFields<Spec> = {
   readonly spec: DeepPartial<Spec>;
@@ -71,5 +63,5 @@ function copyLeaf(object: AnyResource, key: string, into: Tree): Tree {
   const value = getAt(object, path);
   if (value === undefined) return into;
   // Others may have filled an owned empty object since then: only its presence is ours.
-  return setAt(into, path, isTree(value) ? {} : value);
+  return setAt(into, path, isObject(value) ? {} : value);
 }

@@ -7,12 +7,13 @@ import {
   type ObjectVersion,
   type Shown,
 } from '../ledger/change.js';
-import { formatPath, getAt, isTree, leavesOf, pathOfKey, type Tree } from '../meta/field-tree.js';
+import { formatPath, getAt, leavesOf, pathOfKey, type Tree } from '../meta/field-tree.js';
 import { keyOf, type ManagedFields, type ObjectKey } from '../meta/meta.js';
 import { pathsOf } from '../meta/server-side-apply.js';
 import type { StructuralSchema } from '../schema/structural.js';
 import type { AnyResource } from './kinds.js';
 import { definitions } from './schemas.js';
+import { isObject } from '../schema/json-value.js';
 
 // An object as the record of changes keeps it: its fields as people may see them.
 
@@ -97,7 +98,7 @@ function show(value: unknown, schema: StructuralSchema | undefined): Shown {
 function withoutSecrets(value: unknown, schema: StructuralSchema | undefined): unknown {
   if (schema?.confidential) return '(not shown)';
   if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, schema?.items));
-  if (isTree(value))
+  if (isObject(value))
     return Object.fromEntries(
       Object.entries(value).map(([name, item]) => [
         name,

@@ -1,9 +1,9 @@
 import { formatProblem, type Problem, quote } from '../errors.js';
 import type { StructuralSchema } from '../schema/structural.js';
 import { compileSchema, type Validate } from '../schema/validate.js';
-import { isTree } from '../meta/field-tree.js';
 import { type Kind, kindNames } from './kinds.js';
 import { definitions } from './schemas.js';
+import { isObject } from '../schema/json-value.js';
 
 type ResourceInput = {
   readonly metadata: { readonly name: string; readonly namespace?: string };
@@ -84,14 +84,14 @@ const maxAnnotationBytes = 256 * 1024;
 /** The API server's rules for labels and annotations. */
 export function validateMetadata(metadata: Readonly<Record<string, unknown>>): Problem[] {
   const maps = ['labels', 'annotations']
-    .filter((field) => metadata[field] !== undefined && !isTree(metadata[field]))
+    .filter((field) => metadata[field] !== undefined && !isObject(metadata[field]))
     .map((field) => ({
       field: `metadata.${field}`,
       expected: 'an object of texts',
       value: quote(metadata[field]),
     }));
-  const labels = isTree(metadata['labels']) ? metadata['labels'] : {};
-  const annotations = isTree(metadata['annotations']) ? metadata['annotations'] : {};
+  const labels = isObject(metadata['labels']) ? metadata['labels'] : {};
+  const annotations = isObject(metadata['annotations']) ? metadata['annotations'] : {};
   const keyed = (field: string, entries: Readonly<Record<string, unknown>>) =>
     Object.keys(entries)
       .filter((key) => !metadataKeyPattern.test(key))

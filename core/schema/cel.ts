@@ -1,4 +1,4 @@
-import { isObject } from './json-value.js';
+import { fieldOf, isObject } from './json-value.js';
 import { Environment } from '@marcbachmann/cel-js';
 import { type Problem, quote } from '../errors.js';
 import { joinField } from './field-path.js';
@@ -42,7 +42,7 @@ export function createRuleChecker(): CheckRules {
       for (const [name, child] of Object.entries(schema.properties ?? {}))
         if (Object.hasOwn(value, name))
           problems.push(
-            ...check(child, value[name], member(old, name), joinField(field, name), isShapeWrong),
+            ...check(child, value[name], fieldOf(old, name), joinField(field, name), isShapeWrong),
           );
     if (Array.isArray(value) && schema.items)
       for (const [index, item] of value.entries())
@@ -117,8 +117,4 @@ function toCel(schema: StructuralSchema, value: unknown): unknown {
       Object.hasOwn(properties, name) ? toCel(properties[name]!, child) : child,
     ]),
   );
-}
-
-function member(value: unknown, name: string): unknown {
-  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }

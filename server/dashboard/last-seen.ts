@@ -75,11 +75,14 @@ export function createLastSeen({
   };
 }
 
+export function noAnswerInTime(): DomainError {
+  return new DomainError('UNAVAILABLE', 'the API server does not answer in time');
+}
+
 /** `lastSeen` is asked where the store gives no answer in time; without one its error stays. */
 async function unlessAway<T>(asked: Promise<T>, lastSeen: () => T | undefined): Promise<T> {
-  const late = () => new DomainError('UNAVAILABLE', 'the API server does not answer in time');
   try {
-    return await inTime(patienceMs, asked, late);
+    return await inTime(patienceMs, asked, noAnswerInTime);
   } catch (error) {
     if (!isDomainError(error, 'UNAVAILABLE')) throw error;
     return lastSeen() ?? asked;

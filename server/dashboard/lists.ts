@@ -1,4 +1,4 @@
-import { eachObject, isLarge, pageSizeOf, turn } from '../../adapters/resources/pages.js';
+import { eachObject, isLarge, pageSizeOf } from '../../adapters/resources/pages.js';
 import { DomainError, invalidInput, quote } from '../../core/errors.js';
 import { keyOf, type ObjectKey, type ObjectMeta } from '../../core/meta/meta.js';
 import type { Kind, Resources } from '../../core/resources/kinds.js';
@@ -8,6 +8,7 @@ import { given } from '../../core/units/given.js';
 import type { List } from './call.js';
 import { integer, type Given, type Parameters } from './parameters.js';
 import { byAge } from './views.js';
+import { turn } from '../../adapters/timers.js';
 
 /** Objects of one kind, and what a list shows of each. */
 type Section = {

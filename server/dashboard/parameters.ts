@@ -5,7 +5,7 @@ import { isHexBytes, hexSize, type Hex } from '../../core/units/hex.js';
 import { parseInstant, type EpochMs } from '../../core/units/time.js';
 
 /** A parameter of a query: how its text is read, and what OpenAPI says about it. */
-export type Parameter<T> = {
+type Parameter<T> = {
   readonly description: string;
   readonly schema: JsonSchema;
   /** What a text must be, for the error. */

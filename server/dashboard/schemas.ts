@@ -24,7 +24,7 @@ export type CreatePaymaster = {
   readonly version: string;
 };
 export type FundingWallet = { readonly signature: string; readonly address: string };
-export type UpdatePaymaster = FundingWallet & {
+type UpdatePaymaster = FundingWallet & {
   readonly paymasterId: string;
   readonly type: 'paymasterFundingId';
 };
@@ -34,8 +34,8 @@ export type CreateContract = {
   readonly abi: string;
   readonly whitelistedMethods?: readonly string[];
 };
-export type UpdateContract = { readonly address: string; readonly whitelistedMethods: readonly string[] };
-export type DeleteContract = { readonly address: string };
+type UpdateContract = { readonly address: string; readonly whitelistedMethods: readonly string[] };
+type DeleteContract = { readonly address: string };
 export type CreatePolicy = {
   readonly name: string;
   readonly policyType: PolicyType;

@@ -91,7 +91,7 @@ function commonFields(tenant: Tenant, object: PaymasterPolicy | SmartContract, p
 }
 
 /** The token name of the caller that created the object through this API; for an object from a manifest, its field manager. */
-function createdBy({ annotations, managedFields }: ObjectMeta): string {
+export function createdBy({ annotations, managedFields }: ObjectMeta): string {
   return annotations?.[createdByAnnotation] ?? managedFields?.[0]?.manager ?? 'unknown';
 }
 

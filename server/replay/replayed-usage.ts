@@ -12,7 +12,7 @@ import { MemoryRows } from '../../core/usage/memory-rows.js';
 import { given } from '../../core/units/given.js';
 import { unitOf } from '../../core/usage/units.js';
 import { graceMs } from '../../core/usage/entries.js';
-import { operationOf } from '../../core/usage/reservations.js';
+import { reservationName } from '../../core/usage/reservations.js';
 import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
 import type { DecidedInputs, EndingInputs } from '../decision/inputs.js';
 import { plannedAt } from './recorded-ports.js';
@@ -115,8 +115,8 @@ export class ReplayedUsage implements Pick<UsageStore, 'now' | 'reserve' | 'peek
     const [reservation] = ended;
     if (reservation === undefined) return false;
     const spent = how === 'forfeited' ? Number.POSITIVE_INFINITY : (actualCost ?? -1);
-    this.#ended.delete(idOf(key));
-    this.#ended.set(idOf(key), { reservation, spent: how === 'released' ? -1 : spent });
+    this.#ended.delete(reservationName(key));
+    this.#ended.set(reservationName(key), { reservation, spent: how === 'released' ? -1 : spent });
     const [oldest] = this.#ended.keys();
     if (this.#ended.size > mostEnded && oldest !== undefined) this.#ended.delete(oldest);
     return true;
@@ -124,7 +124,7 @@ export class ReplayedUsage implements Pick<UsageStore, 'now' | 'reserve' | 'peek
 
   /** A commit that was recorded as passing was refused here, so its finalize finds none. */
   noteRefusedCommit(key: ReservationKey): void {
-    this.#refusedCommits.set(idOf(key), (this.now() + commitMs) as EpochMs);
+    this.#refusedCommits.set(reservationName(key), (this.now() + commitMs) as EpochMs);
   }
 
   /** The limits alone. A finalize whose commit came before the replay, or was left out, is an ordinary reservation. */
@@ -135,7 +135,7 @@ export class ReplayedUsage implements Pick<UsageStore, 'now' | 'reserve' | 'peek
     const isKnown =
       phase.kind === 'commit' ||
       this.#rows.reservation(request.key)?.commit !== undefined ||
-      this.#refusedCommits.has(idOf(request.key));
+      this.#refusedCommits.has(reservationName(request.key));
     return isKnown ? { ...own, phase: { kind: phase.kind, commitment: anyCommitment } } : plain;
   }
 
@@ -156,9 +156,9 @@ export class ReplayedUsage implements Pick<UsageStore, 'now' | 'reserve' | 'peek
   }
 
   #takeBack(key: ReservationKey): void {
-    const known = this.#ended.get(idOf(key));
+    const known = this.#ended.get(reservationName(key));
     if (known === undefined) return;
-    this.#ended.delete(idOf(key));
+    this.#ended.delete(reservationName(key));
     const { reservation, spent } = known;
     const charges = reservation.limits.map((limit) => ({
       counter: limit.counter,
@@ -200,8 +200,4 @@ export class ReplayedUsage implements Pick<UsageStore, 'now' | 'reserve' | 'peek
 
 function spentOf(limit: Pick<LimitShare, 'unit' | 'cost' | 'rate'>, actualCost: number): number {
   return unitOf(limit.unit).spent(limit, actualCost);
-}
-
-function idOf(key: ReservationKey): string {
-  return `${operationOf(key)}/${key.paymasterId}`;
 }

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { fieldOwned, invalidInput, type Problem } from '../../../core/errors.js';
-import { isSameJson, isTextMap, isTree, type Tree } from '../../../core/meta/field-tree.js';
+import { isSameJson, isTextMap, type Tree } from '../../../core/meta/field-tree.js';
 import type { Kind } from '../../../core/resources/kinds.js';
 import { apiVersion, formatKey, type ManagedFields, type ObjectKey } from '../../../core/meta/meta.js';
 import type { ApplyRequest } from '../../../core/resources/resource-store.js';
 import { applyFields } from '../../../core/meta/server-side-apply.js';
 import { validateMetadata, validateResource } from '../../../core/resources/validate.js';
 import type { StoredObject } from './resource-rows.js';
+import { isObject } from '../../../core/schema/json-value.js';
 
 /** The stored object after an apply; undefined when the apply changes nothing. Throws FIELD_OWNED, INVALID_INPUT. */
 export function decideApply<K extends Kind>(
@@ -27,7 +28,7 @@ export function decideApply<K extends Kind>(
   const next = objectOf(kind, key, stored, outcome.live, outcome.managedFields, time);
   if (stored && isSameJson(stored, next)) return undefined;
   throwIfAny([
-    ...validateMetadata(isTree(outcome.live['metadata']) ? outcome.live['metadata'] : {}),
+    ...validateMetadata(isObject(outcome.live['metadata']) ? outcome.live['metadata'] : {}),
     ...validateResource(kind, next, stored && { spec: stored.spec }),
   ]);
   return next;
@@ -36,13 +37,13 @@ export function decideApply<K extends Kind>(
 function fieldsOf<K extends Kind>({ spec, labels = {}, annotations = {} }: ApplyRequest<K>): Tree {
   // The clone makes the stored object independent of the caller's, and plain.
   const { metadata, ...fields } = plain({ spec, metadata: { labels, annotations } });
-  return withoutEmpty({ ...fields, metadata: withoutEmpty(isTree(metadata) ? metadata : {}) });
+  return withoutEmpty({ ...fields, metadata: withoutEmpty(isObject(metadata) ? metadata : {}) });
 }
 
 /** Without empty members: an empty `spec`, `labels` or `annotations` asks for nothing and owns no field. */
 function withoutEmpty(tree: Tree): Tree {
   return Object.fromEntries(
-    Object.entries(tree).filter(([, value]) => !isTree(value) || Object.keys(value).length > 0),
+    Object.entries(tree).filter(([, value]) => !isObject(value) || Object.keys(value).length > 0),
   );
 }
 
@@ -60,8 +61,8 @@ function objectOf(
   managedFields: readonly ManagedFields[],
   time: string,
 ): StoredObject {
-  const spec = isTree(live['spec']) ? live['spec'] : {};
-  const { labels, annotations } = isTree(live['metadata']) ? live['metadata'] : {};
+  const spec = isObject(live['spec']) ? live['spec'] : {};
+  const { labels, annotations } = isObject(live['metadata']) ? live['metadata'] : {};
   const { uid, resourceVersion, generation, creationTimestamp } = stored?.metadata ?? {
     uid: randomUUID(),
     resourceVersion: '',

@@ -12,7 +12,7 @@ import { keyField, keyProblems } from '../providers/provider.js';
 import { type ProviderName, providerNames, providerOf } from '../providers/table.js';
 import { createPrivateKey } from 'node:crypto';
 
-export type EnvelopeSpec = {
+type EnvelopeSpec = {
   readonly provider: ProviderName;
   readonly key: string;
   readonly ciphertext: string;

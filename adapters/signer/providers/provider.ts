@@ -21,9 +21,9 @@ export type KeyProvider = {
 };
 
 /** `expected` completes "key must be …". */
-export type KeyName = { readonly pattern: RegExp; readonly expected: string };
+type KeyName = { readonly pattern: RegExp; readonly expected: string };
 
-export type ProviderDeps = {
+type ProviderDeps = {
   readonly environment: Environment;
   readonly access: KeyFileAccess;
   /** Calls at once. */
@@ -32,7 +32,7 @@ export type ProviderDeps = {
 };
 
 /** Every method throws CallFailed; the message says what to set where credentials are missing. */
-export type KeyClient = {
+type KeyClient = {
   /** r‖s, 64 bytes. */
   sign(key: string, digest: Uint8Array, signal: AbortSignal): Promise<Uint8Array>;
   unwrap(key: string, ciphertext: Uint8Array, signal: AbortSignal): Promise<Uint8Array>;

@@ -14,7 +14,7 @@ import { createHttp } from '../http.js';
 import { describedKind } from '../kind.js';
 import { createRemoteSigner, remoteLimits } from '../remote-signer.js';
 
-export type Web3signerSpec = {
+type Web3signerSpec = {
   readonly url: string;
   readonly publicKey: string;
   readonly address: string;

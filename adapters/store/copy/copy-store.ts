@@ -14,7 +14,7 @@ import { writeRows } from '../postgres/statements.js';
 import { preparePostgres } from '../postgres/usage.js';
 import { chunks, copyLedger, finishSums, makePartsFor } from './copy-ledger.js';
 
-export type CopyOptions = {
+type CopyOptions = {
   /** The file of the embedded store. No process may have it open. */
   readonly path: string;
   readonly client: ClientOptions;

@@ -6,7 +6,7 @@ import { dayOf, storableTime } from './record-rows.js';
 import { storable } from './text.js';
 
 /** A change of the tables of movements: its text, and values that both databases take. */
-export type MovementWrite = {
+type MovementWrite = {
   readonly name: string;
   readonly text: string;
   readonly values: readonly (string | number)[];
@@ -16,7 +16,7 @@ export type MovementWrite = {
  * What a step of the follower writes. Blocks that are read again replace what was recorded of them, and a range of blocks grows where
  * it ended, so that a transaction whose commit is in doubt may be made again.
  */
-export function movementWrites(dialect: Dialect, record: Movements): readonly MovementWrite[] {
+function movementWrites(dialect: Dialect, record: Movements): readonly MovementWrite[] {
   const { chainId, after, movements, covered } = record;
   const { table } = dialect;
   const writes: MovementWrite[] = [];

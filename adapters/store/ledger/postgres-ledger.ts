@@ -32,7 +32,7 @@ import { readSpent } from './spent.js';
 import { readPrices, readStatement } from './statements.js';
 import { readUsage } from './usage.js';
 
-export type PostgresLedgerOptions = PostgresOptions & {
+type PostgresLedgerOptions = PostgresOptions & {
   readonly clock: Clock;
   readonly retention?: Retention;
   /** Bytes of all tables of the ledger. Default 10 GB. */

@@ -6,7 +6,7 @@ import { orderedInputs } from './inputs.js';
 import type { StoredLedger } from './postgres-ledger.js';
 import type { Answer, Methods, Request, ThreadOptions } from './sqlite-thread.js';
 
-export type SqliteLedgerOptions = Omit<ThreadOptions, 'searchMs' | 'maxBytes'> & {
+type SqliteLedgerOptions = Omit<ThreadOptions, 'searchMs' | 'maxBytes'> & {
   /** Bytes of the whole file. Default 10 GB. */
   readonly maxBytes?: number;
   /** A search for decisions answers what it has found after this time. Default 5,000. */

@@ -1,5 +1,5 @@
 import type { HourPrice, PriceQuery } from '../../../core/ledger/prices.js';
-import type { AccountName } from '../../../core/ledger/query.js';
+import { formatAccount, type AccountName } from '../../../core/ledger/query.js';
 import {
   mostTransfers,
   type AccountMovements,
@@ -21,16 +21,12 @@ export async function readStatement(
   { accounts, paidFor, limit = Infinity, from, to }: StatementQuery,
 ): Promise<readonly AccountMovements[]> {
   const statements: AccountMovements[] = [];
-  const names = new Set(accounts.map(nameOf));
+  const names = new Set(accounts.map(formatAccount));
   const paid = paidFor === undefined ? [] : await readPaid(reader, paidFor, { from, to });
-  const all = [...accounts, ...paid.filter((account) => !names.has(nameOf(account)))];
+  const all = [...accounts, ...paid.filter((account) => !names.has(formatAccount(account)))];
   for (const account of all.slice(0, limit + 1))
     statements.push(await readAccount(reader, account, { from, to }));
   return statements;
-}
-
-function nameOf({ chainId, contract, fundingAddress }: AccountName): string {
-  return `${chainId} ${contract} ${fundingAddress ?? ''}`;
 }
 
 /** Accounts that paid for an organisation in a range. */

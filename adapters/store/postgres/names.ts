@@ -25,18 +25,18 @@ export function parseAccountRow(name: string): AccountId {
 }
 
 /** Held by the step that moves the chain's cursor. */
-export const cursorLock = 'cursor';
+const cursorLock = 'cursor';
 
-export function counterLock({ counter }: CounterId): string {
+function counterLock({ counter }: CounterId): string {
   const slash = counter.indexOf('/');
   return `counter:${slash === -1 ? counter : counter.slice(0, slash)}`;
 }
 
-export function accountLock({ contract }: AccountId): string {
+function accountLock({ contract }: AccountId): string {
   return `account:${contract}`;
 }
 
-export function paymasterLock({ paymasterId }: Pick<ReservationKey, 'paymasterId'>): string {
+function paymasterLock({ paymasterId }: Pick<ReservationKey, 'paymasterId'>): string {
   return `paymaster:${paymasterId}`;
 }
 

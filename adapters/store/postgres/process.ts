@@ -15,7 +15,7 @@ import type { Expected } from './turn-reading.js';
 import type { Row } from './turn-rows.js';
 import { SeenEpochs, type WriterRow } from './writers.js';
 
-export type PostgresProcessOptions = Pick<Ambient, 'log'> & {
+type PostgresProcessOptions = Pick<Ambient, 'log'> & {
   readonly client: ClientOptions;
   /** Replaces the time of the server: for tests. */
   readonly clock?: Clock;

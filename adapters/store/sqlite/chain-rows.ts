@@ -22,13 +22,13 @@ import type { Unit } from '../../../core/usage/units.js';
 import type { EpochMs } from '../../../core/units/time.js';
 
 /** Where a live reservation is stored. */
-export type StoredReservation = { readonly paymasterId: string; readonly row: number };
+type StoredReservation = { readonly paymasterId: string; readonly row: number };
 
 /** `others`: of the same operation; nearly always none, so that no list is kept for each. */
 type Place = StoredReservation & { readonly others: Place | undefined };
 
 /** Reads the stored form of reservations. Both throw UNAVAILABLE. */
-export type ReservationReader = {
+type ReservationReader = {
   reservation(key: ReservationKey, row: number): Reservation;
   committed(key: ReservationKey): readonly Reservation[];
 };

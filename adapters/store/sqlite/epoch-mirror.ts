@@ -14,7 +14,7 @@ import { migrate } from '../../sqlite/migrate.js';
  * Copies of epochs in the database of the resources, which is a different file from that of the usage. If both files
  * are restored together, the loss is not noticed.
  */
-export type SqliteEpochMirror = EpochMirror &
+type SqliteEpochMirror = EpochMirror &
   EpochCopies & {
     /** Deletes the copy of a chain that was started anew: promises made on the former chain bind nobody. */
     forget(chainId: number): void;

@@ -22,7 +22,7 @@ import { StoredUsage } from './stored-usage.js';
 import type { FundingMessage, UsageTables } from './usage-tables.js';
 import { UsageUpkeep } from './usage-upkeep.js';
 
-export type SqliteRowsDeps = Pick<Ambient, 'clock' | 'log'> & {
+type SqliteRowsDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly metrics: Metrics;
   readonly tables: UsageTables;
   readonly epochs: () => UsageEpochs;

@@ -14,7 +14,7 @@ export const takenStepsSchema = `
   CREATE TABLE usage_open_steps (chain_id INTEGER PRIMARY KEY, step TEXT NOT NULL) STRICT;
 `;
 
-export type TakenSteps = {
+type TakenSteps = {
   /** Inside the transaction that writes the chain. */
   put(chainId: number, changes: Pick<RowChanges, 'steps' | 'begun' | 'chain'>, wasOpen: boolean): void;
   /** The text of the step that is open. */

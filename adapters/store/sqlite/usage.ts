@@ -14,7 +14,7 @@ import { migrateSqliteLedger } from '../ledger/sqlite-tables.js';
 import { createSqliteLedgerWriter } from '../ledger/write.js';
 import { createUsageTables } from './usage-tables.js';
 
-export type SqliteUsageOptions = Pick<Ambient, 'clock' | 'log'> & {
+type SqliteUsageOptions = Pick<Ambient, 'clock' | 'log'> & {
   readonly path: string;
   /**
    * `process`: an accepted write survives kill -9 of the process. `power`: it also survives loss of power, at the cost

@@ -6,7 +6,7 @@ import type { UserOperation } from '../../entry-point/user-operation.js';
 import { pass, refuse, type Verdict } from '../../refusal.js';
 
 /** A chain's settings for EIP-7702. */
-export type DelegateRules = {
+type DelegateRules = {
   readonly chainId: number;
   /** Delegates that operations may name. */
   readonly delegates: ReadonlySet<AddressKey>;

@@ -17,7 +17,7 @@ export type DocumentedLimit = CountedSpec & Required<Pick<CountedSpec, 'cycleDur
 const documentUnits = ['COUNT', 'NATIVE_ASSET'] as const satisfies readonly Unit[];
 type DocumentUnit = (typeof documentUnits)[number];
 
-export type CycleDuration = { readonly value: number; readonly unit: CycleUnit };
+type CycleDuration = { readonly value: number; readonly unit: CycleUnit };
 export type LimitBody = {
   readonly type: LimitScope;
   readonly cycleDuration: CycleDuration;

@@ -32,7 +32,7 @@ export function isCounted(spec: SpendingLimitSpec): spec is CountedSpec {
 }
 
 /** As in the resource. */
-type LimitTerms = Pick<CountedSpec, 'scope' | 'threshold' | 'thresholdType'>;
+export type LimitTerms = Pick<CountedSpec, 'scope' | 'threshold' | 'thresholdType'>;
 
 /** The cycle in force, with the fields for which it was started, so that a change differs from a re-apply. */
 export type CycleStatus = LimitTerms & {

@@ -13,7 +13,7 @@ export type RenderedWebhook = {
   readonly body: Uint8Array | undefined;
 };
 
-export type RenderInput = {
+type RenderInput = {
   readonly webhook: WebhookConfig;
   readonly data: unknown;
   /** {@link encodeBody}; called for a POST only. */

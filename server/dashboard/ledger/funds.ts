@@ -1,4 +1,4 @@
-import type { AccountName, FundsHistory } from '../../../core/ledger/query.js';
+import { formatAccount, type AccountName, type FundsHistory } from '../../../core/ledger/query.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { parseAddressKey } from '../../../core/units/address.js';
@@ -114,17 +114,17 @@ export async function describeAccounts(
   const now = tools.clock.now();
   const from = (now - dayMs) as EpochMs;
   const histories = await ledger.funds({ accounts, from, to: now, samples: false });
-  const spent = new Map(histories.map(({ account, spentWei }) => [nameOf(account), spentWei]));
+  const spent = new Map(histories.map(({ account, spentWei }) => [formatAccount(account), spentWei]));
   const sampled = await ledger.funds({ accounts, from: (now - freshMs) as EpochMs, to: now });
-  const prices = new Map(sampled.map((history) => [nameOf(history.account), newestPrice(history)]));
+  const prices = new Map(sampled.map((history) => [formatAccount(history.account), newestPrice(history)]));
   const states = await statesOf(tools, accounts);
   return accounts.map((account) => {
     const { chainId, contract, fundingAddress } = account;
-    const state = states.get(nameOf(account));
-    const burn = (spent.get(nameOf(account)) ?? 0n) / 24n;
+    const state = states.get(formatAccount(account));
+    const burn = (spent.get(formatAccount(account)) ?? 0n) / 24n;
     const balance = state?.balance === undefined ? undefined : gweiToWei(state.balance);
     const promised = gweiToWei(state?.reserved ?? gwei(0));
-    const { at, usdPerNative } = prices.get(nameOf(account)) ?? {};
+    const { at, usdPerNative } = prices.get(formatAccount(account)) ?? {};
     return {
       account: fundingAddress ?? contract,
       kind: fundingAddress === undefined ? 'deposit' : 'wallet',
@@ -149,10 +149,6 @@ function newestPrice({ samples }: FundsHistory): FundsHistory['samples'][number]
   return samples.findLast(({ usdPerNative }) => usdPerNative !== undefined);
 }
 
-export function nameOf({ chainId, contract, fundingAddress }: AccountName): string {
-  return `${chainId} ${contract} ${fundingAddress ?? ''}`;
-}
-
 type Paid = { readonly account: AccountName; readonly paymasters: readonly string[] };
 
 /** Each account once, with the paymasters that it pays for. */
@@ -168,8 +164,8 @@ export async function accountsThatPay(
     if (chain === undefined) continue;
     for (const config of ofChain)
       for (const account of accountsOf(config, chain)) {
-        const paymasters = accounts.get(nameOf(account))?.paymasters ?? [];
-        accounts.set(nameOf(account), { account, paymasters: [...paymasters, config.objectName] });
+        const paymasters = accounts.get(formatAccount(account))?.paymasters ?? [];
+        accounts.set(formatAccount(account), { account, paymasters: [...paymasters, config.objectName] });
       }
   }
   return [...accounts.values()];
@@ -183,7 +179,10 @@ async function statesOf(
   const states = new Map<string, AccountBalance>();
   for (const chainId of new Set(accounts.map((account) => account.chainId)))
     for (const state of await usage.accounts(chainId))
-      states.set(nameOf({ chainId, contract: state.contract, fundingAddress: state.fundingAddress }), state);
+      states.set(
+        formatAccount({ chainId, contract: state.contract, fundingAddress: state.fundingAddress }),
+        state,
+      );
   return states;
 }
 

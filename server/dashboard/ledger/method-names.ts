@@ -1,10 +1,11 @@
 import { inTime } from '../../../adapters/within-deadline.js';
-import { DomainError, isDomainError, unlessUnavailable } from '../../../core/errors.js';
+import { isDomainError, unlessUnavailable } from '../../../core/errors.js';
 import type { DecidedCall } from '../../../core/ledger/record.js';
 import type { InParts } from '../../../core/units/in-parts.js';
 import { parseAbiInParts } from '../../../core/resources/abi.js';
 import type { Principal } from '../auth.js';
 import type { Tools } from '../deps.js';
+import { noAnswerInTime } from '../last-seen.js';
 
 /** The name that the ABI of a registered contract has for a method now; undefined when it has none. */
 export type MethodNames = (contractId: string, selector: string) => string | undefined;
@@ -14,7 +15,6 @@ export type MethodNamesReader = (contractIds: ReadonlySet<string>) => Promise<Me
 
 /** An answer is worth more than the names in it: while the API server is away, methods have none. */
 const patienceMs = 2_000;
-const noAnswer = () => new DomainError('UNAVAILABLE', 'the API server does not answer in time');
 
 /** Methods of further contracts of an answer stay without a name: each costs a look-up. */
 const mostContracts = 100;
@@ -29,7 +29,7 @@ export function createMethodNames(
   async function readContract(name: string): Promise<void> {
     // Paymasters of the organisation may have contracts of the same name.
     const listed = resources.list('SmartContract', { namespace, fields: { 'spec.name': name } });
-    const contracts = await unlessUnavailable(inTime(patienceMs, listed, noAnswer));
+    const contracts = await unlessUnavailable(inTime(patienceMs, listed, noAnswerInTime));
     isAway = contracts === undefined;
     const names = new Map<string, string>();
     for (const { spec } of contracts ?? [])

@@ -1,5 +1,5 @@
 import { inTime } from '../../../adapters/within-deadline.js';
-import { DomainError, unlessUnavailable } from '../../../core/errors.js';
+import { unlessUnavailable } from '../../../core/errors.js';
 import { budgetNames } from '../../../core/config/budgets.js';
 import { paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
 import {
@@ -13,6 +13,7 @@ import type { UsageRow } from '../../../core/ledger/query.js';
 import type { Principal } from '../auth.js';
 import type { Tools } from '../deps.js';
 import type { Questions } from './fair-ledger.js';
+import { noAnswerInTime } from '../last-seen.js';
 
 /** What an object is called now, or was called when it was deleted. Labels are those of an object that is there. */
 type Named = { readonly name: string; readonly labels: Readonly<Record<string, string>> };
@@ -22,7 +23,6 @@ const idOf = { Paymaster: paymasterIdOf, PaymasterPolicy: policyIdOf } as const;
 export type NamedKind = keyof typeof idOf;
 
 const patienceMs = 3_000;
-const noAnswer = () => new DomainError('UNAVAILABLE', 'the API server does not answer in time');
 
 /** By id, of one kind of an organisation. While the API server is away, as they were last seen, or none. */
 export async function objectNames(
@@ -43,7 +43,7 @@ export async function objectNames(
       named: { name: spec.name, labels: metadata.labels ?? {} },
     })),
   }));
-  const { present } = (await unlessUnavailable(inTime(patienceMs, seen, noAnswer))) ?? { present: [] };
+  const { present } = (await unlessUnavailable(inTime(patienceMs, seen, noAnswerInTime))) ?? { present: [] };
   for (const { id, named } of present) names.set(id, named);
   return (id) => names.get(id);
 }

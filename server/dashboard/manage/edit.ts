@@ -4,7 +4,6 @@ import {
   getAt,
   isSameJson,
   isTextMap,
-  isTree,
   leavesOf,
   removeAt,
   setAt,
@@ -16,6 +15,7 @@ import type { Kind, Resources } from '../../../core/resources/kinds.js';
 import { ownersOf, type OwnedFields } from '../../../core/resources/managed-fields.js';
 import type { StructuralSchema } from '../../../core/schema/structural.js';
 import { given } from '../../../core/units/given.js';
+import { isObject } from '../../../core/schema/json-value.js';
 
 /** What people write of an object. */
 export type Written = { readonly labels: Readonly<Record<string, string>>; readonly spec: Tree };
@@ -80,8 +80,8 @@ function fieldsOf<K extends Kind>(tree: Tree): OwnedFields<Resources[K]['spec']>
 
 /** RFC 7396. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
-  if (!isTree(patch)) return patch;
-  const base = isTree(target) ? target : {};
+  if (!isObject(patch)) return patch;
+  const base = isObject(target) ? target : {};
   const names = [...new Set([...Object.keys(base), ...Object.keys(patch)])];
   return Object.fromEntries(
     names
@@ -92,7 +92,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
 
 /** A value without what its schema calls confidential. */
 export function redact(schema: StructuralSchema | undefined, value: unknown): unknown {
-  if (!isTree(value)) return value;
+  if (!isObject(value)) return value;
   const members = Object.entries(value).filter(([name]) => schema?.properties?.[name]?.confidential !== true);
   return Object.fromEntries(
     members.map(([name, child]) => [name, redact(schema?.properties?.[name], child)]),
@@ -101,7 +101,7 @@ export function redact(schema: StructuralSchema | undefined, value: unknown): un
 
 /** A value that was shown by {@link redact} gets back what was left out, wherever it was left as it was. */
 export function restore(schema: StructuralSchema | undefined, next: unknown, current: unknown): unknown {
-  if (!isTree(next) || !isTree(current)) return next;
+  if (!isObject(next) || !isObject(current)) return next;
   if (isSameJson(next, redact(schema, current))) return current;
   const members = Object.entries(next);
   return Object.fromEntries(

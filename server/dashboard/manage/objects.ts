@@ -1,6 +1,6 @@
 import { eachObject } from '../../../adapters/resources/pages.js';
 import { DomainError, invalidInput, isDomainError, quote, type Problem } from '../../../core/errors.js';
-import { isTextMap, isTree, type Tree } from '../../../core/meta/field-tree.js';
+import { isTextMap, type Tree } from '../../../core/meta/field-tree.js';
 import { apiVersion, type ObjectKey } from '../../../core/meta/meta.js';
 import type { Resources } from '../../../core/resources/kinds.js';
 import { definitions } from '../../../core/resources/schemas.js';
@@ -18,6 +18,7 @@ import { editOf, manifestFields, mergePatch, redact, restore, writtenOf, type Wr
 import type { Noun, NounKind } from './nouns.js';
 import { bodyOf, etagOf, exampleOf, listSchemaOf, schemaOf, viewOf, type WrittenBody } from './record.js';
 import { renderYaml } from '../../../adapters/manifests/yaml.js';
+import { isObject } from '../../../core/schema/json-value.js';
 
 /** The endpoints of a noun: `path` is its plural. */
 export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>): readonly Endpoint[] {
@@ -235,7 +236,7 @@ export async function change<K extends NounKind>(
   } catch (error) {
     if (!isDomainError(error, 'FIELD_OWNED') || asked === undefined) throw error;
     const { metadata, ...fields } = manifestFields(asked.object, asked.wanted, dashboardManager);
-    const named = { ...key, ...(isTree(metadata) && metadata) };
+    const named = { ...key, ...(isObject(metadata) && metadata) };
     const manifest = renderYaml({ apiVersion, kind: noun.kind, metadata: named, ...fields });
     throw new DomainError(error.code, error.message, { ...error.details, manifest });
   }
@@ -287,7 +288,7 @@ function validate<K extends NounKind>(
 
 function nextOf({ labels, spec }: WrittenBody, before: Written['labels']): Written {
   const problems = [
-    ...(isTree(spec) ? [] : [{ field: 'spec', expected: 'an object', value: quote(spec) }]),
+    ...(isObject(spec) ? [] : [{ field: 'spec', expected: 'an object', value: quote(spec) }]),
     ...(labels === undefined || isTextMap(labels)
       ? []
       : [{ field: 'labels', expected: 'an object of texts', value: quote(labels) }]),

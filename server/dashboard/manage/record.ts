@@ -1,6 +1,5 @@
 import type { Tenant } from '../../../core/config/tenant.js';
 import { invalidInput, quote } from '../../../core/errors.js';
-import { createdByAnnotation, type ObjectMeta } from '../../../core/meta/meta.js';
 import type { Resources } from '../../../core/resources/kinds.js';
 import { definitions } from '../../../core/resources/schemas.js';
 import { arrayOf, openRecord, record, type JsonSchema } from '../../../core/schema/json-schema.js';
@@ -13,6 +12,7 @@ import { time } from '../ledger/schemas.js';
 import { published } from '../schemas.js';
 import { redact } from './edit.js';
 import type { Noun, NounKind } from './nouns.js';
+import { createdBy } from '../views.js';
 
 /** How the management API shows an object, and what it takes of one. */
 
@@ -31,11 +31,6 @@ export function viewOf<K extends NounKind>(noun: Noun<K>, tenant: Tenant, object
     spec: redact(spec, object.spec),
     status: redact(statusSchema, status),
   };
-}
-
-/** The token that made it, or the field manager of its manifest. */
-function createdBy({ annotations, managedFields }: ObjectMeta): string {
-  return annotations?.[createdByAnnotation] ?? managedFields?.[0]?.manager ?? 'unknown';
 }
 
 /** Of what may be changed: status does not count. */

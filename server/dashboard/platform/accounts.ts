@@ -1,4 +1,4 @@
-import type { AccountName } from '../../../core/ledger/query.js';
+import { formatAccount, type AccountName } from '../../../core/ledger/query.js';
 import { parseLossBudget } from '../../../core/policy/token-loss.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { contractLosses } from '../../../core/usage/token-losses.js';
@@ -7,13 +7,7 @@ import { formatInstant } from '../../../core/units/time.js';
 import { gwei, gweiToWei } from '../../../core/units/wei.js';
 import { endpoint } from '../endpoint.js';
 import { amount } from '../ledger/amounts.js';
-import {
-  accountExample,
-  accountMembers,
-  accountsOfProfile,
-  describeAccounts,
-  nameOf,
-} from '../ledger/funds.js';
+import { accountExample, accountMembers, accountsOfProfile, describeAccounts } from '../ledger/funds.js';
 import { ledgerOff } from '../ledger/require-ledger.js';
 import { address, coins, time, wei } from '../ledger/schemas.js';
 import { chainId, text } from '../record-schemas.js';
@@ -56,10 +50,10 @@ export const platformAccounts = endpoint({
       for (const profile of spec.profiles) {
         const { defaultFunding, version } = profile;
         for (const account of accountsOfProfile(spec.chainId, profile, defaultFunding?.address)) {
-          const { versions = [], organisations = null } = pooled.get(nameOf(account)) ?? {};
+          const { versions = [], organisations = null } = pooled.get(formatAccount(account)) ?? {};
           const served = account.fundingAddress === undefined ? [] : (defaultFunding?.organisations ?? []);
           const all = [...new Set([...(organisations ?? []), ...served])];
-          pooled.set(nameOf(account), {
+          pooled.set(formatAccount(account), {
             account,
             versions: [...new Set([...versions, version])],
             organisations: account.fundingAddress === undefined ? null : all,

@@ -1,4 +1,3 @@
-import { turn } from '../../../adapters/resources/pages.js';
 import type { ConfigStore } from '../../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import type { AddressKey } from '../../../core/units/address.js';
@@ -10,8 +9,9 @@ import type { UsageReading } from '../../../core/usage/usage-store.js';
 import { servePaymaster } from '../../view/served-paymaster.js';
 import { createSharing } from '../../view/sharing.js';
 import { nameOf, rulesOf, type Rule, type RulesAt } from './rules.js';
+import { turn } from '../../../adapters/timers.js';
 
-export type RulesDeps = {
+type RulesDeps = {
   readonly configs: Pick<ConfigStore, 'getChain' | 'getList'>;
   readonly usage: Pick<UsageReading, 'counters'>;
 };

@@ -5,7 +5,7 @@ import type { Mode } from '../../../core/usage/reservation.js';
 import type { TraceStep } from '../run.js';
 
 /** A step of a decision that was recorded. `undecided`: it comes after the refusal, so nobody knows. */
-export type RecordedStep = Omit<TraceStep, 'verdict'> & { readonly verdict: 'pass' | 'refuse' | 'undecided' };
+type RecordedStep = Omit<TraceStep, 'verdict'> & { readonly verdict: 'pass' | 'refuse' | 'undecided' };
 
 /** Of kinds that decide again when the cost is known, the later step is shown. */
 const stepsOfKinds = (mode: Mode, when: 'early' | 'late'): readonly string[] =>

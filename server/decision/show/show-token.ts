@@ -25,7 +25,7 @@ import {
 } from './show.js';
 import { maxChargeOf } from '../token/token-terms.js';
 
-export type ShowTokenDeps = Pick<TokenModeDeps, 'prices' | 'clock'> & {
+type ShowTokenDeps = Pick<TokenModeDeps, 'prices' | 'clock'> & {
   readonly usage: Pick<UsageStore, 'counters'>;
 };
 

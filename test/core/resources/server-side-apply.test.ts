@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import {
   fromFieldsV1,
   getAt,
-  isTree,
   leavesOf,
   pathKey,
   pathOfKey,
@@ -12,6 +11,7 @@ import {
 } from '../../../core/meta/field-tree.js';
 import type { ManagedFields } from '../../../core/meta/meta.js';
 import { type ApplyOutcome, applyFields, pathsOf } from '../../../core/meta/server-side-apply.js';
+import { isObject } from '../../../core/schema/json-value.js';
 
 type State = { readonly live: Tree; readonly managedFields: readonly ManagedFields[] };
 const empty: State = { live: {}, managedFields: [] };
@@ -124,7 +124,7 @@ describe('whatever managers apply, in any order', () => {
           // The manager owns exactly what it asked for, and the object says so.
           expect(owns(state, manager)).toEqual(leaves.map(({ key }) => key).sort());
           for (const { path, value } of leaves)
-            if (JSON.stringify(value) === '{}') expect(isTree(getAt(state.live, path))).toBe(true);
+            if (JSON.stringify(value) === '{}') expect(isObject(getAt(state.live, path))).toBe(true);
             else expect(getAt(state.live, path)).toEqual(value);
 
           // Others lose only what was taken from them by force, and keep the values of the rest.

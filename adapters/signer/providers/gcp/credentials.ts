@@ -3,7 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { fieldOf, parseJson } from '../../../../core/schema/json-value.js';
 import type { Clock } from '../../../../core/units/time.js';
 import { CallFailed } from '../../call-failed.js';
-import type { Http, HttpAnswer } from '../../http.js';
+import type { HttpAnswer } from '../../../http-exchange.js';
+import type { Http } from '../../http.js';
 import type { Environment } from '../../kind.js';
 import type { Credentials } from '../kept-credentials.js';
 

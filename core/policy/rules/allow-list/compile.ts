@@ -17,10 +17,9 @@ export type AllowList =
  * Nearly all paymasters have one contract or a few, and there are a hundred thousand paymasters: a Map needs 200
  * bytes more, and five memory accesses instead of one or two.
  */
-export type AllowedContracts =
-  AllowedContract | readonly AllowedContract[] | Map<AddressKey, AllowedContract>;
+type AllowedContracts = AllowedContract | readonly AllowedContract[] | Map<AddressKey, AllowedContract>;
 
-export type AllowedContract = {
+type AllowedContract = {
   readonly name: string;
   readonly address: AddressKey;
   /** 4 bytes each, lowercase hex with 0x; concatenated into one text if there are only a few. */

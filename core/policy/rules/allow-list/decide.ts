@@ -43,7 +43,7 @@ export function isDeployOnly(decoded: DecodedCalls, op: AllowListOperation): boo
 }
 
 /** One line of the trace that `pm_explainSponsorship` shows. */
-export type CallTrace = {
+type CallTrace = {
   readonly target: AddressKey;
   /** Wei, decimal text. */
   readonly value: string;

@@ -4,7 +4,7 @@ import type { GasCaps } from './gas-caps.js';
  * A cap whose default follows the network or the operation. `platform` is the Chain's figure; undefined when the
  * default counts. `own` is the Paymaster's, which can only tighten it.
  */
-export type FloatingCap = { readonly platform: bigint | undefined; readonly own: bigint | undefined };
+type FloatingCap = { readonly platform: bigint | undefined; readonly own: bigint | undefined };
 
 /** Caps in force for one paymaster. */
 export type PriceGuard = {

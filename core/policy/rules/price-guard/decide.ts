@@ -41,7 +41,7 @@ export function decideTip(
   );
 }
 
-export type GasLimitBounds = {
+type GasLimitBounds = {
   /** The layout's `minVerificationGasLimit`. */
   readonly minVerificationGasLimit: bigint;
   /**
