@@ -3,11 +3,11 @@ import type { Chain } from '../../core/chain/chain.js';
 import type { DataFeeSpec } from '../../core/chain/data-fee/spec.js';
 import { DomainError } from '../../core/errors.js';
 import type { Clock } from '../../core/units/time.js';
-import type { SimulationTarget } from '../../core/entry-point/simulation-target.js';
 import type { UserOperation } from '../../core/entry-point/user-operation.js';
 import { FairSlots, type SlotLimits, SlotsBusy } from '../fair-slots.js';
 import { createSimulator, estimationFailed, type Simulator } from './simulate-handle-op.js';
 import { parseQuantity } from '../chain/wire.js';
+import type { SimulationTarget } from '../../core/userop/estimator.js';
 
 export type SimulatorsDeps = {
   readonly chains: Chains;

@@ -5,7 +5,6 @@ import { serviceAccountDirectory } from './service-account.js';
 /** Without `KUBECONFIG`, the service account of the pod. */
 export const kubeSettings = {
   file: optional('KUBECONFIG', 'The file that names the cluster, outside of a pod.'),
-  context: optional('PAYMASTER_KUBE_CONTEXT', 'Of KUBECONFIG, instead of its current context.'),
   host: optional('KUBERNETES_SERVICE_HOST', 'The host of the API server, in a pod.'),
   port: text('KUBERNETES_SERVICE_PORT', 'The port of the API server, in a pod.', '443'),
   directory: text(
@@ -16,8 +15,8 @@ export const kubeSettings = {
 };
 
 export function readKubeAccess(settings: Settings): KubeAccess {
-  const { file, context, host = '', port, directory } = settings.read(kubeSettings);
-  if (file !== undefined) return { from: 'kubeconfig', file, ...(context === undefined ? {} : { context }) };
+  const { file, host = '', port, directory } = settings.read(kubeSettings);
+  if (file !== undefined) return { from: 'kubeconfig', file };
   if (host === '') settings.mistake('KUBECONFIG', 'set outside of a pod: the file that names the cluster');
   return { from: 'service-account', files: { directory, host, port } };
 }

@@ -6,10 +6,9 @@ import { pause } from '../timers.js';
 import { createBackoff } from './backoff.js';
 import { createCollection, revisionOf, type CollectionOptions } from './collection.js';
 import { CorruptStreamError } from './line-splitter.js';
-import type { KubeObject } from './objects.js';
+import { compareVersions, type KubeObject } from './objects.js';
 import { ObjectCache, type CacheEvent } from './object-cache.js';
 import { createInstruments } from './reflector-metrics.js';
-import { compareVersions } from './resource-version.js';
 import { readWatch, type KubeChange } from './watch-stream.js';
 
 /**

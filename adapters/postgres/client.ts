@@ -1,8 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { checkServerIdentity, type ConnectionOptions } from 'node:tls';
 import pg from 'pg';
-import { readText } from '../read-text.js';
 import type { PostgresAddress } from './address.js';
+import { invalidInput } from '../../core/errors.js';
 
 export type ClientOptions = {
   readonly address: PostgresAddress;
@@ -50,4 +51,13 @@ function tlsOptions({ host, tls }: PostgresAddress): ConnectionOptions | false {
       tls.mode === 'verify-full' ? checkServerIdentity(host, certificate) : undefined,
     ...(isIP(host) === 0 ? { servername: host } : {}),
   };
+}
+
+/** A mounted file without its last line break. Throws INVALID_INPUT, which names the field, where it cannot be read. */
+function readText(field: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+  } catch {
+    throw invalidInput({ field, expected: 'a file that can be read', value: JSON.stringify(path) });
+  }
 }

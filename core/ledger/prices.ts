@@ -1,6 +1,6 @@
-import { divideUp } from '../units/divide.js';
 import type { EpochMs } from '../units/time.js';
 import { rollupUnits, startOf } from './steps.js';
+import { divideUp } from '../units/wei.js';
 
 /** The price of a chain's coin that was recorded first in an hour. Hours in which none was recorded have none. */
 export type HourPrice = {

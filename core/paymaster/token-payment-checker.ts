@@ -2,9 +2,9 @@ import type { TokenCodec, TokenTerms } from './layout.js';
 import type { ShownToken } from './token-payment.js';
 import type { Verdict } from '../refusal.js';
 import type { Address, AddressKey } from '../units/address.js';
-import type { SimulationTarget } from '../entry-point/simulation-target.js';
 import type { FinalUserOperation } from '../entry-point/user-operation.js';
 import type { SigningItem } from './signer.js';
+import type { SimulationTarget } from '../userop/estimator.js';
 
 /**
  * Port: checks whether an operation would pay for itself in tokens. We ask before signing its data, because the

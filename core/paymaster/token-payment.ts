@@ -1,8 +1,7 @@
 import { pass, refuse, type Verdict } from '../refusal.js';
 import { preVerificationGas } from '../userop/pre-verification-gas.js';
 import type { FinalUserOperation, GasLimits, UserOperation } from '../entry-point/user-operation.js';
-import { formatDecimal } from '../units/wei.js';
-import { divideUp } from '../units/divide.js';
+import { formatDecimal, divideUp } from '../units/wei.js';
 import type { AddressKey } from '../units/address.js';
 import type { Hex } from '../units/hex.js';
 import type { DepositNeed, TokenCodec, TokenOptions, TokenTerms } from './layout.js';

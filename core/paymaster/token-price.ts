@@ -1,5 +1,5 @@
-import { divideUp } from '../units/divide.js';
 import type { TokenTerms } from './layout.js';
+import { divideUp } from '../units/wei.js';
 
 /** A markup of 1,000,000 means no premium. */
 export const markupUnit = 1_000_000;

@@ -1,7 +1,6 @@
 import type { FeeTokenSpec } from './fee-token-spec.js';
-import { divideUp } from '../units/divide.js';
 import type { EpochSeconds } from '../units/time.js';
-import { formatDecimal } from '../units/wei.js';
+import { formatDecimal, divideUp } from '../units/wei.js';
 import type { Price } from './price-source.js';
 
 /** How long a quote is valid, in seconds. What is signed later gets a new price. */

@@ -76,3 +76,8 @@ function toGwei(gwei: bigint): Gwei {
     throw new RangeError(`${gwei} gwei exceeds the countable range`);
   return Number(gwei) as Gwei;
 }
+
+/** Quotient of non-negative integers, rounded up, because costs round against the payer. */
+export function divideUp(dividend: bigint, divisor: bigint): bigint {
+  return (dividend + divisor - 1n) / divisor;
+}

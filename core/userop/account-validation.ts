@@ -1,9 +1,9 @@
-import type { SimulationTarget } from '../entry-point/simulation-target.js';
 import { isWithin, readValidationData } from '../entry-point/validation-data.js';
 import type { EntryPointVersion } from '../entry-point/version.js';
 import type { FinalUserOperation } from '../entry-point/user-operation.js';
 import { pass, refuse, type Verdict } from '../refusal.js';
 import type { Hex } from '../units/hex.js';
+import type { SimulationTarget } from './estimator.js';
 
 /**
  * Port: simulates the validation of an operation with the account's own signature. Refuses with

@@ -1,6 +1,7 @@
 import type { Hex } from '../units/hex.js';
-import type { SimulationTarget } from '../entry-point/simulation-target.js';
 import type { GasLimits, UserOperation } from '../entry-point/user-operation.js';
+import type { Address } from '../units/address.js';
+import type { EntryPointVersion } from '../entry-point/version.js';
 
 /**
  * Port: gas limits of an operation by simulation (reference/onchain.md section 5) or by a bundler. `reverted` means
@@ -31,4 +32,13 @@ export type Estimate = GasLimits & {
   readonly reverted?: string;
   /** What the caller can do about `reverted`, if that is known. */
   readonly remedy?: string;
+};
+
+/** Who asks for a simulation, and of which EntryPoint. */
+export type SimulationTarget = {
+  /** The paymaster that asks: no paymaster gets more than its share of the simulations. */
+  readonly paymasterId: string;
+  readonly chainId: number;
+  readonly entryPoint: Address;
+  readonly entryPointVersion: EntryPointVersion;
 };

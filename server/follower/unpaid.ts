@@ -1,7 +1,6 @@
 import { exposureCounter } from '../../core/usage/counter-names.js';
 import type { AddressKey } from '../../core/units/address.js';
-import { divideUp } from '../../core/units/divide.js';
-import { gweiCeil } from '../../core/units/wei.js';
+import { gweiCeil, divideUp } from '../../core/units/wei.js';
 import type { Candidate, Evidence } from './attribution.js';
 import { operationId, type MinedOperation } from './mined.js';
 

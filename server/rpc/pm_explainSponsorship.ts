@@ -9,8 +9,8 @@ import type { ConfigView } from '../view/config-view.js';
 import { requirePhases } from './entry-point-form.js';
 import { ignoredMembers } from './known-members.js';
 import type { RpcContext, RpcMethod } from './method.js';
-import { isOwner } from './owner.js';
 import { parseFeeToken, parseSponsorParams, parseTokenChoice } from './params.js';
+import { isOwner } from '../view/served-paymaster.js';
 
 export type ExplainMethodDeps = {
   readonly view: Pick<ConfigView, 'chain'>;

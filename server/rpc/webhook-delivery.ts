@@ -8,10 +8,9 @@ import type { BodyAdmission } from '../http/body-admission.js';
 import { parseJson } from '../http/json.js';
 import { hashCredential } from '../../core/config/api-key.js';
 import type { ConfigView } from '../view/config-view.js';
-import type { ServedPaymaster } from '../view/served-paymaster.js';
+import { isOwner, type ServedPaymaster } from '../view/served-paymaster.js';
 import { readBody, type UnreadBody } from './body.js';
 import { writeAnswer, writePreflight } from './http-answer.js';
-import { isOwner } from './owner.js';
 import type { RateLimiter } from '../http/rate-limit.js';
 import type { RequestIds } from '../http/request-id.js';
 

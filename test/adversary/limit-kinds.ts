@@ -1,9 +1,9 @@
 import type { LimitConfig } from '../../core/policy/spending-limit/spec.js';
 import type { Calendar } from '../../core/usage/calendar.js';
 import type { AddressKey } from '../../core/units/address.js';
-import { divideUp } from '../../core/units/divide.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { paymasters } from './world.js';
+import { divideUp } from '../../core/units/wei.js';
 
 /** One limit of a paymaster as its owner last wrote it. A new start begins a new count. */
 export type LimitState = { startMs: EpochMs; threshold: number; isActive: boolean };

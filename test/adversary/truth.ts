@@ -1,5 +1,4 @@
 import type { AddressKey } from '../../core/units/address.js';
-import { divideUp } from '../../core/units/divide.js';
 import { BrokenRule } from './broken-rule.js';
 import { Excess, type Bounded } from './excess.js';
 import { ceilGwei, operationOf, type Grant } from './grant.js';
@@ -9,6 +8,7 @@ import type { ModelChain } from './chain/model-chain.js';
 import { payerOf } from './chain/entry-point.js';
 import { prefundOf, type BundledOperation, type OperationResult } from './chain/operations.js';
 import { contracts, dayOf, defaultWallet, paymasters, specs, treasury } from './world.js';
+import { divideUp } from '../../core/units/wei.js';
 
 const gweiInWei = 1_000_000_000n;
 export const lossBudget = 20_000_000;

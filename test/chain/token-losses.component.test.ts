@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { divideUp } from '../../core/units/divide.js';
 import { toAddressKey, type Address } from '../../core/units/address.js';
-import { gweiCeil } from '../../core/units/wei.js';
+import { gweiCeil, divideUp } from '../../core/units/wei.js';
 import { mostLost } from '../../core/paymaster/token-payment.js';
 import { followDevChain, type FollowedDevChain } from '../attacks/support/followed-dev-chain.js';
 import { mineRelayed } from '../attacks/support/relayed.js';

@@ -1,5 +1,5 @@
-import { divideUp } from '../../units/divide.js';
 import type { DataFeeSpec } from './spec.js';
+import { divideUp } from '../../units/wei.js';
 
 /** One way in which chains charge for posted data. A row of `kinds.ts`. */
 export type DataFeeKind = {

@@ -3,7 +3,6 @@ import { maxCost } from '../../entry-point/gas.js';
 import type { FinalUserOperation, PaymasterGas } from '../../entry-point/user-operation.js';
 import { entryPoint09 } from '../../entry-point/v09.js';
 import { paymasterHeadSize, writePaymasterHead } from '../../entry-point/words.js';
-import { divideUp } from '../../units/divide.js';
 import { bytesToHex, type Hex } from '../../units/hex.js';
 import { writeHex, writeUint48, zeroed } from '../../units/words.js';
 import { getBalanceCall, verifyingSignerCall } from '../abi.js';
@@ -12,6 +11,7 @@ import { readAddress, readBytes, readExactly, readPaymasterGas, readUint48 } fro
 import { signatureSize, signed } from '../signature.js';
 import { decodesTail } from '../tail.js';
 import { getHashCall, hashOf, modes, postOpFineGas } from './format.js';
+import { divideUp } from '../../units/wei.js';
 
 /**
  * `contracts/HybridPaymaster09.sol`, mode sponsored. `paymasterAndData`, 154 bytes, packed, or 164 bytes with the

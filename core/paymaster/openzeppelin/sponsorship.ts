@@ -149,10 +149,8 @@ function encode(terms: SponsorshipTerms, signature: Uint8Array): Hex {
 function decode(paymasterAndData: Hex): DecodedSponsorship {
   const data = readExactly(paymasterAndData, size);
   return {
-    paymaster: readAddress(data, 0),
+    ...readTerms(data),
     paymasterGas: readPaymasterGas(data),
-    validAfter: readUint48(data, paymasterHeadSize),
-    validUntil: readUint48(data, 58),
     signature: bytesToHex(data.subarray(signatureAt)),
   };
 }
@@ -161,13 +159,15 @@ function decode(paymasterAndData: Hex): DecodedSponsorship {
 function recognise(op: FinalUserOperation, paymasterAndData: Hex, chainId: number): MinedPromise | undefined {
   const data = readBytes(paymasterAndData);
   if (data.length < signatureAt) return undefined;
-  const terms = {
-    chainId,
+  return { hash: identify(op, { chainId, ...readTerms(data) }, readPaymasterGas(data)) };
+}
+
+function readTerms(data: Buffer) {
+  return {
     paymaster: readAddress(data, 0),
     validAfter: readUint48(data, paymasterHeadSize),
     validUntil: readUint48(data, 58),
   };
-  return { hash: identify(op, terms, readPaymasterGas(data)) };
 }
 
 function keccakOfText(text: string): Uint8Array {

@@ -1,6 +1,5 @@
 import { personalItem } from '../signer.js';
 import { toAddressKey } from '../../units/address.js';
-import { divideUp } from '../../units/divide.js';
 import { bytesToHex, type Hex } from '../../units/hex.js';
 import { maxCost, requiredGas } from '../../entry-point/gas.js';
 import type { EntryPointVersion } from '../../entry-point/version.js';
@@ -13,6 +12,7 @@ import { chargeReader } from '../token-charge.js';
 import { assertTokenTerms, markupUnit, rateWithMarkup, tokensFor } from '../token-price.js';
 import { writeHex, writeUint128, writeUint256, writeUint48, zeroed } from '../../units/words.js';
 import { formatOf, hashOf, type Format } from './format.js';
+import { divideUp } from '../../units/wei.js';
 
 /** Figures that we tell the contract, because it cannot measure them; they differ per build. */
 export type TokenFigures = {

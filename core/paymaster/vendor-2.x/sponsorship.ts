@@ -1,7 +1,6 @@
 import { entryPoint07 } from '../../entry-point/v07.js';
 import { keccak256 } from '../../crypto/keccak.js';
 import { personalItem } from '../signer.js';
-import { divideUp } from '../../units/divide.js';
 import { bytesToHex, type Hex } from '../../units/hex.js';
 import type { FinalUserOperation, PaymasterGas } from '../../entry-point/user-operation.js';
 import { encodeCall, getBalanceCall, unsignedOperation07Values, verifyingSignerCall } from '../abi.js';
@@ -13,6 +12,7 @@ import { assertSignature, signatureSize } from '../signature.js';
 import { paymasterHeadSize, writePaymasterHead } from '../../entry-point/words.js';
 import { writeAddressWord, writeHex, writeUint48, zeroed } from '../../units/words.js';
 import { writeScoped07 } from '../words.js';
+import { divideUp } from '../../units/wei.js';
 
 type Options = SponsorshipTerms['options'];
 

@@ -2,7 +2,6 @@ import { entryPoint07 } from '../../entry-point/v07.js';
 import { keccak256 } from '../../crypto/keccak.js';
 import { personalItem } from '../signer.js';
 import { toAddressKey, type AddressKey } from '../../units/address.js';
-import { divideUp } from '../../units/divide.js';
 import { bytesToHex, type Hex } from '../../units/hex.js';
 import { maxCost, requiredGas } from '../../entry-point/gas.js';
 import type { FinalUserOperation, PaymasterGas } from '../../entry-point/user-operation.js';
@@ -16,6 +15,7 @@ import { assertTokenTerms, markupField, readMarkupField, tokensFor } from '../to
 import { paymasterHeadSize, writePaymasterHead } from '../../entry-point/words.js';
 import { writeAddressWord, writeHex, writeUint256, writeUint48, zeroed } from '../../units/words.js';
 import { writeScoped07 } from '../words.js';
+import { divideUp } from '../../units/wei.js';
 
 /**
  * Vendor token paymaster 2.x, deployed revision, EntryPoint 0.7. `paymasterAndData`, 186 bytes, packed:

@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { parseUnits } from 'viem';
 import { quoteLifeSeconds, renderFeeQuote, roundUpToNumber } from '../../../core/pricing/fee-quote.js';
 import { markupOf } from '../../../core/pricing/rate.js';
-import { divideUp } from '../../../core/units/divide.js';
 import type { EpochSeconds } from '../../../core/units/time.js';
 import { aServedToken } from '../../build/prices.js';
+import { divideUp } from '../../../core/units/wei.js';
 
 const decimals = fc.integer({ min: 0, max: 24 });
 /**

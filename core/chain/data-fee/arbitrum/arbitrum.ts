@@ -1,6 +1,6 @@
 import { brotliCompressSync, constants } from 'node:zlib';
-import { divideUp } from '../../../units/divide.js';
 import { byBytes, type DataFeeFormula } from '../kind.js';
+import { divideUp } from '../../../units/wei.js';
 
 const unitsPerByte = 16n;
 /** As `gasEstimateL1Component` pads its estimates: 16 bytes and 1 percent in units, 10 percent in the price. */

@@ -1,5 +1,4 @@
-import { divideUp } from '../../../units/divide.js';
-import { parseDecimal } from '../../../units/wei.js';
+import { parseDecimal, divideUp } from '../../../units/wei.js';
 import type { DataFeeKind } from '../kind.js';
 
 const decimals = 6;

@@ -1,6 +1,6 @@
-import { divideUp } from '../../../units/divide.js';
 import { byBytes, type DataFeeFormula } from '../kind.js';
 import { fastLzSize } from './fast-lz.js';
+import { divideUp } from '../../../units/wei.js';
 
 /**
  * The L1 fee of the OP stack since its upgrade Fjord. A regression estimates the size after Brotli from the size after
