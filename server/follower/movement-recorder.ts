@@ -5,7 +5,8 @@ import type { Movements } from '../../core/ledger/record.js';
 import { startOf } from '../../core/ledger/steps.js';
 import type { AddedRecord, Cursor } from '../../core/usage/follower-step.js';
 import type { AccountId } from '../../core/usage/reservation.js';
-import { toMs, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
+import type { Hex } from '../../core/units/hex.js';
+import { toMs, type EpochMs } from '../../core/units/time.js';
 import { accountName } from './balances.js';
 import { noEvents, type BalanceEvent, type Blocks } from './balance-events.js';
 import type { ChainFollowerDeps } from './chain-follower-deps.js';
@@ -27,6 +28,7 @@ import {
 import type { FollowerLedger } from './records.js';
 import type { Watched } from './scan.js';
 import type { Settled } from './settlement.js';
+import { someAtOnce, timeOf } from './step-blocks.js';
 import { balanceCall, blockAt, connections, type Source } from './source.js';
 import { holesOf, Uncovered, type StepEvents } from './uncovered.js';
 import type { Loss } from './unpaid.js';
@@ -52,7 +54,7 @@ export type MovementStep = {
   readonly late: ReadonlySet<MinedOperation>;
   /** What was recorded of such an operation before; undefined: that nobody promised it. */
   readonly before: (operation: MinedOperation) => readonly Part[] | undefined;
-  readonly timeOf: (blockNumber: number) => EpochMs;
+  readonly blockOf: (blockNumber: number) => Block;
 };
 
 /** Balances that one step works out from the state of its blocks. */
@@ -112,8 +114,8 @@ export class MovementRecorder {
       })
       .filter(({ amountWei }) => amountWei !== 0n);
     const all = [
-      ...(await solveAll(source, sums)),
-      ...(await solveAll(source, lateSums, [...(paid.late?.hole.sums ?? []), ...corrections])),
+      ...(await solveAll(step, sums)),
+      ...(await solveAll(step, lateSums, [...(paid.late?.hole.sums ?? []), ...corrections])),
       ...corrections,
     ];
     const record: Movements = {
@@ -122,7 +124,7 @@ export class MovementRecorder {
       chainId: source.chainId,
       ...(previous === undefined ? { after: from - 1 } : {}),
       movements: [
-        ...all.map((sum) => movementOf(sum, step.timeOf(sum.blockNumber))),
+        ...all.map((sum) => movementOf(sum, timeOf(step.blockOf(sum.blockNumber)))),
         ...(await edges(step, accounts)),
         ...(await this.#firstSeen(step, accounts)),
       ],
@@ -161,7 +163,7 @@ export class MovementRecorder {
     const balances = await readBalances(source, unseen, target);
     if (balances === undefined) return [];
     for (const account of unseen) this.#seen.add(accountName(account));
-    return balanceMovements(unseen, balances, 'seen', target.number, toMs(target.timestamp as EpochSeconds));
+    return balanceMovements(unseen, balances, 'seen', target.number, timeOf(target));
   }
 }
 
@@ -207,22 +209,28 @@ function rangesOf(from: number, to: number, refused: readonly number[]) {
 
 /** The sums of which an event does not say the amount, from the balances before and after their blocks. */
 async function solveAll(
-  source: Source,
+  { source, blockOf }: Pick<MovementStep, 'source' | 'blockOf'>,
   sums: readonly Sum[],
   known: readonly Sum[] = [],
 ): Promise<readonly Sum[]> {
   const open = sums.filter(({ isWhole }) => !isWhole).slice(0, mostSolved);
-  if (open.length === 0) return sums;
-  const changes = new Map<Sum, bigint>();
-  for (const sum of open) {
-    const block = await source.chain.block({ hash: sum.blockHash });
-    const before = block && (await readBalances(source, [sum.account], { hash: block.parentHash }));
-    const after = block && (await readBalances(source, [sum.account], block));
-    const [was, is] = [before?.[0], after?.[0]];
-    if (was !== undefined && is !== undefined) changes.set(sum, is - was);
-  }
+  const asked = new Map<Hex, AccountId[]>();
+  for (const { account, blockNumber, blockHash } of open)
+    for (const hash of [blockOf(blockNumber).parentHash, blockHash])
+      asked.set(hash, [...(asked.get(hash) ?? []), account]);
+  const balances = new Map<string, bigint | undefined>();
+  await someAtOnce([...asked], async ([hash, accounts]) => {
+    const words = await readBalances(source, accounts, { hash });
+    accounts.forEach((account, index) => balances.set(`${hash} ${accountName(account)}`, words?.[index]));
+  });
+  const changeOf = ({ account, blockNumber, blockHash }: Sum): bigint | undefined => {
+    const [was, is] = [blockOf(blockNumber).parentHash, blockHash].map((hash) =>
+      balances.get(`${hash} ${accountName(account)}`),
+    );
+    return was === undefined || is === undefined ? undefined : is - was;
+  };
   return sums.map((sum) => {
-    const change = changes.get(sum);
+    const change = sum.isWhole ? undefined : changeOf(sum);
     return change === undefined ? sum : solved(sum, [...known, ...sums], change);
   });
 }
@@ -232,16 +240,16 @@ async function edges(
   { source, from, target, previous }: MovementStep,
   accounts: readonly AccountId[],
 ): Promise<readonly Movement[]> {
-  const month = startOf(toMs(target.timestamp as EpochSeconds), 'month');
+  const month = startOf(timeOf(target), 'month');
   if (from > target.number || from === 0) return [];
   if (previous !== undefined && toMs(previous.timestamp) >= month) return [];
   let before = await blockAt(source, from - 1);
-  if (toMs(before.timestamp as EpochSeconds) >= month) return [];
+  if (timeOf(before) >= month) return [];
   // The last block before the month, between one that is and one that is not.
   let after = target;
   while (after.number - before.number > 1) {
     const middle = await blockAt(source, Math.floor((before.number + after.number) / 2));
-    if (toMs(middle.timestamp as EpochSeconds) < month) before = middle;
+    if (timeOf(middle) < month) before = middle;
     else after = middle;
   }
   const balances = await readBalances(source, accounts, before);

@@ -1,6 +1,6 @@
 import type { FollowerStep } from '../../core/usage/follower-step.js';
 import type { Reservation } from '../../core/usage/reservation.js';
-import { blockTimes } from './block-times.js';
+import { readBlocks, timeOf } from './step-blocks.js';
 import type { ChainFollowerDeps } from './chain-follower-deps.js';
 import type { MovementRecorder, MovementStep } from './movement-recorder.js';
 import { reversals, withRecord, type StepEnds } from './records.js';
@@ -8,7 +8,7 @@ import { settledInStep } from './settlement.js';
 import { stepSettlements } from './step-settlements.js';
 
 /** What the ledger gets to know about a step. */
-type StepToRecord = Omit<MovementStep, 'ledger' | 'timeOf' | 'settled'> & {
+type StepToRecord = Omit<MovementStep, 'ledger' | 'blockOf' | 'settled'> & {
   /** Reservations that the step makes live again. */
   readonly restored: readonly Reservation[];
 };
@@ -25,7 +25,7 @@ export async function stepRecords(
   const reversed = reversals(restored, { ...ledger, chainId });
   const { source, target, mined, paid, wanted } = step;
   const ours = new Set(wanted.contracts);
-  const timeOf = await blockTimes(
+  const blockOf = await readBlocks(
     source,
     [
       ...ends.settled.map(({ operation }) => operation),
@@ -37,8 +37,10 @@ export async function stepRecords(
     ],
     target,
   );
-  const settlements = stepSettlements({ ledger, chainId, current }, ends, target, timeOf);
-  const movements = await recorder.record({ ...step, ledger, settled: ends.settled, timeOf });
+  const settlements = stepSettlements({ ledger, chainId, current }, ends, target, (block) =>
+    timeOf(blockOf(block)),
+  );
+  const movements = await recorder.record({ ...step, ledger, settled: ends.settled, blockOf });
   return { ...endings(ends, settlements), records: [...reversed, ...movements] };
 }
 

@@ -1,3 +1,6 @@
+import { parsePostgresUrl } from '../../../adapters/postgres/address.js';
+import { createPostgresLedger, type StoredLedger } from '../../../adapters/store/ledger/postgres-ledger.js';
+import { createSqliteLedger } from '../../../adapters/store/ledger/sqlite-ledger.js';
 import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
 import type { Chain } from '../../../core/chain/chain.js';
 import { silentLogger } from '../../../core/log.js';
@@ -47,13 +50,11 @@ export async function followDevChain(
   const directory = aDirectory();
   let ahead = 0;
   const clock = { now: () => (Date.now() + ahead) as EpochMs };
+  const database = await postgres?.createDatabase();
   const opened =
-    postgres === undefined
+    database === undefined
       ? [openAlone(directory.path, clock)]
-      : await openReplicas(await postgres.createDatabase(), {
-          epochMirror: createMemoryEpochMirror(),
-          clock,
-        });
+      : await openReplicas(database, { epochMirror: createMemoryEpochMirror(), clock });
   const stores = opened.map(({ usage }) => usage);
   /** The usage store of the replica that follows. */
   const usage = stores.at(-1)!;
@@ -210,6 +211,14 @@ export async function followDevChain(
       if ((await reserve(asked)).outcome !== 'reserved') return undefined;
       return { request: asked, signed: await payInTokens(devChain, profile, account, op, terms) };
     },
+
+    round: () => follower.round(),
+
+    /** What is recorded, as a server reads it. */
+    openLedger: async (): Promise<StoredLedger> =>
+      database === undefined
+        ? createSqliteLedger({ path: `${directory.path}/usage.db` })
+        : createPostgresLedger({ address: parsePostgresUrl('url', database), clock }),
 
     /** Runs rounds until nothing is left to do at once. Resolves with the number of things done, by kind. */
     async settle() {
