@@ -184,7 +184,13 @@ describe('an object', () => {
   test('says what would end with it, and ends', async () => {
     await made('ending');
     await ask('POST', '/policies', { name: 'ending-daily', spec: aLimit('ending', 'daily') });
-    const ends = { apiKey: true, livePromises: null, fundingAddress: null, contracts: 0, policies: 1 };
+    const ends = {
+      apiKey: true,
+      livePromises: null,
+      fundingAddress: null,
+      contracts: { count: 0, names: [] },
+      policies: { count: 1, names: ['ending-daily'] },
+    };
     const asked = await ask('DELETE', '/paymasters/ending?dryRun=true');
     expect(asked).toMatchObject({ status: 200, data: { name: 'ending', dryRun: true, ends } });
     expect(await ask('DELETE', '/paymasters/ending?dryRun=yes')).toMatchObject({ status: 400 });

@@ -11,6 +11,13 @@ import { text } from '../record-schemas.js';
 import type { NounKind } from './nouns.js';
 
 const countOrNull: JsonSchema = { type: ['integer', 'null'], minimum: 0 };
+/** Objects that an answer names; all of them are counted. */
+const mostNames = 100;
+
+function namesOf(description: string): JsonSchema {
+  const names = { type: 'array', items: text, maxItems: mostNames } as const;
+  return { ...record({ count: { type: 'integer', minimum: 0 }, names }), description };
+}
 
 /** What ends with an object. Of contracts and policies nothing does besides themselves. */
 export const deletionSchema = record({
@@ -33,12 +40,8 @@ export const deletionSchema = record({
         description:
           'Wallet whose deposit paid: it stays on chain, and its owner withdraws it. Null: a default of the platform.',
       },
-      contracts: {
-        type: 'integer',
-        minimum: 0,
-        description: 'They stay, refer to nothing, and can be deleted.',
-      },
-      policies: { type: 'integer', minimum: 0, description: 'The same.' },
+      contracts: namesOf('They stay, refer to nothing, and can be deleted.'),
+      policies: namesOf('The same.'),
     },
   ),
 });
@@ -46,25 +49,33 @@ export const deletionSchema = record({
 export const deletionExample = {
   name: 'shop',
   dryRun: true,
-  ends: { apiKey: true, livePromises: 2, fundingAddress: null, contracts: 1, policies: 3 },
+  ends: {
+    apiKey: true,
+    livePromises: 2,
+    fundingAddress: null,
+    contracts: { count: 1, names: ['shop-counter'] },
+    policies: { count: 2, names: ['shop-gas-per-user', 'shop-operations-per-day'] },
+  },
 };
 
 export async function endsWith(tools: Tools, call: Call, object: Resources[NounKind]): Promise<object> {
   if (object.kind !== 'Paymaster') return {};
   const { name } = object.metadata;
   const { namespace } = call.principal;
-  const count = async (kind: 'SmartContract' | 'PaymasterPolicy'): Promise<number> => {
-    let found = 0;
+  const referring = async (kind: 'SmartContract' | 'PaymasterPolicy') => {
+    const names: string[] = [];
+    let count = 0;
     const options = { namespace, fields: { 'spec.paymasterRef.name': name } };
-    for await (const _ of eachObject(tools.resources, kind, options)) found += 1;
-    return found;
+    for await (const { metadata } of eachObject(tools.resources, kind, options))
+      if ((count += 1) <= mostNames) names.push(metadata.name);
+    return { count, names };
   };
   return {
     apiKey: true,
     livePromises: await livePromises(tools, call, object),
     fundingAddress: object.spec.funding?.address ?? null,
-    contracts: await count('SmartContract'),
-    policies: await count('PaymasterPolicy'),
+    contracts: await referring('SmartContract'),
+    policies: await referring('PaymasterPolicy'),
   };
 }
 
