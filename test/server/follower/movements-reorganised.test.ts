@@ -10,7 +10,6 @@ import {
   aRecorded,
   deposit,
   lines,
-  nothing,
   ofWallet,
   paidIn,
   stranger,
