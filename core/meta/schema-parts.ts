@@ -178,3 +178,10 @@ export const hasPreviousKey: CelRule = {
   message: 'must be left out until keyGeneration is at least 2: the first key has no previous one',
   fieldPath: '.previousKeyUntil',
 };
+
+export function exactlyOneOf(...names: readonly string[]): CelRule {
+  return {
+    rule: `[${names.map((name) => `has(self.${name})`).join(', ')}].filter(one, one).size() == 1`,
+    message: `must be given by exactly one of ${names.slice(0, -1).join(', ')} and ${names.at(-1)}`,
+  };
+}

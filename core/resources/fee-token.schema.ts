@@ -11,7 +11,7 @@ import {
 import type { FeeTokenSpec, PriceSpec } from '../pricing/fee-token-spec.js';
 import type { FeeTokenStatus } from './fee-token.js';
 import { foundStatus, userKind } from './user-kind.js';
-import { address, chainId, column, httpUrl, mountedFile } from '../meta/schema-parts.js';
+import { address, chainId, column, exactlyOneOf, httpUrl, mountedFile } from '../meta/schema-parts.js';
 
 export const maxAgeSeconds = (description: string) => integer(description, { minimum: 1, maximum: 604_800 });
 
@@ -121,34 +121,35 @@ function notInverseRatio(field: 'tokenFeed' | 'tokenPath'): CelRule {
 const single = object<Omit<PriceSpec, 'combine'>>(
   'One source: exactly one of static, chainlink and http.',
   { optional: { static: fixed, chainlink, http } },
-  {
-    rule: '[has(self.static), has(self.chainlink), has(self.http)].filter(one, one).size() == 1',
-    message: 'must be given by exactly one of static, chainlink and http',
-  },
+  exactlyOneOf('static', 'chainlink', 'http'),
 );
 
 /** How several sources of one price are combined; a Chain's `nativePrice` says it in the same way. */
-export const combined = {
-  description: 'The first of several sources that gives a price, when the others agree.',
-  sources: 'The sources, the preferred one first.',
-  most: { minItems: 1, maxItems: 8 },
-  optional: {
-    maxAgeSeconds: maxAgeSeconds('Sources whose price is older are left out, in seconds, e.g. 3600.'),
-    maxDeviationPercent: number(
-      'When the lowest and the highest price are further apart, e.g. 2, none is used. Absent: they are not compared.',
-      { minimum: 0, maximum: 100 },
-    ),
-    minSources: integer(
-      'So many sources must give a price, else none is used. Default: 2 with maxDeviationPercent, since one alone confirms nothing; else 1.',
-      { minimum: 1, maximum: 8 },
-    ),
-  },
-  rule: {
-    fieldPath: '.minSources',
-    rule: '!has(self.minSources) || self.minSources <= self.sources.size()',
-    message: 'must be as many as there are sources, or fewer',
-  },
-} as const;
+export const combined = (single: SchemaOf<object>) =>
+  object<Omit<NonNullable<PriceSpec['combine']>, 'sources'> & { readonly sources: readonly object[] }>(
+    'The first of several sources that gives a price, when the others agree.',
+    {
+      required: {
+        sources: list('The sources, the preferred one first.', single, { minItems: 1, maxItems: 8 }),
+      },
+      optional: {
+        maxAgeSeconds: maxAgeSeconds('Sources whose price is older are left out, in seconds, e.g. 3600.'),
+        maxDeviationPercent: number(
+          'When the lowest and the highest price are further apart, e.g. 2, none is used. Absent: they are not compared.',
+          { minimum: 0, maximum: 100 },
+        ),
+        minSources: integer(
+          'So many sources must give a price, else none is used. Default: 2 with maxDeviationPercent, since one alone confirms nothing; else 1.',
+          { minimum: 1, maximum: 8 },
+        ),
+      },
+    },
+    {
+      fieldPath: '.minSources',
+      rule: '!has(self.minSources) || self.minSources <= self.sources.size()',
+      message: 'must be as many as there are sources, or fewer',
+    },
+  );
 
 const price: SchemaOf<PriceSpec> = object<PriceSpec>(
   'Where the price comes from: exactly one of static, chainlink, http and combine.',
@@ -157,20 +158,10 @@ const price: SchemaOf<PriceSpec> = object<PriceSpec>(
       static: fixed,
       chainlink,
       http,
-      combine: object<NonNullable<PriceSpec['combine']>>(
-        combined.description,
-        {
-          required: { sources: list(combined.sources, single, combined.most) },
-          optional: combined.optional,
-        },
-        combined.rule,
-      ),
+      combine: combined(single),
     },
   },
-  {
-    rule: '[has(self.static), has(self.chainlink), has(self.http), has(self.combine)].filter(one, one).size() == 1',
-    message: 'must be given by exactly one of static, chainlink, http and combine',
-  },
+  exactlyOneOf('static', 'chainlink', 'http', 'combine'),
 );
 
 const spec = object<FeeTokenSpec>('What the platform accepts.', {

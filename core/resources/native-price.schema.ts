@@ -1,6 +1,6 @@
 import type { NativePriceSpec } from '../pricing/native-price.js';
-import { address, httpUrl, mountedFile } from '../meta/schema-parts.js';
-import { list, object, text, type CelRule } from '../schema/structural.js';
+import { address, exactlyOneOf, httpUrl, mountedFile } from '../meta/schema-parts.js';
+import { object, text, type CelRule } from '../schema/structural.js';
 import { combined, documentPath, maxAgeSeconds, sequencerFeed } from './fee-token.schema.js';
 
 type OneSource = Omit<NativePriceSpec, 'combine'>;
@@ -65,10 +65,7 @@ const single = object<OneSource>(
       static: fixed({ rule: "self.matches('[1-9]')", message: 'must be more than zero' }),
     },
   },
-  {
-    rule: '[has(self.static), has(self.chainlink), has(self.http)].filter(one, one).size() == 1',
-    message: 'must be given by exactly one of static, chainlink and http',
-  },
+  exactlyOneOf('static', 'chainlink', 'http'),
 );
 
 export const nativePrice = object<NativePriceSpec>(
@@ -77,18 +74,8 @@ export const nativePrice = object<NativePriceSpec>(
     optional: {
       ...sources,
       static: fixed(),
-      combine: object<NonNullable<NativePriceSpec['combine']>>(
-        combined.description,
-        {
-          required: { sources: list(combined.sources, single, combined.most) },
-          optional: combined.optional,
-        },
-        combined.rule,
-      ),
+      combine: combined(single),
     },
   },
-  {
-    rule: '[has(self.static), has(self.chainlink), has(self.http), has(self.combine)].filter(one, one).size() == 1',
-    message: 'must be given by exactly one of static, chainlink, http and combine',
-  },
+  exactlyOneOf('static', 'chainlink', 'http', 'combine'),
 );

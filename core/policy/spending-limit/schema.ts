@@ -1,4 +1,4 @@
-import { cycleUnit, instant } from '../../meta/schema-parts.js';
+import { cycleUnit, exactlyOneOf, instant } from '../../meta/schema-parts.js';
 import { choice, immutable, integer, object, text } from '../../schema/structural.js';
 import { maxCycleValue } from '../../units/time.js';
 import { calendarUnits, type Calendar } from '../../usage/calendar.js';
@@ -47,10 +47,7 @@ export const cycleFields = {
   never: object<object>('The count never begins anew by itself: {}.', { optional: {} }),
 };
 
-export const oneCycle = {
-  rule: '[has(self.cycleDuration), has(self.calendar), has(self.never)].filter(one, one).size() == 1',
-  message: 'must be given by exactly one of cycleDuration, calendar and never',
-} as const;
+export const oneCycle = exactlyOneOf('cycleDuration', 'calendar', 'never');
 
 export const spendingLimitSchema = object<SpendingLimitSpec>(
   'A limit per cycle, per operation, or both, for policyType PAYMASTER_SA_LIMIT.',
