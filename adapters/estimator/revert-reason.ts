@@ -29,13 +29,9 @@ type RevertReason = {
 
 /**
  * Revert data for people: the text of Error(string), a named Panic, a known custom error with its values, the selector
- * of any other, or `without a reason` for none. Never more than 200 characters; unprintable ones are dropped.
+ * of any other, or `without a reason` for none; and what to do. Never more than 200 characters; unprintable ones are
+ * dropped.
  */
-export function formatRevert(data: Hex): string {
-  return explainRevert(data).text;
-}
-
-/** {@link formatRevert}, and what to do. */
 export function explainRevert(data: Hex, depth = 0): RevertReason {
   if (data === '0x') return { text: 'without a reason' };
   const selector = data.slice(0, 10);

@@ -4,12 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { AbiCoder, ErrorFragment, Interface, id, type ParamType } from 'ethers';
 import fc from 'fast-check';
 import { knownErrors, wrappingErrors } from '../../../adapters/estimator/known-errors.js';
-import {
-  explainMessage,
-  explainRevert,
-  formatRevert,
-  remedyOfReason,
-} from '../../../adapters/estimator/revert-reason.js';
+import { explainMessage, explainRevert, remedyOfReason } from '../../../adapters/estimator/revert-reason.js';
 import type { Hex } from '../../../core/units/hex.js';
 
 const require = createRequire(import.meta.url);
@@ -65,13 +60,13 @@ describe('revert data', () => {
       text: 'custom error 0xe450d38c',
     },
   ])('of $name are shown as text', ({ data, text }) => {
-    expect(formatRevert(data)).toBe(text);
+    expect(explainRevert(data).text).toBe(text);
   });
 
   test('that nest errors without end are followed three times', () => {
     let data = dataOf('ECDSAInvalidSignature()');
     for (let i = 0; i < 20; i += 1) data = dataOf('ExecuteError(uint256,bytes)', [i, data]);
-    expect(formatRevert(data)).toBe(
+    expect(explainRevert(data).text).toBe(
       `ExecuteError(index=19, error=ExecuteError(index=18, error=ExecuteError(index=17, error=custom error ${data.slice(0, 10)})))`,
     );
   });
@@ -98,7 +93,7 @@ describe('revert data', () => {
     );
     fc.assert(
       fc.property(anyData, (bytes) => {
-        const text = formatRevert(`0x${Buffer.from(bytes).toString('hex')}`);
+        const text = explainRevert(`0x${Buffer.from(bytes).toString('hex')}`).text;
         expect(text.length).toBeLessThanOrEqual(200);
         expect(text).not.toMatch(/[\n\r\0]/);
       }),
@@ -225,7 +220,7 @@ describe('the table of errors', () => {
       const values = error.inputs.map(emptyValue);
       const data =
         `${error.selector}${AbiCoder.defaultAbiCoder().encode(error.inputs, values).slice(2)}` as Hex;
-      expect(formatRevert(data)).toMatch(new RegExp(`^${error.name}\\(`));
+      expect(explainRevert(data).text).toMatch(new RegExp(`^${error.name}\\(`));
     }
   });
 });
