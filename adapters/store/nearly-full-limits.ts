@@ -40,6 +40,8 @@ export class NearlyFullLimits {
     ratio: number,
     { holds }: Pick<ReserveRequest, 'holds'>,
   ): void {
+    // Nearly always: the rest makes texts.
+    if (ratio < nearly && this.#shown.size === 0) return;
     const policy = counter.slice(0, counter.indexOf('/'));
     const key = `${policy}/${unit}`;
     if (ratio < nearly) return this.#forget(this.#shown, key);

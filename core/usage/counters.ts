@@ -7,6 +7,8 @@ import type { CounterState } from './reserve-request.js';
 /** A turn's copy of a counter. */
 export type Counter = { -readonly [K in keyof CounterRow]: CounterRow[K] } & { isChanged: boolean };
 
+const empty = { until: 0 as EpochMs, used: 0, reserved: 0, holders: 0 };
+
 /** Counters of a turn, copied when they are first looked up. */
 export class Counters {
   readonly #rows: Pick<RowSource, 'counter'>;
@@ -19,19 +21,13 @@ export class Counters {
 
   /** Undefined: it was never written, so it is 0. */
   find(id: CounterId): Counter | undefined {
-    const known = this.#byUnit.get(id.unit)?.get(id.counter);
-    if (known !== undefined) return isEmptyCounter(known) ? undefined : known;
-    const row = this.#rows.counter(id);
-    return row === undefined ? undefined : this.#keep({ ...row, isChanged: false });
+    const counter = this.of(id);
+    return isEmptyCounter(counter) ? undefined : counter;
   }
 
+  /** One that was never written is 0, and is written only if it changes. */
   of(id: CounterId): Counter {
-    const { counter, unit } = id;
-    const known = this.#byUnit.get(unit)?.get(counter) ?? this.find(id);
-    return (
-      known ??
-      this.#keep({ counter, unit, until: 0 as EpochMs, used: 0, reserved: 0, holders: 0, isChanged: false })
-    );
+    return this.#byUnit.get(id.unit)?.get(id.counter) ?? this.#keep(this.#copied(id));
   }
 
   state(id: CounterId): CounterState {
@@ -77,6 +73,12 @@ export class Counters {
     if (counter.isChanged) return;
     counter.isChanged = true;
     this.#changed.push(counter);
+  }
+
+  #copied(id: CounterId): Counter {
+    const { counter, unit } = id;
+    const { until, used, reserved, holders } = this.#rows.counter(id) ?? empty;
+    return { counter, unit, until, used, reserved, holders, isChanged: false };
   }
 
   #keep(counter: Counter): Counter {

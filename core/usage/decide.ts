@@ -6,7 +6,7 @@ import type { Counter, Counters } from './counters.js';
 import type { Fences } from './fences.js';
 import { heldOf } from './held.js';
 import type { Entry } from './reservations.js';
-import type { AccountId, AccountShare, CounterId } from './reservation.js';
+import type { AccountId, AccountShare } from './reservation.js';
 import type {
   AccountBalance,
   HoldShare,
@@ -24,8 +24,8 @@ const reserved: ReserveResult = Object.freeze({ outcome: 'reserved' });
  * Entries beyond the length of the request are left over from an earlier request; ignore them.
  */
 export type RequestRows = {
-  readonly limits: (Counter | undefined)[];
-  readonly holds: (Counter | undefined)[];
+  readonly limits: Counter[];
+  readonly holds: Counter[];
   readonly accounts: Account[];
 };
 
@@ -72,7 +72,6 @@ export function decideShares(
   now: EpochMs,
   found: RequestRows,
 ): ReserveResult {
-  refuseTwice(request);
   const over: number[] = [];
   const overHolds: number[] = [];
   return (
@@ -103,13 +102,13 @@ export function explained(
 ): Omit<PeekResult, 'result'> {
   return {
     limits: request.limits.map((limit, index) => {
-      const counter = index < found.limits.length ? found.limits[index] : chain.counters.find(limit);
+      const counter = found.limits[index] ?? chain.counters.of(limit);
       const held = heldOf(former?.limits, counter)?.amount ?? 0;
-      return { used: counter?.used ?? 0, reserved: (counter?.reserved ?? 0) - held };
+      return { used: counter.used, reserved: counter.reserved - held };
     }),
     holds: request.holds.map((hold, index) => {
-      const counter = index < found.holds.length ? found.holds[index] : chain.counters.find(hold);
-      const others = (counter?.reserved ?? 0) - (heldOf(former?.holds, counter)?.amount ?? 0);
+      const counter = found.holds[index] ?? chain.counters.of(hold);
+      const others = counter.reserved - (heldOf(former?.holds, counter)?.amount ?? 0);
       return { taken: others + plusUsed(chain, hold), most: mostOf(chain, request, hold) };
     }),
     accounts: request.accounts.map((share) => chain.balance(share)),
@@ -145,10 +144,11 @@ function decideLimits(
     // The clock was set back, or the window began before the data were lost. Unknown is not zero.
     const isLost = until <= chain.forgottenUntil || from < chain.since;
     if (isLost && limit.enforce) return { outcome: 'usage-lost', index };
-    const counter = chain.counters.find(limit);
+    const counter = chain.counters.of(limit);
+    refuseSame(found.limits, index, counter);
     found.limits[index] = counter;
     const held = heldOf(former?.limits, counter)?.amount ?? 0;
-    const used = counter === undefined ? 0 : counter.used + counter.reserved - held;
+    const used = counter.used + counter.reserved - held;
     if (used + Math.max(held, limit.cost) <= limit.threshold) continue;
     if (limit.enforce) return { outcome: 'limit', index, used };
     over.push(index);
@@ -166,10 +166,11 @@ function decideHolds(
 ): ReserveRefusal | undefined {
   for (let index = 0; index < request.holds.length; index++) {
     const hold = request.holds[index]!;
-    const counter = chain.counters.find(hold);
+    const counter = chain.counters.of(hold);
+    refuseSame(found.holds, index, counter);
     found.holds[index] = counter;
     const held = heldOf(former?.holds, counter)?.amount ?? 0;
-    const others = (counter?.reserved ?? 0) - held;
+    const others = counter.reserved - held;
     const taken = others + plusUsed(chain, hold);
     const most = knownMost(chain, request, hold, now);
     if (taken + Math.max(held, hold.cost) <= most) continue;
@@ -255,16 +256,9 @@ function knownMost(chain: TurnState, request: ReserveRequest, hold: HoldShare, n
 }
 
 /** If a request named one counter twice, each share would be judged without the other. */
-function refuseTwice({ limits, holds }: ReserveRequest): void {
-  refuseSame(limits);
-  refuseSame(holds);
-}
-
-function refuseSame(shares: readonly CounterId[]): void {
-  for (let i = 1; i < shares.length; i++)
-    for (let j = 0; j < i; j++)
-      if (shares[i]!.counter === shares[j]!.counter && shares[i]!.unit === shares[j]!.unit)
-        throw listedTwice(`counter ${shares[i]!.counter}`);
+function refuseSame(found: readonly Counter[], index: number, counter: Counter): void {
+  for (let earlier = 0; earlier < index; earlier++)
+    if (found[earlier] === counter) throw listedTwice(`counter ${counter.counter}`);
 }
 
 function listedTwice(what: string): DomainError {

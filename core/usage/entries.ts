@@ -135,11 +135,9 @@ export class Entries {
     const { promise, limits, holds, accounts, phase } = request;
     const ofSender = phase?.kind === 'commit' ? this.#committed(request.key) : [];
     for (let i = 0; i < limits.length; i++) {
-      const counter = (found.limits[i] ??= this.#counters.of(limits[i]!));
       const { until, keptUntil = until } = limits[i]!.window;
-      this.#counters.extend(counter, keptUntil);
+      this.#counters.extend(found.limits[i]!, keptUntil);
     }
-    for (let i = 0; i < holds.length; i++) found.holds[i] ??= this.#counters.of(holds[i]!);
     if (former === undefined) return this.#add(request, found, ofSender, now);
     this.#dropEnded(former, now);
     if (phase?.kind === 'commit') {

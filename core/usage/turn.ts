@@ -107,8 +107,8 @@ export class Turn {
 
   /** Used and reserved of one limit of the last reserved request. */
   taken(index: number): number {
-    const counter = this.#found.limits[index];
-    return counter === undefined ? 0 : counter.used + counter.reserved;
+    const { used, reserved } = this.#found.limits[index]!;
+    return used + reserved;
   }
 
   peek(request: ReserveRequest, now: EpochMs): PeekResult {

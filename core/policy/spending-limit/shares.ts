@@ -2,6 +2,7 @@ import type { LimitConfig } from './spec.js';
 import { limitCounter } from '../../usage/counter-names.js';
 import { priceStale } from '../share-texts.js';
 import { parseThreshold, unitOf, type Unit } from '../../usage/units.js';
+import type { Taken } from '../../usage/unit.js';
 import { limitWindowAt, type LimitCycle, type LimitWindow } from '../../usage/limit-window.js';
 import { contains } from '../../usage/window.js';
 import { given } from '../../units/given.js';
@@ -51,8 +52,11 @@ export function limitShares(
   limits: readonly CompiledLimit[],
   { sender, cost, now }: ShareRequest,
 ): readonly PolicyShare[] {
+  // Of a unit all limits take the same.
+  const takes = new Map<Unit, Taken | undefined>();
   return limits.map((limit) => {
-    const taken = unitOf(limit.unit).take(cost);
+    if (!takes.has(limit.unit)) takes.set(limit.unit, unitOf(limit.unit).take(cost));
+    const taken = takes.get(limit.unit);
     if (taken === undefined && limit.shadow !== true) throw priceStale(limit.name);
     const { window, counter } = current(limit, now);
     return {

@@ -69,9 +69,12 @@ export const window = {
   },
   glance: ({ windows = [] }, { now }) =>
     windows.map((each) => {
-      const { open, says } = stateOf(each, now);
       const turnsAt = [each.from, each.until].find((at) => at !== undefined && now < at);
-      return glanceOf(each, { says, verdict: open ? 'pass' : 'refuse', ...given({ turnsAt }) });
+      return glanceOf(each, {
+        says: sayWindow(each, now),
+        verdict: isOpen(each, now) ? 'pass' : 'refuse',
+        ...given({ turnsAt }),
+      });
     }),
   record: {
     render: ({ spec }) => ({ ...spec }),
@@ -86,14 +89,19 @@ export const window = {
   },
 } as const satisfies PolicyKind<WindowSpec, WindowConfig, Windows, Windows, never>;
 
-function decideWindow({ name, ...window }: WindowConfig, now: EpochMs): Verdict {
-  const { open, says } = stateOf(window, now);
-  return open ? pass : refuse('WINDOW_CLOSED', `policy "${name}": ${says}`);
+function decideWindow(window: WindowConfig, now: EpochMs): Verdict {
+  if (isOpen(window, now)) return pass;
+  return refuse('WINDOW_CLOSED', `policy "${window.name}": ${sayWindow(window, now)}`);
 }
 
-function stateOf({ from, until }: Pick<WindowConfig, 'from' | 'until'>, now: EpochMs) {
-  if (from !== undefined && now < from) return { open: false, says: `opens at ${formatInstant(from)}` };
-  if (until === undefined) return { open: true, says: 'open' };
-  const says = `${now < until ? 'open until' : 'ended at'} ${formatInstant(until)}`;
-  return { open: now < until, says };
+type OpenTimes = Pick<WindowConfig, 'from' | 'until'>;
+
+function isOpen({ from, until }: OpenTimes, now: EpochMs): boolean {
+  return (from === undefined || from <= now) && (until === undefined || now < until);
+}
+
+function sayWindow({ from, until }: OpenTimes, now: EpochMs): string {
+  if (from !== undefined && now < from) return `opens at ${formatInstant(from)}`;
+  if (until === undefined) return 'open';
+  return `${now < until ? 'open until' : 'ended at'} ${formatInstant(until)}`;
 }
