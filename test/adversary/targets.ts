@@ -14,7 +14,11 @@ export const modelSteps = {
 const rulesInMemory = numberOf('PAYMASTER_TEST_RULE_STEPS', isSoak ? 1_000_000 : 8_000);
 
 /** Steps of the model of limits, budgets and campaigns. */
-export const ruleSteps = { inMemory: rulesInMemory, inFile: Math.ceil(rulesInMemory / 10) } as const;
+export const ruleSteps = {
+  inMemory: rulesInMemory,
+  inFile: Math.ceil(rulesInMemory / 10),
+  onPostgres: Math.ceil(rulesInMemory / 40),
+} as const;
 
 /** Steps on the real EntryPoints. */
 export const chainSteps = numberOf('PAYMASTER_TEST_CHAIN_STEPS', isSoak ? 50_000 : 2_400);

@@ -193,14 +193,15 @@ export class Oracle {
     for (const { id, hold, cost, most, isEnforced } of takes) {
       if (hold === undefined) continue;
       const held = former?.holds.get(hold) ?? 0n;
-      if (this.#held(hold) - held + larger(held, cost) <= most / 4n) continue;
+      if (this.held(hold) - held + larger(held, cost) <= most / 4n) continue;
       if (isEnforced) return { outcome: 'refused', reason: 'BUDGET_SHARE_FULL', id, would: found, takes };
       if (!would.includes(id)) would.push(id);
     }
     return { outcome: 'signed', would, takes };
   }
 
-  #held(hold: string): bigint {
+  /** Sum over the live promises of what they hold of a quarter. */
+  held(hold: string): bigint {
     let sum = 0n;
     for (const { holds } of this.#live.values()) sum += holds.get(hold) ?? 0n;
     return sum;
@@ -236,9 +237,18 @@ export class Oracle {
       most: leftOf('USD', usd, assumeUsed),
       isEnforced: !isShadow,
       isLost: this.#isLost({ cycle, begun }, now),
-      hold: `${id} by ${paymaster}`,
+      hold: holdName(id, paymaster),
     };
   }
+}
+
+/** Names what a paymaster may hold of its organisation's budget. */
+export function holdOf({ budgets, paymaster }: Rules, place: number): string {
+  return holdName(budgets[place]!.id, paymaster);
+}
+
+function holdName(budgetId: string, paymaster: string): string {
+  return `${budgetId} by ${paymaster}`;
 }
 
 export function nameOf(paymaster: string, { sender, nonce }: Pick<Question, 'sender' | 'nonce'>): string {

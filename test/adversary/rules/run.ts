@@ -7,14 +7,15 @@ import { aChainConfig, aProfileConfig, addressOf } from '../../build/configs.js'
 import { BrokenRule } from '../broken-rule.js';
 import { Counts } from './counts.js';
 import { Follower } from './follower.js';
-import { Oracle, type Question, type Rules, type Verdict } from './oracle.js';
+import { holdOf, Oracle, type Question, type Rules, type Verdict } from './oracle.js';
 import { nativePrice, PriceFeed } from './price-feed.js';
+import type { Zone } from './local-time.js';
 import type { OpenRuleStore, RuleStore } from './rule-stores.js';
 import { createService, type Answered, type Service } from './service.js';
 import type { AskStep, Step } from './steps.js';
 import { TenantPaymaster, type Budgets } from './tenants.js';
-import { budgetZone, edited, editedBudget, limitOf, zoneOf } from './writing.js';
-import { campaignNames, organisations, paymasters, type Budget } from './written.js';
+import { budgetZone, edited, editedBudget, limitOf, zoneOf, type Place } from './writing.js';
+import { campaignNames, organisations, paymasters, prices, type Budget } from './written.js';
 
 /** Longer than any promise lives, and than what the store rounds that up to. */
 const allExpiredMs = 3 * 3_600_000;
@@ -117,6 +118,7 @@ export class RulesRun {
         return this.#feed.set(step.price, step.fault, step.ageSeconds);
       case 'write':
       case 'edit':
+      case 'again':
         return this.#write(step);
       case 'delete':
         return this.#paymasters[step.paymaster]!.delete(step.limit, this.#at(step.paymaster));
@@ -195,29 +197,37 @@ export class RulesRun {
     if (verdict.would.length > 0) this.#count('would refuse');
   }
 
-  #write(step: Extract<Step, { do: 'write' | 'edit' }>): void {
+  #write(step: Extract<Step, { do: 'write' | 'edit' | 'again' }>): void {
     // A limit that begins anew at the very moment at which it began goes on.
     this.#clock.advance(1);
     const { paymaster, limit: slot } = step;
     const owner = this.#paymasters[paymaster]!;
     const at = this.#at(paymaster);
-    const place = { zone: zoneOf(paymaster, slot), now: at.now };
+    const place = this.#placeOf(zoneOf(paymaster, slot));
     const former = owner.limitAt(slot);
     if (step.do === 'write')
       return owner.write(slot, limitOf(step.written, former, place), { ...at, isNoted: true });
     if (former === undefined) return;
     const limit = step.edits.reduce((one, edit) => edited(one, edit, place), former);
-    owner.write(slot, limit, { ...at, isNoted: step.isNoted });
+    if (step.do === 'again') owner.delete(slot, at);
+    owner.write(slot, limit, { ...at, isNoted: step.do === 'again' || step.isNoted });
+  }
+
+  #placeOf(zone: Zone): Place {
+    return { zone, now: this.#clock.now(), price: this.#feed.usable() ?? prices[0] };
   }
 
   #writeBudget({ organisation, budget: place, edit }: Extract<Step, { do: 'budget' }>): void {
     const name = organisations[organisation]!;
-    const now = this.#clock.now();
-    const budgets = this.#budgets
-      .get(name)!
-      .map((budget, i): Budget =>
-        i === place ? editedBudget(budget, edit, { zone: budgetZone(organisation, i), now }) : budget,
-      );
+    const hold = edit.of === 'quarter' ? holdOf(this.#rulesOf(edit.paymaster), place) : '';
+    const budgets = this.#budgets.get(name)!.map((budget, i): Budget =>
+      i === place
+        ? editedBudget(budget, edit, {
+            ...this.#placeOf(budgetZone(organisation, i)),
+            held: this.#oracle.held(hold),
+          })
+        : budget,
+    );
     this.#budgets.set(name, budgets);
     this.#publishAll((index) => paymasters[index]!.organisation === name);
   }
@@ -229,6 +239,7 @@ export class RulesRun {
 
   async #pass(ms: number): Promise<void> {
     this.#clock.advance(ms);
+    await this.#store.jumped();
     // Mostly the feed goes on.
     if (ms % 4 !== 1) this.#feed.refresh();
     await this.#follower.read();
@@ -239,6 +250,7 @@ export class RulesRun {
     await this.#store.lose();
     await this.#store.recovery.recover(chainId);
     this.#clock.advance(allExpiredMs);
+    await this.#store.jumped();
     const recovered = await this.#store.recovery.recover(chainId);
     if (recovered !== 'recovered')
       throw new BrokenRule(11, `lost data are ${recovered} when all promises have expired`);

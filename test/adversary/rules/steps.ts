@@ -4,6 +4,7 @@ import {
   campaignNames,
   limitsPerPaymaster,
   operations,
+  organisations,
   paymasters,
   prices,
   units,
@@ -31,6 +32,13 @@ export type Step =
       readonly isNoted: boolean;
     }
   | { readonly do: 'delete'; readonly paymaster: number; readonly limit: number }
+  /** A tenant deletes a limit and makes it again under its name, as it was or nearly. */
+  | {
+      readonly do: 'again';
+      readonly paymaster: number;
+      readonly limit: number;
+      readonly edits: readonly EditStep[];
+    }
   /** The operator reads everything again. */
   | { readonly do: 'reconcile' }
   | { readonly do: 'without-campaign'; readonly paymaster: number; readonly isAllowed: boolean }
@@ -60,11 +68,11 @@ export type EndStep = {
 export type PriceFault =
   'none' | 'old' | 'zero' | 'negative' | 'incomplete' | 'sequencer down' | 'sequencer just up';
 
-/** So many of an operation at a price, and a little more or less. */
+/** So many of an operation at a price, and a little more or less. `price` undefined: that of the moment. */
 export type AmountStep = {
   readonly times: number;
   readonly operation: number;
-  readonly price: number;
+  readonly price: number | undefined;
   readonly more: number;
 };
 export type CycleStep = {
@@ -91,6 +99,8 @@ export type EditStep =
   | { readonly of: 'name' };
 export type BudgetStep =
   | { readonly of: 'usd'; readonly amount: AmountStep }
+  /** A quarter has just room for one more such operation of the paymaster, or nearly. */
+  | { readonly of: 'quarter'; readonly paymaster: number; readonly operation: number; readonly more: number }
   | { readonly of: 'cycle'; readonly cycle: CycleStep }
   | { readonly of: 'restartedAt'; readonly ms: number | undefined }
   | { readonly of: 'assumeUsed'; readonly amount: AmountStep | undefined }
@@ -125,14 +135,22 @@ const amount = (most: number): fc.Arbitrary<AmountStep> =>
   fc.record({
     times: fc.integer({ min: 0, max: most }),
     operation,
-    price,
+    price: maybe(price, 1),
     more: fc.integer({ min: -1, max: 1 }),
   });
 const cycle: fc.Arbitrary<CycleStep> = fc.record({
   kind: fc.constantFrom('hours', 'hours', 'day', 'day', 'week', 'month', 'never'),
   hours: fc.constantFrom(1, 2, 24),
 });
-const restart = maybe(fc.integer({ min: -2 * dayMs, max: 120_000 }), 4);
+/** Times ahead have come when they are at most a minute away. */
+const restart = maybe(
+  fc.oneof(
+    fc.integer({ min: -2 * dayMs, max: 120_000 }),
+    fc.integer({ min: -3_600_000, max: 0 }),
+    fc.constantFrom(-1, 0, 1, 59_999, 60_000, 60_001),
+  ),
+  4,
+);
 
 const written: fc.Arbitrary<LimitStep> = fc.record({
   unit: fc.constantFrom(...units),
@@ -149,7 +167,8 @@ const edit: fc.Arbitrary<EditStep> = fc.oneof(
   fc.record({ of: fc.constant('assumeUsed' as const), amount: maybe(amount(3), 3) }),
   fc.record({ of: fc.constant('unit' as const), unit: fc.constantFrom(...units) }),
   fc.record({ of: fc.constant('cycle' as const), cycle }),
-  fc.record({ of: fc.constantFrom('startTime' as const, 'restartedAt' as const), ms: restart }),
+  fc.record({ of: fc.constant('startTime' as const), ms: restart }),
+  fc.record({ of: fc.constant('restartedAt' as const), ms: restart }),
   fc.record({ of: fc.constantFrom('isShadow' as const, 'isActive' as const) }),
   fc.record({ of: fc.constant('campaign' as const), campaign }),
   fc.constant({ of: 'name' as const }),
@@ -233,6 +252,37 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   weighted(1, fc.record({ do: fc.constantFrom('kill', 'kill', 'kill', 'kill', 'lose') })),
 );
 
+/** Steps that say most one after the other, about the same limit or budget. */
+const inARow: fc.Arbitrary<Step[]> = fc.oneof(
+  fc
+    .tuple(ask, limit, fc.oneof(fc.array(edit, { maxLength: 1 }), fc.integer({ min: -1_000, max: 60_000 })))
+    .map(([first, ofLimit, how]): Step[] => {
+      const one = { paymaster: first.paymaster, limit: ofLimit };
+      return [
+        { do: 'ask', asks: [first] },
+        typeof how === 'number'
+          ? { do: 'edit', ...one, edits: [{ of: 'restartedAt', ms: how }], isNoted: true }
+          : { do: 'again', ...one, edits: how },
+        { do: 'ask', asks: [{ ...first, nonce: first.nonce + 1 }] },
+      ];
+    }),
+  fc.tuple(ask, fc.nat(1), fc.constantFrom(-1, 0)).map(([next, budget, more]): Step[] => {
+    const { paymaster: by, operation: of } = next;
+    const organisation = organisations.indexOf(paymasters[by]!.organisation);
+    const quarter = { of: 'quarter' as const, paymaster: by, operation: of, more };
+    return [
+      { do: 'budget', organisation, budget, edit: quarter },
+      { do: 'ask', asks: [next] },
+    ];
+  }),
+);
+
 export const manySteps: fc.Arbitrary<Step[]> = fc
-  .tuple(fc.constantFrom(...beginnings), fc.array(step, { minLength: 60, maxLength: 140, size: 'max' }))
-  .map(([at, steps]) => [{ do: 'begin', at }, ...steps]);
+  .tuple(
+    fc.constantFrom(...beginnings),
+    fc.array(
+      fc.oneof({ weight: 16, arbitrary: step.map((one) => [one]) }, { weight: 1, arbitrary: inARow }),
+      { minLength: 60, maxLength: 140, size: 'max' },
+    ),
+  )
+  .map(([at, steps]) => [{ do: 'begin', at }, ...steps.flat()]);

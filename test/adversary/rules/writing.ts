@@ -15,7 +15,10 @@ import {
 // Steps as what is written.
 
 /** A place always has the same time zone: what a day is in another one is another question. */
-export type Place = { readonly zone: Zone; readonly now: number };
+export type Place = { readonly zone: Zone; readonly now: number; readonly price: bigint };
+
+/** `held`: what the live promises of a paymaster hold of the budget. */
+type BudgetPlace = Place & { readonly held: bigint };
 
 export function zoneOf(paymaster: number, limit: number): Zone {
   return zones[(paymaster * 2 + limit) % zones.length]!;
@@ -25,12 +28,12 @@ export function budgetZone(organisation: number, budget: number): Zone {
   return zones[(1 + organisation * 2 + budget) % zones.length]!;
 }
 
-export function limitOf(step: LimitStep, former: Limit | undefined, { zone }: Place): Limit {
+export function limitOf(step: LimitStep, former: Limit | undefined, { zone, price }: Place): Limit {
   const { unit, isShadow } = step;
   return complete({
     unit,
     perSender: former?.perSender ?? step.perSender,
-    ...amounts(unit, step),
+    ...amounts(unit, step, price),
     cycle: cycleOf(step.cycle, zone),
     isActive: true,
     isShadow,
@@ -39,25 +42,28 @@ export function limitOf(step: LimitStep, former: Limit | undefined, { zone }: Pl
   });
 }
 
-export function edited(limit: Limit, edit: EditStep, { zone, now }: Place): Limit {
+export function edited(limit: Limit, edit: EditStep, { zone, now, price }: Place): Limit {
   const all = { ...limit };
   switch (edit.of) {
     case 'threshold':
-      return complete({ ...without(all, 'threshold'), ...amounts(limit.unit, { threshold: edit.amount }) });
+      return complete({
+        ...without(all, 'threshold'),
+        ...amounts(limit.unit, { threshold: edit.amount }, price),
+      });
     case 'perOperation':
       return complete({
         ...without(all, 'perOperation'),
-        ...amounts(limit.unit, { perOperation: edit.amount }),
+        ...amounts(limit.unit, { perOperation: edit.amount }, price),
       });
     case 'assumeUsed':
       return complete({
         ...without(all, 'assumeUsed'),
-        ...(edit.amount === undefined ? {} : { assumeUsed: amountOf(limit.unit, edit.amount) }),
+        ...(edit.amount === undefined ? {} : { assumeUsed: amountOf(limit.unit, edit.amount, price) }),
       });
     case 'unit': {
       // Amounts of another unit are written anew, and times stay.
       const bare = without(without(all, 'perOperation'), 'assumeUsed');
-      return complete({ ...bare, unit: edit.unit, threshold: amountOf(edit.unit, some) });
+      return complete({ ...bare, unit: edit.unit, threshold: amountOf(edit.unit, some, price) });
     }
     case 'cycle':
       return complete({ ...all, cycle: cycleOf(edit.cycle, zone) });
@@ -78,10 +84,19 @@ export function edited(limit: Limit, edit: EditStep, { zone, now }: Place): Limi
   }
 }
 
-export function editedBudget(budget: Budget, edit: BudgetStep, { zone, now }: Place): Budget {
+export function editedBudget(
+  budget: Budget,
+  edit: BudgetStep,
+  { zone, now, price, held }: BudgetPlace,
+): Budget {
   switch (edit.of) {
     case 'usd':
-      return { ...budget, usd: amountOf('USD', edit.amount) };
+      return { ...budget, usd: amountOf('USD', edit.amount, price) };
+    case 'quarter':
+      return {
+        ...budget,
+        usd: 4n * (held + countOf('USD', mostWei(edit.operation), price)!) + BigInt(edit.more),
+      };
     case 'cycle':
       return completeBudget({ ...budget, cycle: cycleOf(edit.cycle, zone) });
     case 'restartedAt':
@@ -92,7 +107,7 @@ export function editedBudget(budget: Budget, edit: BudgetStep, { zone, now }: Pl
     case 'assumeUsed':
       return completeBudget({
         ...without(budget, 'assumeUsed'),
-        ...(edit.amount === undefined ? {} : { assumeUsed: amountOf('USD', edit.amount) }),
+        ...(edit.amount === undefined ? {} : { assumeUsed: amountOf('USD', edit.amount, price) }),
       });
     case 'isShadow':
       return { ...budget, isShadow: !budget.isShadow };
@@ -106,7 +121,7 @@ function complete(limit: Limit): Limit {
   let one = limit;
   if (one.unit === 'COUNT') one = without(one, 'perOperation');
   if (one.threshold === undefined && one.perOperation === undefined)
-    one = { ...one, threshold: amountOf(one.unit, some) };
+    one = { ...one, threshold: amountOf(one.unit, some, prices[0]) };
   if (one.cycle.kind === 'hours') one = without(one, 'restartedAt');
   else one = without(one, 'startTime');
   return one.cycle.kind === 'never' ? one : without(one, 'assumeUsed');
@@ -123,17 +138,19 @@ function amounts(
     threshold,
     perOperation,
   }: { readonly threshold?: AmountStep | undefined; readonly perOperation?: AmountStep | undefined },
+  price: bigint,
 ) {
   return {
-    ...(threshold === undefined ? {} : { threshold: amountOf(unit, threshold) }),
-    ...(perOperation === undefined ? {} : { perOperation: amountOf(unit, perOperation) }),
+    ...(threshold === undefined ? {} : { threshold: amountOf(unit, threshold, price) }),
+    ...(perOperation === undefined ? {} : { perOperation: amountOf(unit, perOperation, price) }),
   };
 }
 
 /** Amounts of the coin get a part of a gwei, which counts for nothing. */
-function amountOf(unit: Unit, { times, operation, price, more }: AmountStep): bigint {
+function amountOf(unit: Unit, { times, operation, price, more }: AmountStep, now: bigint): bigint {
   if (unit === 'COUNT') return BigInt(times);
-  const counted = BigInt(times) * countOf(unit, mostWei(operation), prices[price])! + BigInt(more);
+  const rate = price === undefined ? now : prices[price];
+  const counted = BigInt(times) * countOf(unit, mostWei(operation), rate)! + BigInt(more);
   if (counted <= 0n) return 0n;
   return unit === 'NATIVE_ASSET' ? counted * 10n ** 9n + 499_999_999n : counted;
 }
