@@ -19,7 +19,6 @@ import { signedOperation, takesInAdvance, unsecuredOf } from './signed-operation
 import type { AskStep, Step } from './steps.js';
 import { ceilGwei, operationOf, type Grant } from './grant.js';
 import { needsOf } from './truth.js';
-import { unlessUnavailable } from './unless-unavailable.js';
 import { boundsAt, limitKinds, policyIdOf, type Bound } from './limit-kinds.js';
 import { callTargets, paymasters, senders, specOf, takesTokens } from './world.js';
 
@@ -97,7 +96,7 @@ export class Asking {
     const { asked, spec } = request;
     const behind = this.#operating.behind(step);
     const bounds = this.boundsOf(step.paymaster, asked);
-    const answer = await unlessUnavailable(
+    const answer = await this.#scene.unlessUnavailable(
       () =>
         ask(this.#scene.store(step.replica), configs, asked, {
           clock,
@@ -137,7 +136,7 @@ export class Asking {
     const { sender, nonce } = op;
     const { paymasterId } = paymasters[paymaster]!;
     const key = { chainId, paymasterId, entryPoint: spec.entryPoint, sender, nonce };
-    await unlessUnavailable(async () => switches.onUnsigned?.(this.#scene.store(replica), key));
+    await this.#scene.unlessUnavailable(async () => switches.onUnsigned?.(this.#scene.store(replica), key));
     this.#scene.count('signer failed');
     // A promise that a reorganisation has brought back is reserved again when the follower knows of it.
     if (truth.excess.mayGrow || lostGrants.length > 0) return;
@@ -154,7 +153,9 @@ export class Asking {
     const { sender, nonce } = grant.op;
     const { entryPoint } = specOf(grant.paymaster);
     const query = { operations: [{ entryPoint, sender, nonce }], expiredBefore: 0 as EpochSeconds, limit: 0 };
-    const held = await unlessUnavailable(() => this.#scene.data(replica).reservations(chainId, query));
+    const held = await this.#scene.unlessUnavailable(() =>
+      this.#scene.data(replica).reservations(chainId, query),
+    );
     if (held !== undefined) checkReserved(held, paymasters[grant.paymaster]!.paymasterId, grant);
   }
 

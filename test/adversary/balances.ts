@@ -2,7 +2,6 @@ import { walletName } from './chain/entry-point.js';
 import type { Following } from './following.js';
 import type { Mining } from './mining.js';
 import type { Scene } from './scene.js';
-import { unlessUnavailable } from './unless-unavailable.js';
 import { milli, wallets, type FundedAccount } from './wallets.js';
 import { chainId } from '../conformance/usage-requests.js';
 
@@ -63,7 +62,7 @@ export class Balances {
     // The store need not know the balance of a contract that no profile names.
     if (!configs.isOffered(contract))
       return Math.min(truth.freeOf(walletName(contract, wallet)), wanted * 1_000_000);
-    const known = await unlessUnavailable(() => this.#scene.store().accounts(chainId));
+    const known = await this.#scene.unlessUnavailable(() => this.#scene.store().accounts(chainId));
     const of = known?.find((one) => one.contract === contract && one.fundingAddress === wallet);
     return of?.balance === undefined ? 0 : Math.min(of.balance - of.reserved, wanted * 1_000_000);
   }

@@ -19,7 +19,6 @@ import {
   foreignSignature,
   type PhaseContext,
 } from './two-phases.js';
-import { unlessUnavailable } from './unless-unavailable.js';
 import { specOf, twoPhasePaymasters } from './world.js';
 
 /** Finalizes pick among so many of the newest commits. */
@@ -92,7 +91,7 @@ export class Committing {
     const ask = { ...step, paymaster };
     const { asked, call } = this.#asking.requestOf(ask);
     const behind = this.#operating.behind(ask);
-    const answer = await unlessUnavailable(() =>
+    const answer = await this.#scene.unlessUnavailable(() =>
       commit(this.#scene.store(step.replica), configs, asked, this.#context(behind)),
     );
     const { mode, inAdvance, op } = asked;
@@ -123,7 +122,7 @@ export class Committing {
     };
     const behind = this.#operating.behind({ ...step, paymaster });
     const { address: contract } = specOf(paymaster);
-    const answer = await unlessUnavailable(
+    const answer = await this.#scene.unlessUnavailable(
       () =>
         finalize(
           this.#scene.store(step.replica),

@@ -8,7 +8,6 @@ import { checkRound } from './check-counters.js';
 import { checkFreed } from './commits.js';
 import type { Mining } from './mining.js';
 import type { Scene } from './scene.js';
-import { unlessUnavailable } from './unless-unavailable.js';
 import { wallets } from './wallets.js';
 
 /** The follower's log message for a reorganisation below the settled block. */
@@ -56,7 +55,7 @@ export class Following {
 
   /** As when a replica is asked for a wallet that the store does not know. */
   async ensure(account: AccountId): Promise<void> {
-    await unlessUnavailable(() => this.#follower.ensureAccount(account));
+    await this.#scene.unlessUnavailable(() => this.#follower.ensureAccount(account));
   }
 
   /** False when it had no effect. */
@@ -64,17 +63,17 @@ export class Following {
     const { chain, configs, forgeries, ground, stores, followedBy } = this.#scene;
     this.seenHeight = Math.max(this.seenHeight, chain.height);
     if (!(await this.#freeCommits())) {
-      await unlessUnavailable(() => stores.recovery(followedBy).recover(chainId));
+      await this.#scene.unlessUnavailable(() => stores.recovery(followedBy).recover(chainId));
       return false;
     }
     for (let i = 0; i < 4; i++) {
       if (chain.faults.emptyLogs > 0) forgeries.mayBeHidden();
-      const round = await unlessUnavailable(
+      const round = await this.#scene.unlessUnavailable(
         () => this.#follower.round(),
         (reason) => this.#scene.count(`round: ${reason}`),
       );
       if (round === undefined) {
-        await unlessUnavailable(() => stores.recovery(followedBy).recover(chainId));
+        await this.#scene.unlessUnavailable(() => stores.recovery(followedBy).recover(chainId));
         return false;
       }
       for (const name of ['settled', 'released', 'forfeited', 'unpaid', 'unattributed', 'restored'] as const)
@@ -85,7 +84,7 @@ export class Following {
       if (round.unattributed > forged) await this.#resumeAfterLoss();
       this.remembersFrom ??= settled;
       if (!round.isComplete) continue;
-      await unlessUnavailable(() => this.#notice());
+      await this.#scene.unlessUnavailable(() => this.#notice());
       return true;
     }
     return false;
@@ -98,7 +97,7 @@ export class Following {
       await this.#mining.mineEmpty(1);
       await this.round();
     }
-    const cursor = await unlessUnavailable(() => this.#scene.store().cursor(chainId));
+    const cursor = await this.#scene.unlessUnavailable(() => this.#scene.store().cursor(chainId));
     return cursor !== undefined;
   }
 
@@ -111,7 +110,7 @@ export class Following {
 
   /** The model's height of the block that is settled; undefined where the store does not answer, or the block was removed. */
   async settledHeight(): Promise<number | undefined> {
-    const cursor = await unlessUnavailable(() => this.#scene.store().cursor(chainId));
+    const cursor = await this.#scene.unlessUnavailable(() => this.#scene.store().cursor(chainId));
     return cursor && this.#scene.ground.heightOf(cursor);
   }
 
@@ -136,11 +135,11 @@ export class Following {
   async #freeCommits(): Promise<boolean> {
     const { clock, commits, truth, unclear } = this.#scene;
     const now = clock.now();
-    const unfinished = await unlessUnavailable(() => this.#scene.store().dropCommits(chainId));
+    const unfinished = await this.#scene.unlessUnavailable(() => this.#scene.store().dropCommits(chainId));
     if (unfinished === undefined) return false;
     this.#scene.count('never finalized', unfinished);
     if (!commits.haveEnded(now)) return true;
-    const held = await unlessUnavailable(() => this.#scene.data().reservations(chainId));
+    const held = await this.#scene.unlessUnavailable(() => this.#scene.data().reservations(chainId));
     if (held !== undefined) checkFreed(held, truth.grants, { now, isUnclear: (name) => unclear.has(name) });
     return held !== undefined;
   }

@@ -4,7 +4,6 @@ import type { Following } from './following.js';
 import type { Operating } from './operating.js';
 import type { Scene } from './scene.js';
 import { operationOf } from './grant.js';
-import { unlessUnavailable } from './unless-unavailable.js';
 
 /** Kills, backups and failovers, and what the service may forget by them. */
 export class LosingData {
@@ -80,13 +79,14 @@ export class LosingData {
   async #dataAreOlder(from: number): Promise<void> {
     const { forgeries, stores, truth } = this.#scene;
     const forgotten = truth.grants.slice(from);
+    this.#scene.wereOlder = true;
     this.#scene.lostGrants = [...this.#scene.lostGrants, ...forgotten];
     if (forgotten.length > 0) truth.forgetLosses(this.#scene.now());
     this.#operating.forgetNoted();
     this.#scene.isExact = false;
     // The process whose confirmed write was lost notices it at its next call; the others cannot know before that.
     for (const i of stores.replicas.keys())
-      await unlessUnavailable(() => this.#scene.store(i).cursor(chainId));
+      await this.#scene.unlessUnavailable(() => this.#scene.store(i).cursor(chainId));
     const settled = await this.#following.settledHeight();
     // New data after a loss contain nothing about earlier blocks.
     if (settled === undefined) forgeries.mayBeHidden();

@@ -8,7 +8,6 @@ import type { Mining } from './mining.js';
 import type { Scene } from './scene.js';
 import type { Behind } from './service.js';
 import type { AskStep, Step } from './steps.js';
-import { unlessUnavailable } from './unless-unavailable.js';
 import { paymasters, specs } from './world.js';
 
 type StepOf<Name extends Step['do']> = Extract<Step, { readonly do: Name }>;
@@ -30,7 +29,7 @@ export class Operating {
   async look(): Promise<void> {
     const { chain, configs, ground, keyRule, watch } = this.#scene;
     const { port } = ground;
-    const head = await unlessUnavailable(() => port.block('latest'));
+    const head = await this.#scene.unlessUnavailable(() => port.block('latest'));
     if (head === undefined) return;
     const config = configs.chainConfig();
     await watch.look(port, config);
@@ -121,7 +120,7 @@ export class Operating {
       { id: chainFence, generation: configs.chainGeneration },
       ...paymasters.map(({ paymasterId: id }, i) => ({ id, generation: configs.generations[i]! })),
     ];
-    const done = await unlessUnavailable(async () => {
+    const done = await this.#scene.unlessUnavailable(async () => {
       await this.#scene.store().noteGenerations(chainId, fences);
       return true;
     });

@@ -17,7 +17,6 @@ import { Scene, type Switches } from './scene.js';
 import type { Step } from './steps.js';
 import type { OpenStores } from './stores.js';
 import { prices } from './limit-kinds.js';
-import { unlessUnavailable } from './unless-unavailable.js';
 import { milli, wallets } from './wallets.js';
 import { toAddressKey } from '../../core/units/address.js';
 import { confirmations, secondsOf, senders, specOf, specs } from './world.js';
@@ -136,7 +135,7 @@ export class Run {
       case 'ask':
         return this.#asking.askAll(step.asks);
       case 'crash':
-        return this.#scene.stores.crash(async () => {
+        return this.#scene.crash(async () => {
           await Promise.all([this.#asking.askAll(step.asks), this.#committing.finalizeAll(step.finals)]);
         });
       case 'two-phases':
@@ -160,7 +159,7 @@ export class Run {
         await this.#following.round();
         return;
       case 'resume':
-        await unlessUnavailable(() => this.#following.resume());
+        await this.#scene.unlessUnavailable(() => this.#following.resume());
         return;
       case 'new-follower':
         this.#operating.restart();

@@ -12,6 +12,7 @@ import type { Stores } from './stores.js';
 import type { Grant } from './grant.js';
 import { Truth } from './truth.js';
 import { Configs } from './configs.js';
+import { unlessUnavailable } from './unless-unavailable.js';
 import { paymasters, secondsOf } from './world.js';
 
 /** Seams at which a test turns a rule off. An absent one leaves the code as it is. */
@@ -54,6 +55,9 @@ export class Scene {
   readonly keyGenerations = paymasters.map(() => 1);
   /** The replica that follows the chain. */
   followedBy = 0;
+  isCrashing = false;
+  /** Whether data were replaced by older ones. */
+  wereOlder = false;
   /** Signatures that the current data do not contain. */
   lostGrants: readonly Grant[] = [];
   /** Whether a node has hidden logs. */
@@ -84,6 +88,22 @@ export class Scene {
 
   count(name: string, by = 1): void {
     this.seen.set(name, (this.seen.get(name) ?? 0) + by);
+  }
+
+  /** Undefined where the service does not answer for a reason that this run has caused. */
+  unlessUnavailable<T>(
+    call: () => Promise<T>,
+    told: (reason: string) => void = () => {},
+  ): Promise<T | undefined> {
+    const { isCrashing, wereOlder, configs } = this;
+    return unlessUnavailable({ isCrashing, wereOlder, hasPrice: configs.price !== undefined }, call, told);
+  }
+
+  /** Crashes the server that holds the data during this call. */
+  async crash(during: () => Promise<void>): Promise<void> {
+    this.isCrashing = true;
+    await this.stores.crash(during);
+    this.isCrashing = false;
   }
 
   /** What a replica uses. Defaults to the one that follows the chain. */
