@@ -51,26 +51,22 @@ function createProgram(terminal: Terminal): Command {
     .helpCommand(false)
     .showHelpAfterError('(--help lists arguments and options)')
     .addHelpText('after', exitCodes);
-  for (const add of [
-    addValidate,
-    addExplain,
-    addExport,
-    addImport,
-    addStatus,
-    addDoctor,
-    addChain,
-    addContract,
-    addLogin,
-    addToken,
-    addSigner,
-    addSuspend,
-    addStore,
-    addServerCommands,
-    addCompletion,
-  ])
-    add(program, terminal);
+  for (const [heading, adds] of Object.entries(groups)) {
+    program.commandsGroup(heading);
+    for (const add of adds) add(program, terminal);
+  }
   return program;
 }
+
+/** Of the help, what a newcomer needs first. */
+const groups: Readonly<Record<string, readonly ((program: Command, terminal: Terminal) => void)[]>> = {
+  'How it is:': [addStatus, addDoctor],
+  'Manifests:': [addValidate, addExplain, addExport, addImport],
+  'Chains, contracts and keys:': [addChain, addContract, addSigner, addToken],
+  'A server, by its API:': [addLogin, addServerCommands],
+  'The store itself:': [addSuspend, addStore],
+  'This program:': [addCompletion],
+};
 
 /** Undefined for a mistake of ours. */
 function exitCodeOf(error: unknown): number | undefined {

@@ -56,8 +56,9 @@ async function ask(terminal: Terminal, options: Options): Promise<readonly Probl
   if (!isResources && isServer) return askServer(terminal, options);
   if (!isResources && (terminal.env['KUBECONFIG'] || '') === '') {
     if (options.readyz.length > 0) return [];
-    // Says how to choose one.
-    readServer(terminal, options);
+    throw new Refused(
+      'nothing is chosen to look at: "paymaster login URL", --kubeconfig FILE, or beside "make run" --data-dir .paymaster',
+    );
   }
   const objects = (await readState(terminal, options)) as unknown as readonly AnyResource[];
   const whole = namespace === undefined && got.length === 0;

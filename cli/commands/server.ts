@@ -22,13 +22,18 @@ type Options = ServerOptions & {
 /** A command for every endpoint of the management API: arguments, options, help and completion follow from its row. */
 export function addServerCommands(program: Command, terminal: Terminal): void {
   const endpoints = [...manageEndpoints, ...platformEndpoints];
+  const names = endpoints.map((endpoint) => commandNameOf(endpoint, endpoints));
+  const describe = (path: string, noun: string): string => {
+    const verbs = names.flatMap((name) => (name.noun === noun ? (name.verb ?? []) : []));
+    return `${path.split('/')[1]}: ${verbs.join(', ')}`;
+  };
   for (const endpoint of endpoints) {
     const { noun, verb } = commandNameOf(endpoint, endpoints);
     const known = program.commands.find((each) => each.name() === noun);
     const command =
       verb === undefined
         ? program.command(noun)
-        : (known ?? addNoun(program, noun, `${endpoint.path.split('/')[1]} of a server`)).command(verb);
+        : (known ?? addNoun(program, noun, describe(endpoint.path, noun))).command(verb);
     addEndpoint(command.description(endpoint.summary), endpoint, terminal);
   }
 }

@@ -71,6 +71,13 @@ test('a name of an owner writes no line of the report', async () => {
   expect(out).not.toContain('\u001b');
 });
 
+test('without anything to look at it says what may be chosen', async () => {
+  const { out, error, status } = await paymaster(['doctor'], {});
+  expect({ out, status }).toEqual({ out: '', status: 1 });
+  for (const choice of ['"paymaster login URL"', '--kubeconfig FILE', '--data-dir .paymaster'])
+    expect(error).toContain(choice);
+});
+
 test.each([
   { name: 'no address', args: ['--readyz', 'rpc'] },
   { name: 'pods without a cluster', args: ['--data-dir', '.', '--pods', 'paymaster-system'] },
