@@ -2,7 +2,7 @@ import type { DecidedCall, DecidedPolicy, Decision } from './record.js';
 import type { UsageGroup } from './query.js';
 
 /**
- * What sums are kept of. `account`: the balance that pays, over all organisations, see {@link accountValue}.
+ * What sums are kept of. `account`: each balance that pays, over all organisations, see {@link accountValue}.
  * `operation`: paymaster, chain, mode and reason in one, for a ledger that keeps one sum instead of four.
  */
 export type RollupDimension = Exclude<UsageGroup, 'sender'> | 'account' | 'operation';
@@ -49,14 +49,18 @@ export function decisionShares(decision: Decision): readonly Share[] {
   const policyIds = idsOf(policies, (effect) => effect === 'counted' || effect === 'refused');
   const wouldRefuse = idsOf(policies, (effect) => effect === 'would_refuse');
   const campaigns = idsOf(policies, (effect) => effect === 'campaign');
-  const account = accountValue(decision);
+  // A wallet pays from its balance in the contract, and the contract from its deposit.
+  const accounts = new Set([
+    accountValue(decision),
+    accountValue({ ...decision, fundingAddress: undefined }),
+  ]);
   return [
     ...(policyIds.size === 0 ? [noValue] : [...policyIds]).map((id) => whole('policy', id)),
     ...[...wouldRefuse].map((id) => whole('wouldRefuse', id)),
     ...[...campaigns].map((name) => whole('campaign', name)),
     ...byCall('contract', calls, ({ contractId }) => contractId ?? otherValue),
     ...byCall('method', calls, methodValue),
-    ...(account === undefined ? [] : [whole('account', account)]),
+    ...[...accounts].flatMap((account) => (account === undefined ? [] : [whole('account', account)])),
   ];
 }
 

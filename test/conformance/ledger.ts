@@ -550,12 +550,13 @@ export function ledgerConformance(implementation: string, create: () => Promise<
         },
         {
           account: shared,
-          spentWei: 0n,
+          // Its deposit pays for what the wallet pays the contract.
+          spentWei: 600n,
           samples: [{ at: noon, balanceWei: 5n, promisedWei: 0n, usdPerNative: undefined }],
         },
       ]);
       expect(await ledger.funds({ accounts: [shared, own], from: noon, to, samples: false })).toEqual([
-        { account: shared, spentWei: 0n, samples: [] },
+        { account: shared, spentWei: 600n, samples: [] },
         { account: own, spentWei: 600n, samples: [] },
       ]);
       expect(await ledger.funds({ accounts: [], from: noon, to })).toEqual([]);

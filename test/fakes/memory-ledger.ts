@@ -228,7 +228,12 @@ export function createMemoryLedger(): TestedLedger {
           spentWei: events()
             .filter(
               ({ at, decision }) =>
-                decision && accountOf(decision) === accountOf(account) && at >= from && at < to,
+                decision &&
+                [decision, { ...decision, fundingAddress: undefined }].some(
+                  (paying) => accountOf(paying) === accountOf(account),
+                ) &&
+                at >= from &&
+                at < to,
             )
             .reduce((sum, { mined }) => sum + (mined?.actualGasCostWei ?? 0n), 0n),
         })),
