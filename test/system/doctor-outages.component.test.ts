@@ -12,6 +12,7 @@ import { createSqliteResourceStore } from '../../adapters/resources/sqlite/resou
 import { loadSigners } from '../../adapters/signer/signers.js';
 import { openDatabase } from '../../adapters/sqlite/database.js';
 import { systemTimers, type Timers } from '../../adapters/timers.js';
+import { DomainError } from '../../core/errors.js';
 import { hashCredential } from '../../core/config/api-key.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import { silentLogger } from '../../core/log.js';
@@ -19,6 +20,7 @@ import { noMetrics } from '../../core/metrics.js';
 import { createMemoryReports } from '../../core/policy/reports.js';
 import type { CheckId } from '../../core/problems/checks.js';
 import type { ProblemRecord } from '../../core/problems/render.js';
+import type { ResourceStore } from '../../core/resources/resource-store.js';
 import { Settings } from '../../core/settings.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { createOperator } from '../../operator/operator.js';
@@ -47,6 +49,7 @@ let offsetMs = 0;
 const clock = { now: () => (Date.now() + offsetMs) as EpochMs };
 /** Makes periodic work due soon. */
 const timers: Timers = { after: (ms, action) => systemTimers.after(Math.min(ms, 250), action) };
+let isApiServerAway = false;
 /** Frozen: the store has confirmed nothing since. */
 let confirmedAt: EpochMs | undefined;
 
@@ -97,7 +100,7 @@ beforeAll(async () => {
     configs: { ...configs, watch: watchOf(configs) },
     roles: ['rpc', 'dashboard'],
     webhooks: { call: () => Promise.resolve([]), stop: () => Promise.resolve() },
-    dashboard: { resources, masterKeys, usage: usageParts.reading, ledger },
+    dashboard: { resources: apiServer(resources), masterKeys, usage: usageParts.reading, ledger },
     metrics: createMetrics({ process: false }),
   });
   await applyAll(resources);
@@ -108,6 +111,15 @@ beforeAll(async () => {
   origin = `http://127.0.0.1:${port}`;
 }, 300_000);
 afterAll(() => stops.run());
+
+/** The resources as a dashboard has them from an API server, which may be away. */
+const apiServer = (resources: ResourceStore): ResourceStore => ({
+  ...resources,
+  list: (...given) =>
+    isApiServerAway
+      ? Promise.reject(new DomainError('UNAVAILABLE', 'the API server does not answer'))
+      : resources.list(...given),
+});
 
 const watchOf =
   (configs: ConfigStore): ConfigStore['watch'] =>
@@ -249,6 +261,13 @@ test('a chain that is away', async () => {
   expect(JSON.stringify(await found(asOrganisation))).not.toContain(node.url);
   node.mode = 'works';
   await finds('chain-away', asOrganisation, false);
+});
+
+test('an API server that is away', async () => {
+  isApiServerAway = true;
+  await finds('api-server-away', asPlatform);
+  isApiServerAway = false;
+  await finds('api-server-away', asPlatform, false);
 });
 
 test('a replica that is stale', async () => {

@@ -1,8 +1,8 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Interface } from 'ethers';
+import { Interface, id } from 'ethers';
 import { parseAllDocuments, stringify } from 'yaml';
 import { createStops } from '../../adapters/process/stops.js';
 import type { CheckId } from '../../core/problems/checks.js';
@@ -25,6 +25,9 @@ import {
 
 const stops = createStops();
 const namespace = 'quickstart';
+/** A wallet that the organisation may use. */
+const almostEmpty = '0x00000000000000000000000000000000000000f8';
+const nowhere = '0x00000000000000000000000000000000000000C1';
 const apiVersion = 'paymasters.dev/v1alpha1';
 let manifests: string;
 let running: RunningStandalone;
@@ -36,7 +39,8 @@ beforeAll(async () => {
   manifests = mkdtempSync(join(tmpdir(), 'doctor-'));
   stops.add(() => rmSync(manifests, { recursive: true, force: true }));
   cpSync(join(repositoryRoot, 'examples/quickstart'), manifests, { recursive: true });
-  running = await startStandalone({ environment: { PAYMASTER_MANIFESTS: manifests } });
+  const environment = { PAYMASTER_MANIFESTS: manifests, PAYMASTER_SIGNER_KEY_STRANGER: id('a stranger') };
+  running = await startStandalone({ environment });
   stops.add(async () => {
     await stopStandalone(running);
     removeDataDirectory(running.dataDirectory);
@@ -188,7 +192,7 @@ test('no deposit', async () => {
     organisation,
     readFileSync(organisation, 'utf8').replace(
       '  namespace: quickstart',
-      `  namespace: quickstart\n  fundingAddresses: ['${address}']`,
+      `  namespace: quickstart\n  fundingAddresses: ['${address}', '${almostEmpty}']`,
     ),
   );
   apply(aPaymaster('poor', { funding: { address } }), aLimit('poor-limit', 'poor'));
@@ -253,6 +257,166 @@ test('Shadow that would refuse much', async () => {
   await finds({ check: 'shadow-refuses-much', name: 'shaded', says }, [afterOneMore]);
 });
 
+type Broken = {
+  readonly check: CheckId;
+  /** The object. */
+  readonly of: string;
+  readonly says?: RegExp;
+  readonly breaks: () => unknown;
+  /** An organisation is not shown what is of the platform alone. */
+  readonly isOfPlatform?: true;
+};
+
+/** A paymaster with a limit. */
+const applyLimited = (name: string, spec: object): void =>
+  apply(aPaymaster(name, spec), aLimit(`${name}-limit`, name));
+const aContract = (name: string, spec: object) => ({
+  kind: 'SmartContract',
+  metadata: { name, namespace },
+  spec: { paymasterRef: { name: 'shop' }, name, abi, whitelistedMethods: ['go'], ...spec },
+});
+const abi = JSON.stringify([
+  { type: 'function', name: 'go', inputs: [], outputs: [], stateMutability: 'nonpayable' },
+]);
+const aChain = (name: string, chainId: number, spec: object) => {
+  const known = parseAllDocuments(readFileSync(join(manifests, 'chain.yaml'), 'utf8'))[0]!.toJS() as Manifest;
+  return { kind: 'Chain', metadata: { name }, spec: { ...known.spec, chainId, ...spec } };
+};
+type Manifest = { readonly spec: object };
+
+test.each<Broken>([
+  {
+    check: 'object-invalid',
+    of: 'without-method',
+    says: /absent/,
+    breaks: () => apply(aContract('without-method', { address: nowhere, whitelistedMethods: ['absent'] })),
+  },
+  { check: 'not-allowed', of: 'twin', breaks: () => applyLimited('twin', { name: 'shop' }) },
+  {
+    check: 'reference-missing',
+    of: 'lost',
+    says: /absent/,
+    breaks: () => applyLimited('lost', { version: 'absent' }),
+  },
+  {
+    check: 'caps-limited',
+    of: 'capped',
+    says: /maxCallGasLimit/,
+    breaks: () => applyLimited('capped', { gas: { maxCallGasLimit: 900_000_000 } }),
+  },
+  { check: 'suspended', of: 'stopped', breaks: () => applyLimited('stopped', { suspended: true }) },
+  {
+    check: 'signer-not-authorized',
+    of: 'dev',
+    breaks() {
+      addVersion('strange', { signer: { file: 'stranger' } });
+      applyLimited('strange', { version: 'strange' });
+    },
+  },
+  {
+    check: 'signer-unusable',
+    of: 'dev',
+    breaks() {
+      // Of a missing key and a wrong one the Chain tells the missing one.
+      changeChain(({ profiles }) => ({
+        profiles: profiles.filter(({ version }) => version !== 'unsigned'),
+      }));
+      mkdirSync(join(running.dataDirectory, 'signers'), { recursive: true });
+      writeFileSync(join(running.dataDirectory, 'signers/garbled'), 'not a key');
+      addVersion('garbled', { signer: { file: 'garbled' } });
+      applyLimited('garbled', { version: 'garbled' });
+    },
+  },
+  {
+    check: 'contract-unusable',
+    of: 'dev',
+    breaks() {
+      addVersion('hollow', { addresses: { sponsorship: nowhere, token: nowhere } });
+      applyLimited('hollow', { version: 'hollow' });
+    },
+  },
+  {
+    check: 'contract-without-code',
+    of: 'undeployed',
+    breaks: () => apply(aContract('undeployed', { address: nowhere.replace('C1', 'c2') })),
+  },
+  {
+    check: 'no-funding-wallet',
+    of: 'unfunded',
+    breaks() {
+      addVersion('unfunded', { defaultFunding: undefined });
+      applyLimited('unfunded', { version: 'unfunded' });
+    },
+  },
+  // Of a chain of another id than local ones have.
+  { check: 'open-funding', of: 'away', breaks: () => undefined, isOfPlatform: true },
+  {
+    check: 'token-unsecured',
+    of: 'dev',
+    breaks: () => applyLimited('late', { version: 'singleton-0.7' }),
+  },
+  {
+    check: 'limit-full',
+    of: 'full',
+    says: /tiny/,
+    async breaks() {
+      const spendingLimit = { scope: 'PAYMASTER', never: {}, threshold: '0', thresholdType: 'COUNT' };
+      apply(aPaymaster('full'), aLimit('tiny', 'full', { spendingLimit }));
+      const full = await urlOf('full');
+      await until('it refuses', async () => (await ask(full)).reason === 'LIMIT_REACHED');
+    },
+  },
+  {
+    check: 'deposit-low',
+    of: 'needy',
+    async breaks() {
+      const devChain = attachDevChain(connection.chainRpcUrl, connection.chainId);
+      try {
+        const data = encodeWith(new Interface(['function depositFor(address)']), 'depositFor', [almostEmpty]);
+        const to = devChain.profile('1.1.0').sponsorship;
+        await devChain.transactor.send('a small deposit', { to, data, value: 10n ** 9n });
+      } finally {
+        await devChain.stop();
+      }
+      applyLimited('needy', { funding: { address: almostEmpty } });
+    },
+  },
+  {
+    check: 'nothing-to-serve',
+    of: 'bare',
+    breaks: () => apply(aChain('bare', 79, { profiles: [] })),
+    isOfPlatform: true,
+  },
+  {
+    check: 'wrong-chain',
+    of: 'stray',
+    breaks() {
+      apply(aChain('stray', 78, { rpc: { urls: [connection.chainRpcUrl] } }));
+      applyLimited('astray', { chainId: 78 });
+    },
+  },
+  {
+    check: 'no-native-price',
+    of: 'dollars',
+    breaks() {
+      const spendingLimit = { scope: 'PAYMASTER', never: {}, threshold: '1', thresholdType: 'USD' };
+      apply(aChain('unpriced', 80, { nativePrice: undefined }));
+      apply(aPaymaster('rich', { chainId: 80 }), aLimit('dollars', 'rich', { spendingLimit }));
+    },
+  },
+  {
+    check: 'data-fee-unknown',
+    of: 'dev',
+    breaks: () => changeChain(() => ({ dataFee: { kind: 'OpStack', maxFee: '0.001' } })),
+  },
+])('$check', async ({ check, of, says, breaks, isOfPlatform }) => {
+  await breaks();
+  await finds(
+    { check, name: of, ...(says && { says }) },
+    isOfPlatform ? [asPlatform] : [asOrganisation, asPlatform],
+  );
+});
+
 test('a price that cannot be used', async () => {
   const file = join(manifests, 'fee-token.yaml');
   const token = parseAllDocuments(readFileSync(file, 'utf8'))[0]!.toJS() as TokenLike;
@@ -275,15 +439,61 @@ type TokenLike = {
   readonly spec: { readonly price: { readonly combine: { readonly sources: readonly object[] } } };
 };
 
-// The last one: a chain does not go back.
-test('a clock that is behind the chain', async () => {
+// The last ones: a chain does not go back.
+test.each<{ readonly check: CheckId; readonly seconds: number }>([
+  { check: 'clock-skew', seconds: 75 },
+  { check: 'clock-ahead', seconds: 3600 },
+])('$check: a clock that is $seconds s behind the chain', async ({ check, seconds }) => {
   const { chainRpcUrl, chainId } = connection;
   const devChain = attachDevChain(chainRpcUrl, chainId);
   try {
-    await devChain.chain.request('evm_increaseTime', [3600]);
+    await devChain.chain.request('evm_increaseTime', [seconds]);
     await devChain.chain.request('evm_mine', []);
   } finally {
     await devChain.stop();
   }
-  await finds({ check: 'clock-ahead', name: 'dev' });
+  await finds({ check, name: 'dev' });
 });
+
+test('an installation without a paymaster', async () => {
+  const empty = mkdtempSync(join(tmpdir(), 'doctor-'));
+  const idle = await startStandalone({ environment: { PAYMASTER_MANIFESTS: empty } });
+  try {
+    const { dashboardUrl } = idle.connection();
+    const args = ['--data-dir', idle.dataDirectory, '--readyz', dashboardUrl];
+    const { out, status } = await paymaster(['doctor', '-o', 'json', ...args], {});
+    const { problems } = JSON.parse(out) as { readonly problems: readonly ProblemRecord[] };
+    expect(problems.map(({ check }) => check)).toContain('nothing-served');
+    expect(status).toBe(1);
+  } finally {
+    await stopStandalone(idle);
+    removeDataDirectory(idle.dataDirectory);
+    rmSync(empty, { recursive: true });
+  }
+});
+
+test('usage that was lost', async () => {
+  const first = await startStandalone();
+  const { dataDirectory } = first;
+  let second = first;
+  try {
+    // Without a promise nothing can be lost.
+    expect(await rpcOf(first)).toMatchObject({ result: {} });
+    await stopStandalone(first);
+    for (const name of ['usage.sqlite', 'usage.sqlite-wal'])
+      rmSync(join(dataDirectory, name), { force: true });
+    second = await startStandalone({ dataDirectory });
+    const { dashboardUrl } = second.connection();
+    const doctor = () => paymaster(['doctor', '-o', 'json', '--readyz', dashboardUrl], {});
+    await finds({ check: 'database-lost', name: new URL(dashboardUrl).host }, [doctor]);
+  } finally {
+    await stopStandalone(second);
+    removeDataDirectory(dataDirectory);
+  }
+});
+
+const rpcOf = (instance: RunningStandalone) =>
+  rpc(instance.connection().rpcUrl, 'pm_sponsorUserOperation', [
+    freshUserOp(instance.connection()),
+    sponsored,
+  ]);

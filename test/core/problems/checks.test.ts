@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { conditionReasons } from '../../../core/meta/condition-reasons.js';
 import { remedyOf } from '../../../core/meta/condition-remedies.js';
 import type { Check } from '../../../core/problems/check.js';
-import { checkIds, checks, runbookOf } from '../../../core/problems/checks.js';
+import { checkIds, checks, runbookOf, type CheckId } from '../../../core/problems/checks.js';
 import { checkOfCondition } from '../../../core/problems/problems.js';
 import { repositoryRoot } from '../../support/repository-root.js';
 
@@ -32,6 +32,18 @@ const sums = [
   'Serving/DepositEmpty',
 ];
 
+/** Rows that the command is not seen to name, and the test that makes their condition happen. */
+const elsewhere: Readonly<Record<string, string>> = {
+  'no-access': 'test/operator/operator-faults.test.ts',
+  'secret-not-written': 'test/kube/installation.component.test.ts',
+  'not-programmed': 'test/operator/too-large-revocation.test.ts',
+  // Stores that check checksums themselves never have one.
+  'address-checksum': 'test/operator/organisation.test.ts',
+  'master-keys-refused': 'test/kube/master-keys.component.test.ts',
+  'loss-accepted': 'test/operator/usage-store-lost.test.ts',
+  'token-loss': 'test/system/token-loss-condition.component.test.ts',
+};
+
 describe('the table of checks', () => {
   test('has every reason about which something is to be done, once', () => {
     const withRemedy = Object.entries(conditionReasons).flatMap(([type, reasons]) =>
@@ -58,6 +70,24 @@ describe('the table of checks', () => {
     if (alert === undefined) return;
     expect(alerts.map(([, name]) => name)).toContain(alert);
     expect(runbooks).toContain(`\n### ${alert}\n`);
+  });
+
+  test('has no row that no test has made happen', () => {
+    const files = [
+      'system/doctor.component',
+      'system/doctor-outages.component',
+      'kube/doctor-pods.component',
+      'kube/export.component',
+      'spec/manage-shadow.component',
+    ];
+    const tests = files.map((file) => read(`test/${file}.test.ts`)).join('\n');
+    const missing = checkIds.filter((id) => !tests.includes(`'${id}'`) && !Object.hasOwn(elsewhere, id));
+    expect(missing).toEqual([]);
+    for (const [id, file] of Object.entries(elsewhere)) {
+      const conditions = (checks[id as CheckId] as Check).conditions ?? [];
+      const types = conditions.map((shownBy) => shownBy.split('/')[0]!);
+      expect([id, types.some((type) => read(file).includes(type))]).toEqual([id, true]);
+    }
   });
 
   test('knows every check of /readyz', () => {
