@@ -10,7 +10,7 @@ SERVER_FLAGS := --max-semi-space-size=16 --use-largepages=silent
 
 # Tests that paste commands set BUILT=1: they neither install nor compile what they themselves run from.
 help: ## List the targets
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-15s %s\n", $$1, $$2}'
 
 install: ## Install the pinned Node.js and dependencies (only when the lock file changed)
 	@$(if $(BUILT),:,sh hack/install.sh)
@@ -115,7 +115,7 @@ store-copy: build ## Move the embedded store of the data directory FROM to the P
 release-dry-run: build ## Make every file of a release in OUT (default release/), without publishing any (TAG: must fit the version)
 	@$(NODE) hack/release/make.mjs $(or $(OUT),release) $(TAG)
 
-image: ## Build the container image $(IMAGE) with Docker
+image: ## Build the container image with Docker (IMAGE: its name)
 	@docker build --tag $(IMAGE) .
 
 dev-chain-image: ## Build the image of the dev chain alone, for a trial in a cluster
