@@ -79,6 +79,11 @@ test('every verdict has its record, and every mined operation its exact cost, al
   await stored('settlement', 6);
   expect(again.userOpHash).toBe(before.userOpHash);
 
+  const sums = [chosen, again, mined, failed].reduce((sum, { actualGasCost }) => sum + actualGasCost, 0n);
+  await until('usage has every operation', async () => (await spentInAll())['spentWei'] === String(sums));
+  // The price of the quickstart is 3,000 dollars: rounded up to a millionth.
+  expect(await spentInAll()).toMatchObject({ spentUsd: dollars(sums * 3_000n), unpricedWei: '0' });
+
   expect(await stopStandalone(running)).toBe(0);
   const views = await readLedger(running.dataDirectory);
   expect(endsOf(views, account)).toEqual([endOf(mined), endOf(failed)]);
@@ -120,6 +125,26 @@ function endsOf(views: readonly DecisionView[], account: TestAccount) {
 
 function endOf({ userOpHash, success, actualGasCost, actualGasUsed }: UserOperationEvent) {
   return { userOpHash, success, actualGasCostWei: actualGasCost, actualGasUsed };
+}
+
+/** What the server says was spent, which the thread of its ledger reads. */
+async function spentInAll(): Promise<Record<string, unknown>> {
+  const { dashboardUrl, authToken } = running.connection();
+  const answer = await fetch(`${dashboardUrl}/manage/v1/usage?groupBy=chain`, {
+    headers: { authorization: `Bearer ${authToken}` },
+    signal: AbortSignal.timeout(60_000),
+  });
+  expect(answer.status).toBe(200);
+  const { data } = (await answer.json()) as {
+    readonly data: { readonly rows: readonly Record<string, unknown>[] };
+  };
+  return data.rows[0] ?? {};
+}
+
+/** Of wei of dollars, up to a millionth, without zeros at the end. */
+function dollars(wei: bigint): string {
+  const micro = (wei + 10n ** 12n - 1n) / 10n ** 12n;
+  return (Number(micro) / 1e6).toString();
 }
 
 /** Resolves when the ledger has this many records of a kind. */
