@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { EstimateRequest } from '../../core/userop/estimator.js';
 
 /** Gas that an operation was seen to use, with plenty of limits. */
@@ -14,17 +15,10 @@ export type EarlierNeeds = ReturnType<typeof createEarlierNeeds>;
 const most = 1_000;
 
 export function createEarlierNeeds() {
-  // A Map keeps insertion order; re-inserting on use makes its first key the least recently used one.
-  const kept = new Map<string, Needs>();
+  const kept = new LRUCache<string, Needs>({ max: most });
   return {
     of: (request: EstimateRequest): Needs | undefined => kept.get(kindOf(request)),
-    note(request: EstimateRequest, needs: Needs): void {
-      const kind = kindOf(request);
-      kept.delete(kind);
-      kept.set(kind, needs);
-      const [oldest] = kept.keys();
-      if (kept.size > most && oldest !== undefined) kept.delete(oldest);
-    },
+    note: (request: EstimateRequest, needs: Needs): void => void kept.set(kindOf(request), needs),
   };
 }
 

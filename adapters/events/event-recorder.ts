@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { Ambient } from '../../core/ambient.js';
 import type { EventRecorder, ResourceEvent } from '../../core/resources/kubernetes-events.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
@@ -37,7 +38,7 @@ export function createKubeEventRecorder(
     .counter({ name: 'kubernetes_events_dropped_total', help: 'Events that were not written' })
     .with({});
   const budget = createEventBudget(clock);
-  const series = new Map<string, Series>();
+  const series = new LRUCache<string, Series>({ max: maxSeries });
   const waiting: ResourceEvent[] = [];
   let isStopped = false;
   let sending: Promise<void> | undefined;
@@ -105,12 +106,7 @@ export function createKubeEventRecorder(
         },
       },
     });
-    series.delete(key);
     series.set(key, { namespace, name, count: 1, lastAt: now });
-    for (const oldest of series.keys()) {
-      if (series.size <= maxSeries) break;
-      series.delete(oldest);
-    }
   }
 
   return {
@@ -153,20 +149,14 @@ const maxObjects = 4_096;
 
 /** How many events one object may have: 25 at once and one more every five minutes, as in client-go. */
 function createEventBudget(clock: Clock): { take(uid: string): boolean } {
-  const buckets = new Map<string, { tokens: number; at: EpochMs }>();
+  const buckets = new LRUCache<string, { tokens: number; at: EpochMs }>({ max: maxObjects });
   return {
     take(uid) {
       const now = clock.now();
       const bucket = buckets.get(uid) ?? { tokens: burst, at: now };
       bucket.tokens = Math.min(burst, bucket.tokens + Math.max(0, now - bucket.at) / refillMs);
       bucket.at = now;
-      // Kept in the order of use, so that the oldest is forgotten first.
-      buckets.delete(uid);
       buckets.set(uid, bucket);
-      for (const oldest of buckets.keys()) {
-        if (buckets.size <= maxObjects) break;
-        buckets.delete(oldest);
-      }
       if (bucket.tokens < 1) return false;
       bucket.tokens -= 1;
       return true;
