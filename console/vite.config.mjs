@@ -30,5 +30,7 @@ export default defineConfig({
     emptyOutDir: true,
     assetsInlineLimit: 0,
     modulePreload: false,
+    // On a slow machine the first build would end with a report on the speed of plugins.
+    rolldownOptions: { checks: { pluginTimings: false } },
   },
 });

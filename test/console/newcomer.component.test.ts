@@ -60,7 +60,7 @@ test('a paymaster with a contract and a limit sponsors an operation that the pag
 
   const contracts = page.getByRole('region', { name: 'Contracts and methods that are sponsored' });
   await contracts.getByText('Register a contract', { exact: true }).click();
-  await contracts.getByLabel('As it is registered already').selectOption('counter');
+  await contracts.getByLabel('Copy a registered one').selectOption('counter');
   await contracts.getByLabel('increment').check();
   await contracts.getByRole('button', { name: 'Save' }).first().click();
   await contracts.getByText('Calls of increment are paid for.').waitFor();

@@ -448,7 +448,7 @@ test('a webhook is made, tried by a test delivery, and asked about the next oper
   const { port } = host.address() as AddressInfo;
   const { page, faults, close } = await signedIn();
   await page.goto(`${origin}/console/#/paymaster/shop`);
-  await page.getByText('Ask a host of yours').click();
+  await page.getByText('Add a webhook').click();
   const form = page.locator('form', { has: page.getByLabel('URL') });
   await form.getByLabel('Name').fill('members');
   await form.getByLabel('URL').fill(`http://127.0.0.1:${port}/check`);

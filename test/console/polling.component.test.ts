@@ -86,7 +86,8 @@ describe('a page whose time stands still', () => {
     await page.addInitScript(() => {
       const usual = globalThis.fetch.bind(globalThis);
       const counted: typeof fetch = (input, options) => {
-        if (String(input).endsWith('/manage/v1/me')) Object.assign(globalThis, { asked: askedOf() + 1 });
+        if (typeof input === 'string' && input.endsWith('/manage/v1/me'))
+          Object.assign(globalThis, { asked: askedOf() + 1 });
         return usual(input, options);
       };
       const askedOf = () => (globalThis as { asked?: number }).asked ?? 0;

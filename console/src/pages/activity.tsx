@@ -158,17 +158,18 @@ function DecisionTable({
             </a>
           ),
         },
-        { name: 'Verdict', of: ({ verdict }) => <Badge>{verdict}</Badge> },
         {
-          name: 'Reason',
-          of: ({ reason }) =>
-            reason === null ? (
-              ''
-            ) : (
-              <a href={hrefOf('activity', { ...route.value.query, verdict: 'refused', reason })}>
-                {words(reason)}
-              </a>
-            ),
+          name: 'Verdict',
+          of: ({ verdict, reason }) => (
+            <>
+              <Badge>{verdict}</Badge>{' '}
+              {reason !== null && (
+                <a href={hrefOf('activity', { ...route.value.query, verdict: 'refused', reason })}>
+                  {words(reason)}
+                </a>
+              )}
+            </>
+          ),
         },
         { name: 'Calls', of: ({ calls }) => calls.map(callName).join(', ') || '–' },
         {

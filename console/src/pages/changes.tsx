@@ -103,7 +103,8 @@ function Fields({ fields }: Pick<Change, 'fields'>) {
     <ul class="plain">
       {fields.map(({ field, before, after }) => (
         <li key={field}>
-          <code>{field}</code>: {before ?? 'nothing'} → {after ?? 'nothing'}
+          <code>{field}</code>: {before !== null && `${before} → `}
+          {after ?? 'nothing'}
         </li>
       ))}
     </ul>

@@ -85,14 +85,17 @@ export function Overview() {
   );
 }
 
-/** What needs somebody. Nothing is shown while all is well. */
+const mostFindings = 10;
+
+/** What needs somebody, the gravest first. Nothing is shown while all is well. */
 function Problems() {
   const { data } = useProblems();
   const findings = (data?.problems ?? []).filter(({ severity }) => severity !== 'note');
   if (findings.length === 0) return null;
+  const more = findings.length > mostFindings ? ` (${mostFindings} of ${findings.length} are here)` : '';
   return (
-    <Card title="What is wrong" aside={<a href={hrefOf('problems')}>All of it</a>}>
-      <ProblemTable caption="What is wrong" problems={findings} />
+    <Card title="What is wrong" aside={<a href={hrefOf('problems')}>All of it{more}</a>}>
+      <ProblemTable caption="What is wrong" problems={findings.slice(0, mostFindings)} />
     </Card>
   );
 }

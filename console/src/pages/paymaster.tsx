@@ -8,7 +8,7 @@ import { Funding } from '../parts/funding.js';
 import { OutcomeNote, useOutcome } from '../parts/form.js';
 import { ChangeLimit, units } from '../parts/limit.js';
 import { Badge, Card, Facts, Hex, Note, Select, Shown, Table, Time } from '../parts/parts.js';
-import { Rules } from '../parts/rules.js';
+import { kindOf, Rules } from '../parts/rules.js';
 import { labelOf, listOf, usePaymasters, type Known } from '../paymasters.js';
 import type { ContractSpec, Limit, Managed, PolicySpec } from '../records.js';
 import { hrefOf, route } from '../route.js';
@@ -43,7 +43,7 @@ export function Paymaster() {
         }}
       </Shown>
       {paymasters.data !== undefined && (
-        <Card title="Another paymaster">
+        <Card title="New paymaster">
           <NewPaymaster like={paymasters.data[0]} onDone={paymasters.reload} />
         </Card>
       )}
@@ -240,7 +240,7 @@ function Policies({
         rows={policies}
         columns={[
           { name: 'Policy', of: ({ spec }) => spec.name },
-          { name: 'Kind', of: ({ spec: { policyType } }) => kinds[policyType] ?? words(policyType) },
+          { name: 'Kind', of: ({ spec }) => kindOf(spec.policyType) },
           { name: 'Settings', of: ({ spec }) => settingsOf(spec) },
           { name: 'Made by', of: ({ createdBy }) => createdBy },
           {
@@ -284,11 +284,6 @@ type TestDelivery = {
   readonly durationMs: number;
   readonly reason?: string;
   readonly detail?: string;
-};
-
-const kinds: Readonly<Record<string, string>> = {
-  PAYMASTER_SA_LIMIT: 'Spending limit',
-  WALLET_DEPLOYMENT: 'Deployment of wallets',
 };
 
 /** As `threshold: 1, cycleDuration: 1 day`, of the member that has the settings of its kind; other columns say the rest. */

@@ -72,7 +72,7 @@ export function Tokens() {
           )}
         </Shown>
       </Card>
-      <Card title="Another token">
+      <Card title="New token">
         <OpenForm
           title="Make a token"
           onDone={tokens.reload}

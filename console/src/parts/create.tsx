@@ -64,9 +64,9 @@ export function NewContract({ paymaster, onDone }: Props) {
     >
       {others.length > 0 && (
         <Select
-          label="As it is registered already"
+          label="Copy a registered one"
           value={from}
-          choices={[['', 'no, another one'], ...others.map((one): Choice => [one.address, one.name])]}
+          choices={[['', 'none'], ...others.map((one): Choice => [one.address, one.name])]}
           onChoose={(address) => {
             setFrom(address);
             setAbi(others.find((one) => one.address === address)?.abi ?? '');
@@ -156,7 +156,7 @@ export function NewLimit({ paymaster, onDone }: Props) {
 export function NewWebhook({ paymaster, onDone }: Props) {
   return (
     <OpenForm
-      title="Ask a host of yours"
+      title="Add a webhook"
       onDone={onDone}
       send={async ({ name = '', url, onError }) => {
         const spec = {

@@ -86,6 +86,8 @@ function stacked(times: readonly string[], series: readonly Series[]): UPlot.Ali
   return [times.map((at) => Date.parse(at) / 1000), ...layers.reverse()];
 }
 
+const daySeconds = 86_400;
+
 /** Counts have no fractions on their axis. */
 const wholeSteps = Array.from({ length: 12 }, (_, power) =>
   [1, 2, 5].map((digit) => digit * 10 ** power),
@@ -98,11 +100,12 @@ function optionsOf(
   const secondsOf = (at = '') => Date.parse(at) / 1000;
   const [first, last] = [secondsOf(times[0]), secondsOf(times.at(-1))];
   const pad = (value: number) => String(value).padStart(2, '0');
+  const isOfDays = last - first >= 2 * daySeconds;
   const tickOf = (seconds: number): string => {
     const at = new Date(seconds * 1000);
-    return last - first < 2 * 86_400
-      ? `${pad(at.getHours())}:${pad(at.getMinutes())}`
-      : `${pad(at.getMonth() + 1)}-${pad(at.getDate())}`;
+    return isOfDays
+      ? `${pad(at.getMonth() + 1)}-${pad(at.getDate())}`
+      : `${pad(at.getHours())}:${pad(at.getMinutes())}`;
   };
   const isWhole = series.every(({ values }) => values.every(Number.isInteger));
   const colour = (name: string) => () => getComputedStyle(element).getPropertyValue(`--${name}`);
@@ -123,7 +126,13 @@ function optionsOf(
       y: { range: (_, __, max) => [0, max * 1.1 || 1] },
     },
     axes: [
-      { ...axis, size: 34, values: (_: UPlot, ticks: number[]) => ticks.map(tickOf) },
+      {
+        ...axis,
+        size: 34,
+        values: (_: UPlot, ticks: number[]) => ticks.map(tickOf),
+        // Else a day is named twice.
+        ...(isOfDays && { incrs: [1, 2, 7, 14, 28].map((days) => days * daySeconds) }),
+      },
       { ...axis, size: 64, values: (_, ticks) => ticks.map(format), ...(isWhole && { incrs: wholeSteps }) },
     ],
     series: [

@@ -50,7 +50,7 @@ function RuleTable({ rules }: { readonly rules: readonly Rule[] }) {
           name: 'Rule',
           of: ({ name, policyType, campaign }) => (
             <>
-              {name} <span class="quiet">{words(policyType)}</span>
+              {name} {kindOf(policyType) !== name && <span class="quiet">{kindOf(policyType)}</span>}
               {campaign !== undefined && <span class="quiet">, campaign {campaign}</span>}
             </>
           ),
@@ -63,7 +63,7 @@ function RuleTable({ rules }: { readonly rules: readonly Rule[] }) {
         { name: 'Says', of: ({ says }) => says },
         { name: 'Left', isNumber: true, of: ({ remaining = '–' }) => remaining },
         {
-          name: 'Turns',
+          name: 'Changes',
           of: ({ turnsAt }) => (turnsAt === undefined ? 'not by itself' : <Time>{turnsAt}</Time>),
         },
         {
@@ -76,6 +76,16 @@ function RuleTable({ rules }: { readonly rules: readonly Rule[] }) {
     />
   );
 }
+
+/** What people call the kind of a policy, or another rule. */
+export function kindOf(policyType: string): string {
+  return kinds[policyType] ?? words(policyType);
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  PAYMASTER_SA_LIMIT: 'Spending limit',
+  WALLET_DEPLOYMENT: 'Deployment of wallets',
+};
 
 const modes: Readonly<Record<string, string>> = {
   SPONSORED: 'sponsored operations',

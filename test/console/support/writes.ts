@@ -136,7 +136,7 @@ export const writes: readonly Write[] = [
     name: 'makes a webhook',
     at: game,
     strokes: ({ hostUrl }) => [
-      press('Ask a host of yours'),
+      press('Add a webhook'),
       write('Name', 'Members'),
       write('URL', `${hostUrl}/check`),
       choose('When it does not answer', 'let'),
