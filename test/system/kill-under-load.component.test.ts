@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { describeDevChain } from '../../standalone/dev-chain/deployments.js';
-import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
-import { dashboard, freshUserOp, rpc, rpcUrlFor } from './support/client.js';
+import { freshUserOp, rpc, rpcUrlFor } from './support/client.js';
 import { readLedger } from './support/ledger.js';
+import { createLimitedPaymaster } from './support/limited-paymaster.js';
 import {
   removeDataDirectory,
   startStandalone,
@@ -21,7 +20,7 @@ let running: RunningStandalone;
 let apiKey: string;
 beforeAll(async () => {
   running = await startStandalone();
-  apiKey = await createLimitedPaymaster();
+  apiKey = await createLimitedPaymaster(running.connection(), threshold);
 }, 240_000);
 afterAll(async () => {
   running.signal('SIGKILL');
@@ -88,41 +87,4 @@ async function expectEveryDecision(accepted: readonly Accepted[]): Promise<void>
   expect(decisions.filter(({ verdict }) => verdict === 'refused').map(({ reason }) => reason)).toContain(
     'LIMIT_REACHED',
   );
-}
-
-async function createLimitedPaymaster(): Promise<string> {
-  const connection = running.connection();
-  const created = await dashboard(connection, 'POST', '/paymaster', {
-    body: { name: 'limited', type: 'HYBRID', chainId: connection.chainId, version: '1.1.0' },
-  });
-  const key = (created.body.data as { apiKey: string }).apiKey;
-  const { sponsoredContract } = describeDevChain(
-    connection.chainId,
-    devAccounts.signer.address,
-    devAccounts.deployer.address,
-  );
-  await dashboard(connection, 'POST', '/smart-contract', {
-    apiKey: key,
-    body: {
-      name: 'counter',
-      address: sponsoredContract.address,
-      abi: sponsoredContract.abi,
-      whitelistedMethods: ['increment'],
-    },
-  });
-  const policy = await dashboard(connection, 'POST', '/paymaster-policy', {
-    apiKey: key,
-    body: {
-      name: 'four hundred',
-      policyType: 'PAYMASTER_SA_LIMIT',
-      policyData: {
-        type: 'PAYMASTER',
-        cycleDuration: { value: 30, unit: 'day' },
-        threshold,
-        thresholdType: 'COUNT',
-      },
-    },
-  });
-  expect(policy).toMatchObject({ status: 200, programmed: 'true' });
-  return key;
 }

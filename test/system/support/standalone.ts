@@ -24,6 +24,8 @@ export type RunningStandalone = {
 export type StandaloneOptions = {
   readonly port?: number;
   readonly dataDirectory?: string;
+  /** A built checkout. Default: this one. */
+  readonly root?: string;
   readonly environment?: Readonly<Record<string, string>>;
 };
 
@@ -31,11 +33,12 @@ export type StandaloneOptions = {
 export async function spawnStandalone(options: StandaloneOptions = {}): Promise<RunningStandalone> {
   const port = options.port ?? (await freePort());
   const dataDirectory = options.dataDirectory ?? newDataDirectory();
+  const root = options.root ?? repositoryRoot;
   const child: ChildProcess = spawn(
     process.execPath,
-    ['--no-warnings', join(repositoryRoot, 'dist/standalone/main.js')],
+    ['--no-warnings', join(root, 'dist/standalone/main.js')],
     {
-      cwd: repositoryRoot,
+      cwd: root,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         PATH: process.env['PATH'],
