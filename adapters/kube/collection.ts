@@ -2,7 +2,6 @@ import { formatKey, keyOf } from '../../core/meta/meta.js';
 import type { KubeList, KubeObject } from './objects.js';
 import type { KubeTransport } from './transport.js';
 
-/** Reads of one kind from the API server. Keeps nothing; throws KubeApiError. */
 type WatchOptions = {
   /** After this long the server ends the watch. */
   readonly timeoutSeconds: number;
@@ -22,6 +21,7 @@ export type CollectionOptions = {
 const pageSize = '500';
 const metadataOnly = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
+/** Reads of one kind from the API server. Keeps nothing; throws KubeApiError. */
 export function createCollection(options: CollectionOptions) {
   const { transport, path, signal } = options;
   const selectors: Readonly<Record<string, string>> = {
