@@ -1,9 +1,15 @@
 import { getBytes, keccak256, SigningKey } from 'ethers';
 import { hexWord } from '../../../core/units/hex.js';
-import { signedBy, startFake, type FakeProtocol, type FakeServer } from './fake-server.js';
+import { signedBy, startFake, type FakeProtocol, type FakeServer, type Switches } from './fake-server.js';
 
-/** web3signer with these private keys: eth1 signing, which hashes what it is sent and answers plain text. */
-export async function startFakeWeb3signer(keys: readonly string[]): Promise<FakeServer> {
+/**
+ * web3signer with these private keys: eth1 signing, which hashes what it is sent and answers plain text. `sign` answers r, s and v of what
+ * it is sent, as one text.
+ */
+export async function startFakeWeb3signer(
+  keys: readonly string[],
+  sign: (key: string, data: string, switches: Switches) => string = signedText,
+): Promise<FakeServer> {
   const byPublicKey = new Map(keys.map((key) => [publicKeyOf(key), key]));
   const protocol: FakeProtocol = {
     answer({ method, path, body }, switches) {
@@ -11,14 +17,18 @@ export async function startFakeWeb3signer(keys: readonly string[]): Promise<Fake
       const key = publicKey === undefined ? undefined : byPublicKey.get(publicKey);
       if (method !== 'POST' || key === undefined) return { status: 404, body: 'Public Key not found' };
       const { data } = JSON.parse(body) as { readonly data: string };
-      const { r, s, yParity } = signedBy(key, getBytes(keccak256(data)), switches);
-      return { status: 200, body: `${r}${s.slice(2)}${hexWord(27 + yParity).slice(-2)}` };
+      return { status: 200, body: sign(key, data, switches) };
     },
     throttled: { status: 429, body: '' },
     revoked: { status: 404, body: 'Public Key not found' },
     failing: { status: 500, body: 'Internal server error' },
   };
   return startFake(protocol);
+}
+
+function signedText(key: string, data: string, switches: Switches): string {
+  const { r, s, yParity } = signedBy(key, getBytes(keccak256(data)), switches);
+  return `${r}${s.slice(2)}${hexWord(27 + yParity).slice(-2)}`;
 }
 
 /** 0x and 128 hex digits. */
