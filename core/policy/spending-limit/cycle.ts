@@ -65,11 +65,14 @@ function decideStanding(spec: CountedSpec, known: CycleStatus | undefined, now: 
   const begun = parseInstant(known?.startTime ?? '');
   const restarted = restartOf(spec, now);
   const isAnew = restarted !== undefined && restarted > (begun ?? -Infinity);
-  const assumes = spec.assumeUsed !== undefined && spec.assumeUsed !== known?.specAssumeUsed;
+  // Otherwise three operations that were assumed would become three coins.
+  const isSameUnit = known?.thresholdType === spec.thresholdType;
+  const isAssumed = isSameUnit && spec.assumeUsed === known.specAssumeUsed;
+  const assumes = spec.assumeUsed !== undefined && !isAssumed;
   const kept = isAnew ? restarted : (begun ?? now);
   // Later than before, so that the counter is another one.
   const startMs = assumes ? (Math.max(now, kept, (begun ?? 0) + 1) as EpochMs) : kept;
-  const assumeUsed = assumes ? spec.assumeUsed : isAnew ? undefined : known?.assumeUsed;
+  const assumeUsed = assumes ? spec.assumeUsed : isAnew || !isSameUnit ? undefined : known.assumeUsed;
   const wanted: CycleStatus = {
     startTime: formatInstant(startMs),
     scope: spec.scope,

@@ -1,5 +1,5 @@
 import { periodAt, nextPeriod } from './local-time.js';
-import type { Budget, Cycle, Limit } from './written.js';
+import type { Budget, Cycle, Limit, Unit } from './written.js';
 
 // Where a limit counts, as DESIGN says it: which counter its operations share at a time.
 
@@ -13,6 +13,7 @@ export type Counting = {
   readonly begun: number;
   readonly cycle: Cycle;
   readonly terms: string;
+  readonly unit: Unit;
   readonly startTime?: number;
   /** In force. */
   readonly assumed?: bigint;
@@ -30,27 +31,29 @@ export function countingOf(
   isMadeAgain: boolean,
   now: number,
 ): Counting {
-  const { cycle, startTime, restartedAt, assumeUsed } = limit;
+  const { cycle, startTime, restartedAt, assumeUsed, unit } = limit;
   const terms = `${limit.unit} ${limit.threshold} ${limit.perSender} ${JSON.stringify(cycle)}`;
   if (cycle.kind === 'hours') {
     const started = startTime === undefined ? {} : { startTime };
     const isSame = known?.terms === terms;
     if (isSame && (isMadeAgain || startTime === undefined || startTime === known.startTime))
-      return { begun: known.begun, cycle, terms, ...started };
+      return { begun: known.begun, cycle, terms, unit, ...started };
     const isNewTime = startTime !== undefined && (isMadeAgain || startTime !== known?.startTime);
-    return { begun: isNewTime ? startTime : now, cycle, terms, ...started };
+    return { begun: isNewTime ? startTime : now, cycle, terms, unit, ...started };
   }
   const former = known?.cycle.kind === 'hours' ? undefined : known;
   const isRestarted =
     restartedAt !== undefined && restartedAt <= now + aheadMs && restartedAt > (former?.begun ?? -Infinity);
-  const isAssumed = assumeUsed !== undefined && assumeUsed !== former?.assumeUsed;
+  const isSameUnit = former?.unit === limit.unit;
+  const isAssumed = assumeUsed !== undefined && !(isSameUnit && assumeUsed === former.assumeUsed);
   const kept = isRestarted ? restartedAt : (former?.begun ?? now);
   const begun = isAssumed ? Math.max(now, kept, (former?.begun ?? 0) + 1) : kept;
-  const assumed = isAssumed ? assumeUsed : isRestarted ? undefined : former?.assumed;
+  const assumed = isAssumed ? assumeUsed : isRestarted || !isSameUnit ? undefined : former.assumed;
   return {
     begun,
     cycle,
     terms,
+    unit,
     ...(assumed === undefined ? {} : { assumed }),
     ...(assumeUsed === undefined ? {} : { assumeUsed }),
   };

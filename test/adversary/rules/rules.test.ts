@@ -3,7 +3,7 @@ import { campaign } from '../campaign.js';
 import { campaignTimeoutMs, ruleSteps } from '../targets.js';
 import { inFile, inMemory } from './rule-stores.js';
 import { runRules } from './run.js';
-import { manySteps, type Step } from './steps.js';
+import { manySteps, type EditStep, type LimitStep, type Step } from './steps.js';
 
 const often = [
   'signed',
@@ -36,6 +36,36 @@ test.each([
   },
   campaignTimeoutMs,
 );
+
+test('what was assumed as used in one unit is not read as an amount of another', async () => {
+  const one = { paymaster: 2, limit: 0 };
+  const amount = (times: number) => ({ times, operation: 0, price: 0, more: 0 });
+  const edit = (...edits: readonly EditStep[]): Step => ({ do: 'edit', ...one, edits, isNoted: true });
+  const ask = (nonce: number): Step => {
+    const [paymaster, sender, operation, campaign] = [2, 0, 0, 0];
+    return { do: 'ask', asks: [{ paymaster, sender, nonce, operation, campaign, expirySeconds: 60 }] };
+  };
+  const written: LimitStep = {
+    unit: 'COUNT',
+    perSender: false,
+    threshold: amount(6),
+    perOperation: undefined,
+    cycle: { kind: 'never', hours: 1 },
+    isShadow: false,
+    campaign: 0,
+  };
+  const steps: readonly Step[] = [
+    { do: 'begin', at: Date.parse('2026-03-28T22:50:00Z') },
+    { do: 'write', ...one, written },
+    edit({ of: 'assumeUsed', amount: amount(3) }),
+    ask(1),
+    // Three operations would be three coins.
+    edit({ of: 'unit', unit: 'NATIVE_ASSET' }),
+    ask(2),
+  ];
+  const { seen } = await runRules(steps, inMemory);
+  expect(seen.get('signed')).toBe(2);
+});
 
 test('a budget whose restart is taken back, long after it has come, goes on counting', async () => {
   const budget = (ms: number | undefined): Step => ({
