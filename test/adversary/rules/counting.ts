@@ -76,7 +76,8 @@ export function endOf({ cycle, begun }: Pick<Counting, 'cycle' | 'begun'>, now: 
 
 /** When the window that contains `now` began to count. */
 export function startOf({ cycle, begun }: Pick<Counting, 'cycle' | 'begun'>, now: number): number {
-  if (cycle.kind === 'never') return Math.min(begun, now);
+  // A restart that is at most a minute ahead is in force, also when it is on the next day.
+  if (cycle.kind === 'never' || begun > now) return Math.min(begun, now);
   if (cycle.kind === 'hours') {
     const length = cycle.hours * hourMs;
     return Math.min(now, begun + Math.max(0, Math.floor((now - begun) / length)) * length);
