@@ -27,7 +27,7 @@ export function useLive<T>(key: string, ask: () => Promise<T>, everyMs = usualMs
     let isCurrent = true;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let waitMs = everyMs;
-    // Whoever looks again does not wait for an answer that may never come, and only the newest round goes on.
+    // A new look does not wait for an answer that may never come; only the newest round goes on.
     let newest = 0;
     const round = async (): Promise<void> => {
       // Nobody looks: the next look finds it as it is now.
