@@ -22,6 +22,8 @@ export type Dialect = {
   sum(expression: string): string;
   /** The first millisecond of the month (UTC). */
   monthOf(column: string): string;
+  /** Whether a row of this day can be stored. */
+  hasPart(table: Table, period: 'day' | 'month', day: string): string;
 };
 
 export const postgresDialect: Dialect = {
@@ -51,6 +53,10 @@ export const postgresDialect: Dialect = {
   sum: (expression) => `CAST(sum(${expression}) AS text)`,
   monthOf: (column) =>
     `CAST(extract(epoch FROM date_trunc('month', to_timestamp(${column} / 1000) AT TIME ZONE 'UTC')) * 1000 AS bigint)`,
+  hasPart: (table, period, day) => {
+    const format = period === 'day' ? 'YYYYMMDD' : 'YYYYMM';
+    return `to_regclass('ledger.${table}_' || to_char(date '1970-01-01' + (${day})::integer, '${format}')) IS NOT NULL`;
+  },
 };
 
 function parameterType(kind: keyof Dialect['types']): string {
@@ -80,4 +86,5 @@ export const sqliteDialect: Dialect = {
   // Registered by the reader: SQLite's own sums are 64 bits.
   sum: (expression) => `wei_sum(${expression})`,
   monthOf: (column) => `unixepoch(${column} / 1000, 'unixepoch', 'start of month') * 1000`,
+  hasPart: () => 'true',
 };

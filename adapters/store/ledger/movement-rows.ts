@@ -54,23 +54,25 @@ function movementWrites(dialect: Dialect, record: Movements): readonly MovementW
           contract,
           from_block: fromBlock,
           to_block: toBlock,
+          day: dayOf(record.id),
         })),
       ),
     ];
-    const rows = dialect.rows('$1', 'added', coveredColumns);
+    const rows = dialect.rows('$1', 'added', { ...coveredColumns, day: columns.movement.day });
+    const isStored = dialect.hasPart('movement', 'month', 'added.day');
     const same = 'old.chain_id = added.chain_id AND old.contract = added.contract';
     writes.push(
       {
         name: 'grow-covered',
         text: `UPDATE ${table('covered')} AS old SET to_block = added.to_block
-          FROM ${rows} WHERE ${same} AND old.to_block = added.from_block - 1`,
+          FROM ${rows} WHERE ${same} AND old.to_block = added.from_block - 1 AND ${isStored}`,
         values,
       },
       {
         name: 'add-covered',
         text: `INSERT INTO ${table('covered')} (${Object.keys(coveredColumns).join(', ')})
           SELECT ${Object.keys(coveredColumns).join(', ')} FROM ${rows}
-          WHERE NOT EXISTS (SELECT 1 FROM ${table('covered')} AS old
+          WHERE ${isStored} AND NOT EXISTS (SELECT 1 FROM ${table('covered')} AS old
             WHERE ${same} AND old.from_block <= added.from_block AND old.to_block >= added.to_block)
           ON CONFLICT DO NOTHING`,
         values,
@@ -93,7 +95,8 @@ export function movementWritesOf(
 function insertMovements(dialect: Dialect): string {
   const names = namesOf('movement').join(', ');
   return `INSERT INTO ${dialect.table('movement')} (${names}) SELECT ${names}
-    FROM ${dialect.rows('$1', 'added', columns.movement)} WHERE true ON CONFLICT DO NOTHING`;
+    FROM ${dialect.rows('$1', 'added', columns.movement)}
+    WHERE ${dialect.hasPart('movement', 'month', 'day')} ON CONFLICT DO NOTHING`;
 }
 
 function movementRow(

@@ -52,7 +52,8 @@ function rowsOf(entries: readonly LedgerEntry[]): ReadonlyMap<RecordTable, reado
 
 /**
  * What PostgreSQL stores in a turn's second trip. Decisions, settlements and gaps of a day that has no part of its table fail, and the
- * turn with them; inputs and funds of such a day are not stored: the statement's answer has a row for each one that was.
+ * turn with them; inputs and funds of such a day are not stored: the statement's answer has a row for each one that was. Nor are
+ * movements of such a month, whose blocks then stay uncovered.
  */
 export function ledgerStatements(entries: readonly LedgerEntry[]): readonly Statement[] {
   const statements: Statement[] = [];
@@ -66,9 +67,6 @@ function addInputs(row: LedgerRow): Statement {
   return { name: 'add-inputs', text: insertInputs, values: namesOf('inputs').map((name) => row[name]) };
 }
 
-const hasPart = (table: Table, day: string): string =>
-  `to_regclass('ledger.${table}_' || to_char(date '1970-01-01' + (${day})::integer, 'YYYYMMDD')) IS NOT NULL`;
-
 function insertText(table: Table, where = ''): string {
   const names = namesOf(table);
   const all: Columns = columns[table];
@@ -81,14 +79,14 @@ const insertTexts = {
   decision: insertText('decision'),
   settlement: insertText('settlement'),
   gap: insertText('gap'),
-  funds: `${insertText('funds', `WHERE ${hasPart('funds', 'day')}`)} RETURNING 1`,
+  funds: `${insertText('funds', `WHERE ${postgresDialect.hasPart('funds', 'day', 'day')}`)} RETURNING 1`,
 } as const satisfies Record<Exclude<RecordTable, 'inputs'>, string>;
 
 const insertInputs = `INSERT INTO ledger.inputs (${namesOf('inputs').join(', ')})
   SELECT ${Object.values(columns.inputs)
     .map((column, i) => `$${i + 1}::${postgresDialect.types[kindOf(column).kind]}`)
     .join(', ')}
-  WHERE ${hasPart('inputs', '$1::bigint')} RETURNING 1`;
+  WHERE ${postgresDialect.hasPart('inputs', 'day', '$1::bigint')} RETURNING 1`;
 
 export type SqliteLedgerWriter = {
   /** Within a transaction of the database. Throws INVALID_INPUT for an id that is not one of ours. */

@@ -1,6 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { makePartsAhead } from '../../../adapters/store/ledger/partitions.js';
+import { parsePostgresUrl } from '../../../adapters/postgres/address.js';
+import { createPostgres } from '../../../adapters/postgres/transactions.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
+import { createRecordIds } from '../../../server/ledger/record-ids.js';
 import { contract, funding, seconds } from '../../conformance/usage-requests.js';
 import { walletOf } from '../../fakes/chain.js';
 import { startPostgres, type PostgresServer } from '../../support/postgres.js';
@@ -21,6 +25,7 @@ import {
 // Three replicas share one PostgreSQL: one follows the chain, the others promise, and any of them continues where the follower stopped.
 
 let server: PostgresServer;
+let url: string;
 let it: Followed;
 let others: readonly [UsageStore, UsageStore];
 beforeAll(async () => {
@@ -28,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 beforeEach(async () => {
-  const url = await server.createDatabase();
+  url = await server.createDatabase();
   const shared = { epochMirror: createMemoryEpochMirror() };
   it = await aFollowed(aChainConfig(), (clock) => openStore(url, { ...shared, clock, identity: 'one' }));
   const open = (identity: string) => openStore(url, { ...shared, clock: it.clock, identity });
@@ -115,4 +120,34 @@ test('a nonce that two paymasters of one contract have promised: both needs are 
   expect(await it.create(second).round()).toMatchObject({ settled: 1, released: 1 });
   expect(await usedOf(it)).toEqual([1, 40]);
   expect(await second.reserve(more)).toEqual(reserved);
+});
+
+test('the month has no part for movements: operations settle, their blocks are not covered, and later ones are, once the part is there', async () => {
+  const [second, third] = others;
+  const recorded = { ids: createRecordIds(it.clock), organisationOf: () => 'acme' };
+  const follower = it.create(third, recorded);
+  await follower.round();
+  const parts = await server.query(
+    url,
+    `SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'ledger.movement'::regclass`,
+  );
+  for (const { name } of parts) await server.query(url, `DROP TABLE ${String(name)}`);
+  expect(await second.reserve(two(0n))).toEqual(reserved);
+  const mined = it.chain.mine({ operations: [anOperation(40)] }).number;
+  it.pass(2);
+  expect(await follower.round()).toMatchObject({ settled: 1 });
+  expect(await usedOf(it)).toEqual([1, 40]);
+
+  const postgres = createPostgres({ address: parsePostgresUrl('url', url) });
+  await makePartsAhead(postgres, it.clock.now());
+  await postgres.stop();
+  it.chain.mine({ operations: [anOperation(30, { nonce: 1n })] });
+  it.pass(2);
+  await follower.round();
+  expect(await server.query(url, 'SELECT from_block FROM ledger.covered')).toEqual([
+    { from_block: String(mined + 1) },
+  ]);
+  expect(await server.query(url, 'SELECT amount_wei FROM ledger.movement')).toMatchObject([
+    { amount_wei: String(30n * gweiInWei) },
+  ]);
 });
