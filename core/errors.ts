@@ -89,14 +89,18 @@ export function formatProblem({ field, expected, value }: Problem): string {
   return `${field} must be ${expected}${value === undefined ? '' : `, got ${value}`}`;
 }
 
+const mostQuoted = 80;
+
 /** Short JSON of an untrusted value for a message: at most 80 characters. */
 export function quote(value: unknown): string {
   const text = textOf(value);
-  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+  return text.length > mostQuoted ? `${text.slice(0, 77)}...` : text;
 }
 
 function textOf(value: unknown): string {
   if (typeof value === 'bigint') return value.toString();
+  // Callers send long ones, of which only the begin is shown.
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, mostQuoted));
   try {
     return JSON.stringify(value) ?? String(value);
   } catch {

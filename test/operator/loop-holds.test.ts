@@ -68,5 +68,6 @@ test('one of 2,500 policies that changes takes turns with everything else', asyn
     longest += longestMs;
     all += allMs;
   }
-  expect(longest).toBeLessThan(all / 2);
+  // About 0.4 of it; 0.85 and more when nothing takes turns.
+  expect(longest / all).toBeLessThan(0.65);
 }, 240_000);

@@ -120,7 +120,7 @@ describe('a user operation', () => {
     const growth = growthOf((size) => {
       const callData = batchOf(size);
       return () => decodeCalls(callData);
-    }, 16);
+    }, 64);
     expect(growth).toBeLessThan(mostGrowth);
   });
 

@@ -1,13 +1,16 @@
+/** The larger of the two inputs that are compared, in sizes of the smaller. */
+const sizes = 64;
+
 /**
- * How much more work a run takes when its input is sixteen times as large: about 16 where work is linear, 256 where it
- * is quadratic. `size` lies between the two sizes, four times the smaller and a quarter of the larger. Both are measured
+ * How much more work a run takes when its input is {@link sizes} times as large: about 64 where work is linear, 4,096 where it
+ * is quadratic. `size` lies in the middle, eight times the smaller and an eighth of the larger. Both are measured
  * in this process in turn, and the least of many short rounds counts: other load only ever adds to a round. The two
- * sizes are far apart, so that the memory and collector costs of large texts are small compared with a quadratic factor. A
- * figure that looks too large is measured again before it counts.
+ * sizes are far apart, so that what memory costs, which is up to six times as much for a byte of a large text on machines seen so far,
+ * is small compared with a quadratic factor. A figure that looks too large is measured again before it counts.
  */
 export function growthOf(runOfSize: (size: number) => () => unknown, size: number): number {
-  const small = runOfSize(Math.max(1, Math.floor(size / 4)));
-  const large = runOfSize(4 * size);
+  const small = runOfSize(Math.max(1, Math.floor(size / 8)));
+  const large = runOfSize(8 * size);
   return ratioOf(large, small, mostGrowth);
 }
 
@@ -28,8 +31,8 @@ export function ratioOf(costly: () => unknown, ordinary: () => unknown, most: nu
   return leastCostly / leastOrdinary;
 }
 
-/** Twice the input may take 2.5 times the work, so sixteen times the input its fourth power. */
-export const mostGrowth = 2.5 ** 4;
+/** As far from linear as from quadratic growth. */
+export const mostGrowth = sizes ** 1.5;
 
 const roundMs = 1;
 const leastRounds = 5;

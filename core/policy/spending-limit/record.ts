@@ -122,14 +122,19 @@ function cycleStartMs({ metadata, spec, status }: PolicyToRender<SpendingLimitSp
 
 /** The document gives `cycleDuration` of an update the type string: the JSON text of the object is accepted too. */
 export function withCycle(data: unknown): unknown {
-  if (!isObject(data) || typeof data['cycleDuration'] !== 'string') return data;
+  if (!isObject(data)) return data;
+  const text = data['cycleDuration'];
+  if (typeof text !== 'string' || text.length > longestCycle) return data;
   try {
-    const parsed: unknown = JSON.parse(data['cycleDuration']);
+    const parsed: unknown = JSON.parse(text);
     return { ...data, cycleDuration: parsed };
   } catch {
     return data;
   }
 }
+
+/** Generous for two members, spaces included. */
+const longestCycle = 1_000;
 
 /** Whether the service document can express the limit. */
 export function isDocumented(spec: SpendingLimitSpec): spec is DocumentedLimit {

@@ -16,12 +16,13 @@ const account: AccountBalance = {
 };
 const minuteMs = 60_000;
 
-test('a sample has the price of its minute, and none while no price may be used', async () => {
-  const clock = aClock();
+const clock = aClock();
+
+/** Samples of the accounts that there are, and what was recorded of them. */
+function recorded(accounts: () => readonly AccountBalance[], price: () => bigint | undefined) {
   const records: LedgerRecord[] = [];
-  let price: bigint | undefined;
   const samples = createFundsSamples({
-    usage: { accounts: async () => [account] },
+    usage: { accounts: async () => accounts() },
     offers: {
       add: (record) => {
         records.push(record);
@@ -29,10 +30,19 @@ test('a sample has the price of its minute, and none while no price may be used'
       },
     },
     ids: createRecordIds(clock),
-    usdPerNative: () => price,
+    usdPerNative: price,
     clock,
     log: silentLogger,
   });
+  return { records, samples };
+}
+
+test('a sample has the price of its minute, and none while no price may be used', async () => {
+  let price: bigint | undefined;
+  const { records, samples } = recorded(
+    () => [account],
+    () => price,
+  );
   for (const now of [2_000n * 10n ** 18n, undefined, 1n]) {
     price = now;
     samples.followed(1);
@@ -47,4 +57,22 @@ test('a sample has the price of its minute, and none while no price may be used'
     { usdPerNative: undefined },
     { usdPerNative: 1n },
   ]);
+});
+
+test('the first account of a chain is recorded in the minute in which it appears', async () => {
+  const accounts: AccountBalance[] = [];
+  const { records, samples } = recorded(
+    () => accounts,
+    () => 1n,
+  );
+  const round = async () => {
+    samples.followed(1);
+    await samples.stop();
+  };
+  await round();
+  expect(records).toEqual([]);
+  accounts.push(account);
+  await round();
+  await round();
+  expect(records).toHaveLength(1);
 });
