@@ -9,7 +9,7 @@ import { endOf } from '../../core/ledger/steps.js';
 import { toAddressKey, type Address } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { EpochMs } from '../../core/units/time.js';
-import { renderAccount } from '../../server/dashboard/ledger/statement-record.js';
+import { lineShape, linesOf } from '../../server/dashboard/ledger/statement-record.js';
 import { createRecordIds } from '../../server/ledger/record-ids.js';
 import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
 import { createTransactor } from '../../standalone/dev-chain/transactor.js';
@@ -186,10 +186,10 @@ test.each(['hybrid-0.9', 'singleton-0.8'])(
       const isOwn = ({ organisation }: { readonly organisation: string }) => organisation === 'acme';
       const rendered = facts.map(
         (one) =>
-          renderAccount(statementOf(one, { to, now: to, prices: found, isOwn }), {
+          linesOf(statementOf(one, { to, now: to, prices: found, isOwn }), {
             names: () => undefined,
             prices: found,
-          }).lines as readonly Line[],
+          }).map(lineShape.render) as readonly Line[],
       );
       const [opening, closing] = [await balance(openingBlock), await balance(closingBlock)];
       for (const [at, lines] of rendered.entries()) {

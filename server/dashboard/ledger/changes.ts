@@ -2,10 +2,10 @@ import type { Change, ChangeQuery } from '../../../core/ledger/change.js';
 import { kinds } from '../../../core/resources/kinds.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { given as withValues } from '../../../core/units/given.js';
-import { formatInstant } from '../../../core/units/time.js';
 import type { Table } from '../call.js';
 import { endpoint } from '../endpoint.js';
 import { instant, integer, name, oneOf, text } from '../parameters.js';
+import { about, shapeOf } from '../shape.js';
 import { formatCursor, parseCursor } from './cursor.js';
 import type { Questions } from './fair-ledger.js';
 import { rangeOf } from './range.js';
@@ -16,33 +16,58 @@ const pageSize = 100;
 const maxPageSize = 500;
 const maxDays = 4000;
 
-const value = {
-  ...schemas.textOrNull,
-  description: 'As JSON, without secrets; a long one is cut. Null: the field was or is not there.',
-};
-const members = {
-  id: schemas.uuid,
-  at: schemas.time,
-  action: { enum: ['created', 'changed', 'deleted'] },
-  kind: { enum: kinds },
-  namespace: schemas.text,
-  name: schemas.text,
-  uid: schemas.text,
-  generation: { ...schemas.count, description: 'Of the object, after the change.' },
-  source: {
-    enum: ['token', 'manager'],
-    description: 'Whether a token of REST wrote it, or a field manager such as kubectl or Argo CD.',
-  },
-  actor: { ...schemas.textOrNull, description: 'Name of the token or manager; null when nobody knows.' },
-  requestId: { ...schemas.textOrNull, description: 'X-Request-Id of the answer to the write.' },
-  leftOut: {
-    ...schemas.count,
-    description:
+type Written = Change & Change['object'];
+const writtenOf = (change: Change): Written => ({ ...change, ...change.object });
+
+const writeShape = shapeOf<Written>()({
+  id: [schemas.uuid, '019b7a2c-4c00-7000-8000-000000000001'],
+  at: [schemas.time, '2026-01-01T00:00:00.000Z'],
+  action: [{ enum: ['created', 'changed', 'deleted'] }, 'changed'],
+  kind: [{ enum: kinds }, 'PaymasterPolicy'],
+  namespace: [schemas.text, 'acme'],
+  name: [schemas.text, 'shop-ten-a-day'],
+  uid: [schemas.text, '0f8fad5b-d9cb-569f-a165-70867728950e'],
+  generation: [about(schemas.count, 'Of the object, after the change.'), 2],
+  source: [
+    {
+      enum: ['token', 'manager'],
+      description: 'Whether a token of REST wrote it, or a field manager such as kubectl or Argo CD.',
+    },
+    'token',
+    ({ author }) => author.source,
+  ],
+  actor: [
+    about(schemas.textOrNull, 'Name of the token or manager; null when nobody knows.'),
+    'on call',
+    ({ author }) => author.name,
+  ],
+  requestId: [
+    about(schemas.textOrNull, 'X-Request-Id of the answer to the write.'),
+    '5cbe1a1f-0b1e-4c3e-9a53-2a4bd7a01b1c',
+    ({ author }) => (author.source === 'token' ? author.requestId : null),
+  ],
+  leftOut: [
+    about(
+      schemas.count,
       'Writes of the organisation after this one, on its day (UTC), that were too many to be recorded.',
-  },
-};
-const field = { field: schemas.text, before: value, after: value };
-const columns = [...Object.keys(members), ...Object.keys(field)];
+    ),
+    0,
+  ],
+});
+const value = about(
+  schemas.textOrNull,
+  'As JSON, without secrets; a long one is cut. Null: the field was or is not there.',
+);
+const fieldShape = shapeOf<Change['fields'][number]>()({
+  field: [schemas.text, 'spec.spendingLimit.threshold'],
+  before: [value, '"10"'],
+  after: [value, '"1000"'],
+});
+const changeShape = shapeOf<Written>()({
+  ...writeShape.members,
+  fields: [arrayOf(fieldShape.schema), [fieldShape.example]],
+});
+const columns = [...writeShape.columns, ...fieldShape.columns];
 
 export const changesEndpoint = endpoint({
   operationId: 'listChanges',
@@ -63,27 +88,11 @@ export const changesEndpoint = endpoint({
   },
   form: 'table',
   schema: record({
-    items: arrayOf(record({ ...members, fields: arrayOf(record(field)) })),
+    items: arrayOf(changeShape.schema),
     nextCursor: { ...schemas.textOrNull, description: 'For the next page; null on the last one.' },
   }),
   example: {
-    items: [
-      {
-        id: '019b7a2c-4c00-7000-8000-000000000001',
-        at: '2026-01-01T00:00:00.000Z',
-        action: 'changed',
-        kind: 'PaymasterPolicy',
-        namespace: 'acme',
-        name: 'shop-ten-a-day',
-        uid: '0f8fad5b-d9cb-569f-a165-70867728950e',
-        generation: 2,
-        source: 'token',
-        actor: 'on call',
-        requestId: '5cbe1a1f-0b1e-4c3e-9a53-2a4bd7a01b1c',
-        leftOut: 0,
-        fields: [{ field: 'spec.spendingLimit.threshold', before: '"10"', after: '"1000"' }],
-      },
-    ],
+    items: [changeShape.example],
     nextCursor: null,
   },
 
@@ -102,28 +111,13 @@ export const changesEndpoint = endpoint({
     const page = await changes.list(query);
     return {
       data: {
-        items: page.changes.map((change) => ({ ...render(change), fields: change.fields })),
+        items: page.changes.map((change) => changeShape.render(writtenOf(change))),
         nextCursor: page.next === undefined ? null : formatCursor({ from, to, before: page.next }, bound),
       },
       table: tableOf(changes, query),
     };
   },
 });
-
-function render({ object, author, at, ...rest }: Change): Readonly<Record<string, unknown>> {
-  const { id, action, leftOut } = rest;
-  const requestId = author.source === 'token' ? author.requestId : null;
-  return {
-    id,
-    at: formatInstant(at),
-    action,
-    ...object,
-    source: author.source,
-    actor: author.name ?? null,
-    requestId,
-    leftOut,
-  };
-}
 
 /** A row for each field. */
 function tableOf(changes: NonNullable<Questions['changes']>, query: ChangeQuery): Table {
@@ -132,12 +126,10 @@ function tableOf(changes: NonNullable<Questions['changes']>, query: ChangeQuery)
     async *pages() {
       for (let next = query.before, isLast = false; !isLast;) {
         const page = await changes.list({ ...query, ...withValues({ before: next }), limit: maxPageSize });
-        yield page.changes.flatMap((change) =>
-          change.fields.map((each) => {
-            const row: Readonly<Record<string, unknown>> = { ...render(change), ...each };
-            return columns.map((column) => row[column]);
-          }),
-        );
+        yield page.changes.flatMap((change) => {
+          const written = Object.values(writeShape.render(writtenOf(change)));
+          return change.fields.map((each) => [...written, ...Object.values(fieldShape.render(each))]);
+        });
         next = page.next;
         isLast = next === undefined;
       }

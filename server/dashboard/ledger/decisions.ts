@@ -5,14 +5,7 @@ import { refusals, type RefusalReason } from '../../../core/refusal.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { formatInstant } from '../../../core/units/time.js';
 import { formatCursor, parseCursor } from './cursor.js';
-import {
-  decisionExample,
-  decisionSchema,
-  members,
-  renderDecision,
-  renderTrace,
-  tracedDecisionSchema,
-} from './decision-record.js';
+import { decisionShape, tracedShape } from './decision-record.js';
 import type { Principal } from '../auth.js';
 import type { Table } from '../call.js';
 import type { Tools } from '../deps.js';
@@ -58,7 +51,7 @@ export const decisionsEndpoint = endpoint({
   schema: record({
     from: schemas.time,
     to: schemas.time,
-    decisions: arrayOf(decisionSchema),
+    decisions: arrayOf(decisionShape.schema),
     cursor: {
       ...schemas.textOrNull,
       description:
@@ -68,7 +61,7 @@ export const decisionsEndpoint = endpoint({
   example: {
     from: '2025-12-31T00:01:00.000Z',
     to: '2026-01-01T00:01:00.000Z',
-    decisions: [decisionExample],
+    decisions: [decisionShape.example],
     cursor: null,
   },
 
@@ -109,21 +102,21 @@ export const decisionEndpoint = endpoint({
   scope: 'organisation',
   needs: ['read'],
   cost: 'reading',
-  schema: tracedDecisionSchema,
-  example: { ...decisionExample, trace: [{ step: 'decision', verdict: 'sponsored' }] },
+  schema: tracedShape.schema,
+  example: tracedShape.example,
 
   async handle(tools, { principal, params }) {
     const ledger = requireLedger(tools, principal);
     const { id = '' } = params;
     const view = isRecordId(id) ? await ledger.decision(principal.tenant, id) : undefined;
     if (view === undefined) throw new DomainError('NOT_FOUND', 'This organisation has no such decision');
-    const [decision] = await rendered(await namesOf(tools, ledger, principal), [view]);
-    return { data: { ...decision, trace: renderTrace(view.decision) } };
+    const [decision] = await rendered(await namesOf(tools, ledger, principal), [view], tracedShape);
+    return { data: decision };
   },
 });
 
 const leftOut = ['entryPoint', 'contract', 'fundingAddress', 'policies', 'settlement'];
-const columns = Object.keys(members).filter((name) => !leftOut.includes(name));
+const columns = decisionShape.columns.filter((name) => !leftOut.includes(name));
 const settlementColumns = [
   'outcome',
   'transactionHash',
@@ -143,9 +136,15 @@ async function namesOf(tools: Tools, ledger: Questions, principal: Principal): P
   };
 }
 
-async function rendered({ methods, paymasters }: AllNames, views: readonly DecisionView[]) {
+async function rendered(
+  { methods, paymasters }: AllNames,
+  views: readonly DecisionView[],
+  { render }: Pick<typeof decisionShape, 'render'> = decisionShape,
+) {
   const nameOf = await methods(contractsOf(views.flatMap(({ decision }) => decision.calls)));
-  return views.map((view) => renderDecision(view, nameOf, paymasters(view.decision.paymasterId)?.name));
+  return views.map(({ decision, settlement }) =>
+    render({ ...decision, settlement, nameOf, paymaster: paymasters(decision.paymasterId)?.name }),
+  );
 }
 
 function tableOf(ledger: Pick<Questions, 'decisions'>, query: DecisionQuery, names: AllNames): Table {

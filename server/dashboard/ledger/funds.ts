@@ -3,17 +3,18 @@ import { layouts } from '../../../core/paymaster/layouts.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { parseAddressKey } from '../../../core/units/address.js';
 import { formatDecimal, gwei, gweiToWei } from '../../../core/units/wei.js';
-import { formatInstant, type EpochMs } from '../../../core/units/time.js';
+import type { EpochMs } from '../../../core/units/time.js';
 import type { AccountBalance } from '../../../core/usage/reserve-request.js';
 import type { ChainSpec } from '../../../core/resources/chain.js';
 import { findChain } from '../paymasters.js';
-import { amount, dollars } from './amounts.js';
+import { dollars } from './amounts.js';
 import type { Tools } from '../deps.js';
 import { tableOf } from '../call.js';
 import { endpoint } from '../endpoint.js';
 import type { Questions } from './fair-ledger.js';
 import { ownPaymasters, type ReadConfig } from './own-paymaster.js';
 import { uuid } from '../parameters.js';
+import { about, inCoins, shapeOf } from '../shape.js';
 import { requireLedger } from './require-ledger.js';
 import * as schemas from './schemas.js';
 
@@ -21,61 +22,71 @@ const dayMs = 86_400_000;
 /** Balances are sampled once a minute: without a sample for so long, the price is not known now. */
 const freshMs = 300_000;
 
-export const accountMembers = {
-  account: {
-    ...schemas.address,
-    description:
+/** What is known of an account that pays. */
+export type Held = AccountName & {
+  readonly balanceWei: bigint | undefined;
+  readonly promisedWei: bigint;
+  readonly burnWeiPerHour: bigint;
+  readonly usdPerNative: bigint | undefined;
+  /** When that was the price. */
+  readonly at: EpochMs | undefined;
+};
+
+/** An account that pays. */
+export const accountShape = shapeOf<Held>()({
+  account: [
+    about(
+      schemas.address,
       'The contract for its EntryPoint deposit, else the wallet whose balance in the contract pays.',
-  },
-  kind: { enum: ['deposit', 'wallet'] },
-  contract: schemas.address,
-  chainId: { type: 'integer' },
-  balanceWei: { ...schemas.weiOrNull, description: 'Null until it was read.' },
-  balance: schemas.coinsOrNull,
-  balanceUsd: schemas.dollarsOrNull,
-  promisedWei: { ...schemas.wei, description: 'Of all paymasters that the account pays for.' },
-  promised: schemas.coins,
-  promisedUsd: schemas.dollarsOrNull,
-  burnWeiPerHour: {
-    ...schemas.wei,
-    description: 'Mean of the last 24 hours, of all paymasters of the account.',
-  },
-  burnPerHour: schemas.coins,
-  burnUsdPerHour: schemas.dollarsOrNull,
-  hoursLeft: {
-    type: ['number', 'null'],
-    minimum: 0,
-    description: 'Null when nothing was spent, or the balance is not known.',
-  },
-  usdPerCoin: {
-    ...schemas.textOrNull,
-    description:
+    ),
+    '0x00000000000000fb866daaa79352cc568a005d96',
+    ({ contract, fundingAddress }) => fundingAddress ?? contract,
+  ],
+  kind: [
+    { enum: ['deposit', 'wallet'] },
+    'deposit',
+    ({ fundingAddress }) => (fundingAddress === undefined ? 'deposit' : 'wallet'),
+  ],
+  contract: [schemas.address, '0x00000000000000fb866daaa79352cc568a005d96'],
+  chainId: [schemas.integer, 31337],
+  ...inCoins('balance', about(schemas.weiOrNull, 'Null until it was read.'), 10n ** 18n),
+  balanceUsd: [schemas.dollarsOrNull, '2000', (held) => dollars(held.balanceWei, held.usdPerNative)],
+  ...inCoins('promised', about(schemas.wei, 'Of all paymasters that the account pays for.'), 0n),
+  promisedUsd: [schemas.dollarsOrNull, '0', (held) => dollars(held.promisedWei, held.usdPerNative)],
+  burnWeiPerHour: [
+    about(schemas.wei, 'Mean of the last 24 hours, of all paymasters of the account.'),
+    '1000000000000000',
+  ],
+  burnPerHour: [schemas.coins, '0.001', ({ burnWeiPerHour }) => formatDecimal(burnWeiPerHour, 18)],
+  burnUsdPerHour: [schemas.dollarsOrNull, '2', (held) => dollars(held.burnWeiPerHour, held.usdPerNative)],
+  hoursLeft: [
+    {
+      type: ['number', 'null'],
+      minimum: 0,
+      description: 'Null when nothing was spent, or the balance is not known.',
+    },
+    1000,
+    ({ balanceWei, burnWeiPerHour: burn }) =>
+      balanceWei === undefined || burn === 0n ? null : Number((balanceWei * 10n) / burn) / 10,
+  ],
+  usdPerCoin: [
+    about(
+      schemas.textOrNull,
       'Price of the coin in US dollars, by nativePrice of the Chain; null where it has none, or none could be used in the last 5 minutes.',
-  },
-  pricedAt: { ...schemas.timeOrNull, description: 'When that was the price. UTC.' },
-};
-export const accountExample = {
-  account: '0x00000000000000fb866daaa79352cc568a005d96',
-  kind: 'deposit',
-  contract: '0x00000000000000fb866daaa79352cc568a005d96',
-  chainId: 31337,
-  balanceWei: '1000000000000000000',
-  balance: '1',
-  balanceUsd: '2000',
-  promisedWei: '0',
-  promised: '0',
-  promisedUsd: '0',
-  burnWeiPerHour: '1000000000000000',
-  burnPerHour: '0.001',
-  burnUsdPerHour: '2',
-  hoursLeft: 1000,
-  usdPerCoin: '2000',
-  pricedAt: '2026-01-01T00:00:00.000Z',
-};
-const members = {
-  ...accountMembers,
-  paymasters: { ...arrayOf(schemas.text), description: 'Names of your Paymaster objects that it pays for.' },
-};
+    ),
+    '2000',
+    ({ usdPerNative }) => usdPerNative && formatDecimal(usdPerNative, 18),
+  ],
+  pricedAt: [
+    about(schemas.timeOrNull, 'When that was the price. UTC.'),
+    '2026-01-01T00:00:00.000Z',
+    ({ at }) => at,
+  ],
+});
+const fundsShape = shapeOf<Held & { readonly paymasters: readonly string[] }>()({
+  ...accountShape.members,
+  paymasters: [arrayOf(schemas.text, 'Names of your Paymaster objects that it pays for.'), ['shop']],
+});
 
 export const fundsEndpoint = endpoint({
   operationId: 'getFunds',
@@ -87,30 +98,30 @@ export const fundsEndpoint = endpoint({
   cost: 'reading',
   parameters: { paymasterId: uuid('Only of this paymaster. Default: all of the organisation.') },
   form: 'table',
-  schema: record({
-    accounts: arrayOf(record(members)),
-  }),
-  example: { accounts: [{ ...accountExample, paymasters: ['shop'] }] },
+  schema: record({ accounts: arrayOf(fundsShape.schema) }),
+  example: { accounts: [fundsShape.example] },
 
   async handle(tools, { principal, given }) {
     const ledger = requireLedger(tools, principal);
     const paid = await accountsThatPay(tools, await ownPaymasters(tools, principal, given.paymasterId));
-    const described = await describeAccounts(
+    const held = await readAccounts(
       tools,
       ledger,
       paid.map(({ account }) => account),
     );
-    const rendered = described.map((each, at) => ({ ...each, paymasters: paid[at]?.paymasters ?? [] }));
-    return { data: { accounts: rendered }, table: tableOf(Object.keys(members), rendered) };
+    const accounts = held.map((each, at) =>
+      fundsShape.render({ ...each, paymasters: paid[at]?.paymasters ?? [] }),
+    );
+    return { data: { accounts }, table: tableOf(fundsShape.columns, accounts) };
   },
 });
 
 /** In the order of the accounts. */
-export async function describeAccounts(
+export async function readAccounts(
   tools: Pick<Tools, 'clock' | 'usage'>,
   ledger: Pick<Questions, 'funds'>,
   accounts: readonly AccountName[],
-) {
+): Promise<readonly Held[]> {
   const now = tools.clock.now();
   const from = (now - dayMs) as EpochMs;
   const histories = await ledger.funds({ accounts, from, to: now, samples: false });
@@ -119,27 +130,16 @@ export async function describeAccounts(
   const prices = new Map(sampled.map((history) => [formatAccount(history.account), newestPrice(history)]));
   const states = await statesOf(tools, accounts);
   return accounts.map((account) => {
-    const { chainId, contract, fundingAddress } = account;
-    const state = states.get(formatAccount(account));
-    const burn = (spent.get(formatAccount(account)) ?? 0n) / 24n;
-    const balance = state?.balance === undefined ? undefined : gweiToWei(state.balance);
-    const promised = gweiToWei(state?.reserved ?? gwei(0));
-    const { at, usdPerNative } = prices.get(formatAccount(account)) ?? {};
+    const name = formatAccount(account);
+    const { balance, reserved = gwei(0) } = states.get(name) ?? {};
+    const { at, usdPerNative } = prices.get(name) ?? {};
     return {
-      account: fundingAddress ?? contract,
-      kind: fundingAddress === undefined ? 'deposit' : 'wallet',
-      contract,
-      chainId,
-      ...(balance === undefined ? { balanceWei: null, balance: null } : amount('balance', balance)),
-      balanceUsd: dollars(balance, usdPerNative),
-      ...amount('promised', promised),
-      promisedUsd: dollars(promised, usdPerNative),
-      burnWeiPerHour: burn.toString(),
-      burnPerHour: amount('burn', burn)['burn'],
-      burnUsdPerHour: dollars(burn, usdPerNative),
-      hoursLeft: balance === undefined || burn === 0n ? null : Number((balance * 10n) / burn) / 10,
-      usdPerCoin: usdPerNative === undefined ? null : formatDecimal(usdPerNative, 18),
-      pricedAt: at === undefined ? null : formatInstant(at),
+      ...account,
+      balanceWei: balance === undefined ? undefined : gweiToWei(balance),
+      promisedWei: gweiToWei(reserved),
+      burnWeiPerHour: (spent.get(name) ?? 0n) / 24n,
+      usdPerNative,
+      at,
     };
   });
 }

@@ -1,8 +1,12 @@
 import { countedScopes, scopeOf } from '../../../core/policy/kind.js';
-import { compileLimits, limitShares } from '../../../core/policy/spending-limit/shares.js';
+import {
+  compileLimits,
+  limitShares,
+  type CompiledLimit,
+} from '../../../core/policy/spending-limit/shares.js';
 import { arrayOf, record, type JsonSchema } from '../../../core/schema/json-schema.js';
 import { toAddressKey, zeroAddress, type AddressKey } from '../../../core/units/address.js';
-import { formatInstant } from '../../../core/units/time.js';
+import { formatInstant, type EpochMs } from '../../../core/units/time.js';
 import { never } from '../../../core/usage/window.js';
 import { noCost } from '../../../core/usage/unit.js';
 import { figureOf, unitNames, unitOf } from '../../../core/usage/units.js';
@@ -11,6 +15,7 @@ import { tableOf } from '../call.js';
 import { endpoint } from '../endpoint.js';
 import { ownPaymasters, type ReadConfig } from './own-paymaster.js';
 import { address, uuid } from '../parameters.js';
+import { about, orNull, shapeOf } from '../shape.js';
 import * as schemas from './schemas.js';
 
 const figure: JsonSchema = {
@@ -18,20 +23,55 @@ const figure: JsonSchema = {
   anyOf: [{ type: 'integer', minimum: 0 }, schemas.weiOrNull],
 };
 
-/** What a limit is in both forms: the columns of the table. */
-const figures = {
-  paymasterId: schemas.uuid,
-  paymaster: { ...schemas.text, description: 'Name of the Paymaster object.' },
-  policy: { ...schemas.uuid, description: '`_id` of the policy, or the id of the budget.' },
-  name: schemas.text,
-  scope: { enum: countedScopes },
-  unit: { enum: unitNames },
-  threshold: figure,
-  used: { ...figure, description: 'Spent by operations that were mined.' },
-  reserved: { ...figure, description: 'Promised to operations that may still be mined.' },
-  remaining: figure,
-  resetsAt: { anyOf: [schemas.time, { type: 'null' }], description: 'Null: never by itself.' },
+type Limit = Record<'threshold' | 'used' | 'reserved' | 'remaining', number | undefined> & {
+  readonly paymasterId: string;
+  readonly paymaster: string;
+  readonly policy: CompiledLimit;
+  readonly until: EpochMs;
 };
+
+const amount = (name: 'threshold' | 'used' | 'reserved' | 'remaining') => (limit: Limit) =>
+  limit[name] === undefined ? null : unitOf(limit.policy.unit).wire.render(limit[name]);
+const inWords = (name: 'threshold' | 'used' | 'reserved' | 'remaining') => (limit: Limit) =>
+  limit[name] === undefined ? null : figureOf(limit.policy.unit, limit[name]);
+
+const renderedShape = shapeOf<Limit>()({
+  threshold: [schemas.text, undefined, inWords('threshold')],
+  used: [schemas.textOrNull, undefined, inWords('used')],
+  reserved: [schemas.textOrNull, undefined, inWords('reserved')],
+  remaining: [schemas.textOrNull, undefined, inWords('remaining')],
+});
+
+/** What a limit is in both forms: the columns of the table. */
+const figures = shapeOf<Limit>()({
+  paymasterId: [schemas.uuid, '0f8fad5b-d9cb-569f-a165-70867728950e'],
+  paymaster: [about(schemas.text, 'Name of the Paymaster object.'), 'shop'],
+  policy: [
+    about(schemas.uuid, '`_id` of the policy, or the id of the budget.'),
+    '7e0b4a52-6d7f-5d8a-9a51-0f3b1f1f6a11',
+    ({ policy }) => policy.policyId,
+  ],
+  name: [schemas.text, 'a thousand a day', ({ policy }) => policy.name],
+  scope: [{ enum: countedScopes }, 'PAYMASTER', ({ policy }) => scopeOf(policy)],
+  unit: [{ enum: unitNames }, 'COUNT', ({ policy }) => policy.unit],
+  threshold: [figure, 1000, amount('threshold')],
+  used: [about(figure, 'Spent by operations that were mined.'), 12, amount('used')],
+  reserved: [about(figure, 'Promised to operations that may still be mined.'), 3, amount('reserved')],
+  remaining: [figure, 985, amount('remaining')],
+  resetsAt: [
+    { anyOf: [schemas.time, { type: 'null' }], description: 'Null: never by itself.' },
+    '2026-01-02T00:00:00.000Z',
+    ({ until }) => (until === never ? null : formatInstant(until)),
+  ],
+});
+const limitShape = shapeOf<Limit>()({
+  ...figures.members,
+  rendered: [
+    about(orNull(renderedShape.schema), 'The same in coins or dollars; null for counts.'),
+    null,
+    (limit) => (unitOf(limit.policy.unit).decimals === 0 ? null : renderedShape.render(limit)),
+  ],
+});
 
 export const limitsEndpoint = endpoint({
   operationId: 'getLimits',
@@ -46,49 +86,14 @@ export const limitsEndpoint = endpoint({
     sender: address('The account whose share of limits per account is shown.'),
   },
   form: 'table',
-  schema: record({
-    limits: arrayOf(
-      record({
-        ...figures,
-        rendered: {
-          description: 'The same in coins or dollars; null for counts.',
-          anyOf: [
-            { type: 'null' },
-            record({
-              threshold: schemas.text,
-              used: schemas.textOrNull,
-              reserved: schemas.textOrNull,
-              remaining: schemas.textOrNull,
-            }),
-          ],
-        },
-      }),
-    ),
-  }),
-  example: {
-    limits: [
-      {
-        paymasterId: '0f8fad5b-d9cb-569f-a165-70867728950e',
-        paymaster: 'shop',
-        policy: '7e0b4a52-6d7f-5d8a-9a51-0f3b1f1f6a11',
-        name: 'a thousand a day',
-        scope: 'PAYMASTER',
-        unit: 'COUNT',
-        threshold: 1000,
-        used: 12,
-        reserved: 3,
-        remaining: 985,
-        resetsAt: '2026-01-02T00:00:00.000Z',
-        rendered: null,
-      },
-    ],
-  },
+  schema: record({ limits: arrayOf(limitShape.schema) }),
+  example: { limits: [limitShape.example] },
 
   async handle(tools, { principal, given }) {
     const limits: object[] = [];
     for (const config of await ownPaymasters(tools, principal, given.paymasterId))
       limits.push(...(await readLimits(tools.usage, config, given.sender)));
-    return { data: { limits }, table: tableOf(Object.keys(figures), limits) };
+    return { data: { limits }, table: tableOf(figures.columns, limits) };
   },
 });
 
@@ -106,34 +111,18 @@ async function readLimits(
   });
   const counters = await usage.counters(chainId, shares);
   return compiled.map((policy, index) => {
-    const { policyId, name, perSender, unit, threshold } = policy;
+    const { perSender, threshold } = policy;
     const { used, reserved } = counters[index]!;
     const isKnown = !perSender || sender !== undefined;
-    const amounts = {
-      threshold,
-      used: isKnown ? used : null,
-      reserved: isKnown ? reserved : null,
-      remaining: isKnown ? Math.max(0, threshold - used - reserved) : null,
-    };
-    return {
+    return limitShape.render({
       paymasterId,
       paymaster,
-      policy: policyId,
-      name,
-      scope: scopeOf(policy),
-      unit,
-      ...each(amounts, (amount) => unitOf(unit).wire.render(amount)),
-      resetsAt: shares[index]!.window.until === never ? null : formatInstant(shares[index]!.window.until),
-      rendered: unitOf(unit).decimals === 0 ? null : each(amounts, (amount) => figureOf(unit, amount)),
-    };
+      policy,
+      threshold,
+      used: isKnown ? used : undefined,
+      reserved: isKnown ? reserved : undefined,
+      remaining: isKnown ? Math.max(0, threshold - used - reserved) : undefined,
+      until: shares[index]!.window.until,
+    });
   });
-}
-
-function each(
-  amounts: Readonly<Record<string, number | null>>,
-  render: (amount: number) => number | string,
-): Readonly<Record<string, number | string | null>> {
-  return Object.fromEntries(
-    Object.entries(amounts).map(([name, amount]) => [name, amount === null ? null : render(amount)]),
-  );
 }

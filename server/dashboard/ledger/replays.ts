@@ -9,7 +9,7 @@ import type { Tools } from '../deps.js';
 import { endpoint } from '../endpoint.js';
 import { instant } from '../parameters.js';
 import { rangeOf } from './range.js';
-import { renderReplay, replayExample, replaySchema } from './replay-record.js';
+import { replayShape } from './replay-record.js';
 import { ledgerOff } from './require-ledger.js';
 import * as schemas from './schemas.js';
 
@@ -63,8 +63,8 @@ export const startReplayEndpoint = endpoint({
     429: 'A replay of the organisation is running, which the message names, or two of others; or the token calls too often.',
     413: 'The body is too large.',
   },
-  schema: replaySchema,
-  example: { ...replayExample, state: 'running', endedAt: null, done: 0, result: null },
+  schema: replayShape.schema,
+  example: { ...replayShape.example, state: 'running', endedAt: null, done: 0, result: null },
 
   async handle(tools, { principal, body, gone }) {
     const replays = requireReplays(tools);
@@ -82,9 +82,9 @@ export const startReplayEndpoint = endpoint({
       },
     });
     return {
-      data: renderReplay(status),
+      data: replayShape.render(status),
       async *lines(gone) {
-        for await (const next of follow(gone)) yield renderReplay(next);
+        for await (const next of follow(gone)) yield replayShape.render(next);
       },
     };
   },
@@ -98,13 +98,13 @@ export const replayEndpoint = endpoint({
   scope: 'organisation',
   needs: ['read'],
   cost: 'reading',
-  schema: replaySchema,
-  example: replayExample,
+  schema: replayShape.schema,
+  example: replayShape.example,
 
   async handle(tools, { principal, params }) {
     const status = await requireReplays(tools).find(principal.tenant, params['id'] ?? '');
     if (status === undefined) throw unknownReplay();
-    return { data: renderReplay(status) };
+    return { data: replayShape.render(status) };
   },
 });
 
@@ -116,13 +116,13 @@ export const cancelReplayEndpoint = endpoint({
   scope: 'organisation',
   needs: ['read'],
   cost: 'reading',
-  schema: replaySchema,
-  example: { ...replayExample, state: 'cancelled', result: null },
+  schema: replayShape.schema,
+  example: { ...replayShape.example, state: 'cancelled', result: null },
 
   async handle(tools, { principal, params }) {
     const status = await requireReplays(tools).cancel(principal.tenant, params['id'] ?? '');
     if (status === undefined) throw unknownReplay();
-    return { data: renderReplay(status) };
+    return { data: replayShape.render(status) };
   },
 });
 

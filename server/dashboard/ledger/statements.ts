@@ -2,21 +2,14 @@ import { DomainError, invalidInput } from '../../../core/errors.js';
 import { pricesFor, pricesOf } from '../../../core/ledger/prices.js';
 import { statementOf } from '../../../core/ledger/statement.js';
 import { endOf, rollupUnits, startOf } from '../../../core/ledger/steps.js';
-import { formatInstant, type EpochMs } from '../../../core/units/time.js';
-import { tableOf } from '../call.js';
+import type { EpochMs } from '../../../core/units/time.js';
 import { endpoint } from '../endpoint.js';
 import { month, uuid } from '../parameters.js';
 import { accountsThatPay } from './funds.js';
 import { objectNames, type Names } from './object-names.js';
 import { ownPaymasters } from './own-paymaster.js';
 import { requireLedger } from './require-ledger.js';
-import {
-  renderAccount,
-  renderPrices,
-  statementExample,
-  statementMembers,
-  statementSchema,
-} from './statement-record.js';
+import { linesOf, monthOf, statementShape, statementTable, usedPrices } from './statement-record.js';
 
 /** Each is some questions to the ledger. */
 const mostAccounts = 200;
@@ -37,8 +30,8 @@ export const statementsEndpoint = endpoint({
     ),
   },
   form: 'table',
-  schema: statementSchema,
-  example: statementExample,
+  schema: statementShape.schema,
+  example: statementShape.example,
 
   async handle(tools, { principal, given: { month: asked, paymasterId } }) {
     const ledger = requireLedger(tools, principal);
@@ -73,25 +66,14 @@ export const statementsEndpoint = endpoint({
         : sum.paymasterId === paymasterId;
     const accounts = facts.map((one) => {
       const statement = statementOf(one, { to, now, prices, isOwn });
-      return renderAccount(statement, { names, prices });
+      return { ...statement, ...statement.account, lines: linesOf(statement, { names, prices }) };
     });
     const used = facts.flatMap(({ account: { chainId }, sums }) =>
       [from, ...sums.map(({ hour }) => hour), to].map((hour) => ({ chainId, hour })),
     );
     return {
-      data: {
-        month: monthOf(from),
-        from: formatInstant(from),
-        to: formatInstant(to),
-        accounts,
-        prices: renderPrices(used, prices),
-      },
-      table: tableOf(
-        Object.keys(statementMembers),
-        accounts.flatMap(({ lines, account, kind, contract, chainId }) =>
-          lines.map((each) => ({ account, kind, contract, chainId, ...each })),
-        ),
-      ),
+      data: statementShape.render({ from, to, accounts, prices: usedPrices(used, prices) }),
+      table: statementTable(accounts),
     };
   },
 });
@@ -110,8 +92,4 @@ async function servedAccounts(
     if (error instanceof DomainError && error.code === 'NOT_FOUND' && isDeleted) return [];
     throw error;
   }
-}
-
-function monthOf(from: EpochMs): string {
-  return formatInstant(from).slice(0, 7);
 }

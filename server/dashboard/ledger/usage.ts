@@ -5,7 +5,7 @@ import { usageGroups, usageSteps, type UsageGroup, type UsageRow } from '../../.
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { formatInstant } from '../../../core/units/time.js';
 import { formatDecimal } from '../../../core/units/wei.js';
-import { amount } from './amounts.js';
+import { tokenPayment } from './amounts.js';
 import type { Principal } from '../auth.js';
 import type { Tools } from '../deps.js';
 import { tableOf } from '../call.js';
@@ -13,6 +13,7 @@ import { endpoint } from '../endpoint.js';
 import type { Questions } from './fair-ledger.js';
 import { createMethodNames } from './method-names.js';
 import { boolean, instant, name, oneOf, uuid } from '../parameters.js';
+import { about, inCoins, shapeOf } from '../shape.js';
 import { byLabel, labelOf, objectNames, type NamedKind } from './object-names.js';
 import { rangeOf, widened } from './range.js';
 import { requireLedger } from './require-ledger.js';
@@ -31,58 +32,67 @@ const namedKinds: Partial<Record<(typeof groups)[number], NamedKind>> = {
   wouldRefuse: 'PaymasterPolicy',
 };
 
-const members = {
-  from: schemas.time,
-  to: schemas.time,
-  group: { type: ['string', 'null'], description: 'Value of groupBy; null without one.' },
-  name: {
-    ...schemas.textOrNull,
-    description:
-      'With groupBy=paymaster, policy or wouldRefuse: what the object is called, or was called when it was deleted.',
-  },
-  labels: {
-    type: ['object', 'null'],
-    additionalProperties: schemas.text,
-    description: 'Its labels; none of an object that was deleted.',
-  },
-  sponsored: schemas.count,
-  refused: schemas.count,
-  mined: { ...schemas.count, description: 'Reverted ones included: they were paid for.' },
-  reverted: schemas.count,
-  expired: { ...schemas.count, description: 'Signed, and never mined with our data.' },
-  promisedWei: schemas.wei,
-  promised: schemas.coins,
-  spentWei: schemas.wei,
-  spent: schemas.coins,
-  spentUsd: {
-    ...schemas.textOrNull,
-    description:
-      'spent in US dollars: each hour at its price, the first that was recorded in it, or the nearest earlier one of at most 6 hours before; rounded up to a millionth. Null: none of it has a price, by sender, or too many rows.',
-  },
-  unpricedWei: {
-    ...schemas.weiOrNull,
-    description:
-      'The part of spentWei that has no price: it is not in spentUsd. Null by sender, or for too many rows.',
-  },
-  oldestPriceSeconds: {
-    type: ['integer', 'null'],
-    minimum: 0,
-    description: 'Age of the oldest price in spentUsd when its hour began.',
-  },
-  senders: { type: ['integer', 'null'], minimum: 0 },
-  tokens: arrayOf(
-    record({
-      address: schemas.address,
-      amount: { ...schemas.wei, description: 'In the smallest unit of the token.' },
-      decimals: { type: ['integer', 'null'] },
-      rendered: { type: ['string', 'null'] },
-    }),
-  ),
-  method: {
-    ...schemas.textOrNull,
-    description: 'With groupBy=method: its name by the ABI of the registered contract.',
-  },
+/** With what the ledger does not know of it. */
+type Shown = UsageRow & {
+  readonly name: string | undefined;
+  readonly labels: Readonly<Record<string, string>> | undefined;
+  readonly spentUsd: string | undefined;
+  readonly unpricedWei: bigint | undefined;
+  readonly oldestPriceSeconds: number | undefined;
+  readonly method: string | undefined;
 };
+
+const rowShape = shapeOf<Shown>()({
+  from: [schemas.time, '2026-01-01T00:00:00.000Z'],
+  to: [schemas.time, '2026-01-02T00:00:00.000Z'],
+  group: [about(schemas.textOrNull, 'Value of groupBy; null without one.'), 'counter:0xd09de08a'],
+  name: [
+    about(
+      schemas.textOrNull,
+      'With groupBy=paymaster, policy or wouldRefuse: what the object is called, or was called when it was deleted.',
+    ),
+    null,
+  ],
+  labels: [
+    {
+      type: ['object', 'null'],
+      additionalProperties: schemas.text,
+      description: 'Its labels; none of an object that was deleted.',
+    },
+    null,
+  ],
+  sponsored: [schemas.count, 12],
+  refused: [schemas.count, 1],
+  mined: [about(schemas.count, 'Reverted ones included: they were paid for.'), 11],
+  reverted: [schemas.count, 0],
+  expired: [about(schemas.count, 'Signed, and never mined with our data.'), 1],
+  ...inCoins('promised', schemas.wei, 4_200_000_000_000_000n),
+  ...inCoins('spent', schemas.wei, 1_100_000_000_000_000n),
+  spentUsd: [
+    about(
+      schemas.textOrNull,
+      'spent in US dollars: each hour at its price, the first that was recorded in it, or the nearest earlier one of at most 6 hours before; rounded up to a millionth. Null: none of it has a price, by sender, or too many rows.',
+    ),
+    '2.2',
+  ],
+  unpricedWei: [
+    about(
+      schemas.weiOrNull,
+      'The part of spentWei that has no price: it is not in spentUsd. Null by sender, or for too many rows.',
+    ),
+    '0',
+  ],
+  oldestPriceSeconds: [
+    about(schemas.countOrNull, 'Age of the oldest price in spentUsd when its hour began.'),
+    0,
+  ],
+  senders: [schemas.countOrNull, 3],
+  tokens: [arrayOf(tokenPayment.schema), [], ({ tokens }) => tokens.map(tokenPayment.render)],
+  method: [
+    about(schemas.textOrNull, 'With groupBy=method: its name by the ABI of the registered contract.'),
+    'increment',
+  ],
+});
 
 export const usageEndpoint = endpoint({
   operationId: 'getUsage',
@@ -116,7 +126,7 @@ export const usageEndpoint = endpoint({
       type: 'boolean',
       description: 'False: an operation may count in several rows, so they do not add up.',
     },
-    rows: arrayOf(record(members)),
+    rows: arrayOf(rowShape.schema),
   }),
   example: {
     from: '2026-01-01T00:00:00.000Z',
@@ -124,30 +134,7 @@ export const usageEndpoint = endpoint({
     step: 'day',
     groupBy: 'method',
     additive: true,
-    rows: [
-      {
-        from: '2026-01-01T00:00:00.000Z',
-        to: '2026-01-02T00:00:00.000Z',
-        group: 'counter:0xd09de08a',
-        name: null,
-        labels: null,
-        method: 'increment',
-        sponsored: 12,
-        refused: 1,
-        mined: 11,
-        reverted: 0,
-        expired: 1,
-        promisedWei: '4200000000000000',
-        promised: '0.0042',
-        spentWei: '1100000000000000',
-        spent: '0.0011',
-        spentUsd: '2.2',
-        unpricedWei: '0',
-        oldestPriceSeconds: 0,
-        senders: 3,
-        tokens: [],
-      },
-    ],
+    rows: [rowShape.example],
   },
 
   async handle(tools, { principal, given }) {
@@ -203,8 +190,14 @@ export const usageEndpoint = endpoint({
             : labelOf(names?.(group)?.labels, label),
     });
     const rendered = rows.map((row) => {
-      const { name: called = null, labels = null } = (groupBy !== 'label' && names?.(row.group ?? '')) || {};
-      return { ...renderRow(row), ...usd(row), name: called, labels, method: nameOf(row) ?? null };
+      const named = groupBy === 'label' ? undefined : names?.(row.group ?? '');
+      return rowShape.render({
+        ...row,
+        ...usd(row),
+        name: named?.name,
+        labels: named?.labels,
+        method: nameOf(row),
+      });
     });
     return {
       data: {
@@ -215,7 +208,7 @@ export const usageEndpoint = endpoint({
         additive: groupBy === undefined || groupBy === 'label' || usageGroups[groupBy].additive,
         rows: rendered,
       },
-      table: tableOf(Object.keys(members), rendered),
+      table: tableOf(rowShape.columns, rendered),
     };
   },
 });
@@ -228,7 +221,8 @@ async function dollarsBy(
   // `groupOf` stays here: the ledger may be a thread, to which no function can be sent.
   const { from, to } = query;
   const spent = await ledger.spent(query);
-  if (spent === undefined) return () => ({ spentUsd: null, unpricedWei: null, oldestPriceSeconds: null });
+  if (spent === undefined)
+    return () => ({ spentUsd: undefined, unpricedWei: undefined, oldestPriceSeconds: undefined });
   const chainIds = [...new Set(spent.flatMap(({ chainId }) => chainId ?? []))];
   const prices = pricesOf(await ledger.prices(pricesFor({ chainIds, from, to })));
   const dollars = dollarsOfUsage(spent, query, prices, ({ group }) => groupOf(group));
@@ -236,9 +230,9 @@ async function dollarsBy(
     const { usd, unpricedWei, oldestMs } = dollars.get(spentName(row)) ?? noDollars;
     const isUnpriced = unpricedWei !== 0n && usd === 0n;
     return {
-      spentUsd: isUnpriced ? null : formatDecimal(microDollars(usd, 'up'), 6),
-      unpricedWei: unpricedWei.toString(),
-      oldestPriceSeconds: isUnpriced ? null : Math.ceil(oldestMs / 1_000),
+      spentUsd: isUnpriced ? undefined : formatDecimal(microDollars(usd, 'up'), 6),
+      unpricedWei,
+      oldestPriceSeconds: isUnpriced ? undefined : Math.ceil(oldestMs / 1_000),
     };
   };
 }
@@ -257,26 +251,3 @@ async function namesOf(tools: Tools, principal: Principal, rows: readonly UsageR
 }
 
 const selectorEnd = ':0x00000000';
-
-function renderRow(row: UsageRow): Readonly<Record<string, unknown>> {
-  const { sponsored, refused, mined, reverted, expired } = row;
-  return {
-    from: formatInstant(row.from),
-    to: formatInstant(row.to),
-    group: row.group ?? null,
-    sponsored,
-    refused,
-    mined,
-    reverted,
-    expired,
-    ...amount('promised', row.promisedWei),
-    ...amount('spent', row.spentWei),
-    senders: row.senders ?? null,
-    tokens: row.tokens.map(({ address, decimals, amount: paid }) => ({
-      address,
-      amount: paid.toString(),
-      decimals: decimals ?? null,
-      rendered: decimals === undefined ? null : formatDecimal(paid, decimals),
-    })),
-  };
-}

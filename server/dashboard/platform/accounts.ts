@@ -2,15 +2,15 @@ import { formatAccount, type AccountName } from '../../../core/ledger/query.js';
 import { parseLossBudget } from '../../../core/policy/token-loss.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { contractLosses } from '../../../core/usage/token-losses.js';
-import { parseAddressKey } from '../../../core/units/address.js';
-import { formatInstant } from '../../../core/units/time.js';
+import { parseAddressKey, type AddressKey } from '../../../core/units/address.js';
+import type { EpochMs } from '../../../core/units/time.js';
 import { gwei, gweiToWei } from '../../../core/units/wei.js';
 import { endpoint } from '../endpoint.js';
-import { amount } from '../ledger/amounts.js';
-import { accountExample, accountMembers, accountsOfProfile, describeAccounts } from '../ledger/funds.js';
+import { accountShape, accountsOfProfile, readAccounts, type Held } from '../ledger/funds.js';
 import { ledgerOff } from '../ledger/require-ledger.js';
-import { address, coins, time, wei } from '../ledger/schemas.js';
+import { address, time, wei } from '../ledger/schemas.js';
 import { chainId, text } from '../record-schemas.js';
+import { about, inCoins, shapeOf } from '../shape.js';
 import { byAge } from '../views.js';
 import { platformOwner } from './router.js';
 
@@ -20,6 +20,19 @@ type Pooled = {
   readonly organisations: readonly string[] | null;
 };
 
+const pooledShape = shapeOf<Held & Omit<Pooled, 'account'>>()({
+  ...accountShape.members,
+  versions: [arrayOf(text, 'That it pays for.'), ['1.1.0']],
+  organisations: [
+    {
+      type: ['array', 'null'],
+      items: text,
+      description: 'Namespaces that the default wallet serves, * for all; null for a deposit.',
+    },
+    null,
+  ],
+});
+
 export const platformAccounts = endpoint({
   operationId: 'listPlatformAccounts',
   summary:
@@ -28,20 +41,8 @@ export const platformAccounts = endpoint({
   path: '/platform/accounts',
   scope: 'platform',
   cost: 'reading',
-  schema: record({
-    accounts: arrayOf(
-      record({
-        ...accountMembers,
-        versions: { ...arrayOf(text), description: 'That it pays for.' },
-        organisations: {
-          type: ['array', 'null'],
-          items: text,
-          description: 'Namespaces that the default wallet serves, * for all; null for a deposit.',
-        },
-      }),
-    ),
-  }),
-  example: { accounts: [{ ...accountExample, versions: ['1.1.0'], organisations: null }] },
+  schema: record({ accounts: arrayOf(pooledShape.schema) }),
+  example: { accounts: [pooledShape.example] },
 
   async handle(tools) {
     if (tools.ledger === undefined) throw ledgerOff();
@@ -61,21 +62,31 @@ export const platformAccounts = endpoint({
         }
       }
     const accounts = [...pooled.values()];
-    const described = await describeAccounts(
+    const held = await readAccounts(
       tools,
       tools.ledger(platformOwner),
       accounts.map(({ account }) => account),
     );
-    return {
-      data: {
-        accounts: accounts.map(({ versions, organisations }, at) => ({
-          ...described[at],
-          versions,
-          organisations,
-        })),
-      },
-    };
+    return { data: { accounts: held.map((each, at) => pooledShape.render({ ...accounts[at]!, ...each })) } };
   },
+});
+
+type Losses = {
+  readonly chainId: number;
+  readonly version: string;
+  readonly contract: AddressKey;
+  readonly lostWei: bigint;
+  readonly budgetWei: bigint;
+  readonly until: EpochMs | undefined;
+};
+
+const lossesShape = shapeOf<Losses>()({
+  chainId: [chainId, 31337],
+  version: [text, '1.1.0'],
+  contract: [address, '0x00000000000000fb866daaa79352cc568a005d96'],
+  ...inCoins('lost', wei, 10n ** 15n),
+  ...inCoins('budget', wei, 10n ** 17n),
+  until: [about(time, 'Then the day ends, and counting begins anew.'), '2026-01-02T00:00:00Z'],
 });
 
 export const platformLosses = endpoint({
@@ -85,34 +96,8 @@ export const platformLosses = endpoint({
   method: 'get',
   path: '/platform/losses',
   scope: 'platform',
-  schema: record({
-    losses: arrayOf(
-      record({
-        chainId,
-        version: text,
-        contract: address,
-        lostWei: wei,
-        lost: coins,
-        budgetWei: wei,
-        budget: coins,
-        until: { ...time, description: 'Then the day ends, and counting begins anew.' },
-      }),
-    ),
-  }),
-  example: {
-    losses: [
-      {
-        chainId: 31337,
-        version: '1.1.0',
-        contract: '0x00000000000000fb866daaa79352cc568a005d96',
-        lostWei: '1000000000000000',
-        lost: '0.001',
-        budgetWei: '100000000000000000',
-        budget: '0.1',
-        until: '2026-01-02T00:00:00Z',
-      },
-    ],
-  },
+  schema: record({ losses: arrayOf(lossesShape.schema) }),
+  example: { losses: [lossesShape.example] },
 
   async handle({ resources, usage }) {
     const losses: object[] = [];
@@ -125,15 +110,16 @@ export const platformLosses = endpoint({
       );
       const states = modes.length === 0 ? [] : await usage.counters(spec.chainId, counted);
       for (const [at, { version, contract, tokenLossBudget }] of modes.entries()) {
-        const until = counted[at]?.window.until;
-        losses.push({
-          chainId: spec.chainId,
-          version,
-          contract,
-          ...amount('lost', gweiToWei(gwei(states[at]?.used ?? 0))),
-          ...amount('budget', gweiToWei(parseLossBudget(tokenLossBudget))),
-          until: until === undefined ? null : formatInstant(until),
-        });
+        losses.push(
+          lossesShape.render({
+            chainId: spec.chainId,
+            version,
+            contract,
+            lostWei: gweiToWei(gwei(states[at]?.used ?? 0)),
+            budgetWei: gweiToWei(parseLossBudget(tokenLossBudget)),
+            until: counted[at]?.window.until,
+          }),
+        );
       }
     }
     return { data: { losses } };
