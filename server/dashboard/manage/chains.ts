@@ -1,8 +1,31 @@
 import { entryPointVersions } from '../../../core/entry-point/version.js';
+import type { Chain } from '../../../core/resources/chain.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { endpoint } from '../endpoint.js';
 import { address, chainId, exampleAddress, text } from '../record-schemas.js';
+import { about, shapeOf } from '../shape.js';
 import { byAge } from '../views.js';
+
+const chainShape = shapeOf<Chain>()({
+  chainId: [chainId, 31337, ({ spec }) => spec.chainId],
+  name: [text, 'dev', ({ metadata }) => metadata.name],
+  symbol: [about(text, 'Of the native coin.'), 'ETH', ({ spec }) => spec.nativeCurrency.symbol],
+  suspended: [
+    { type: 'boolean', description: 'True: nothing is signed on it.' },
+    false,
+    ({ spec }) => spec.suspended === true,
+  ],
+  versions: [
+    arrayOf(record({ version: text, entryPoint: { enum: entryPointVersions }, address })),
+    [{ version: '1.1.0', entryPoint: entryPointVersions[0], address: exampleAddress }],
+    ({ spec }) =>
+      spec.profiles.map(({ version, entryPoint, addresses }) => ({
+        version,
+        entryPoint,
+        address: addresses.sponsorship,
+      })),
+  ],
+});
 
 export const chainsEndpoint = endpoint({
   operationId: 'listChains',
@@ -11,51 +34,16 @@ export const chainsEndpoint = endpoint({
   path: '/chains',
   scope: 'organisation',
   needs: ['read'],
-  schema: record({
-    chains: arrayOf(
-      record({
-        chainId,
-        name: text,
-        symbol: { ...text, description: 'Of the native coin.' },
-        suspended: { type: 'boolean', description: 'True: nothing is signed on it.' },
-        versions: arrayOf(record({ version: text, entryPoint: { enum: entryPointVersions }, address })),
-      }),
-    ),
-  }),
-  example: {
-    chains: [
-      {
-        chainId: 31337,
-        name: 'dev',
-        symbol: 'ETH',
-        suspended: false,
-        versions: [{ version: '1.1.0', entryPoint: entryPointVersions[0], address: exampleAddress }],
-      },
-    ],
-  },
+  schema: record({ chains: arrayOf(chainShape.schema) }),
+  example: { chains: [chainShape.example] },
 
   async handle({ resources }, { principal }) {
     const { chains: allowed } = principal.organisation.spec;
-    const chains = byAge(await resources.list('Chain'))
-      .filter(({ spec }) => allowed === undefined || allowed.includes(spec.chainId))
-      .map(({ metadata, spec }) => ({
-        chainId: spec.chainId,
-        name: metadata.name,
-        symbol: spec.nativeCurrency.symbol,
-        suspended: spec.suspended === true,
-        versions: spec.profiles.map(({ version, entryPoint, addresses }) => ({
-          version,
-          entryPoint,
-          address: addresses.sponsorship,
-        })),
-      }));
+    const chains = byAge(await resources.list('Chain')).filter(
+      ({ spec }) => allowed === undefined || allowed.includes(spec.chainId),
+    );
     // Of two Chains with one id only the older one counts.
-    return {
-      data: {
-        chains: [
-          ...new Map(chains.toReversed().map((chain) => [chain.chainId, chain])).values(),
-        ].toReversed(),
-      },
-    };
+    const older = new Map(chains.toReversed().map((chain) => [chain.spec.chainId, chain]));
+    return { data: { chains: [...older.values()].toReversed().map(chainShape.render) } };
   },
 });

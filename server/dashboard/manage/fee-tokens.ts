@@ -1,5 +1,4 @@
 import { DomainError } from '../../../core/errors.js';
-import type { ConditionType } from '../../../core/meta/condition-reasons.js';
 import { findCondition } from '../../../core/meta/conditions.js';
 import { createLimited } from '../../../core/problems/limited.js';
 import { problemsOf } from '../../../core/problems/problems.js';
@@ -10,7 +9,38 @@ import type { EpochMs } from '../../../core/units/time.js';
 import { endpoint } from '../endpoint.js';
 import { findChain } from '../paymasters.js';
 import { address, exampleAddress, text } from '../record-schemas.js';
+import { about, shapeOf } from '../shape.js';
 import { byAge } from '../views.js';
+
+type Shown = FeeToken & { readonly now: EpochMs };
+
+const tokenShape = shapeOf<Shown>()({
+  name: [about(text, 'Name of the FeeToken object.'), 'usdc-dev', ({ metadata }) => metadata.name],
+  symbol: [text, 'USDC', ({ spec }) => spec.symbol],
+  address: [address, exampleAddress, ({ spec }) => spec.address],
+  decimals: [{ type: 'integer', minimum: 0 }, 6, ({ spec }) => spec.decimals],
+  premiumPercentage: [about(text, 'Added to the price.'), '5', ({ spec }) => spec.premiumPercentage ?? '0'],
+  priceSource: [
+    about(text, 'Kind of the source, e.g. chainlink.'),
+    'chainlink',
+    ({ spec }) => Object.keys(spec.price).join(),
+  ],
+  isUsable: [
+    { type: 'boolean', description: 'False: payments in it are refused now.' },
+    false,
+    ({ status }) =>
+      (['Ready', 'PriceUsable'] as const).every(
+        (type) => findCondition(status?.conditions, type)?.status === 'True',
+      ),
+  ],
+  problems: [
+    problemsSchema,
+    [problemExample],
+    // As to an organisation: a message may name the host of a price source, which is the platform's.
+    (token) =>
+      problemsOf(token, { now: token.now, limited: createLimited(), uses: new Map() }).map(renderProblem),
+  ],
+});
 
 export const feeTokensEndpoint = endpoint({
   operationId: 'listFeeTokens',
@@ -21,35 +51,10 @@ export const feeTokensEndpoint = endpoint({
   scope: 'organisation',
   needs: ['read'],
   schema: record({
-    versions: { ...arrayOf(text), description: 'Of paymasters that take tokens on this chain.' },
-    tokens: arrayOf(
-      record({
-        name: { ...text, description: 'Name of the FeeToken object.' },
-        symbol: text,
-        address,
-        decimals: { type: 'integer', minimum: 0 },
-        premiumPercentage: { ...text, description: 'Added to the price.' },
-        priceSource: { ...text, description: 'Kind of the source, e.g. chainlink.' },
-        isUsable: { type: 'boolean', description: 'False: payments in it are refused now.' },
-        problems: problemsSchema,
-      }),
-    ),
+    versions: arrayOf(text, 'Of paymasters that take tokens on this chain.'),
+    tokens: arrayOf(tokenShape.schema),
   }),
-  example: {
-    versions: ['1.1.0'],
-    tokens: [
-      {
-        name: 'usdc-dev',
-        symbol: 'USDC',
-        address: exampleAddress,
-        decimals: 6,
-        premiumPercentage: '5',
-        priceSource: 'chainlink',
-        isUsable: false,
-        problems: [problemExample],
-      },
-    ],
-  },
+  example: { versions: ['1.1.0'], tokens: [tokenShape.example] },
 
   async handle(tools, { principal, params: { chainId = '' } }) {
     const { chains } = principal.organisation.spec;
@@ -63,25 +68,8 @@ export const feeTokensEndpoint = endpoint({
         versions: chain.profiles
           .filter(({ addresses }) => addresses.token !== undefined)
           .map(({ version }) => version),
-        tokens: byAge(feeTokens).map((token) => viewOf(token, tools.clock.now())),
+        tokens: byAge(feeTokens).map((token) => tokenShape.render({ ...token, now: tools.clock.now() })),
       },
     };
   },
 });
-
-function viewOf(token: FeeToken, now: EpochMs) {
-  const { metadata, spec, status } = token;
-  const { symbol, decimals, premiumPercentage = '0', price } = spec;
-  const is = (type: ConditionType): boolean => findCondition(status?.conditions, type)?.status === 'True';
-  return {
-    name: metadata.name,
-    symbol,
-    address: spec.address,
-    decimals,
-    premiumPercentage,
-    priceSource: Object.keys(price).join(),
-    isUsable: is('Ready') && is('PriceUsable'),
-    // As to an organisation: a message may name the host of a price source, which is the platform's.
-    problems: problemsOf(token, { now, limited: createLimited(), uses: new Map() }).map(renderProblem),
-  };
-}

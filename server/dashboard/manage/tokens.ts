@@ -8,36 +8,41 @@ import { validateName, validateResource } from '../../../core/resources/validate
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { isObject } from '../../../core/schema/json-value.js';
 import { given } from '../../../core/units/given.js';
-import { formatInstant, parseInstant } from '../../../core/units/time.js';
+import { parseInstant } from '../../../core/units/time.js';
 import type { Principal } from '../auth.js';
 import { newAuthToken } from '../auth-token.js';
 import type { Tools } from '../deps.js';
 import { endpoint, type Body } from '../endpoint.js';
-import { timeOrNull } from '../ledger/schemas.js';
+import { textOrNull, timeOrNull } from '../ledger/schemas.js';
 import { text } from '../record-schemas.js';
+import { about, shapeOf } from '../shape.js';
 import { unlessDeleted } from '../lookups.js';
 
 /** As many as an Organisation lists. */
 const mostTokens = 64;
 const scopes = { type: 'array', items: { enum: tokenScopes }, minItems: 1 };
-const members = {
-  name: { ...text, description: 'Name of the object, e.g. on-call: lowercase letters, digits, "-" and ".".' },
-  scopes,
-  expiresAt: timeOrNull,
-  createdBy: { type: ['string', 'null'] },
-};
-const example = {
-  name: 'on-call',
-  scopes: ['read', 'stop'],
-  expiresAt: '2027-01-01T00:00:00.000Z',
-  createdBy: 'ci',
-};
+const name = about(text, 'Name of the object, e.g. on-call: lowercase letters, digits, "-" and ".".');
+
+const tokenShape = shapeOf<DashboardToken>()({
+  name: [name, 'on-call', ({ metadata }) => metadata.name],
+  scopes: [scopes, ['read', 'stop'], ({ spec }) => spec.scopes],
+  expiresAt: [
+    timeOrNull,
+    '2027-01-01T00:00:00.000Z',
+    ({ spec: { expiresAt } }) => (expiresAt === undefined ? null : parseInstant(expiresAt)),
+  ],
+  createdBy: [textOrNull, 'ci', ({ spec }) => spec.createdBy],
+});
+const newShape = shapeOf<DashboardToken & { readonly token: string }>()({
+  ...tokenShape.members,
+  token: [about(text, 'A secret.'), 'pmo_l0pT8bq2cJ5Q3v0u9xqz1N7Zr4mYkW2e'],
+});
 const shared = { scope: 'organisation' } as const;
 
 type NewToken = Pick<DashboardToken['spec'], 'name' | 'scopes' | 'expiresAt'>;
 
 const body: Body<NewToken> = {
-  schemas: [record({ name: members.name, scopes }, { expiresAt: { type: 'string', format: 'date-time' } })],
+  schemas: [record({ name, scopes }, { expiresAt: { type: 'string', format: 'date-time' } })],
   example: { name: 'on-call', scopes: ['read', 'stop'], expiresAt: '2027-01-01T00:00:00Z' },
   parse(_tools, given) {
     if (!isObject(given))
@@ -64,11 +69,11 @@ export const tokenEndpoints = [
     method: 'get',
     path: '/tokens',
     needs: ['read'],
-    schema: record({ tokens: arrayOf(record(members)) }),
-    example: { tokens: [example] },
+    schema: record({ tokens: arrayOf(tokenShape.schema) }),
+    example: { tokens: [tokenShape.example] },
     async handle({ resources }, { principal: { namespace } }) {
       const tokens = await resources.list('DashboardToken', { namespace });
-      return { data: { tokens: tokens.map(viewOf) } };
+      return { data: { tokens: tokens.map(tokenShape.render) } };
     },
   }),
   endpoint({
@@ -85,8 +90,8 @@ export const tokenEndpoints = [
       409: 'The name is taken.',
     },
     body,
-    schema: record({ ...members, token: { ...text, description: 'A secret.' } }),
-    example: { ...example, token: 'pmo_l0pT8bq2cJ5Q3v0u9xqz1N7Zr4mYkW2e' },
+    schema: newShape.schema,
+    example: newShape.example,
     async handle(tools, { principal, body: asked }) {
       requireWithin(asked, principal);
       const key = { namespace: principal.namespace, name: asked.name };
@@ -103,7 +108,7 @@ export const tokenEndpoints = [
         ...given({ expiresAt }),
       };
       const object = await tools.turns.run(`tokens of ${key.namespace}`, () => create(tools, key, spec));
-      return { data: { ...viewOf(object), token: authToken } };
+      return { data: newShape.render({ ...object, token: authToken }) };
     },
   }),
   endpoint({
@@ -112,8 +117,8 @@ export const tokenEndpoints = [
     summary: 'Revoke a token: it is refused from the answer on',
     method: 'delete',
     path: '/tokens/:name',
-    schema: record(members),
-    example,
+    schema: tokenShape.schema,
+    example: tokenShape.example,
     async handle(tools, { principal: { namespace }, params: { name = '' } }) {
       const key = { namespace, name };
       const isName = validateName('DashboardToken', key).length === 0;
@@ -123,7 +128,7 @@ export const tokenEndpoints = [
         () => unknown(name),
         () => tools.writes.remove('DashboardToken', key),
       );
-      return { data: viewOf(object) };
+      return { data: tokenShape.render(object) };
     },
   }),
 ];
@@ -164,16 +169,6 @@ async function create(
       ? new DomainError('OBJECT_EXISTS', `The token ${quote(key.name)} exists`)
       : error;
   }
-}
-
-function viewOf({ metadata, spec: { scopes: may, expiresAt, createdBy } }: DashboardToken) {
-  const at = expiresAt === undefined ? undefined : parseInstant(expiresAt);
-  return {
-    name: metadata.name,
-    scopes: may,
-    expiresAt: at === undefined ? null : formatInstant(at),
-    createdBy: createdBy ?? null,
-  };
 }
 
 function unknown(name: string): DomainError {

@@ -20,6 +20,47 @@ import { problemsAnswer } from '../manage/problems.js';
 import { listSchemaOf } from '../manage/record.js';
 import { integer } from '../parameters.js';
 import { chainId, text, uuid } from '../record-schemas.js';
+import { about, shapeOf } from '../shape.js';
+
+type Shown = Organisation & {
+  readonly paymasters: Awaited<ReturnType<typeof countPaymasters>>;
+  readonly now: EpochMs;
+};
+
+const organisationShape = shapeOf<Shown>()({
+  name: [text, 'acme', ({ metadata }) => metadata.name],
+  namespace: [text, 'team-a', ({ spec }) => spec.namespace],
+  organisationId: [
+    uuid,
+    '0f8fad5b-d9cb-569f-a165-70867728950e',
+    (organisation) => organisationIdOf(tenantOfOrganisation(organisation)),
+  ],
+  createdAt: [time, '2026-01-01T00:00:00Z', ({ metadata }) => metadata.creationTimestamp],
+  chains: [
+    { type: ['array', 'null'], items: chainId, description: 'That it may use; null: all.' },
+    null,
+    ({ spec }) => spec.chains,
+  ],
+  tokens: [about(count, 'That the platform grants.'), 1, ({ spec }) => spec.tokens?.length ?? 0],
+  budgets: [
+    arrayOf({ type: 'object' }, '`spec.budgets` of the Organisation.'),
+    [{ name: 'month', chain: 31337, usd: '500', calendar: { every: 'month', timeZone: 'UTC' } }],
+    budgetsOf,
+  ],
+  paymasters: [
+    {
+      ...record({ total: count, ready: count, suspended: count }),
+      type: ['object', 'null'],
+      description: 'Null while the dashboard cannot read the namespace.',
+    },
+    { total: 12, ready: 11, suspended: 1 },
+  ],
+  problems: [
+    about(problemsSchema, 'Of the Organisation itself.'),
+    [],
+    (shown) => problemsOf(shown, { now: shown.now, limited: createLimited() }).map(renderProblem),
+  ],
+});
 
 export const platformOrganisations = endpoint({
   operationId: 'listPlatformOrganisations',
@@ -32,39 +73,8 @@ export const platformOrganisations = endpoint({
     limit: integer('Records of a page. Default 20.', 1, 100),
     cursor: pageParameters.cursor,
   },
-  schema: listSchemaOf(
-    record({
-      name: text,
-      namespace: text,
-      organisationId: uuid,
-      createdAt: time,
-      chains: { type: ['array', 'null'], items: chainId, description: 'That it may use; null: all.' },
-      tokens: { ...count, description: 'That the platform grants.' },
-      budgets: arrayOf({ type: 'object' }, '`spec.budgets` of the Organisation.'),
-      paymasters: {
-        ...record({ total: count, ready: count, suspended: count }),
-        type: ['object', 'null'],
-        description: 'Null while the dashboard cannot read the namespace.',
-      },
-      problems: { ...problemsSchema, description: 'Of the Organisation itself.' },
-    }),
-  ),
-  example: {
-    items: [
-      {
-        name: 'acme',
-        namespace: 'team-a',
-        organisationId: '0f8fad5b-d9cb-569f-a165-70867728950e',
-        createdAt: '2026-01-01T00:00:00Z',
-        chains: null,
-        tokens: 1,
-        budgets: [{ name: 'month', chain: 31337, usd: '500', calendar: { every: 'month', timeZone: 'UTC' } }],
-        paymasters: { total: 12, ready: 11, suspended: 1 },
-        problems: [],
-      },
-    ],
-    nextCursor: null,
-  },
+  schema: listSchemaOf(organisationShape.schema),
+  example: { items: [organisationShape.example], nextCursor: null },
 
   async handle({ resources, clock }, { given: { limit = 20, cursor } }) {
     const { items, next = null } = await resources.page('Organisation', {
@@ -72,26 +82,14 @@ export const platformOrganisations = endpoint({
       ...definedOnly({ after: cursor }),
     });
     const records: string[] = [];
-    for (const organisation of items)
-      records.push(JSON.stringify(await viewOf(resources, organisation, clock.now())));
+    for (const organisation of items) {
+      const paymasters = await countPaymasters(resources, organisation.spec.namespace);
+      const shown = organisationShape.render({ ...organisation, paymasters, now: clock.now() });
+      records.push(JSON.stringify(shown));
+    }
     return { list: { records, cursor: next } };
   },
 });
-
-async function viewOf(resources: Pick<ResourceStore, 'page'>, organisation: Organisation, now: EpochMs) {
-  const { metadata, spec } = organisation;
-  return {
-    name: metadata.name,
-    namespace: spec.namespace,
-    organisationId: organisationIdOf(tenantOfOrganisation(organisation)),
-    createdAt: metadata.creationTimestamp,
-    chains: spec.chains ?? null,
-    tokens: spec.tokens?.length ?? 0,
-    budgets: budgetsOf(organisation),
-    paymasters: await countPaymasters(resources, spec.namespace),
-    problems: problemsOf(organisation, { now, limited: createLimited() }).map(renderProblem),
-  };
-}
 
 /** An Organisation whose namespace is not there, or gives the dashboard no access, hides no other one. */
 async function countPaymasters(resources: Pick<ResourceStore, 'page'>, namespace: string) {
