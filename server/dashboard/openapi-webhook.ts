@@ -129,6 +129,37 @@ export const webhookCall: JsonSchema = {
   },
 };
 
+/** Of both endpoints that send a test delivery. */
+export const deliveryBody: Readonly<Record<string, JsonSchema>> = {
+  webhookData: { description: 'What the host gets as `data`. Default: {}.' },
+  userOp: { type: 'object', description: 'The operation that it gets. Default: one that calls nothing.' },
+};
+
+export const deliverySchema = record(
+  {
+    verdict: {
+      enum: ['verified', 'refused', 'failed', 'blocked'],
+      description:
+        'failed: no answer that counts, and onError decides. blocked: we do not call such an address, or the answer is too long.',
+    },
+    wouldPass: { type: 'boolean', description: 'Whether an operation would pass this policy.' },
+    durationMs: { type: 'integer', minimum: 0, description: 'A second attempt included.' },
+    requestId: { ...text, description: 'As the host got it in X-Request-Id.' },
+  },
+  {
+    reason: { ...text, description: 'Why the host refuses, as callers see it.' },
+    detail: { ...text, description: 'What went wrong, e.g. the HTTP status. No body is shown.' },
+  },
+);
+
+export const deliveryExample = {
+  verdict: 'refused',
+  reason: 'not a member of the club',
+  wouldPass: false,
+  durationMs: 41,
+  requestId: '0f8fad5b-d9cb-569f-a165-70867728950e',
+};
+
 /** Served beside JSON-RPC, since the rpc role calls the hosts. */
 export const deliveryPath: JsonSchema = {
   servers: [{ url: '/', description: 'The host of the JSON-RPC API.' }],
@@ -143,13 +174,7 @@ export const deliveryPath: JsonSchema = {
       required: false,
       content: {
         'application/json': {
-          schema: openRecord(
-            {},
-            {
-              webhookData: { description: 'Sent as `data`. Default {}.' },
-              userOp: { type: 'object', description: 'Default: an operation that calls nothing.' },
-            },
-          ),
+          schema: openRecord({}, deliveryBody),
           examples: { member: { value: requestExampleOf(requestExample) } },
         },
       },
@@ -162,31 +187,14 @@ export const deliveryPath: JsonSchema = {
             schema: record({
               statusCode: { const: 200 },
               message: { const: 'Webhook asked' },
-              data: record(
-                {
-                  verdict: { enum: ['verified', 'refused', 'failed', 'blocked'] },
-                  wouldPass: { type: 'boolean', description: 'With `onError` of the rule.' },
-                  durationMs: { type: 'integer' },
-                  requestId: text,
-                },
-                {
-                  detail: { ...text, description: 'What was wrong: host, status, time.' },
-                  reason: { ...text, description: 'What the host gave as its reason.' },
-                },
-              ),
+              data: deliverySchema,
             }),
             examples: {
               refused: {
                 value: {
                   statusCode: 200,
                   message: 'Webhook asked',
-                  data: {
-                    verdict: 'refused',
-                    reason: 'not a member of the club',
-                    wouldPass: false,
-                    durationMs: 12,
-                    requestId: '01JHZX3',
-                  },
+                  data: deliveryExample,
                 },
               },
             },

@@ -12,22 +12,19 @@ import {
 } from '../../http/test-delivery.js';
 import type { Body } from '../endpoint.js';
 import { endpoint } from '../endpoint.js';
-import { text } from '../record-schemas.js';
+import { deliveryBody, deliveryExample, deliverySchema } from '../openapi-webhook.js';
 import { knownGeneration } from './keys.js';
 import { nouns } from './nouns.js';
 import { present } from './objects.js';
 
-const members = {
-  webhookData: { description: 'What the host gets as webhookData. Default: {}.' },
-  userOp: { type: 'object', description: 'The operation that it gets. Default: one that calls nothing.' },
-};
-
 const body: Body<Sample> = {
-  schemas: [record({}, members)],
+  schemas: [record({}, deliveryBody)],
   example: { webhookData: { plan: 'gold' }, userOp: sampleOperation },
   isOptional: true,
   parse(_tools, given) {
-    const others = isObject(given) ? Object.keys(given).filter((each) => !Object.hasOwn(members, each)) : [];
+    const others = isObject(given)
+      ? Object.keys(given).filter((each) => !Object.hasOwn(deliveryBody, each))
+      : [];
     if (others.length > 0)
       throw invalidInput(
         others.map((each) => ({
@@ -53,29 +50,8 @@ export const testWebhookEndpoint = endpoint({
     404: 'The organisation has no such policy, or it is not a webhook.',
     503: 'Too many calls wait for the host, or the process has no time to read an answer.',
   },
-  schema: record(
-    {
-      verdict: {
-        enum: ['verified', 'refused', 'failed', 'blocked'],
-        description:
-          'failed: no answer that counts, and onError decides. blocked: we do not call such an address, or the answer is too long.',
-      },
-      wouldPass: { type: 'boolean', description: 'Whether an operation would pass this policy.' },
-      durationMs: { type: 'integer', minimum: 0, description: 'A second attempt included.' },
-      requestId: { ...text, description: 'As the host got it in X-Request-Id.' },
-    },
-    {
-      reason: { ...text, description: 'Why the host refuses, as callers see it.' },
-      detail: { ...text, description: 'What went wrong, e.g. the HTTP status. No body is shown.' },
-    },
-  ),
-  example: {
-    verdict: 'refused',
-    reason: 'not a member',
-    wouldPass: false,
-    durationMs: 41,
-    requestId: '0f8fad5b-d9cb-569f-a165-70867728950e',
-  },
+  schema: deliverySchema,
+  example: deliveryExample,
 
   async handle(tools, call) {
     const { principal, body: sample, requestId } = call;
