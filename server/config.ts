@@ -9,13 +9,16 @@ import {
 } from '../adapters/process/process-settings.js';
 import { platformTokenSettings } from '../adapters/secrets/platform-tokens.js';
 import { providerSettings } from '../adapters/signer/providers/table.js';
+import { readUsageSettings, usageSettings } from '../adapters/store/usage-settings.js';
 import { platformSettings, readPlatformDefaults } from '../core/config/platform-settings.js';
 import { readWebhookRules, webhookSettings } from '../core/policy/webhook/private-hosts.js';
 import { either, httpUrl, integer, optional, Settings, type Setting } from '../core/settings.js';
 import { callLimitSettings, readCallLimits } from './dashboard/call-limits.js';
 import { ledgerSettings, readLedgerSettings } from './ledger-settings.js';
-import { roles, type Role } from './roles.js';
-import { readUsageSettings, usageSettings } from '../adapters/store/usage-settings.js';
+
+/** What a server process does: answers wallets, answers the dashboard API, or both. */
+const roles = ['rpc', 'dashboard'] as const;
+export type Role = (typeof roles)[number];
 
 /** Settings of a server process, from environment variables. */
 export type ServerConfig = ReturnType<typeof parseServerConfig>;

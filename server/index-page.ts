@@ -1,4 +1,4 @@
-import type { Role } from './roles.js';
+import type { Role } from './config.js';
 
 /** What `GET /` answers: the addresses of this process, for anyone who has only its origin. */
 export function renderIndex(roles: readonly Role[], hasOps: boolean): string {

@@ -1,6 +1,4 @@
-import type { UsageReading } from '../core/usage/usage-store.js';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-
 import { createExplanations, type Explanations } from '../adapters/explanations/explanations.js';
 import type { ConfigStore } from '../core/config/config-store.js';
 import { createPasses } from '../core/config/pass.js';
@@ -9,6 +7,8 @@ import type { ResourceStore } from '../core/resources/resource-store.js';
 import type { WebhookMasterKeys } from '../core/secrets.js';
 import { given } from '../core/units/given.js';
 import type { FundingMessages } from '../core/usage/funding-messages.js';
+import type { UsageReading } from '../core/usage/usage-store.js';
+import type { Role } from './config.js';
 import { createDashboard } from './dashboard/dashboard.js';
 import type { DashboardDeps } from './dashboard/deps.js';
 import { createLastSeen } from './dashboard/last-seen.js';
@@ -22,7 +22,6 @@ import { createOps } from './ops/ops.js';
 import { isReadyFor, sharedDependency, type CheckReport, type ReadinessCheck } from './ops/readiness.js';
 import { createOpenRpc } from './rpc/openrpc.js';
 import { isRpcPath } from './rpc/path.js';
-import type { Role } from './roles.js';
 
 /** The dependencies of the rpc role; the dashboard role uses some of them too. */
 type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instruments' | 'passes'> & {

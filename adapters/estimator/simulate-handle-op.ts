@@ -3,7 +3,6 @@ import { AbiCoder, Interface } from 'ethers/abi';
 import { keccak256 } from 'ethers/crypto';
 import { CallReverted, type Chain, type StateOverride } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
-import { failedOpErrors, outOfGas } from '../../core/entry-point/errors.js';
 import type { EntryPointRules } from '../../core/entry-point/rules.js';
 import { entryPointRules } from '../../core/entry-point/table.js';
 import { zeroAddress, type Address } from '../../core/units/address.js';
@@ -51,7 +50,13 @@ export type Simulator = (simulation: Simulation) => Promise<SimulationResult>;
 /** How an EntryPoint is asked to simulate, and what it answers. */
 type Speech = EntryPointRules & { readonly methods: Interface };
 
-const failures = new Interface(failedOpErrors);
+/** With which every EntryPoint refuses one operation of a bundle, for a reason such as "AA13 initCode failed or OOG". */
+const failures = new Interface([
+  'error FailedOp(uint256 opIndex, string reason)',
+  'error FailedOpWithRevert(uint256 opIndex, string reason, bytes inner)',
+]);
+/** The beginning of the reason when the call had too little gas for the limits of the operation. */
+const outOfGas = 'AA95';
 
 /** JSON-RPC: invalid request, unknown method, invalid parameters. */
 const invalidParameters: ReadonlySet<number> = new Set([-32600, -32601, -32602]);

@@ -82,7 +82,7 @@ export const missingBalances = {
   NOT_RECORDED:
     'no balance was recorded then: the account was not followed, or no node had that block any longer',
 } as const;
-export type MissingBalance = keyof typeof missingBalances;
+type MissingBalance = keyof typeof missingBalances;
 
 /** `isOwn`: whether the statement may name the paymaster. `now`: of the chain's settled blocks, or of the clock. */
 export function statementOf(

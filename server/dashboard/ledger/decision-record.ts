@@ -1,13 +1,25 @@
 import type { DecisionView, SettlementView } from '../../../core/ledger/query.js';
-import type { DecidedCall, Decision, MinedFacts } from '../../../core/ledger/record.js';
+import type { DecidedCall, Decision, MinedFacts, TokenPayment } from '../../../core/ledger/record.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { hexQuantity } from '../../../core/units/hex.js';
 import { toMs } from '../../../core/units/time.js';
+import { formatDecimal } from '../../../core/units/wei.js';
 import { recordedSteps, shownSteps } from '../../decision/show/recorded-steps.js';
 import { about, inCoins, orNull, shapeOf } from '../shape.js';
-import { tokenPayment } from './amounts.js';
 import type { MethodNames } from './method-names.js';
 import * as schemas from './schemas.js';
+
+/** What accounts have paid in a token. */
+export const tokenPayment = shapeOf<TokenPayment>()({
+  address: [schemas.address],
+  amount: [about(schemas.wei, 'In the smallest unit of the token.')],
+  decimals: [schemas.integerOrNull],
+  rendered: [
+    schemas.textOrNull,
+    undefined,
+    ({ amount, decimals }) => (decimals === undefined ? null : formatDecimal(amount, decimals)),
+  ],
+});
 
 const settlementShape = shapeOf<Partial<MinedFacts> & SettlementView>()({
   outcome: [{ enum: ['mined', 'expired', 'spent-elsewhere'] }],

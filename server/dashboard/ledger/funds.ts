@@ -7,14 +7,13 @@ import type { EpochMs } from '../../../core/units/time.js';
 import type { AccountBalance } from '../../../core/usage/reserve-request.js';
 import type { ChainSpec } from '../../../core/resources/chain.js';
 import { findChain } from '../paymasters.js';
-import { dollars } from './amounts.js';
 import type { Tools } from '../deps.js';
 import { tableOf } from '../call.js';
 import { endpoint } from '../endpoint.js';
-import type { Questions } from './fair-ledger.js';
-import { ownPaymasters, type ReadConfig } from './own-paymaster.js';
 import { uuid } from '../parameters.js';
 import { about, inCoins, shapeOf } from '../shape.js';
+import type { Questions } from './fair-ledger.js';
+import { ownPaymasters, type ReadConfig } from './own-paymaster.js';
 import { requireLedger } from './require-ledger.js';
 import * as schemas from './schemas.js';
 
@@ -211,4 +210,9 @@ export function accountsOfProfile(
     ...deposits,
     { chainId, contract: parseAddressKey(sponsorship), fundingAddress: parseAddressKey(wallet) },
   ];
+}
+
+/** Exactly; null without a price, which is never 0. `usdPerNative`: dollars per coin with 18 implied decimals. */
+function dollars(wei: bigint | undefined, usdPerNative: bigint | undefined): string | null {
+  return wei === undefined || usdPerNative === undefined ? null : formatDecimal(wei * usdPerNative, 36);
 }
