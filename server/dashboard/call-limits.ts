@@ -1,9 +1,9 @@
 import type { RequestHandler } from 'express';
 import { DomainError } from '../../core/errors.js';
 import { integer, type Settings } from '../../core/settings.js';
-import type { CredentialOf } from './auth-token.js';
 import { clientAddress } from '../http/client-address.js';
 import { createRateLimiter } from '../http/rate-limit.js';
+import type { CredentialOf } from './auth-token.js';
 import type { DashboardDeps } from './deps.js';
 
 type CallLimits = Required<Pick<DashboardDeps, 'rateLimit' | 'addressRateLimit'>>;

@@ -17,12 +17,12 @@ import type { Instruments } from '../ops/instruments.js';
 import type { ProposalDeps } from '../replay/proposal.js';
 import type { Replays } from '../replay/replays.js';
 import type { RateLimiter } from '../http/rate-limit.js';
+import type { Pace } from '../../adapters/pace.js';
+import type { Turns } from '../../adapters/turns.js';
 import type { MethodReading } from './methods-thread.js';
 import type { LastSeen } from './last-seen.js';
 import type { Parsers } from './parse.js';
 import type { ProgrammedWait } from './programmed.js';
-import type { Pace } from '../../adapters/pace.js';
-import type { Turns } from '../../adapters/turns.js';
 import type { FairLedger } from './ledger/fair-ledger.js';
 import type { Writes } from './writes.js';
 

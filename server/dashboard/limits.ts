@@ -5,13 +5,13 @@ import type { PaymasterPolicy, PaymasterPolicySpec } from '../../core/resources/
 import { isDocumented, type DocumentedLimit } from '../../core/policy/spending-limit/record.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { decimalText } from '../../core/units/decimal-text.js';
+import { thresholdProblem } from '../../core/policy/spending-limit/threshold.js';
 import type { Tools } from './deps.js';
 import type { PaymasterCall } from './call.js';
 import { documentBody, endpoint } from './endpoint.js';
 import { unlessDeleted } from './lookups.js';
 import { findContract, inTurn, policiesOf, policyNotFound, requireFreeName } from './policy-lookup.js';
 import { updateLimitSchema, type UpdateLimit } from './schemas.js';
-import { thresholdProblem } from '../../core/policy/spending-limit/threshold.js';
 import { policyIdOfCall } from './views.js';
 import type { Spec } from './writes.js';
 

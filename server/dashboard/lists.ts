@@ -5,10 +5,10 @@ import type { Kind, Resources } from '../../core/resources/kinds.js';
 import type { ListOptions, ResourceStore } from '../../core/resources/resource-store.js';
 import { isObject } from '../../core/schema/json-value.js';
 import { given } from '../../core/units/given.js';
+import { turn } from '../../adapters/timers.js';
 import type { List } from './call.js';
 import { integer, type Given, type Parameters } from './parameters.js';
 import { byAge } from './views.js';
-import { turn } from '../../adapters/timers.js';
 
 /** Objects of one kind, and what a list shows of each. */
 type Section = {

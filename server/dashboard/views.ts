@@ -1,4 +1,3 @@
-import type { PaymasterCall } from './call.js';
 import type { Tenant } from '../../core/config/tenant.js';
 import { contractIdOf, organisationIdOf, paymasterIdOf, policyIdOf } from '../../core/config/ids.js';
 import { dataOf, listedType, policyKindOf } from '../../core/policy/derived.js';
@@ -6,6 +5,7 @@ import { createdByAnnotation, type ObjectMeta } from '../../core/meta/meta.js';
 import type { PaymasterPolicy } from '../../core/resources/paymaster-policy.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { SmartContract } from '../../core/resources/smart-contract.js';
+import type { PaymasterCall } from './call.js';
 import type { MethodReading } from './methods-thread.js';
 
 type MethodsTool = { readonly methodsOf: MethodReading };

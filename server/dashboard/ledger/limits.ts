@@ -13,9 +13,9 @@ import { figureOf, unitNames, unitOf } from '../../../core/usage/units.js';
 import type { Tools } from '../deps.js';
 import { tableOf } from '../call.js';
 import { endpoint } from '../endpoint.js';
-import { ownPaymasters, type ReadConfig } from './own-paymaster.js';
 import { address, uuid } from '../parameters.js';
 import { about, orNull, shapeOf } from '../shape.js';
+import { ownPaymasters, type ReadConfig } from './own-paymaster.js';
 import * as schemas from './schemas.js';
 
 const figure: JsonSchema = {

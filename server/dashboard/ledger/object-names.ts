@@ -12,8 +12,8 @@ import {
 import type { UsageRow } from '../../../core/ledger/query.js';
 import type { Principal } from '../auth.js';
 import type { Tools } from '../deps.js';
-import type { Questions } from './fair-ledger.js';
 import { noAnswerInTime } from '../last-seen.js';
+import type { Questions } from './fair-ledger.js';
 
 /** What an object is called now, or was called when it was deleted. Labels are those of an object that is there. */
 type Named = { readonly name: string; readonly labels: Readonly<Record<string, string>> };

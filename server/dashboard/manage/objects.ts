@@ -13,12 +13,12 @@ import { readList, section, pageParameters } from '../lists.js';
 import { requireQuota, unlessDeleted } from '../lookups.js';
 import { boolean, integer, text } from '../parameters.js';
 import { dashboardManager } from '../writes.js';
+import { renderYaml } from '../../../adapters/manifests/yaml.js';
+import { isObject } from '../../../core/schema/json-value.js';
 import { deletionExample, deletionSchema, endsWith } from './deletion.js';
 import { editOf, manifestFields, mergePatch, redact, restore, writtenOf, type Written } from './edit.js';
 import type { Noun, NounKind } from './nouns.js';
 import { bodyOf, etagOf, exampleOf, listSchemaOf, schemaOf, viewOf, type WrittenBody } from './record.js';
-import { renderYaml } from '../../../adapters/manifests/yaml.js';
-import { isObject } from '../../../core/schema/json-value.js';
 
 /** The endpoints of a noun: `path` is its plural. */
 export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>): readonly Endpoint[] {

@@ -10,9 +10,9 @@ import type { Body } from '../endpoint.js';
 import { text, uuid } from '../record-schemas.js';
 import { time } from '../ledger/schemas.js';
 import { published } from '../schemas.js';
+import { createdBy } from '../views.js';
 import { redact } from './edit.js';
 import type { Noun, NounKind } from './nouns.js';
-import { createdBy } from '../views.js';
 
 /** How the management API shows an object, and what it takes of one. */
 
