@@ -190,7 +190,7 @@ export function usageFinding(fact: UsageFact | undefined, { metadata }: Chain): 
   const accepted = metadata.annotations?.[acceptedLossAnnotation];
   if (accepted === fact.lossId) return finding('UsageStoreLost', 'LossAccepted');
   const other = accepted === undefined ? '' : ` The annotation that is there names another loss.`;
-  const howTo = `To end the wait early, at the risk that docs/runbooks.md#paymasterusagestorelost states: kubectl annotate --overwrite chain ${metadata.name} ${acceptedLossAnnotation}=${fact.lossId}`;
+  const howTo = `To end the wait early, at the risk that docs/runbooks.md#paymasterusagestorelost states: kubectl annotate --overwrite chain ${metadata.name} ${acceptedLossAnnotation}=${fact.lossId} (without Kubernetes: the same annotation in its manifest)`;
   return finding(
     'UsageStoreLost',
     'Lost',

@@ -8,6 +8,8 @@ import { startCluster, type Cluster } from '../support/cluster/cluster.js';
 import type { Component } from '../support/cluster/component.js';
 import { applyQuickstart, describeQuickstart } from '../support/cluster/quickstart.js';
 import type { Connection } from '../../standalone/connection.js';
+import type { ProblemRecord } from '../../core/problems/render.js';
+import { paymaster } from '../support/paymaster.js';
 import { until } from '../support/until.js';
 import { readerOf } from './support/read.js';
 import { dashboard, freshUserOp, rpc } from '../system/support/client.js';
@@ -121,6 +123,15 @@ test(
     // A Secret that would end every key is refused.
     mount(operator, { 'master.key': randomBytes(32), 'webhook-master.key': webhook });
     await until('it is refused', async () => (await condition()) === 'Refused', patienceMs);
+    const { out } = await paymaster([
+      'doctor',
+      '-o',
+      'json',
+      '--kubeconfig',
+      cluster.plane.kubeconfig('admin'),
+    ]);
+    const { problems } = JSON.parse(out) as { readonly problems: readonly ProblemRecord[] };
+    expect(problems).toContainEqual(expect.objectContaining({ check: 'master-keys-refused', name: 'dev' }));
     expect(await announced()).toBe(fingerprintOf(k1));
     expect(await sponsors(apiKeyOf(k1))).toBe(true);
     expect(await shownBy(early)).toBe(apiKeyOf(k1));

@@ -405,6 +405,30 @@ test.each<Broken>([
     },
   },
   {
+    check: 'secret-not-written',
+    of: 'secretive',
+    breaks() {
+      const secrets = join(running.dataDirectory, 'secrets', namespace);
+      mkdirSync(secrets, { recursive: true });
+      writeFileSync(join(secrets, 'taken.json'), '{"owner":"somebody","data":{}}');
+      applyLimited('secretive', { writeConnectionSecretToRef: { name: 'taken' } });
+    },
+  },
+  {
+    check: 'not-programmed',
+    of: 'huge',
+    breaks() {
+      const names = Array.from({ length: 1_000 }, (_, index) => `method${index}`);
+      const large = JSON.stringify(names.map((name) => ({ type: 'function', name, inputs: [] })));
+      applyLimited('huge', {});
+      for (let index = 0; index < 50; index += 1) {
+        const address = `0x${(index + 1).toString(16).padStart(40, '0')}`;
+        const spec = { paymasterRef: { name: 'huge' }, abi: large, whitelistedMethods: names, address };
+        apply(aContract(`large-${index}`, spec));
+      }
+    },
+  },
+  {
     check: 'data-fee-unknown',
     of: 'dev',
     breaks: () => changeChain(() => ({ dataFee: { kind: 'OpStack', maxFee: '0.001' } })),
@@ -472,8 +496,11 @@ test('an installation without a paymaster', async () => {
   }
 });
 
-test('usage that was lost', async () => {
-  const first = await startStandalone();
+test('usage that was lost, until the manifest of the chain accepts the loss', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'doctor-'));
+  cpSync(join(repositoryRoot, 'examples/quickstart'), folder, { recursive: true });
+  const environment = { PAYMASTER_MANIFESTS: folder };
+  const first = await startStandalone({ environment });
   const { dataDirectory } = first;
   let second = first;
   try {
@@ -482,13 +509,31 @@ test('usage that was lost', async () => {
     await stopStandalone(first);
     for (const name of ['usage.sqlite', 'usage.sqlite-wal'])
       rmSync(join(dataDirectory, name), { force: true });
-    second = await startStandalone({ dataDirectory });
-    const { dashboardUrl } = second.connection();
-    const doctor = () => paymaster(['doctor', '-o', 'json', '--readyz', dashboardUrl], {});
-    await finds({ check: 'database-lost', name: new URL(dashboardUrl).host }, [doctor]);
+    second = await startStandalone({ dataDirectory, environment });
+    const { dashboardUrl, authToken } = second.connection();
+    const token = join(dataDirectory, 'token');
+    writeFileSync(token, authToken);
+    const ofProcess = () => paymaster(['doctor', '-o', 'json', '--readyz', dashboardUrl], {});
+    const ofObjects = () => paymaster(['doctor', '-o', 'json', '--data-dir', dataDirectory], {});
+    const ofOrganisation = () =>
+      paymaster(['doctor', '-o', 'json'], { PAYMASTER_URL: dashboardUrl, PAYMASTER_TOKEN_FILE: token });
+    const lost = { check: 'database-lost', name: 'dev' } as const;
+    await finds({ ...lost, name: new URL(dashboardUrl).host }, [ofProcess]);
+    await finds(lost, [ofObjects, ofOrganisation]);
+    const { problems } = JSON.parse((await ofObjects()).out) as { problems: readonly ProblemRecord[] };
+    const { message = '' } = problems.find(({ check }) => check === 'database-lost') ?? {};
+    const [, name, value] = /(paymasters\.dev\/accept-usage-loss)=(\S+)/.exec(message) ?? [];
+    expect(message).toContain(`in its manifest`);
+
+    const file = join(folder, 'chain.yaml');
+    const chain = parseAllDocuments(readFileSync(file, 'utf8'))[0]!.toJS() as { metadata: object };
+    const metadata = { ...chain.metadata, annotations: { [name!]: value } };
+    writeFileSync(file, stringify({ ...chain, metadata }));
+    await until('it signs again', async () => (await rpcOf(second)).result?.['mode'] === 'SPONSORED');
   } finally {
     await stopStandalone(second);
     removeDataDirectory(dataDirectory);
+    rmSync(folder, { recursive: true });
   }
 });
 

@@ -35,11 +35,8 @@ const sums = [
 /** Rows that the command is not seen to name, and the test that makes their condition happen. */
 const elsewhere: Readonly<Record<string, string>> = {
   'no-access': 'test/operator/operator-faults.test.ts',
-  'secret-not-written': 'test/kube/installation.component.test.ts',
-  'not-programmed': 'test/operator/too-large-revocation.test.ts',
   // Stores that check checksums themselves never have one.
   'address-checksum': 'test/operator/organisation.test.ts',
-  'master-keys-refused': 'test/kube/master-keys.component.test.ts',
   'loss-accepted': 'test/operator/usage-store-lost.test.ts',
   'token-loss': 'test/system/token-loss-condition.component.test.ts',
 };
@@ -78,6 +75,7 @@ describe('the table of checks', () => {
       'system/doctor-outages.component',
       'kube/doctor-pods.component',
       'kube/export.component',
+      'kube/master-keys.component',
       'spec/manage-shadow.component',
     ];
     const tests = files.map((file) => read(`test/${file}.test.ts`)).join('\n');
