@@ -48,7 +48,7 @@ export type Connection = {
 
 /**
  * Describes one paymaster, the same one at each start: among those that the manifests declare, or else among all, the first
- * ready one by namespace and name, or else the first one.
+ * ready one by namespace and name, if possible one with a contract that can be called, or else the first one.
  */
 export async function describeConnection(deps: {
   readonly origin: string;
@@ -63,7 +63,13 @@ export async function describeConnection(deps: {
   const all = [...(await deps.resources.list('Paymaster'))].sort(byName);
   const declared = all.filter((candidate) => ownersOf(candidate, 'spec.name').some(isManifests));
   const paymasters = declared.length > 0 ? declared : all;
-  const paymaster = paymasters.find((candidate) => isConditionTrue(candidate, 'Ready')) ?? paymasters[0];
+  const ready = paymasters.filter((candidate) => isConditionTrue(candidate, 'Ready'));
+  const contracts = [...(await deps.resources.list('SmartContract'))].sort(byName);
+  const sponsoredBy = ({ metadata: { namespace, name } }: Paymaster) =>
+    contracts
+      .filter(({ metadata, spec }) => metadata.namespace === namespace && spec.paymasterRef.name === name)
+      .flatMap(callableWithoutArguments)[0];
+  const paymaster = ready.find(sponsoredBy) ?? ready[0] ?? paymasters[0];
   const chains = (await deps.configs.listChains()).map(({ config }) => config);
   const chain = chains.find(({ chainId }) => chainId === paymaster?.spec.chainId) ?? chains[0];
   return {
@@ -71,7 +77,10 @@ export async function describeConnection(deps: {
     chainRpcUrl: deps.chainRpcUrl,
     ...given({ bundlerUrl: deps.bundlerUrl, authToken: deps.authToken, operatorToken: deps.operatorToken }),
     ...(chain && describeChain(chain)),
-    ...(paymaster && (await describePaymaster(deps, paymaster, chain))),
+    ...(paymaster && {
+      ...describePaymaster(deps, paymaster, chain),
+      ...given({ sponsoredContract: sponsoredBy(paymaster) }),
+    }),
     versions: (chain?.profiles ?? []).map((profile) => ({
       version: profile.version,
       layout: profile.layout,
@@ -95,28 +104,22 @@ function describeChain(chain: ChainConfig): Partial<Connection> {
   };
 }
 
-async function describePaymaster(
-  deps: { readonly origin: string; readonly masterKeys: MasterKeys; readonly resources: ResourceStore },
+function describePaymaster(
+  deps: { readonly origin: string; readonly masterKeys: MasterKeys },
   paymaster: Paymaster,
   chain: ChainConfig | undefined,
-): Promise<Partial<Connection>> {
+): Partial<Connection> {
   const { namespace = '', name } = paymaster.metadata;
   const { chainId, version } = paymaster.spec;
   const tenant = tenantOf(namespace, paymaster.status?.tenantGeneration);
   const keyGeneration = keyGenerationOf(paymaster.spec, paymaster.status);
   const apiKey = deriveApiKey(deps.masterKeys.current, { namespace: tenant, name, keyGeneration });
-  const contracts = await deps.resources.list('SmartContract', {
-    namespace,
-    fields: { 'spec.paymasterRef.name': name },
-  });
-  const sponsoredContract = [...contracts].sort(byName).flatMap(callableWithoutArguments)[0];
   const profile = chain?.profiles.find((candidate) => candidate.version === version);
   return {
     rpcUrl: `${deps.origin}/api/v1/${chainId}/${apiKey}`,
     apiKey,
     paymasterId: paymasterIdOf(tenant, name),
     ...(profile && describeProfile(profile)),
-    ...given({ sponsoredContract }),
   };
 }
 

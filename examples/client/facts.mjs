@@ -6,6 +6,10 @@ export async function readFacts(file) {
   const { origin } = new URL(facts.rpcUrl);
   const answers = fetch(`${origin}/healthz`, { signal: AbortSignal.timeout(10_000) });
   await answers.catch(() => end(`nothing answers at ${origin}: start "make run" in another terminal`));
+  if (facts.sponsoredContract === undefined)
+    end(
+      'no paymaster has a contract with a method without arguments that is whitelisted: see examples/quickstart',
+    );
   return facts;
 }
 
