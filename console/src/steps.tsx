@@ -1,9 +1,13 @@
 import { stepName, words } from './format.js';
-import { Badge } from './parts/parts.js';
-import type { Step } from './records.js';
+import { useLive } from './live.js';
+import { Badge, Prose } from './parts/parts.js';
+import { listOf } from './paymasters.js';
+import type { PolicySpec, Step } from './records.js';
 
 /** What was asked in which order, with every answer. */
 export function Steps({ steps }: { readonly steps: readonly Step[] }) {
+  const { data: policies = [] } = useLive('policies', () => listOf<PolicySpec>('policies'), 60_000);
+  const nameOf = (policyId: string) => policies.find(({ id }) => id === policyId)?.spec.name;
   return (
     <ol class="steps">
       {steps.map(({ step, verdict, policyId, reason, detail, remedy }, index) => (
@@ -13,10 +17,19 @@ export function Steps({ steps }: { readonly steps: readonly Step[] }) {
           </span>
           <div>
             {stepName(step)}
-            {policyId !== undefined && <code class="quiet"> {policyId}</code>}
+            {policyId !== undefined && (
+              <span class="quiet" title={policyId}>
+                {' '}
+                {nameOf(policyId) ?? <code>{policyId}</code>}
+              </span>
+            )}
             {reason !== undefined && <b>: {words(reason)}</b>}
             {detail !== undefined && <p>{detail}</p>}
-            {remedy !== undefined && <p>What to do: {remedy}</p>}
+            {remedy !== undefined && (
+              <p>
+                What to do: <Prose>{remedy}</Prose>
+              </p>
+            )}
           </div>
         </li>
       ))}

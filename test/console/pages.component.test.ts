@@ -204,6 +204,16 @@ test('the keyboard alone leads from a page to one decision and its trace', async
   await close();
 });
 
+test('a sponsored operation names the limits that counted it', async () => {
+  const { page, close } = await signedIn();
+  await page.goto(`${origin}/console/#/activity?verdict=sponsored`);
+  await page.getByRole('row', { name: 'counter.increment' }).first().getByRole('link').first().click();
+  const steps = page.getByRole('region', { name: 'How it was decided' });
+  await steps.getByText('operations per day').waitFor();
+  await steps.getByText('gas per user and day').waitFor();
+  await close();
+});
+
 test('a plot has its figures as a table', async () => {
   const { page, close } = await signedIn();
   await page.getByText('Show as a table').first().click();
@@ -682,6 +692,22 @@ test('no text runs as a script', async () => {
   expect(faults).toEqual([]);
   await close();
 });
+
+test.each(['paymaster', 'activity', 'usage', 'playground'])(
+  'a paymaster with a long name makes %s no wider than a phone',
+  async (path) => {
+    const name = 'A paymaster with quite a long name that somebody has typed';
+    await aPaymaster(`${name}: ${path}`);
+    const { page, close } = await signedIn({ viewport: { width: 390, height: 844 } });
+    await page.goto(`${origin}/console/#/${path}`);
+    await page.getByRole('option', { name }).first().waitFor({ state: 'attached' });
+    const wider = await page.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    );
+    expect(wider).toBeLessThanOrEqual(0);
+    await close();
+  },
+);
 
 async function aPaymaster(name: string): Promise<{ readonly apiKey: string }> {
   const connection = running.connection();

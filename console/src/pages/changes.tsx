@@ -61,7 +61,10 @@ export function Changes() {
                     name: 'What',
                     of: (change) => <Changed change={change} onChoose={(of) => choose({ name: of })} />,
                   },
-                  { name: 'By', of: ({ actor, source }) => `${actor ?? 'unknown'} (${source})` },
+                  {
+                    name: 'By',
+                    of: ({ actor, source }) => (actor === null ? 'unknown' : `${actor} (${source})`),
+                  },
                   { name: 'Fields', of: ({ fields }) => <Fields fields={fields} /> },
                   { name: 'Request', of: ({ requestId }) => <code class="quiet">{requestId ?? '–'}</code> },
                 ]}

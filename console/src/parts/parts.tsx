@@ -45,6 +45,11 @@ export function Shown<T>({
   );
 }
 
+/** Text of the service, in which code is between backticks. */
+export function Prose({ children }: { readonly children: string }) {
+  return children.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
+}
+
 export function Note({
   kind,
   children,

@@ -1,6 +1,6 @@
 import { call } from '../api.js';
 import { useLive, type Live } from '../live.js';
-import { Badge, Table, Time } from './parts.js';
+import { Badge, Prose, Table, Time } from './parts.js';
 
 export type Problem = {
   readonly check: string;
@@ -27,16 +27,18 @@ export function ProblemTable({
   readonly problems: readonly Problem[];
 }) {
   return (
-    <Table
-      caption={caption}
-      rows={problems}
-      columns={[
-        { name: 'How grave', of: ({ severity }) => <Badge>{severity}</Badge> },
-        { name: 'Of', of: ({ noun, displayName }) => `${displayName} (${noun})` },
-        { name: 'What is seen', of: ({ message, meaning }) => message || meaning },
-        { name: 'What to do', of: ({ remedy }) => remedy },
-        { name: 'Since', of: ({ since }) => (since === null ? '–' : <Time>{since}</Time>) },
-      ]}
-    />
+    <div class="stacked">
+      <Table
+        caption={caption}
+        rows={problems}
+        columns={[
+          { name: 'How grave', of: ({ severity }) => <Badge>{severity}</Badge> },
+          { name: 'Of', of: ({ noun, displayName }) => `${displayName} (${noun})` },
+          { name: 'What is seen', of: ({ message, meaning }) => <Prose>{message || meaning}</Prose> },
+          { name: 'What to do', of: ({ remedy }) => <Prose>{remedy}</Prose> },
+          { name: 'Since', of: ({ since }) => (since === null ? '–' : <Time>{since}</Time>) },
+        ]}
+      />
+    </div>
   );
 }
