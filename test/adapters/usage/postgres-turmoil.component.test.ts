@@ -15,7 +15,7 @@ import { isSoak } from '../../support/soak-seconds.js';
 import { until } from '../../support/until.js';
 import { openStore } from './postgres-usage.js';
 import { tallyOf } from './turmoil-tally.js';
-import { countThreshold, holds, spendThreshold, type Turmoil } from './turmoil.js';
+import { holds, kindOf, type Turmoil } from './turmoil.js';
 import { aDirectory } from './sqlite-usage.js';
 
 /** `make soak` takes more of everything. */
@@ -24,7 +24,7 @@ const kills = isSoak ? 100 : 5;
 const stops = isSoak ? 20 : 2;
 const patienceMs = isSoak ? 3_000_000 : 200_000;
 /** Of all that can be answered, this has to be. */
-const wanted = ['limit', 'suspended', 'commit reserved'];
+const wanted = ['limit', 'held', 'suspended', 'commit reserved'];
 const child = fileURLToPath(new URL('./turmoil-child.js', import.meta.url));
 
 let ends: Stops;
@@ -232,21 +232,23 @@ async function compare(store: PostgresUsageStore) {
   for (const [name, shares] of tally.live) expect(held.get(name)).toEqual(shares);
 
   const names = [...tally.counters.keys()];
-  const units = names.map(
-    (counter) => ({ counter, unit: counter.includes('/count/') ? 'COUNT' : 'NATIVE_ASSET' }) as const,
+  const states = await store.counters(
+    chainId,
+    names.map((counter) => ({ counter, unit: kindOf(counter).unit })),
   );
-  const states = await store.counters(chainId, units);
   expect(new Map(names.map((name, i) => [name, states[i]]))).toEqual(tally.counters);
   expect(
     names.filter((name, i) => {
       const { used, reserved } = states[i]!;
-      return used + reserved > (name.includes('/count/') ? countThreshold : spendThreshold);
+      return used + reserved > kindOf(name).threshold;
     }),
   ).toEqual([]);
   expect(await store.counters(chainId, holds)).toEqual(
     holds.map(({ counter }) => ({
       used: 0,
-      reserved: live.filter((one) => one.holds.some((hold) => hold.counter === counter)).length,
+      reserved: live
+        .flatMap((one) => one.holds.filter((hold) => hold.counter === counter))
+        .reduce((sum, { cost }) => sum + cost, 0),
     })),
   );
   for (const account of await store.accounts(chainId)) {

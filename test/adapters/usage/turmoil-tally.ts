@@ -1,4 +1,4 @@
-import { askOfRow, sharesOf } from './turmoil.js';
+import { askOfRow, kindOf, microDollarsOf, sharesOf } from './turmoil.js';
 
 type Row = Readonly<Record<string, unknown>>;
 type Shares = ReadonlyMap<string, number>;
@@ -46,6 +46,7 @@ function largestOf(rows: readonly Row[]): Shares {
 
 function spentOf(counter: string, amount: number, { outcome, actual_gas_cost_wei: actual }: Row): number {
   if (outcome === 'spent-elsewhere') return 0;
-  if (outcome === 'expired' || counter.includes('/count/')) return amount;
-  return Math.min(amount, Number(actual));
+  const { unit } = kindOf(counter);
+  if (outcome === 'expired' || unit === 'COUNT') return amount;
+  return Math.min(amount, unit === 'USD' ? microDollarsOf(Number(actual)) : Number(actual));
 }

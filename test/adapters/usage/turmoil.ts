@@ -1,6 +1,7 @@
 import type { Decision } from '../../../core/ledger/record.js';
 import type { AccountId, CounterId, ReservationKey } from '../../../core/usage/reservation.js';
 import type { ReserveRequest } from '../../../core/usage/reserve-request.js';
+import type { Unit } from '../../../core/usage/units.js';
 import { always } from '../../../core/usage/window.js';
 import type { EpochMs, EpochSeconds } from '../../../core/units/time.js';
 import { address, aDecision } from '../../conformance/ledger-records.js';
@@ -22,8 +23,14 @@ export type Turmoil = {
   readonly seed: number;
 };
 
-export const countThreshold = 20;
-export const spendThreshold = 900;
+const countThreshold = 20;
+const spendThreshold = 900;
+/** In micro-dollars, of the paymasters of an organisation together: less than what their own limits let two of them spend. */
+const budgetThreshold = 1_500;
+/** What the live promises of one of them may hold of it. */
+const quarterThreshold = 800;
+/** At which a gwei counts 1.01 micro-dollars. */
+const usdPerNative = 10n ** 21n;
 export const walletBalance = 12_000;
 const perProcess = 2 ** 24;
 const paymasters = 3;
@@ -88,11 +95,46 @@ export function sharesOf(ask: Pick<Ask, 'paymaster' | 'sender' | 'cost' | 'bucke
     aLimit({ counter: name('count'), window: always, threshold: countThreshold }),
     aSpend(ask.cost, { counter: name('spend'), window: always, threshold: spendThreshold }),
     aSpend(ask.cost, { counter: `${name('own')}/${ask.sender}`, window: always, threshold: spendThreshold }),
+    aLimit({
+      ...aDollarLimit(`${budgetOf(ask.paymaster)}/${ask.bucket}`, ask.cost),
+      window: always,
+      threshold: budgetThreshold,
+      rate: usdPerNative,
+    }),
   ];
 }
 
+/** Of two of the three paymasters, and of the third. */
+function budgetOf(paymaster: number): string {
+  return `budget-${paymaster % 2}`;
+}
+
+function aDollarLimit(counter: string, gwei: number) {
+  return { counter, unit: 'USD', cost: microDollarsOf(gwei) } as const;
+}
+
+export function microDollarsOf(gwei: number): number {
+  return Math.ceil((gwei * 101) / 100);
+}
+
+/** The unit and the threshold of a counter of {@link sharesOf}. */
+export function kindOf(counter: string): { readonly unit: Unit; readonly threshold: number } {
+  if (counter.startsWith('budget')) return { unit: 'USD', threshold: budgetThreshold };
+  if (counter.includes('/count/')) return { unit: 'COUNT', threshold: countThreshold };
+  return { unit: 'NATIVE_ASSET', threshold: spendThreshold };
+}
+
 /** Shared by paymasters. */
-export const holds: readonly CounterId[] = [0, 1, 2].map((n) => ({ counter: `live-${n}`, unit: 'COUNT' }));
+const sharedHolds: readonly CounterId[] = [0, 1, 2].map((n) => ({ counter: `live-${n}`, unit: 'COUNT' }));
+
+function quarterOf(paymaster: number): string {
+  return `${budgetOf(paymaster)}/live/${paymasterIdOf(paymaster)}`;
+}
+
+export const holds: readonly CounterId[] = [
+  ...sharedHolds,
+  ...[0, 1, 2].map((n) => ({ counter: quarterOf(n), unit: 'USD' as const })),
+];
 
 export function requestOf(ask: Ask, change: Pick<ReserveRequest, 'phase'> = {}): ReserveRequest {
   const isCommit = change.phase !== undefined;
@@ -105,7 +147,10 @@ export function requestOf(ask: Ask, change: Pick<ReserveRequest, 'phase'> = {}):
     // Goes on for all processes, some of which are late.
     generation: Math.floor(now / 5_000),
     limits: sharesOf(ask),
-    holds: [{ ...holds[(ask.cost + ask.sender) % holds.length]!, cost: 1, threshold: 150 }],
+    holds: [
+      { ...sharedHolds[(ask.cost + ask.sender) % sharedHolds.length]!, cost: 1, threshold: 150 },
+      { ...aDollarLimit(quarterOf(ask.paymaster), ask.cost), threshold: quarterThreshold },
+    ],
     accounts: [aNeed(ask.cost, wallet), aNeed(ask.cost, { contract: wallet.contract })],
     depositMaxAgeMs: Number.MAX_SAFE_INTEGER,
     promise: {
