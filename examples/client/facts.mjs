@@ -6,11 +6,15 @@ export async function readFacts(file) {
   const { origin } = new URL(facts.rpcUrl);
   const answers = fetch(`${origin}/healthz`, { signal: AbortSignal.timeout(10_000) });
   await answers.catch(() => end(`nothing answers at ${origin}: start "make run" in another terminal`));
-  if (facts.sponsoredContract === undefined)
-    end(
-      'no paymaster has a contract with a method without arguments that is whitelisted: see examples/quickstart',
-    );
   return facts;
+}
+
+/** A contract that a paymaster pays for, and its method. Ends this process when no paymaster has one. */
+export function sponsoredCall({ sponsoredContract }) {
+  return (
+    sponsoredContract ??
+    end('no paymaster has a contract with a whitelisted method without arguments: see examples/quickstart')
+  );
 }
 
 function read(file) {

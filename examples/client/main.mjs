@@ -1,5 +1,5 @@
 import { encodeFunctionData, erc20Abi, formatUnits, parseAbi, parseUnits } from 'viem';
-import { readFacts } from './facts.mjs';
+import { readFacts, sponsoredCall } from './facts.mjs';
 import { payInTokens, quote, sponsor } from './paymaster.mjs';
 import { openWallet } from './wallet.mjs';
 
@@ -8,7 +8,8 @@ import { openWallet } from './wallet.mjs';
 const { PAYMASTER_DATA_DIR: directory = '.paymaster' } = process.env;
 const file = process.argv[2] ?? `${directory}/connection.json`;
 const facts = await readFacts(file);
-const { rpcUrl, feeToken, sponsoredContract } = facts;
+const { rpcUrl, feeToken } = facts;
+const sponsoredContract = sponsoredCall(facts);
 const wallet = await openWallet(facts);
 console.log(`wallet    ${wallet.address}, which does not exist yet`);
 console.log(`bundler   ${facts.bundlerUrl ?? 'none: this script submits operations itself'}`);

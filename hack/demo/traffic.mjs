@@ -1,13 +1,14 @@
 // Against `make run`: about as many operations as a small DApp has in an hour, in MINUTES minutes (default 1), so that the console,
 // usage and metrics have something to show. Some are refused, some never mined, some paid in tokens.
 import { encodeFunctionData, erc20Abi, maxUint256, parseAbi, parseUnits } from 'viem';
-import { readFacts } from '../../examples/client/facts.mjs';
+import { readFacts, sponsoredCall } from '../../examples/client/facts.mjs';
 import { payInTokens, quote, sponsor } from '../../examples/client/paymaster.mjs';
 import { openWallet } from '../../examples/client/wallet.mjs';
 
 const { PAYMASTER_DATA_DIR: directory = '.paymaster', MINUTES: minutes = '1' } = process.env;
 const facts = await readFacts(`${directory}/connection.json`);
-const { rpcUrl, feeToken, sponsoredContract } = facts;
+const { rpcUrl, feeToken } = facts;
+const sponsoredContract = sponsoredCall(facts);
 const endsAt = performance.now() + Number(minutes) * 60_000;
 
 const callOf = (method) => ({
