@@ -31,8 +31,7 @@ export type Held = AccountName & {
   readonly at: EpochMs | undefined;
 };
 
-/** An account that pays. */
-export const accountShape = shapeOf<Held>()({
+export const accountNameShape = shapeOf<AccountName>()({
   account: [
     about(
       schemas.address,
@@ -48,6 +47,11 @@ export const accountShape = shapeOf<Held>()({
   ],
   contract: [schemas.address, '0x00000000000000fb866daaa79352cc568a005d96'],
   chainId: [schemas.integer, 31337],
+});
+
+/** An account that pays. */
+export const accountShape = shapeOf<Held>()({
+  ...accountNameShape.members,
   ...inCoins('balance', about(schemas.weiOrNull, 'Null until it was read.'), 10n ** 18n),
   balanceUsd: [schemas.dollarsOrNull, '2000', (held) => dollars(held.balanceWei, held.usdPerNative)],
   ...inCoins('promised', about(schemas.wei, 'Of all paymasters that the account pays for.'), 0n),

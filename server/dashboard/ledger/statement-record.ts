@@ -14,6 +14,7 @@ import { formatInstant, type EpochMs } from '../../../core/units/time.js';
 import { formatDecimal } from '../../../core/units/wei.js';
 import { tableOf, type Table } from '../call.js';
 import { about, inCoins, shapeOf } from '../shape.js';
+import { accountNameShape } from './funds.js';
 import type { Names } from './object-names.js';
 import * as schemas from './schemas.js';
 
@@ -44,21 +45,6 @@ type Line = {
   readonly blockNumber?: number;
   readonly note?: string | undefined;
 };
-
-const accountPart = shapeOf<AccountName>()({
-  account: [
-    schemas.address,
-    '0x00000000000000fb866daaa79352cc568a005d96',
-    ({ contract, fundingAddress }) => fundingAddress ?? contract,
-  ],
-  kind: [
-    { enum: ['deposit', 'wallet'], description: 'As in funds.' },
-    'deposit',
-    ({ fundingAddress }) => (fundingAddress === undefined ? 'deposit' : 'wallet'),
-  ],
-  contract: [schemas.address, '0x00000000000000fb866daaa79352cc568a005d96'],
-  chainId: [schemas.integer, 31337],
-});
 
 export const lineShape = shapeOf<Line>()({
   line: [{ enum: Object.keys(sources) }, 'mined'],
@@ -116,7 +102,7 @@ type Account = AccountName &
   Pick<AccountStatement, 'transfers' | 'unreadBlocks'> & { readonly lines: readonly Line[] };
 
 const accountShape = shapeOf<Account>()({
-  ...accountPart.members,
+  ...accountNameShape.members,
   lines: [arrayOf(lineShape.schema), [lineShape.example], ({ lines }) => lines.map(lineShape.render)],
   transfers: [
     arrayOf(transferShape.schema, `Deposits and withdrawals, the oldest first; at most ${mostTransfers}.`),
@@ -171,9 +157,9 @@ export function monthOf(from: EpochMs): string {
 /** A row for each line. */
 export function statementTable(accounts: readonly Account[]): Table {
   const rows = accounts.flatMap((account) =>
-    account.lines.map((line) => ({ ...accountPart.render(account), ...lineShape.render(line) })),
+    account.lines.map((line) => ({ ...accountNameShape.render(account), ...lineShape.render(line) })),
   );
-  return tableOf([...accountPart.columns, ...lineShape.columns], rows);
+  return tableOf([...accountNameShape.columns, ...lineShape.columns], rows);
 }
 
 export function linesOf(

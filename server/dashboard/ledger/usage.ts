@@ -153,12 +153,15 @@ export const usageEndpoint = endpoint({
       maxDays: maxDays[step],
     });
     const range = groupBy === 'sender' ? widened(asked, 'day') : asked;
-    const stored = await ledger.usage({
+    const query = {
       organisation: principal.tenant,
       paymasterId,
       ...range,
       step,
       groupBy: groupBy === 'label' ? 'paymaster' : groupBy,
+    };
+    const stored = await ledger.usage({
+      ...query,
       // They are counted one by one.
       senders:
         (given.senders ?? range.to - range.from <= sendersDays * dayMs) &&
@@ -177,11 +180,7 @@ export const usageEndpoint = endpoint({
     const rows = label !== undefined && names !== undefined ? byLabel(stored, names, label) : stored;
     const nameOf = groupBy === 'method' ? await namesOf(tools, principal, rows) : () => undefined;
     const usd = await dollarsBy(ledger, {
-      organisation: principal.tenant,
-      paymasterId,
-      ...range,
-      step,
-      groupBy: groupBy === 'label' ? 'paymaster' : groupBy,
+      ...query,
       groupOf: (group) =>
         groupBy === undefined
           ? undefined

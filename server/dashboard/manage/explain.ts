@@ -10,6 +10,7 @@ import { endpoint } from '../endpoint.js';
 import { text } from '../record-schemas.js';
 import { nouns } from './nouns.js';
 import { present } from './objects.js';
+import { ruleOfContracts } from './policy-rules.js';
 
 type Question = { readonly userOp: unknown; readonly context: unknown };
 
@@ -99,15 +100,7 @@ export const explainEndpoint = endpoint({
         remedy: 'Register the contract for this paymaster.',
       },
     ],
-    rules: [
-      {
-        policyType: 'CONTRACTS',
-        name: 'Contracts',
-        says: 'the listed methods of 1 contract pass',
-        appliesTo: ['SPONSORED'],
-        enforcement: 'Enforce',
-      },
-    ],
+    rules: [ruleOfContracts],
   },
 
   async handle(tools, call) {

@@ -7,10 +7,10 @@ import { exampleAddress, text } from '../record-schemas.js';
 import { fundingWalletSchema } from '../schemas.js';
 import { nouns } from './nouns.js';
 import { change, present } from './objects.js';
-import { etagOf, exampleOf, schemaOf, viewOf } from './record.js';
+import { etagOf, objectShape } from './record.js';
 
 const noun = nouns.paymasters;
-const { spec, ...example } = exampleOf(noun);
+const { schema, example, viewOf } = objectShape(noun);
 
 /** A challenge and its answer. A message is one of the SDK's: of a paymaster the latest counts, from either API. */
 export const fundingEndpoints = [
@@ -46,8 +46,8 @@ export const fundingEndpoints = [
       409: 'Another manager, such as a manifest, owns the wallet: `manifest` is the YAML to commit.',
       412: 'If-Match names another object, or an earlier generation.',
     },
-    schema: schemaOf(noun),
-    example: { ...example, spec: { ...spec, funding: { address: exampleAddress } } },
+    schema,
+    example: { ...example, spec: { ...noun.example, funding: { address: exampleAddress } } },
     async handle(tools, call) {
       const paymaster = await present(tools, call, noun);
       const changed = await setFunding(tools, { ...call, paymaster }, call.body, (funded) =>
@@ -57,7 +57,7 @@ export const fundingEndpoints = [
         }),
       );
       const programmed = await tools.programmed.written('Paymaster', changed);
-      const data = viewOf(noun, call.principal.tenant, changed);
+      const data = viewOf(call.principal.tenant, changed);
       return { data, etag: etagOf(changed), programmed, object: changed };
     },
   }),

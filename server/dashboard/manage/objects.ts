@@ -18,25 +18,24 @@ import { isObject } from '../../../core/schema/json-value.js';
 import { deletionExample, deletionSchema, endsWith } from './deletion.js';
 import { editOf, manifestFields, mergePatch, redact, restore, writtenOf, type Written } from './edit.js';
 import type { Noun, NounKind } from './nouns.js';
-import { bodyOf, etagOf, exampleOf, listSchemaOf, schemaOf, viewOf, type WrittenBody } from './record.js';
+import { bodyOf, etagOf, listSchemaOf, objectShape, type WrittenBody } from './record.js';
 
 /** The endpoints of a noun: `path` is its plural. */
 export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>): readonly Endpoint[] {
   const { kind, one, stop, beside } = noun;
   const name = `${one[0]?.toUpperCase() ?? ''}${one.slice(1)}`;
-  const schema = schemaOf(noun);
-  const example = exampleOf(noun);
+  const { schema, example, viewOf } = objectShape(noun);
   const shared = { scope: 'organisation', schema, example } as const;
   const changed = { ...shared, path: `/${path}/:name`, errors: changeErrors } as const;
   const shown = ({ principal }: Call, object: Resources[K]): Reply => ({
-    data: viewOf(noun, principal.tenant, object),
+    data: viewOf(principal.tenant, object),
     etag: etagOf(object),
   });
   const viewsOf = async (tools: Tools, principal: Principal, objects: readonly Resources[K][]) => {
     const shownBeside = (await beside?.read(tools, principal, objects)) ?? [];
     const members = new Map(objects.map((object, index) => [object, shownBeside[index]]));
     return (object: Resources[K]) => ({
-      ...viewOf(noun, principal.tenant, object),
+      ...viewOf(principal.tenant, object),
       ...members.get(object),
     });
   };
@@ -72,7 +71,7 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
         const all = section(
           kind,
           options,
-          (object) => viewOf(noun, principal.tenant, object),
+          (object) => viewOf(principal.tenant, object),
           (objects) => viewsOf(tools, principal, objects),
         );
         return {

@@ -13,7 +13,14 @@ import { policyExample } from '../policy-record.js';
 /** Configs that are read at once. */
 const readAtOnce = 8;
 
-/** An example. */
+/** Examples. */
+export const ruleOfContracts = {
+  policyType: 'CONTRACTS',
+  name: 'Contracts',
+  says: 'the listed methods of 1 contract pass',
+  appliesTo: ['SPONSORED'],
+  enforcement: 'Enforce',
+};
 export const ruleOfPolicy = {
   policyType: policyExample.policyType,
   policyId: policyExample._id,

@@ -10,28 +10,12 @@ import type { Body } from '../endpoint.js';
 import { text, uuid } from '../record-schemas.js';
 import { time } from '../ledger/schemas.js';
 import { published } from '../schemas.js';
+import { about, shapeOf } from '../shape.js';
 import { createdBy } from '../views.js';
 import { redact } from './edit.js';
 import type { Noun, NounKind } from './nouns.js';
 
 /** How the management API shows an object, and what it takes of one. */
-
-export function viewOf<K extends NounKind>(noun: Noun<K>, tenant: Tenant, object: Resources[K]) {
-  const { metadata, status = {} } = object;
-  const { name, labels = {}, uid, generation, creationTimestamp } = metadata;
-  const { spec, status: statusSchema } = definitions[noun.kind];
-  return {
-    name,
-    id: noun.idOf(tenant, name),
-    labels,
-    uid,
-    generation,
-    createdAt: creationTimestamp,
-    createdBy: createdBy(metadata),
-    spec: redact(spec, object.spec),
-    status: redact(statusSchema, status),
-  };
-}
 
 /** Of what may be changed: status does not count. */
 export function etagOf({ metadata: { uid, generation } }: Resources[NounKind]): string {
@@ -43,22 +27,38 @@ const labels: JsonSchema = {
   additionalProperties: { type: 'string', maxLength: 63 },
   description: 'Labels of the object, e.g. {"team": "growth"}.',
 };
+const [exampleName, exampleLabels] = ['shop', { team: 'growth' }];
 const name = { ...text, description: 'Name of the object, which never changes.' };
 
-export function schemaOf({ kind, beside }: Noun): JsonSchema {
-  const { spec, status } = definitions[kind];
-  const members = {
-    name,
-    id: { ...uuid, description: 'As usage, decisions and limits name it.' },
-    labels,
-    uid: text,
-    generation: { type: 'integer', minimum: 1, description: 'Rises when spec changes.' },
-    createdAt: time,
-    createdBy: text,
-    spec: published(shown(spec)),
-    status: published(shown(status)),
+type Shown = Resources[NounKind] & { readonly tenant: Tenant };
+
+export function objectShape(noun: Noun) {
+  const { spec, status } = definitions[noun.kind];
+  const shape = shapeOf<Shown>()({
+    name: [name, exampleName, ({ metadata }) => metadata.name],
+    id: [
+      about(uuid, 'As usage, decisions and limits name it.'),
+      '0f8fad5b-d9cb-569f-a165-70867728950e',
+      ({ tenant, metadata }) => noun.idOf(tenant, metadata.name),
+    ],
+    labels: [labels, exampleLabels, ({ metadata }) => metadata.labels ?? {}],
+    uid: [text, '5d0f2c2e-8f0a-4b7c-9a51-0f3b1f1f6a11', ({ metadata }) => metadata.uid],
+    generation: [
+      { type: 'integer', minimum: 1, description: 'Rises when spec changes.' },
+      1,
+      ({ metadata }) => metadata.generation,
+    ],
+    createdAt: [time, '2026-01-01T00:00:00Z', ({ metadata }) => metadata.creationTimestamp],
+    createdBy: [text, 'ci', ({ metadata }) => createdBy(metadata)],
+    spec: [published(shown(spec)), noun.example, (object) => redact(spec, object.spec)],
+    status: [published(shown(status)), {}, (object) => redact(status, object.status ?? {})],
+  });
+  const { schema, example, render } = shape;
+  return {
+    schema: { ...schema, properties: { ...Object(schema['properties']), ...noun.beside?.schema } },
+    example: { ...example, ...noun.beside?.example },
+    viewOf: (tenant: Tenant, object: Resources[NounKind]) => render({ ...object, tenant }),
   };
-  return record(members, beside?.schema);
 }
 
 export function listSchemaOf(schema: JsonSchema): JsonSchema {
@@ -76,21 +76,6 @@ function shown(schema: StructuralSchema): StructuralSchema {
   return { ...schema, properties: Object.fromEntries(members.map(([key, child]) => [key, shown(child)])) };
 }
 
-export function exampleOf(noun: Noun) {
-  return {
-    name: 'shop',
-    id: '0f8fad5b-d9cb-569f-a165-70867728950e',
-    labels: { team: 'growth' },
-    uid: '5d0f2c2e-8f0a-4b7c-9a51-0f3b1f1f6a11',
-    generation: 1,
-    createdAt: '2026-01-01T00:00:00Z',
-    createdBy: 'ci',
-    spec: noun.example,
-    status: {},
-    ...noun.beside?.example,
-  };
-}
-
 export type WrittenBody = { readonly name?: unknown; readonly labels?: unknown; readonly spec?: unknown };
 
 /** An answer may be sent back: members that nobody writes are ignored, and any other is refused. */
@@ -99,7 +84,6 @@ const known = ['name', 'labels', 'spec', ...readOnly];
 
 export function bodyOf(noun: Noun, form: 'new' | 'whole' | 'patch'): Body<WrittenBody> {
   const spec = form === 'patch' ? { type: 'object' } : published(definitions[noun.kind].spec);
-  const { name: exampleName, labels: exampleLabels } = exampleOf(noun);
   const example = {
     labels: exampleLabels,
     spec: form === 'patch' ? { [noun.stop.field]: null } : noun.example,

@@ -8,7 +8,7 @@ import { endpoint } from '../endpoint.js';
 import { address } from '../parameters.js';
 import { nouns } from './nouns.js';
 import { present } from './objects.js';
-import { ruleOfPolicy } from './policy-rules.js';
+import { ruleOfContracts, ruleOfPolicy } from './policy-rules.js';
 
 const columns = [
   'policyType',
@@ -34,18 +34,7 @@ export const rulesEndpoint = endpoint({
   form: 'table',
   errors: { 404: 'The organisation has no such paymaster, or it is not served yet.' },
   schema: record({ rules: arrayOf(ruleSchema) }),
-  example: {
-    rules: [
-      {
-        policyType: 'CONTRACTS',
-        name: 'Contracts',
-        says: 'the listed methods of 1 contract pass',
-        appliesTo: ['SPONSORED'],
-        enforcement: 'Enforce',
-      },
-      ruleOfPolicy,
-    ],
-  },
+  example: { rules: [ruleOfContracts, ruleOfPolicy] },
 
   async handle(tools, call) {
     const { metadata } = await present(tools, call, nouns.paymasters);
