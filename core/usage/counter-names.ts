@@ -4,9 +4,14 @@ import type { AccountId } from './reservation.js';
 
 // The names of all counters in this product. Names are stored, so changing one changes the data format.
 
-/** A spending limit in one window of its cycle; `subject` is the sender, or '' where all users share it. */
-export function limitCounter(policyId: string, window: LimitWindow, subject: AddressKey | ''): string {
-  return `${policyId}/${window.name}/${subject}`;
+/** A spending limit in one window of its cycle, where all users share it. */
+export function limitCounter(policyId: string, window: LimitWindow): string {
+  return `${policyId}/${window.name}/`;
+}
+
+/** Of the same limit and window, where each sender has one. */
+export function counterOfSender(limit: string, sender: AddressKey): string {
+  return limit + sender;
 }
 
 /** Whether {@link limitCounter} made this name for a counter of all users. */

@@ -4,7 +4,7 @@ import type { ServingEntries } from '../../core/policy/serving-reports.js';
 import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
 import type { HostOutcome, HostRequest } from '../../core/policy/policy-hosts.js';
 import { anHour } from '../conformance/usage-requests.js';
-import { limitCounter } from '../../core/usage/counter-names.js';
+import { counterOfSender, limitCounter } from '../../core/usage/counter-names.js';
 import type { LimitShare, ReserveRequest, ReserveResult } from '../../core/usage/reserve-request.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
@@ -32,10 +32,11 @@ beforeEach(() => {
 });
 
 const sender = `0x${'ab'.repeat(20)}` as AddressKey;
-function aShare(change: Partial<LimitShare> & { readonly of?: AddressKey | '' } = {}): LimitShare {
-  const { of = '', ...rest } = change;
+function aShare(change: Partial<LimitShare> & { readonly of?: AddressKey } = {}): LimitShare {
+  const { of, ...rest } = change;
+  const forAll = limitCounter('daily', { ...anHour(3), name: '0/3' });
   return {
-    counter: limitCounter('daily', { ...anHour(3), name: '0/3' }, of),
+    counter: of === undefined ? forAll : counterOfSender(forAll, of),
     unit: 'COUNT',
     window: { from: 0 as EpochMs, until: (start + 3_600_000) as EpochMs },
     threshold: 10,
@@ -58,7 +59,7 @@ async function refusedBy(share: LimitShare, used: number): Promise<void> {
 
 test('a chain that is not followed is reported, also while many limits are full', async () => {
   for (let i = 0; i < 1_000; i++) {
-    const counter = limitCounter(`limit-${i}`, { ...anHour(3), name: '0/3' }, '');
+    const counter = limitCounter(`limit-${i}`, { ...anHour(3), name: '0/3' });
     const usage = notes.ofUsage({
       reserve: async (): Promise<ReserveResult> => ({ outcome: 'limit', index: 0, used: 10 }),
       peek: async () => ({ result: { outcome: 'reserved' }, limits: [], holds: [], accounts: [] }),

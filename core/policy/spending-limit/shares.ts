@@ -1,5 +1,5 @@
 import type { LimitConfig } from './spec.js';
-import { limitCounter } from '../../usage/counter-names.js';
+import { counterOfSender, limitCounter } from '../../usage/counter-names.js';
 import { priceStale } from '../share-texts.js';
 import { parseThreshold, unitOf, type Unit } from '../../usage/units.js';
 import type { Taken } from '../../usage/unit.js';
@@ -60,7 +60,7 @@ export function limitShares(
     if (taken === undefined && limit.shadow !== true) throw priceStale(limit.name);
     const { window, counter } = current(limit, now);
     return {
-      counter: limit.perSender ? limitCounter(limit.counts, window, sender) : counter,
+      counter: limit.perSender ? counterOfSender(counter, sender) : counter,
       unit: limit.unit,
       window,
       threshold: limit.threshold,
@@ -80,7 +80,7 @@ const nothing = { cost: 0 } as const;
 function current(limit: CompiledLimit, now: EpochMs): NonNullable<CompiledLimit['last']> {
   if (limit.last !== undefined && contains(limit.last.window, now)) return limit.last;
   const window = windowOf(limit, now);
-  return (limit.last = { window, counter: limitCounter(limit.counts, window, '') });
+  return (limit.last = { window, counter: limitCounter(limit.counts, window) });
 }
 
 /**
