@@ -29,7 +29,7 @@ import {
   type InputsRecords,
 } from '../../../server/ledger/inputs-records.js';
 import type { Recording } from '../../../server/ledger/recording.js';
-import { withOrder } from '../../../server/ledger/ordered-usage.js';
+import { withOrder } from '../../../server/ledger/recording.js';
 import { createRecordIds } from '../../../server/ledger/record-ids.js';
 import { createInstruments } from '../../../server/ops/instruments.js';
 import type { ReplayConfig } from '../../../server/replay/replayer.js';
