@@ -340,6 +340,32 @@ describe('what is kept', () => {
     expect(rowsIn('usage_counters')).toBe(0);
   });
 
+  test('settled use of a window that became longer is kept as long, also over a restart and when nothing holds it', async () => {
+    const store = open();
+    await store.reserve(perSender(1));
+    const key = aKey({ sender: anAddress(1) });
+    const first = stepTo(1, { settled: [{ key, actualCost: gwei(1) }] });
+    await store.advance(first);
+    const longer = {
+      ...perSender(1),
+      limits: perSender(1).limits.map((limit) => {
+        const { from, until } = limit.window;
+        return { ...limit, window: { from, until: (until + 10 * hourMs) as EpochMs } };
+      }),
+    };
+    expect(await store.reserve(longer)).toEqual(reserved);
+    await store.advance(stepTo(2, { expected: first.next, released: [{ key }] }));
+    await store.stop();
+    const again = open();
+    clock.advance(4 * hourMs);
+    await again.reserve(aRequest({ key: { nonce: 5n } }));
+    await new Promise(setImmediate);
+    expect((await again.peek(longer)).limits).toEqual([
+      { used: 1, reserved: 0 },
+      { used: 1, reserved: 0 },
+    ]);
+  });
+
   test('with a clock that is set back to a forgotten window its use is unknown, and nothing passes on it', async () => {
     const store = open();
     await store.reserve(perSender(1));
