@@ -23,16 +23,18 @@ const figure: JsonSchema = {
   anyOf: [{ type: 'integer', minimum: 0 }, schemas.weiOrNull],
 };
 
-type Limit = Record<'threshold' | 'used' | 'reserved' | 'remaining', number | undefined> & {
+type Figure = 'threshold' | 'used' | 'reserved' | 'remaining';
+/** `undefined`: not known without a sender. */
+type Limit = Readonly<Record<Figure, number | undefined>> & {
   readonly paymasterId: string;
   readonly paymaster: string;
   readonly policy: CompiledLimit;
   readonly until: EpochMs;
 };
 
-const amount = (name: 'threshold' | 'used' | 'reserved' | 'remaining') => (limit: Limit) =>
+const amount = (name: Figure) => (limit: Limit) =>
   limit[name] === undefined ? null : unitOf(limit.policy.unit).wire.render(limit[name]);
-const inWords = (name: 'threshold' | 'used' | 'reserved' | 'remaining') => (limit: Limit) =>
+const inWords = (name: Figure) => (limit: Limit) =>
   limit[name] === undefined ? null : figureOf(limit.policy.unit, limit[name]);
 
 const renderedShape = shapeOf<Limit>()({
