@@ -44,7 +44,7 @@ async function shoot(link) {
     executablePath,
     args: ['--no-sandbox', '--disable-gpu', '--no-first-run'],
   });
-  const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: 'light' });
+  const page = await browser.newPage({ viewport: { width: 1280, height: 850 }, colorScheme: 'light' });
   mkdirSync(images, { recursive: true });
   const save = (name) => page.screenshot({ path: join(images, `console-${name}.png`) });
 
