@@ -87,7 +87,7 @@ function embedded(
   clock: ReturnType<typeof aClock>,
   root: ReturnType<typeof aDirectory> | undefined,
 ): RuleStore {
-  const epochMirror = createMemoryEpochMirror();
+  let epochMirror = createMemoryEpochMirror();
   let generation = 0;
   const place = () => join(root!.path, `data-${generation}`);
   const open = (): Opened => {
@@ -115,9 +115,12 @@ function embedded(
       if (root === undefined) return false;
       const [from, former] = [place(), store];
       generation += 1;
-      // As they are while the process runs, which then writes to files that nobody reads.
+      // As they are while the process runs, which then writes to files and a copy of the epoch that nobody reads.
+      const copies = await epochMirror.all();
       cpSync(from, place(), { recursive: true, filter: (file) => !file.endsWith('.lock') });
       await former.stop();
+      epochMirror = createMemoryEpochMirror();
+      for (const [chainId, copy] of copies) await epochMirror.put(chainId, copy, undefined);
       ({ store, db } = open());
       return true;
     },
