@@ -99,7 +99,7 @@ export function quote(value: unknown): string {
 
 function textOf(value: unknown): string {
   if (typeof value === 'bigint') return value.toString();
-  // Callers send long ones, of which only the begin is shown.
+  // Callers send long ones, of which only the beginning is shown.
   if (typeof value === 'string') return JSON.stringify(value.slice(0, mostQuoted));
   try {
     return JSON.stringify(value) ?? String(value);

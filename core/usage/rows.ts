@@ -64,8 +64,7 @@ export type RowSource = {
 /** What a turn has changed. Rows that are empty are deleted: see {@link isEmptyCounter} and {@link isEmptyAccount}. */
 export type RowChanges = {
   readonly chain: ChainRow;
-  /** `onlyHeld`: nothing but what reservations hold of it has changed, so a store that derives that has nothing to write. */
-  readonly counters: readonly (CounterRow & { readonly onlyHeld?: boolean })[];
+  readonly counters: readonly CounterRow[];
   readonly accounts: readonly AccountRow[];
   readonly fences: readonly FenceRow[];
   readonly reservations: readonly Reservation[];

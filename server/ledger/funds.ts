@@ -23,14 +23,14 @@ export function createFundsSamples(
   const minutes = new Map<number, number>();
   const running = new Set<Promise<void>>();
 
-  /** Whether the minute is done: not when there was nothing to record. */
-  async function sample(chainId: number): Promise<boolean> {
-    let isAny = false;
+  async function sample(chainId: number): Promise<void> {
     try {
       const price = usdPerNative(chainId);
-      for (const { contract, fundingAddress, balance, reserved } of await usage.accounts(chainId)) {
+      const accounts = await usage.accounts(chainId);
+      // The first accounts of a chain do not wait for the next minute: without a sample nothing has a price.
+      if (accounts.every(({ balance }) => balance === undefined)) minutes.delete(chainId);
+      for (const { contract, fundingAddress, balance, reserved } of accounts) {
         if (balance === undefined) continue;
-        isAny = true;
         const record: FundsSample = {
           kind: 'funds',
           ...ids.next(),
@@ -46,9 +46,7 @@ export function createFundsSamples(
       }
     } catch (error) {
       log.warn('balances were not recorded', { chainId, error });
-      return true;
     }
-    return isAny;
   }
 
   return {
@@ -57,10 +55,7 @@ export function createFundsSamples(
       const minute = Math.floor(clock.now() / minuteMs);
       if (minutes.get(chainId) === minute) return;
       minutes.set(chainId, minute);
-      const taking = (async () => {
-        // The first accounts of a chain do not wait for the next minute: without a sample nothing has a price.
-        if (!(await sample(chainId)) && minutes.get(chainId) === minute) minutes.delete(chainId);
-      })().finally(() => running.delete(taking));
+      const taking: Promise<void> = sample(chainId).finally(() => running.delete(taking));
       running.add(taking);
     },
     /** Resolves when no sample is being taken. */

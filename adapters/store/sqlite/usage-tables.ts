@@ -142,10 +142,12 @@ export function createUsageTables(db: Database, ledger: SqliteLedgerWriter) {
       if (row !== undefined) reservations.remove.run(row);
     }
     for (const row of changes.counters) {
-      const { unit, counter, until, used, onlyHeld = false } = row;
-      if (onlyHeld) continue;
-      if (used > 0) counters.put.run(chainId, unit, counter, until, used);
-      else counters.remove.run(chainId, unit, counter);
+      const { unit, counter, until, used } = row;
+      const before = rows.counter(row);
+      if (used > 0) {
+        if (before?.used !== used || before.until !== until)
+          counters.put.run(chainId, unit, counter, until, used);
+      } else if (before !== undefined && before.used > 0) counters.remove.run(chainId, unit, counter);
     }
     for (const row of changes.accounts) {
       const { contract, fundingAddress = '', balance, readAt } = row;
