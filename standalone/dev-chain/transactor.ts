@@ -93,9 +93,11 @@ async function mined(chain: Chain, what: string, hash: string): Promise<void> {
   const deadline = performance.now() + receiptTimeoutMs;
   while (performance.now() < deadline) {
     const receipt = await chain.request('eth_getTransactionReceipt', [hash]);
-    if (typeof receipt === 'object' && receipt !== null && 'status' in receipt) {
-      if (receipt.status === '0x1') return;
-      throw new DomainError('UNAVAILABLE', `${what} was reverted by the chain`);
+    if (typeof receipt === 'object' && receipt !== null && 'status' in receipt && 'blockNumber' in receipt) {
+      if (receipt.status !== '0x1') throw new DomainError('UNAVAILABLE', `${what} was reverted by the chain`);
+      // A busy node shows a receipt before its newest state, by which the next transaction is estimated.
+      const head = await chain.block('latest');
+      if (head !== undefined && head.number >= Number(receipt.blockNumber)) return;
     }
     await pause(pollMs);
   }

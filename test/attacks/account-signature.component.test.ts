@@ -22,7 +22,8 @@ import {
   type Form,
 } from '../system/support/signing-phases.js';
 import { stores } from './support/stores.js';
-import { aDeployedAccount, sendAs } from './support/wallet.js';
+import { sendAs } from '../chain/support/send-as.js';
+import { aDeployedAccount } from './support/wallet.js';
 import { startWorld, type World } from './support/world.js';
 
 // A Paymaster that demands the account's signature signs in two phases. An attacker holds its key, and asks for operations that

@@ -10,7 +10,8 @@ import { buildUserOp, type SignedUserOp } from '../chain/support/user-op.js';
 import { until } from '../support/until.js';
 import { askingAsOwner, priceAt, sponsored } from './support/owner.js';
 import { startService, stores, type Served, type Service } from './support/service.js';
-import { aDeployedAccount, explain, increment, sendAs } from './support/wallet.js';
+import { sendAs } from '../chain/support/send-as.js';
+import { aDeployedAccount, explain, increment } from './support/wallet.js';
 
 // A budget of an organisation, which its tenants share. One of them, or somebody with his key, tries to have it count less than the
 // chain took, or to keep it from the others.

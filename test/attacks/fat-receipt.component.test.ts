@@ -10,7 +10,8 @@ import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { until } from '../support/until.js';
 import { followDevChain, type FollowedDevChain, type Promised } from './support/followed-dev-chain.js';
 import { stores } from './support/stores.js';
-import { aDeployedAccount, sendAs } from './support/wallet.js';
+import { sendAs } from '../chain/support/send-as.js';
+import { aDeployedAccount } from './support/wallet.js';
 
 // Anyone may mine our operation in a transaction of any shape: here behind 110,000 empty logs, so that no node's receipt of it can be
 // read. The chain must go on being settled, and the operation must count for what it was.

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { Interface } from 'ethers';
 import { gweiCeil } from '../../core/units/wei.js';
 import { encodeWith } from '../chain/support/account.js';
+import { sendAs } from '../chain/support/send-as.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOp } from '../chain/support/handle-ops.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
@@ -74,17 +75,11 @@ describe.each(stores)('on %s', (store) => {
     test('keeps the maximum of its limits, and frees deposits 64 blocks later', async () => {
       const account = await it.newAccount();
       const promised = await it.sponsor(account, await it.operation(account), onceADay);
-      const { deployments, chain } = devChain;
-      await devChain.setBalance(account.address, 10n ** 18n);
-      await chain.request('anvil_impersonateAccount', [account.address]);
       const abi = new Interface(['function incrementNonce(uint192 key)']);
-      await chain.request('eth_sendTransaction', [
-        {
-          from: account.address,
-          to: deployments.entryPoints[it.profile.entryPointVersion],
-          data: encodeWith(abi, 'incrementNonce', [0]),
-        },
-      ]);
+      await sendAs(devChain, account.address, {
+        to: devChain.deployments.entryPoints[it.profile.entryPointVersion],
+        data: encodeWith(abi, 'incrementNonce', [0]),
+      });
       await it.pass(4_000);
       expect(await it.settle()).toMatchObject({ released: 0, forfeited: 0 });
       expect(await it.live()).toBe(1);

@@ -9,7 +9,8 @@ import { handleOps } from '../chain/support/handle-ops.js';
 import { approval, mint, tokenCodecOf, tokenContract, transfer } from '../chain/support/tokens.js';
 import { buildUserOp, type SignedUserOp } from '../chain/support/user-op.js';
 import { startService, stores, type Service } from './support/service.js';
-import { aDeployedAccount, ask as askFor, increment, sendAs } from './support/wallet.js';
+import { sendAs } from '../chain/support/send-as.js';
+import { aDeployedAccount, ask as askFor, increment } from './support/wallet.js';
 
 // Many accounts show the same purse of tokens, one after the other: each gets its operation signed because of it and passes
 // the purse on. Then all their operations are mined, and pay nothing.

@@ -5,7 +5,8 @@ import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain, type Promised } from './support/followed-dev-chain.js';
 import { mineRelayed } from './support/relayed.js';
 import { stores } from './support/stores.js';
-import { aDeployedAccount, sendAs } from './support/wallet.js';
+import { sendAs } from '../chain/support/send-as.js';
+import { aDeployedAccount } from './support/wallet.js';
 
 // EntryPoints 0.6 and 0.7 take bundles from contracts, so nothing in the input of a transaction has to show what it mines. A sponsorship
 // that a contract relayed counted as the unpaid token payment of its nonce, and its honest account was barred.

@@ -6,7 +6,8 @@ import { balanceOf } from '../chain/support/balances.js';
 import { buildUserOp } from '../chain/support/user-op.js';
 import { until } from '../support/until.js';
 import { startService, stores, type Served, type Service } from './support/service.js';
-import { aDeployedAccount, ask, increment, sendAs, type Asked } from './support/wallet.js';
+import { sendAs } from '../chain/support/send-as.js';
+import { aDeployedAccount, ask, increment, type Asked } from './support/wallet.js';
 
 // A payment in tokens is promised, and the platform removes its profile before it is mined. Unpaid, it did not count as a loss: the
 // service no longer knew how to recognise the contract's payments.

@@ -8,7 +8,8 @@ import { handleOps } from '../chain/support/handle-ops.js';
 import { buildUserOp } from '../chain/support/user-op.js';
 import { mineRelayed } from './support/relayed.js';
 import { startService, stores, type Service } from './support/service.js';
-import { aDeployedAccount, ask, explain, increment, sendAs, usedOf } from './support/wallet.js';
+import { sendAs } from '../chain/support/send-as.js';
+import { aDeployedAccount, ask, explain, increment, usedOf } from './support/wallet.js';
 
 // For one nonce an account requests a cheap sponsorship, an expensive payment in tokens, and a cheap one. It moves its tokens away
 // and has the expensive one mined. The ledger booked it as the sponsorship, and so showed no loss.

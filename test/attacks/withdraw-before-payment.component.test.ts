@@ -9,7 +9,8 @@ import { approval, mint, tokenContract } from '../chain/support/tokens.js';
 import { buildUserOp } from '../chain/support/user-op.js';
 import { aFickleWallet, type FickleWallet } from '../chain/support/fickle-wallet.js';
 import { startService, stores, type Service } from './support/service.js';
-import { aDeployedAccount, ask, increment, sendAs } from './support/wallet.js';
+import { sendAs } from '../chain/support/send-as.js';
+import { aDeployedAccount, ask, increment } from './support/wallet.js';
 
 // The call of a wallet withdraws the allowance that it gave when its operation was simulated. The contract cannot collect the tokens.
 // Where its postOp then reverted, it kept all that validation had taken: the prefund, of which the gas is a small part.

@@ -5,14 +5,14 @@ import type { ProfileConfig } from '../../core/config/chain-config.js';
 import type { Layout, TokenCodec, TokenTerms } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import type { Signer } from '../../core/paymaster/signer.js';
-import { parseAddress, type Address } from '../../core/units/address.js';
-import type { Hex } from '../../core/units/hex.js';
+import { parseAddress } from '../../core/units/address.js';
 import type { EntryPointVersion } from '../../core/entry-point/version.js';
 import { probeTokenPayment } from '../../operator/facts/token-probe.js';
-import { buildAccount, type Call } from './support/account.js';
+import { buildAccount } from './support/account.js';
 import { balanceOf } from './support/balances.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';
 import { handleOp } from './support/handle-ops.js';
+import { sendAs } from './support/send-as.js';
 import {
   approval,
   mint,
@@ -48,7 +48,7 @@ describe.each(tokenProfiles)('a payment that profile %s demands in advance', (ve
   test('costs nobody anything when the account allows it no longer', async () => {
     const profile = devChain.profile(version);
     const { account, signed } = await promised(version);
-    await sendAs(account.address, approval(devChain.deployments.feeToken.address, profile, 0n));
+    await sendAs(devChain, account.address, approval(devChain.deployments.feeToken.address, profile, 0n));
     expect(await refusalOf(profile.entryPointVersion, signed)).toContain('AA33');
   });
 
@@ -56,6 +56,7 @@ describe.each(tokenProfiles)('a payment that profile %s demands in advance', (ve
     const { address: token } = devChain.deployments.feeToken;
     const { account, signed } = await promised(version);
     await sendAs(
+      devChain,
       account.address,
       transfer(token, elsewhere, await balanceOf(devChain, token, account.address)),
     );
@@ -78,7 +79,7 @@ describe.each(tokenProfiles)('a payment that profile %s demands in advance', (ve
     );
     await handleOp(devChain, profile.entryPointVersion, approved);
     // The treasury refunds the excess where the contract itself holds no tokens.
-    await sendAs(devChain.deployments.treasury, approval(token, profile, plenty));
+    await sendAs(devChain, devChain.deployments.treasury, approval(token, profile, plenty));
     const op = await buildUserOp(account, []);
     const terms: TokenTerms = { ...(await tokenTerms(devChain, profile)), inAdvance: true };
     return { account, signed: await payInTokens(devChain, profile, account, op, terms) };
@@ -141,13 +142,4 @@ async function refusalOf(version: EntryPointVersion, signed: SignedUserOp): Prom
     throw error;
   }
   return 'mined';
-}
-
-/** What the account's owner can always do by a bundle of his own, here without spending the nonce. */
-async function sendAs(from: Address | Hex, call: Call): Promise<void> {
-  const { chain } = devChain;
-  await devChain.setBalance(from, 10n ** 18n);
-  await chain.request('anvil_impersonateAccount', [from]);
-  await chain.request('eth_sendTransaction', [{ from, to: call.to, data: call.data }]);
-  await chain.request('anvil_stopImpersonatingAccount', [from]);
 }

@@ -5,7 +5,7 @@ import { gweiCeil, divideUp } from '../../core/units/wei.js';
 import { mostLost } from '../../core/paymaster/token-payment.js';
 import { followDevChain, type FollowedDevChain } from '../attacks/support/followed-dev-chain.js';
 import { mineRelayed } from '../attacks/support/relayed.js';
-import { sendAs } from '../attacks/support/wallet.js';
+import { sendAs } from './support/send-as.js';
 import { runs } from '../support/property.js';
 import { balanceOf, sponsorBalance } from './support/balances.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';

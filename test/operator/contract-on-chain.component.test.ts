@@ -10,7 +10,7 @@ import type { Chains } from '../../core/chain/chains.js';
 import { runCommand } from '../../cli/program.js';
 import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
 import { aChain, aPaymaster } from '../build/resources.js';
-import { sendAs } from '../attacks/support/wallet.js';
+import { sendAs } from '../chain/support/send-as.js';
 import { encodeWith } from '../chain/support/account.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { signsBy } from '../build/signing.js';

@@ -11,7 +11,7 @@ import { systemClock } from '../../core/units/time.js';
 import { createProbe } from '../../operator/facts/probe.js';
 import type { Probe } from '../../operator/facts/probe.js';
 import { aChain } from '../build/resources.js';
-import { sendAs } from '../attacks/support/wallet.js';
+import { sendAs } from '../chain/support/send-as.js';
 import { startDevChain } from '../chain/support/dev-chain.js';
 import { approval } from '../chain/support/tokens.js';
 import type { DevChain } from '../chain/support/dev-chain.js';

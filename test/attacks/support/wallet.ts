@@ -5,9 +5,10 @@ import { parseAddress, toAddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import { someToken } from '../../build/configs.js';
-import { asHex, buildAccount, encodeWith, type Call, type TestAccount } from '../../chain/support/account.js';
+import { buildAccount, encodeWith, type Call, type TestAccount } from '../../chain/support/account.js';
 import type { DevChain } from '../../chain/support/dev-chain.js';
 import { handleOps } from '../../chain/support/handle-ops.js';
+import { sendAs } from '../../chain/support/send-as.js';
 import { buildUserOp, signByAccount, type SignedUserOp } from '../../chain/support/user-op.js';
 import { until } from '../../support/until.js';
 import { rpc, toWire, type RpcAnswer } from '../../system/support/client.js';
@@ -36,20 +37,6 @@ export async function aDeployedAccount(devChain: DevChain, version: string): Pro
   // On a busy machine anvil shows a receipt before its newest state: an operation would deploy the account again.
   await until('the account is deployed', async () => (await devChain.chain.code(account.address)) !== '0x');
   return account;
-}
-
-/** A plain transaction of any address, as an attacker sends it from his accounts in his own bundles. */
-export async function sendAs(devChain: DevChain, from: Hex, { to, data }: Call): Promise<void> {
-  const { chain } = devChain;
-  await devChain.setBalance(from, 10n ** 18n);
-  await chain.request('anvil_impersonateAccount', [from]);
-  const hash = asHex(String(await chain.request('eth_sendTransaction', [{ from, to, data }])));
-  // On a busy machine anvil answers before the block is mined.
-  await until(
-    'the transaction is mined',
-    async () => (await chain.request('eth_getTransactionReceipt', [hash])) !== null,
-  );
-  await chain.request('anvil_stopImpersonatingAccount', [from]);
 }
 
 export type Asked = {

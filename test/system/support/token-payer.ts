@@ -6,6 +6,7 @@ import { buildAccount, encodeWith, type TestAccount } from '../../chain/support/
 import { balanceOf } from '../../chain/support/balances.js';
 import type { DevChain } from '../../chain/support/dev-chain.js';
 import { handleOp } from '../../chain/support/handle-ops.js';
+import { sendAs } from '../../chain/support/send-as.js';
 import { approval, mint, transfer } from '../../chain/support/tokens.js';
 import { buildUserOp, signByAccount } from '../../chain/support/user-op.js';
 import { until } from '../../support/until.js';
@@ -71,22 +72,10 @@ export function tokenPayers(devChain: DevChain, version: string, rpcUrl: string)
     async cheat(account) {
       const event = await pay(account, async () => {
         const held = await balanceOf(devChain, token, account.address);
-        const { to, data } = transfer(token, deployments.treasury, held);
-        await sendAs(devChain, account.address, to as Hex, data);
+        await sendAs(devChain, account.address, transfer(token, deployments.treasury, held));
       });
       await mint(devChain, token, account.address, plenty);
       return event;
     },
   };
-}
-
-async function sendAs(devChain: DevChain, from: Hex, to: Hex, data: Hex): Promise<void> {
-  await devChain.setBalance(from, 10n ** 18n);
-  await devChain.chain.request('anvil_impersonateAccount', [from]);
-  const hash = await devChain.chain.request('eth_sendTransaction', [{ from, to, data }]);
-  await until(
-    'the transaction is mined',
-    async () => (await devChain.chain.request('eth_getTransactionReceipt', [hash])) !== null,
-  );
-  await devChain.chain.request('anvil_stopImpersonatingAccount', [from]);
 }
