@@ -59,19 +59,18 @@ export function limitShares(
     const taken = takes.get(limit.unit);
     if (taken === undefined && limit.shadow !== true) throw priceStale(limit.name);
     const { window, counter } = current(limit, now);
-    return {
+    const share = {
       counter: limit.perSender ? counterOfSender(counter, sender) : counter,
       unit: limit.unit,
       window,
       threshold: limit.threshold,
-      ...(taken ?? nothing),
+      cost: taken?.cost ?? 0,
       enforce: limit.shadow !== true,
       policy: limit,
     };
+    return taken?.rate === undefined ? share : { ...share, rate: taken.rate };
   });
 }
-
-const nothing = { cost: 0 } as const;
 
 /**
  * All users share this counter until the window turns. It is named once, so that Maps need not hash it again, and calendars are not
