@@ -1,5 +1,6 @@
 import { pause } from '../adapters/timers.js';
 import { judgedKinds } from '../core/resources/kinds.js';
+import type { FailedCheck } from '../server/ops/readiness.js';
 import type { Server } from '../server/server.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
 import { stateOf, type ResourceState } from './resource-state.js';
@@ -11,12 +12,16 @@ const standingMs = 1000;
 
 /**
  * The state of every resource, as soon as the operator has decided about all of them, or after `waitMs` (15 seconds). Paused
- * resources count as decided; refused ones count once they have been refused for a second: waiting would not change them.
+ * resources count as decided; refused ones count once they have been refused for a second: waiting would not change them. With
+ * `expected` one must have this reason: the operator reads every 15 seconds whether usage is lost, and shows earlier states until then.
  */
 export async function watchReadiness(
   resources: Pick<ResourceStore, 'list'>,
   signal: AbortSignal,
-  waitMs = patienceMs,
+  {
+    waitMs = patienceMs,
+    expected,
+  }: { readonly waitMs?: number | undefined; readonly expected?: string } = {},
 ): Promise<readonly ResourceState[]> {
   const start = Date.now();
   let refused = '';
@@ -29,7 +34,9 @@ export async function watchReadiness(
       refused = present;
       since = now;
     }
-    const isDecided = states.every(({ phase }) => phase !== 'waiting');
+    const isDecided =
+      states.every(({ phase }) => phase !== 'waiting') &&
+      (expected === undefined || states.some(({ reason }) => reason === expected));
     const isStanding = states.every(({ phase }) => phase !== 'refused') || now - since >= standingMs;
     if ((isDecided && isStanding) || now - start > waitMs) return states;
     signal.throwIfAborted();
@@ -37,15 +44,15 @@ export async function watchReadiness(
   }
 }
 
-/** Waits at most 15 seconds until the server is ready for traffic; resolves with what to do about each failing check. */
+/** Waits at most 15 seconds until the server is ready for traffic; resolves with the failing checks. */
 export async function waitUntilReady(
   server: Pick<Server, 'ready'>,
   signal: AbortSignal,
-): Promise<readonly string[]> {
+): Promise<readonly FailedCheck[]> {
   const deadline = Date.now() + patienceMs;
   for (;;) {
     const { ready, checks } = await server.ready();
-    const failing = checks.flatMap((check) => (check.ready ? [] : [`${check.name}: ${check.action}`]));
+    const failing = checks.filter((check) => !check.ready);
     if (ready || Date.now() > deadline) return failing;
     signal.throwIfAborted();
     await pause(pollMs);

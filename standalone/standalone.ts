@@ -222,11 +222,14 @@ async function startParts(
   await server.listen(config.port, config.host);
   const notReady = await waitUntilReady(server, signal);
   serverDone(origin);
-  for (const action of notReady) console.warn(action);
+  for (const { name, action } of notReady) console.warn(`${name}: ${action}`);
   signal.throwIfAborted();
 
   const readyDone = console.step('Checking the resources');
-  const states = await watchReadiness(resources, signal);
+  const isUsageLost = notReady.some(({ name }) => name === 'usage-data');
+  const states = await watchReadiness(resources, signal, {
+    ...(isUsageLost && { expected: 'UsageStoreLost' }),
+  });
   readyDone(countStates(states));
   const bundlerUrl = await bundler?.url();
   const connections = createConnectionFile({

@@ -21,7 +21,7 @@ export type ReadinessCheck = {
 
 export type CheckReport = { readonly name: string; readonly ready: true } | FailedCheck;
 
-type FailedCheck = {
+export type FailedCheck = {
   readonly name: string;
   readonly ready: false;
   readonly reason: string;

@@ -255,6 +255,8 @@ test('usage that is lost is told, and nothing is signed on it; a fresh chain beg
   expect(readiness.status).toBe(200);
   expect(JSON.stringify(await readiness.json())).toContain('do not restore a backup');
   expect(second.output()).toContain('usage-data: Wait, and do not restore a backup');
+  expect(second.output()).toMatch(/Checking the resources … 7 of 8 ready, 1 refused/);
+  expect(second.output()).toContain('✗ Chain dev  The usage store has lost its data');
   expect(await stopStandalone(second)).toBe(0);
 
   remove('usage.sqlite', 'usage.sqlite-wal', 'chain-state.json');

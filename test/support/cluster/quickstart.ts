@@ -24,7 +24,7 @@ export async function describeQuickstart(
 ): Promise<{ readonly states: readonly ResourceState[]; readonly connection: Connection }> {
   const { resources, configs, masterKeys, directory, chainRpcUrl } = cluster;
   const authToken = await ensureAuthToken({ config: {}, directory: { path: directory }, resources });
-  const states = await watchReadiness(resources, signal, waitMs);
+  const states = await watchReadiness(resources, signal, { waitMs });
   const connection = await describeConnection({
     origin: origins.rpc,
     chainRpcUrl,
