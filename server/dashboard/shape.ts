@@ -1,7 +1,8 @@
 import { record, type JsonSchema } from '../../core/schema/json-schema.js';
 import { formatInstant, type EpochMs } from '../../core/units/time.js';
 import { formatDecimal } from '../../core/units/wei.js';
-import { coins } from './ledger/schemas.js';
+
+export const coins: JsonSchema = { type: 'string', description: 'The same in coins, as decimal text.' };
 
 /** A member of a record that the API shows: its schema, an example, and how it is read. */
 export type Member<S> = readonly [schema: JsonSchema, example: unknown, read: (source: S) => unknown];

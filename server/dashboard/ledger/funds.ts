@@ -11,7 +11,7 @@ import type { Tools } from '../deps.js';
 import { tableOf } from '../call.js';
 import { endpoint } from '../endpoint.js';
 import { uuid } from '../parameters.js';
-import { about, inCoins, shapeOf } from '../shape.js';
+import { about, coins, inCoins, shapeOf } from '../shape.js';
 import type { Questions } from './fair-ledger.js';
 import { ownPaymasters, type ReadConfig } from './own-paymaster.js';
 import { requireLedger } from './require-ledger.js';
@@ -60,7 +60,7 @@ export const accountShape = shapeOf<Held>()({
     about(schemas.wei, 'Mean of the last 24 hours, of all paymasters of the account.'),
     '1000000000000000',
   ],
-  burnPerHour: [schemas.coins, '0.001', ({ burnWeiPerHour }) => formatDecimal(burnWeiPerHour, 18)],
+  burnPerHour: [coins, '0.001', ({ burnWeiPerHour }) => formatDecimal(burnWeiPerHour, 18)],
   burnUsdPerHour: [schemas.dollarsOrNull, '2', (held) => dollars(held.burnWeiPerHour, held.usdPerNative)],
   hoursLeft: [
     {

@@ -10,7 +10,6 @@ export const integer: JsonSchema = { type: 'integer' };
 export const integerOrNull: JsonSchema = { type: ['integer', 'null'] };
 export const wei: JsonSchema = { type: 'string', pattern: '^-?\\d+$' };
 export const weiOrNull: JsonSchema = { type: ['string', 'null'], pattern: '^-?\\d+$' };
-export const coins: JsonSchema = { type: 'string', description: 'The same in coins, as decimal text.' };
 /** Not rounded, so that sums stay exact; the books round them. */
 export const dollarsOrNull: JsonSchema = {
   type: ['string', 'null'],
