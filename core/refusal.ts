@@ -33,14 +33,6 @@ export function refuseReverted(reverted: string, remedy: string | undefined): Re
   return remedy === undefined ? refusal : { ...refusal, remedy };
 }
 
-/**
- * A refusal by a policy whose kind has no separate reason. `why` gives the exact cause, `remedy` what would make it
- * pass.
- */
-export function refuseByPolicy(name: string, why: string, remedy: string): Refusal {
-  return { pass: false, reason: 'POLICY_REFUSED', detail: `policy "${name}": ${why}`, remedy };
-}
-
 type Row = {
   /** Text for the caller. */
   readonly text: string;
