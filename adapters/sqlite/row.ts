@@ -9,14 +9,6 @@ export function textOf(row: Row, column: string): string {
   return value;
 }
 
-/** A BLOB column that is not NULL. */
-export function bytesOf(row: Row, column: string): Buffer {
-  const value = row[column];
-  if (!(value instanceof Uint8Array))
-    throw new TypeError(`column ${column} holds ${typeof value}, expected bytes`);
-  return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-}
-
 /** An INTEGER column that is not NULL. */
 export function integerOf(row: Row, column: string): number {
   const value = row[column];

@@ -1,12 +1,15 @@
 import { mostAheadMs } from '../../core/config/fences.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { Decision } from '../../core/ledger/record.js';
 import type { DepositNeed } from '../../core/paymaster/layout.js';
 import { sharesOf } from '../../core/policy/derived.js';
 import type { PolicyShare } from '../../core/policy/kind.js';
 import type { ExposedParty } from '../../core/policy/token-loss.js';
-import { hasTurned } from '../../core/usage/decide.js';
+import type { Hex } from '../../core/units/hex.js';
+import type { EpochMs } from '../../core/units/time.js';
+import { gwei, gweiFloor, type Gwei } from '../../core/units/wei.js';
 import { budgetHoldCounter, contractFence, exposureCounter } from '../../core/usage/counter-names.js';
-import { contractLosses, lossBars } from '../../core/usage/token-losses.js';
+import { hasTurned } from '../../core/usage/decide.js';
 import type { AccountShare, ReservationKey, SignedPromise } from '../../core/usage/reservation.js';
 import {
   chainFence,
@@ -14,13 +17,9 @@ import {
   type HoldShare,
   type ReserveRequest,
 } from '../../core/usage/reserve-request.js';
-import type { Hex } from '../../core/units/hex.js';
-import type { EpochMs } from '../../core/units/time.js';
-import { gwei, gweiFloor, type Gwei } from '../../core/units/wei.js';
-import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
+import { contractLosses, lossBars } from '../../core/usage/token-losses.js';
 import { namesOf, type ServedChain, type ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
-import { organisationPercent } from './shares.js';
 
 /** An operation that is about to be signed, in either mode, with what it may cost. */
 export type Promised = {
@@ -302,4 +301,21 @@ function percentOf(amount: number, percent: number): number {
  */
 export function countable(amount: bigint): Gwei {
   return gweiFloor(amount + weiPerGwei - 1n);
+}
+
+/** One organisation's share of an account that several may draw on, when the profile does not set it. */
+const defaultPercent = 25;
+
+/**
+ * The percentage of a platform account that an organisation's live promises may take: `organisationShare` if the profile sets
+ * it, 100 if the platform's list names this organisation alone, else 25. The list decides, not the number of organisations
+ * that exist: a tenant who is added later must find room.
+ */
+function organisationPercent(
+  { organisationShare, defaultFunding }: Pick<ServedProfile, 'organisationShare' | 'defaultFunding'>,
+  namespace: string,
+): number {
+  if (organisationShare !== undefined) return organisationShare;
+  const listed = defaultFunding?.organisations;
+  return listed !== undefined && listed.size === 1 && listed.has(namespace) ? 100 : defaultPercent;
 }

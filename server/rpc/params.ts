@@ -122,11 +122,9 @@ function problemsOf(error: unknown): readonly Problem[] {
 }
 
 /** `tokenInfo` of a quote request, whose types are checked: an absent or empty member asks for all tokens. Throws INVALID_INPUT. */
-export function parseTokenChoice(
-  { tokenInfo }: Readonly<Record<string, unknown>>,
-  path = 'params[1].tokenInfo',
-): TokenChoice {
+export function parseTokenChoice({ tokenInfo }: Readonly<Record<string, unknown>>): TokenChoice {
   if (!isObject(tokenInfo)) return {};
+  const path = 'params[1].tokenInfo';
   const { preferredToken, tokenList } = tokenInfo;
   const problems: Problem[] = [];
   const tokens: unknown = isMissing(tokenList) ? [] : tokenList;
@@ -184,8 +182,8 @@ function readAddresses(
   });
 }
 
-export function modeRequired(path = 'params[1]'): DomainError {
-  return invalidInput({ field: `${path}.mode`, expected: 'one of SPONSORED, ERC20' });
+export function modeRequired(): DomainError {
+  return invalidInput({ field: 'params[1].mode', expected: 'one of SPONSORED, ERC20' });
 }
 
 function readMode(value: unknown, path: string, problems: Problem[]): Mode | undefined {

@@ -27,8 +27,8 @@ export function isJoined(operation: unknown): boolean {
  * What a commit has answered, from the fields of the operation, in either form: `paymasterAndData` with a placeholder in
  * its tail. Throws INVALID_INPUT with every problem.
  */
-export function parseCommitted(operation: unknown, path = 'params[0]'): Hex {
-  const fields = new Fields(isObject(operation) ? operation : {}, path);
+export function parseCommitted(operation: unknown): Hex {
+  const fields = new Fields(isObject(operation) ? operation : {}, 'params[0]');
   const packed = fields.bytes('paymasterAndData');
   const isPacked = !fields.isGiven('paymaster') && packed !== '0x';
   const data = isPacked ? packed : readUnpacked(fields);

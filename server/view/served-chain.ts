@@ -140,7 +140,7 @@ function compileProfile(profile: ProfileConfig, signers: Signers) {
     readsTail: layout.readsTail(options),
     /** True if the contract keeps a balance per sponsor. */
     keepsBalances: layout.sponsorship.fundingBalanceCall !== undefined,
-    /** How much of an account that the platform pays from one organisation may take, in percent; undefined: see shares.ts. */
+    /** How much of an account that the platform pays from one organisation may take, in percent; undefined: see organisationPercent. */
     organisationShare: profile.organisationShare,
   });
 }
