@@ -9,8 +9,16 @@ export function coins(text: string): string {
   const [integer = '0', fraction = ''] = text.split('.');
   const leadingZeros = integer === '0' || integer === '-0' ? (/^0*/.exec(fraction)?.[0].length ?? 0) : 0;
   const shown = fraction.slice(0, leadingZeros + 6).replace(/0+$/, '');
-  const grouped = integer.replace(/\B(?=(\d{3})+$)/g, ',');
-  return shown === '' ? grouped : `${grouped}.${shown}`;
+  return shown === '' ? grouped(integer) : `${grouped(integer)}.${shown}`;
+}
+
+function grouped(digits: string): string {
+  return digits.replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
+/** A sentence of the API, with its amounts written as elsewhere: `at most 100,000 operations`. */
+export function amounts(sentence: string): string {
+  return sentence.replace(/(?<![\d.])\d{4,}(?=(\.\d+)? (operations|ether|dollars))/g, grouped);
 }
 
 export function hours(value: number | null): string {

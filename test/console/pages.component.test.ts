@@ -62,11 +62,21 @@ async function signedIn(options: Parameters<typeof visit>[1] = {}): Promise<Visi
 
 /** Each page with what it must show of the seeded data. */
 const pages: readonly { readonly path: string; readonly shows: (page: Page) => Promise<unknown> }[] = [
-  { path: 'overview', shows: (page) => page.getByText('Method not whitelisted').first().waitFor() },
+  {
+    path: 'overview',
+    shows: async (page) => {
+      await page.getByText('Method not whitelisted').first().waitFor();
+      await page.getByRole('columnheader', { name: 'Spent per hour, mean of 24 h' }).waitFor();
+    },
+  },
   { path: 'problems', shows: (page) => page.getByText('Nothing is wrong.').waitFor() },
   {
     path: 'paymaster',
-    shows: (page) => page.getByRole('cell', { name: 'operations per day' }).first().waitFor(),
+    shows: async (page) => {
+      await page.getByRole('cell', { name: 'operations per day' }).first().waitFor();
+      // Rules and limits write numbers in one way.
+      await page.getByRole('cell', { name: /of 100,000 operations/ }).waitFor();
+    },
   },
   { path: 'activity', shows: (page) => page.getByText('counter.increment').first().waitFor() },
   {
@@ -201,6 +211,18 @@ test('the keyboard alone leads from a page to one decision and its trace', async
     /refuseCalls: Method not whitelisted/,
   );
   expect(faults).toEqual([]);
+  await close();
+});
+
+test('a refusal that names an address fits into a phone', async () => {
+  const { page, close } = await signedIn({ viewport: { width: 390, height: 844 } });
+  await page.goto(`${origin}/console/#/activity?verdict=refused`);
+  await page.getByRole('link', { name: /^20\d\d-/ }).click();
+  await page.getByRole('heading', { name: 'Refused: Method not whitelisted' }).waitFor();
+  const wider = await page.evaluate(
+    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  );
+  expect(wider).toBeLessThanOrEqual(0);
   await close();
 });
 

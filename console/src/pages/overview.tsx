@@ -158,7 +158,11 @@ function Funds({ accounts }: { readonly accounts: readonly Account[] }) {
           of: ({ balance }) => (balance === null ? 'not read yet' : <Coins>{balance}</Coins>),
         },
         { name: 'Promised', isNumber: true, of: ({ promised }) => <Coins>{promised}</Coins> },
-        { name: 'Spent per hour', isNumber: true, of: ({ burnPerHour }) => <Coins>{burnPerHour}</Coins> },
+        {
+          name: 'Spent per hour, mean of 24 h',
+          isNumber: true,
+          of: ({ burnPerHour }) => <Coins>{burnPerHour}</Coins>,
+        },
         { name: 'Lasts for', isNumber: true, of: ({ hoursLeft }) => hours(hoursLeft) },
       ]}
     />

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api.js';
-import { words } from '../format.js';
+import { amounts, words } from '../format.js';
 import { useLive } from '../live.js';
 import type { Rule } from '../records.js';
 import { Badge, Card, Shown, Table, Time } from './parts.js';
@@ -60,8 +60,8 @@ function RuleTable({ rules }: { readonly rules: readonly Rule[] }) {
           of: ({ verdict }) =>
             verdict === undefined ? <span class="quiet">by operation</span> : <Badge>{verdict}</Badge>,
         },
-        { name: 'Says', of: ({ says }) => says },
-        { name: 'Left', isNumber: true, of: ({ remaining = '–' }) => remaining },
+        { name: 'Says', of: ({ says }) => amounts(says) },
+        { name: 'Left', isNumber: true, of: ({ remaining = '–' }) => amounts(remaining) },
         {
           name: 'Changes',
           of: ({ turnsAt }) => (turnsAt === undefined ? 'not by itself' : <Time>{turnsAt}</Time>),
