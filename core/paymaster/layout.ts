@@ -1,4 +1,4 @@
-import type { Address, AddressKey } from '../units/address.js';
+import { toAddressKey, type Address, type AddressKey } from '../units/address.js';
 import type { Hex } from '../units/hex.js';
 import type { EntryPointVersion } from '../entry-point/version.js';
 import type { FinalUserOperation, PaymasterGas } from '../entry-point/user-operation.js';
@@ -279,3 +279,12 @@ type ChargeEvent = {
   /** Wei by which the sponsor's balance falls, if a token payment is charged. */
   readonly charge: (log: { readonly topics: readonly Hex[]; readonly data: Hex }) => bigint;
 };
+
+/** An event of an indexed funding wallet and, after it, an indexed amount. */
+export function indexedCharge(topic0: Hex): ChargeEvent {
+  return {
+    topic0,
+    fundingAddress: ({ topics }) => toAddressKey(`0x${(topics[1] ?? '').slice(26)}`),
+    charge: ({ topics }) => BigInt(topics[2] ?? 0),
+  };
+}

@@ -1,7 +1,6 @@
 import { entryPoint09 } from '../../entry-point/v09.js';
-import { toAddressKey } from '../../units/address.js';
 import { hybridArtifact, ownedBy, setSigner, withdrawTo, type ContractRules } from '../contract.js';
-import type { Layout } from '../layout.js';
+import { indexedCharge, type Layout } from '../layout.js';
 import { sponsorship } from './sponsorship.js';
 import { token } from './token.js';
 
@@ -22,10 +21,6 @@ export const hybrid09: Layout = {
   readsTail: () => true,
   token,
   contract,
-  chargeEvent: {
-    // keccak256("GasBalanceDeducted(address,uint256,uint256)"): funding wallet, charge, premium, all indexed.
-    topic0: '0x683b3fc4c8726e960b5b0aa3838c1071e2a9b7045fcd4dfc953fc1092923f537',
-    fundingAddress: ({ topics }) => toAddressKey(`0x${(topics[1] ?? '').slice(26)}`),
-    charge: ({ topics }) => BigInt(topics[2] ?? 0),
-  },
+  // keccak256("GasBalanceDeducted(address,uint256,uint256)"): funding wallet, charge, premium, all indexed.
+  chargeEvent: indexedCharge('0x683b3fc4c8726e960b5b0aa3838c1071e2a9b7045fcd4dfc953fc1092923f537'),
 };

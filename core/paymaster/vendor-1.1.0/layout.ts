@@ -1,7 +1,6 @@
 import { entryPoint06 } from '../../entry-point/v06.js';
-import { toAddressKey } from '../../units/address.js';
 import { hybridArtifact, ownedBy, setSigner, withdrawTo, type ContractRules } from '../contract.js';
-import type { Layout } from '../layout.js';
+import { indexedCharge, type Layout } from '../layout.js';
 import { sponsorship } from './sponsorship.js';
 import { token } from './token.js';
 
@@ -24,10 +23,6 @@ export const vendor110: Layout = {
   readsTail: () => false,
   token,
   contract,
-  chargeEvent: {
-    // keccak256("GasBalanceDeducted(address,uint256)"): funding wallet and charge, both indexed.
-    topic0: '0x5dc1c754041954fe976773fa441397a7928c7127a1c83904214a7d2563399007',
-    fundingAddress: ({ topics }) => toAddressKey(`0x${(topics[1] ?? '').slice(26)}`),
-    charge: ({ topics }) => BigInt(topics[2] ?? 0),
-  },
+  // keccak256("GasBalanceDeducted(address,uint256)"): funding wallet and charge, both indexed.
+  chargeEvent: indexedCharge('0x5dc1c754041954fe976773fa441397a7928c7127a1c83904214a7d2563399007'),
 };

@@ -1,7 +1,6 @@
 import { entryPoint07 } from '../../entry-point/v07.js';
-import { toAddressKey } from '../../units/address.js';
 import { hybridArtifact, ownedBy, setSigner, withdrawTo, type ContractRules } from '../contract.js';
-import type { Layout } from '../layout.js';
+import { indexedCharge, type Layout } from '../layout.js';
 import { sponsorship } from './sponsorship.js';
 import { token } from './token.js';
 
@@ -29,10 +28,6 @@ export const vendor2x: Layout = {
   readsTail: () => false,
   token,
   contract,
-  chargeEvent: {
-    // keccak256("GasBalanceDeducted(address,uint256,uint256)"): funding wallet, charge, premium, all indexed.
-    topic0: '0x683b3fc4c8726e960b5b0aa3838c1071e2a9b7045fcd4dfc953fc1092923f537',
-    fundingAddress: ({ topics }) => toAddressKey(`0x${(topics[1] ?? '').slice(26)}`),
-    charge: ({ topics }) => BigInt(topics[2] ?? 0),
-  },
+  // keccak256("GasBalanceDeducted(address,uint256,uint256)"): funding wallet, charge, premium, all indexed.
+  chargeEvent: indexedCharge('0x683b3fc4c8726e960b5b0aa3838c1071e2a9b7045fcd4dfc953fc1092923f537'),
 };
