@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createMetrics } from '../../adapters/metrics/prometheus.js';
 import { loadSigners } from '../../adapters/signer/signers.js';
@@ -6,9 +7,10 @@ import { createSqliteConfigStore } from '../../adapters/configs/sqlite/configs.j
 import { openDatabase } from '../../adapters/sqlite/database.js';
 import { createSqliteResourceStore } from '../../adapters/resources/sqlite/resources.js';
 import { createSqliteUsageStore } from '../../adapters/store/sqlite/usage.js';
-import { deriveApiKey } from '../../core/config/api-key.js';
+import { deriveApiKey, hashCredential } from '../../core/config/api-key.js';
 import { silentLogger } from '../../core/log.js';
 import { createMemoryReports } from '../../core/policy/reports.js';
+import type { ProblemRecord } from '../../core/problems/render.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { createOperator } from '../../operator/operator.js';
@@ -16,6 +18,7 @@ import { systemTimers, type Timers } from '../../adapters/timers.js';
 import { createServer } from '../../server/server.js';
 import { startDevChain, sponsorSignerKey, type DevChain } from '../chain/support/dev-chain.js';
 import { aChain, aFeeToken, anOrganisation, aPaymaster } from '../build/resources.js';
+import { paymaster } from '../support/paymaster.js';
 import { until } from '../support/until.js';
 import { aDirectory } from '../adapters/usage/sqlite-usage.js';
 import { tokenPayers } from './support/token-payer.js';
@@ -26,12 +29,15 @@ const version = 'singleton-0.7';
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const patienceMs = 240_000;
+const authToken = 'a-token-of-acme-0123456789';
 const master = new Uint8Array(32).fill(1);
 
 const stops = createStops();
 let devChain: DevChain;
 let resources: ResourceStore;
+let origin: string;
 let rpcUrl: string;
+let tokenFile: string;
 let offsetMs = 0;
 const clock = { now: () => (Date.now() + offsetMs) as EpochMs };
 /** Makes the operator's periodic work due soon, while the clock decides the day. */
@@ -44,6 +50,8 @@ beforeAll(async () => {
   await skip(dayMs - (clock.now() % dayMs) + 12 * hourMs);
   const directory = aDirectory();
   stops.add(() => directory.remove());
+  tokenFile = `${directory.path}/token`;
+  writeFileSync(tokenFile, authToken);
   const db = openDatabase(`${directory.path}/store.db`, { durability: 'process', exclusive: true });
   stops.add(() => db.close());
   resources = createSqliteResourceStore({ db, clock });
@@ -73,9 +81,11 @@ beforeAll(async () => {
   });
   const server = createServer({
     ...common,
-    roles: ['rpc'],
+    roles: ['rpc', 'dashboard'],
     usage,
+    messages: usage.messages,
     webhooks: { call: () => Promise.resolve([]), stop: () => Promise.resolve() },
+    dashboard: { resources, masterKeys: { current: master, webhook: master } },
     metrics: createMetrics({ process: false }),
   });
   await apply('0.1');
@@ -84,7 +94,8 @@ beforeAll(async () => {
   stops.add(() => server.stop());
   const { port } = await server.listen(0, '127.0.0.1');
   const apiKey = deriveApiKey(master, { namespace: 'acme', name: 'shop', keyGeneration: 1 });
-  rpcUrl = `http://127.0.0.1:${port}/api/v1/${devChain.chainId}/${apiKey}`;
+  origin = `http://127.0.0.1:${port}`;
+  rpcUrl = `${origin}/api/v1/${devChain.chainId}/${apiKey}`;
 }, 300_000);
 afterAll(() => stops.run());
 
@@ -101,6 +112,7 @@ test('a token payment that was mined without paying stops token mode and is show
   const taken = (account: typeof honest, what: string) => refusedFor(account, undefined, what);
   await taken(honest, 'token payments are taken');
   await becomes('False', 'WithinBudget');
+  expect(await foundByDoctor()).not.toContain('token-loss');
   for (const account of [honest, thief]) expect((await payers.pay(account)).success).toBe(true);
   await taken(thief, 'the thief is trusted');
 
@@ -108,6 +120,7 @@ test('a token payment that was mined without paying stops token mode and is show
   await refusedFor(thief, 'SENDER_BARRED', 'the thief is barred');
   await apply('0');
   await becomes('True', 'BudgetLow');
+  expect(await foundByDoctor()).toContain('token-loss');
   expect(await reasonFor(honest)).toBe('TOKEN_LOSS');
 
   await skip(12 * hourMs);
@@ -140,6 +153,16 @@ async function becomes(status: string, reason: string): Promise<void> {
   );
 }
 
+/** What the command lists, of the endpoint behind the console's page. */
+async function foundByDoctor(): Promise<readonly string[]> {
+  const { out } = await paymaster(['doctor', '-o', 'json'], {
+    PAYMASTER_URL: origin,
+    PAYMASTER_TOKEN_FILE: tokenFile,
+  });
+  const { problems } = JSON.parse(out) as { readonly problems: readonly ProblemRecord[] };
+  return problems.map(({ check }) => check);
+}
+
 async function apply(tokenLossBudget: string): Promise<void> {
   const { feeToken, defaultFunding } = devChain.deployments;
   const { layout, entryPoint, sponsorship, token, options } = devChain.profile(version);
@@ -160,7 +183,7 @@ async function apply(tokenLossBudget: string): Promise<void> {
   await resources.apply({ manager, kind: 'Chain', key: { name: 'dev' }, spec: chain.spec });
   const tokenSpec = aFeeToken({ chainId, ...feeToken }).spec;
   await resources.apply({ manager, kind: 'FeeToken', key: { name: 'dusd' }, spec: tokenSpec });
-  const { spec } = anOrganisation();
+  const { spec } = anOrganisation({ tokens: [{ name: 'doctor', sha256: hashCredential(authToken) }] });
   await resources.apply({ manager, kind: 'Organisation', key: { name: 'acme' }, spec });
   const key = { namespace: 'acme', name: 'shop' };
   await resources.apply({ manager, kind: 'Paymaster', key, spec: aPaymaster({ chainId, version }).spec });
