@@ -226,6 +226,14 @@ test('a refusal that names an address fits into a phone', async () => {
   await close();
 });
 
+test('a phone shows the fields of a change without a scroll to the side', async () => {
+  const { page, close } = await signedIn({ viewport: { width: 390, height: 844 } });
+  await page.goto(`${origin}/console/#/changes`);
+  const box = await page.getByText('spec.defaultContractAction').first().boundingBox();
+  expect(box!.x + box!.width).toBeLessThan(390);
+  await close();
+});
+
 test('a sponsored operation names the limits that counted it', async () => {
   const { page, close } = await signedIn();
   await page.goto(`${origin}/console/#/activity?verdict=sponsored`);
