@@ -314,6 +314,13 @@ export const alertCases: readonly AlertCase[] = [
     quiet: { 'paymaster_ledger_failures_total{work="rollUp"}': '5x30' },
   },
   {
+    // It runs once an hour, and makes the parts of the coming week.
+    alert: 'PaymasterLedgerJobFailing',
+    at: 250,
+    fires: { 'paymaster_ledger_failures_total{work="prune"}': '0x30 1x60 2x60 3x60 4x60' },
+    quiet: { 'paymaster_ledger_failures_total{work="prune"}': '0x30 1x300' },
+  },
+  {
     alert: 'PaymasterLedgerMissing',
     fires: { 'paymaster_ledger_dropped_total{cause="space"}': '0+1x30' },
     quiet: { 'paymaster_ledger_dropped_total{cause="rate"}': '0+1x30' },
