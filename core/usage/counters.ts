@@ -1,11 +1,11 @@
 import type { EpochMs } from '../units/time.js';
-import { isEmptyCounter, type ChangedCounter, type RowSource } from './rows.js';
+import { isEmptyCounter, type CounterRow, type RowSource } from './rows.js';
 import type { Unit } from './units.js';
 import type { CounterId } from './reservation.js';
 import type { CounterState } from './reserve-request.js';
 
 /** A turn's copy of a counter. */
-export type Counter = { -readonly [K in keyof ChangedCounter]: ChangedCounter[K] } & { isChanged: boolean };
+export type Counter = { -readonly [K in keyof CounterRow]: CounterRow[K] } & { isChanged: boolean };
 
 const empty = { until: 0 as EpochMs, used: 0, reserved: 0, holders: 0 };
 
@@ -37,7 +37,6 @@ export class Counters {
 
   setUsed(counter: Counter, used: number): void {
     counter.used = used;
-    counter.isUsedAnew = true;
     this.#note(counter);
   }
 
@@ -45,7 +44,6 @@ export class Counters {
   extend(counter: Counter, until: EpochMs): void {
     if (until <= counter.until) return;
     counter.until = until;
-    if (counter.used > 0) counter.isUsedAnew = true;
     this.#note(counter);
   }
 
@@ -67,7 +65,7 @@ export class Counters {
     this.#note(counter);
   }
 
-  changed(): readonly ChangedCounter[] {
+  changed(): readonly CounterRow[] {
     return this.#changed;
   }
 
@@ -80,7 +78,7 @@ export class Counters {
   #copied(id: CounterId): Counter {
     const { counter, unit } = id;
     const { until, used, reserved, holders } = this.#rows.counter(id) ?? empty;
-    return { counter, unit, until, used, reserved, holders, isUsedAnew: false, isChanged: false };
+    return { counter, unit, until, used, reserved, holders, isChanged: false };
   }
 
   #keep(counter: Counter): Counter {

@@ -18,9 +18,6 @@ export type CounterRow = CounterId & {
   readonly holders: number;
 };
 
-/** `isUsedAnew`: its settled use, or the window's end of a settled use, is not what the turn was given. */
-export type ChangedCounter = CounterRow & { readonly isUsedAnew: boolean };
-
 /** Balance of a contract in the EntryPoint, or of a funding wallet inside the contract. */
 export type AccountRow = AccountId & {
   readonly balance: Gwei | undefined;
@@ -67,7 +64,7 @@ export type RowSource = {
 /** What a turn has changed. Rows that are empty are deleted: see {@link isEmptyCounter} and {@link isEmptyAccount}. */
 export type RowChanges = {
   readonly chain: ChainRow;
-  readonly counters: readonly ChangedCounter[];
+  readonly counters: readonly CounterRow[];
   readonly accounts: readonly AccountRow[];
   readonly fences: readonly FenceRow[];
   readonly reservations: readonly Reservation[];

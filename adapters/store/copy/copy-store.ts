@@ -130,8 +130,7 @@ function* changesOf(rows: ChainRows, reservations: RowChanges['reservations']): 
     steps: [],
   };
   yield { ...none, accounts: [...rows.accounts()], fences: [...rows.fences()] };
-  for (const some of chunks(rows.counters()))
-    yield { ...none, counters: some.map((row) => ({ ...row, isUsedAnew: true })) };
+  for (const counters of chunks(rows.counters())) yield { ...none, counters };
   for (const some of chunks(reservations)) yield { ...none, reservations: some };
 }
 

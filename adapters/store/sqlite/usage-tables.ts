@@ -141,10 +141,13 @@ export function createUsageTables(db: Database, ledger: SqliteLedgerWriter) {
       const row = rows.rowOf(key);
       if (row !== undefined) reservations.remove.run(row);
     }
-    for (const { unit, counter, until, used, isUsedAnew } of changes.counters) {
-      if (!isUsedAnew) continue;
-      if (used > 0) counters.put.run(chainId, unit, counter, until, used);
-      else counters.remove.run(chainId, unit, counter);
+    for (const row of changes.counters) {
+      const { unit, counter, until, used } = row;
+      const before = rows.counter(row);
+      if (used > 0) {
+        if (before?.used !== used || before.until !== until)
+          counters.put.run(chainId, unit, counter, until, used);
+      } else if (before !== undefined && before.used > 0) counters.remove.run(chainId, unit, counter);
     }
     for (const row of changes.accounts) {
       const { contract, fundingAddress = '', balance, readAt } = row;

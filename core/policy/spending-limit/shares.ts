@@ -59,18 +59,19 @@ export function limitShares(
     const taken = takes.get(limit.unit);
     if (taken === undefined && limit.shadow !== true) throw priceStale(limit.name);
     const { window, counter } = current(limit, now);
-    const share = {
+    return {
       counter: limit.perSender ? counterOfSender(counter, sender) : counter,
       unit: limit.unit,
       window,
       threshold: limit.threshold,
-      cost: taken?.cost ?? 0,
+      ...(taken ?? nothing),
       enforce: limit.shadow !== true,
       policy: limit,
     };
-    return taken?.rate === undefined ? share : { ...share, rate: taken.rate };
   });
 }
+
+const nothing = { cost: 0 } as const;
 
 /**
  * All users share this counter until the window turns. It is named once, so that Maps need not hash it again, and calendars are not

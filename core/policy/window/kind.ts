@@ -62,13 +62,9 @@ export const window = {
     applies: ({ windows }, mode) => windows?.some((each) => appliesIn(each, mode)) === true,
     decide: ({ windows = [] }, facts) => judgeEach(windows, facts, (each) => decideWindow(each, facts.now)),
     endsAt({ windows = [] }, mode) {
-      let ends: EpochMs | undefined;
-      for (const each of windows) {
-        const { until } = each;
-        if (until === undefined || each.shadow === true || !appliesIn(each, mode)) continue;
-        if (ends === undefined || until < ends) ends = until;
-      }
-      return ends;
+      const judging = windows.filter((each) => appliesIn(each, mode) && each.shadow !== true);
+      const ends = judging.flatMap(({ until }) => until ?? []);
+      return ends.length === 0 ? undefined : (Math.min(...ends) as EpochMs);
     },
   },
   glance: ({ windows = [] }, { now }) =>
