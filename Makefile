@@ -6,7 +6,7 @@ NODE := $(BIN)/node
 PAYMASTER := $(NODE) --no-warnings dist/cli/main.js
 # Of every server that signs (the chart has the same): a young generation that requests die in, and Node's own code on large
 # pages where the machine has them.
-SERVER_FLAGS := --max-semi-space-size=16 --use-largepages=silent
+SERVER_FLAGS := --max-semi-space-size=16 --heap-growing-percent=50 --use-largepages=silent
 
 # Tests that paste commands set BUILT=1: they neither install nor compile what they themselves run from.
 help: ## List the targets

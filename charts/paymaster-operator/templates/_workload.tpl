@@ -72,7 +72,7 @@ spec:
           imagePullPolicy: {{ $root.Values.image.pullPolicy }}
           {{- if eq .component "rpc" }}
           # A young generation that requests die in, and Node's own code on large pages where the node has them.
-          args: [--max-semi-space-size=16, --use-largepages=silent, {{ .entryPoint }}]
+          args: [--max-semi-space-size=16, --heap-growing-percent=50, --use-largepages=silent, {{ .entryPoint }}]
           {{- else }}
           args: [{{ .entryPoint }}]
           {{- end }}
