@@ -23,6 +23,8 @@ export type SqliteTables = RollUpTables & {
   write<T>(work: (db: Database) => T): T;
   /** The same with questions; the thread does nothing else meanwhile. */
   change<T>(work: (reader: Reader) => Promise<T>): Promise<T>;
+  /** Moves committed data into the main file, while turns go on. Busy is no error: the usage store is at it. */
+  checkpoint(): void;
   usedBytes(): number;
   close(): void;
 };
@@ -35,7 +37,7 @@ export type SqliteTables = RollUpTables & {
 export function openSqliteTables(path: string): SqliteTables {
   const writer = openDatabase(path, { durability: 'process' });
   const reader = openedOrClosed(writer, () => {
-    // The usage store makes checkpoints, between its turns.
+    // Checkpoints: see `checkpoint`.
     writer.sql.exec('PRAGMA wal_autocheckpoint = 0');
     migrateSqliteLedger(writer);
     const db = openReader(path);
@@ -77,6 +79,7 @@ export function openSqliteTables(path: string): SqliteTables {
     store: async (rows, from, to) => writer.transaction(() => storeSums(rows, from, to)),
     write: (work) => writer.transaction(() => work(writer)),
     change: (work) => inTransaction(writer, 'BEGIN IMMEDIATE', () => work(readerOf(writer))),
+    checkpoint: () => writer.run(() => writer.sql.exec('PRAGMA wal_checkpoint(PASSIVE)')),
     usedBytes: () => reader.run(() => usedBytes(reader)),
     close: () => {
       reader.close();

@@ -68,7 +68,11 @@ function methodsOf(
     changes: (query: ChangeQuery) => read((reader) => readChanges(reader, query)),
     deleted: (query: DeletedQuery) => read((reader) => readDeleted(reader, query)),
     known: () => read(knownObjects),
-    rollUp: () => rollUpSlice(tables),
+    rollUp: async () => {
+      const isMore = await rollUpSlice(tables);
+      tables.checkpoint();
+      return isMore;
+    },
     prune: (now: EpochMs) => pruneSqlite(tables, now, retention, maxBytes * prunedShare),
     usedBytes: async () => tables.usedBytes(),
     close: async () => tables.close(),
