@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { openReader } from '../../../../adapters/sqlite/database.js';
 import { openSqliteTables } from '../../../../adapters/store/ledger/sqlite-tables.js';
 import { rollUpSlice, type RollUpTables } from '../../../../adapters/store/ledger/roll-up.js';
 import type { LedgerEntry } from '../../../../core/ledger/ledger.js';
@@ -113,6 +114,32 @@ describe('sums in SQLite', () => {
       decision: 1_201,
       settlement: 1_201,
     });
+  });
+});
+
+describe('the log of commits', () => {
+  /** What the main file has by itself, as if there were no log. */
+  const inMainFile = (file: string): unknown => {
+    const folder = mkdtempSync(join(tmpdir(), 'main-file-'));
+    try {
+      const path = join(folder, 'usage.db');
+      copyFileSync(file, path);
+      const db = openReader(path);
+      const rows = db.sql.prepare('SELECT count(*) AS decisions FROM ledger_decision').get();
+      db.close();
+      return rows;
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  };
+
+  test('is moved into the main file by the job that sums, so that the thread that signs need not', async () => {
+    const ledger = await open();
+    ledger.db.sql.exec('PRAGMA wal_autocheckpoint = 0; PRAGMA wal_checkpoint(TRUNCATE)');
+    await ledger.write(minedOperations(400));
+    expect(inMainFile(ledger.db.path)).toEqual({ decisions: 0 });
+    await ledger.rollUp();
+    expect(inMainFile(ledger.db.path)).toEqual({ decisions: 400 });
   });
 });
 
