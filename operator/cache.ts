@@ -1,6 +1,6 @@
 import type { Logger } from '../core/log.js';
 import { formatKey, keyOf, type ObjectKey } from '../core/meta/meta.js';
-import { judgedKinds, type AnyResource, type Kind, type Resources } from '../core/resources/kinds.js';
+import { reconciledKinds, type AnyResource, type Kind, type Resources } from '../core/resources/kinds.js';
 import type { ResourceStore, Watch } from '../core/resources/resource-store.js';
 
 /** One change of the cache: `before` is absent for a new object, `after` for one that is gone. */
@@ -69,7 +69,7 @@ export function createCache(deps: {
           deps.log.error('queueing a changed resource failed', { error });
         }
       };
-      await Promise.all(judgedKinds.map((kind) => follow(kind, notify)));
+      await Promise.all(reconciledKinds.map((kind) => follow(kind, notify)));
     },
     stop(): void {
       for (const watch of watches.splice(0)) watch.stop();

@@ -4,7 +4,7 @@ import { createSqliteLedger } from '../adapters/store/ledger/sqlite-ledger.js';
 import { createPostgresUsageStore } from '../adapters/store/postgres/usage.js';
 import { createSqliteUsageStore } from '../adapters/store/sqlite/usage.js';
 import { unreachable } from '../core/errors.js';
-import type { Ledger, LedgerUpkeep, LedgerWriter } from '../core/ledger/ledger.js';
+import type { Ledger, LedgerMaintenance, LedgerWriter } from '../core/ledger/ledger.js';
 import type { FollowerLease } from '../core/policy/follower-lease.js';
 import type { EpochMirror, UsageRecovery } from '../core/usage/epoch.js';
 import type { FundingMessages } from '../core/usage/funding-messages.js';
@@ -63,7 +63,7 @@ export async function openLedger(
   settings: UsageSettings,
   { retention, maxBytes }: LedgerSettings,
   { clock }: Pick<Ambient, 'clock'>,
-): Promise<Ledger & LedgerUpkeep> {
+): Promise<Ledger & LedgerMaintenance> {
   switch (settings.kind) {
     case 'embedded':
       return createSqliteLedger({ path: settings.path, retention, maxBytes });

@@ -1,4 +1,4 @@
-import { judgedKinds, type AnyResource } from '../core/resources/kinds.js';
+import { reconciledKinds, type AnyResource } from '../core/resources/kinds.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
 import type { Timers } from '../adapters/timers.js';
 import type { Console } from './console.js';
@@ -89,7 +89,9 @@ export function reportLife({ resources, console, timers, shown, onBatch }: LifeD
     return batches <= patientBatches;
   }
 
-  const watches = judgedKinds.map((kind) => resources.watch(kind, ({ type, object }) => note(type, object)));
+  const watches = reconciledKinds.map((kind) =>
+    resources.watch(kind, ({ type, object }) => note(type, object)),
+  );
   return () => {
     cancel?.();
     for (const watch of watches) watch.stop();

@@ -1,5 +1,5 @@
 import { pause } from '../adapters/timers.js';
-import { judgedKinds } from '../core/resources/kinds.js';
+import { reconciledKinds } from '../core/resources/kinds.js';
 import type { FailedCheck } from '../server/ops/readiness.js';
 import type { Server } from '../server/server.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
@@ -60,6 +60,6 @@ export async function waitUntilReady(
 }
 
 export async function readStates(resources: Pick<ResourceStore, 'list'>): Promise<readonly ResourceState[]> {
-  const lists = await Promise.all(judgedKinds.map((kind) => resources.list(kind)));
+  const lists = await Promise.all(reconciledKinds.map((kind) => resources.list(kind)));
   return lists.flat().map(stateOf);
 }

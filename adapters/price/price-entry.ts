@@ -42,7 +42,7 @@ export class PriceEntry {
     const last = this.lastPrice;
     const lastAge = last === undefined ? Infinity : now - last.askedAt;
     const isKept = isOutage && last !== undefined && lastAge >= 0 && lastAge < graceMs;
-    const answer = judgePrice(isKept ? { ok: true, price: last.price } : read, now);
+    const answer = checkPrice(isKept ? { ok: true, price: last.price } : read, now);
     this.answer = answer;
     this.askedAt = askedAt;
     return { answer, isNews: before === undefined || gist(before) !== gist(answer) };
@@ -50,7 +50,7 @@ export class PriceEntry {
 }
 
 /** The answer as of now: a price ages while it is in the cache. */
-export function judgePrice(answer: PriceAnswer, now: EpochMs): PriceAnswer {
+export function checkPrice(answer: PriceAnswer, now: EpochMs): PriceAnswer {
   if (!answer.ok) return answer;
   const { staleAt, observedAt, source } = answer.price;
   if (staleAt === undefined || now < staleAt) return answer;

@@ -11,7 +11,7 @@ import type { EpochMs } from '../../core/units/time.js';
 import { createFeeds } from './chainlink/feeds.js';
 import { createDocuments } from './http/documents.js';
 import { createPriceInstruments } from './instruments.js';
-import { judgePrice, PriceEntry } from './price-entry.js';
+import { checkPrice, PriceEntry } from './price-entry.js';
 import type { SourceDeps } from './source-deps.js';
 import { kindOf, openSource } from './sources.js';
 import { createTokenFacts } from './token-facts.js';
@@ -108,7 +108,7 @@ class WarmPrices implements KeptPrices {
     const entry = this.#entry(token);
     const now = this.#deps.clock.now();
     if (entry.answer === undefined || entry.isOlder(this.#timing.cacheMs, now)) return undefined;
-    return judgePrice(entry.answer, now);
+    return checkPrice(entry.answer, now);
   }
 
   async get(token: FeeTokenSpec): Promise<PriceAnswer> {

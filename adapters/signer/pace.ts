@@ -1,11 +1,11 @@
 import type { Gate } from '../fair-slots.js';
 
 /** The pace follows the answers so often. */
-const judgedEveryMs = 250;
+const adaptEveryMs = 250;
 /** What a timer that fires late may make up for. */
 const slackMs = 20;
 /** Calls a second at least: with none, nobody would notice that the signer answers again. */
-const slowest = 1_000 / judgedEveryMs;
+const slowest = 1_000 / adaptEveryMs;
 /** The first step up after a refusal; each further one is twice as large. */
 const firstStep = 0.05;
 
@@ -30,10 +30,10 @@ export function createPace(now: () => number = () => performance.now()): Pace {
   let nextAt = 0;
   let span = { startedAt: now(), begun: 0, throttled: 0, hasWaited: false };
 
-  function judge(): void {
+  function adapt(): void {
     const { startedAt, begun, throttled, hasWaited } = span;
     const spanMs = now() - startedAt;
-    if (spanMs < judgedEveryMs) return;
+    if (spanMs < adaptEveryMs) return;
     span = { startedAt: now(), begun: 0, throttled: 0, hasWaited: false };
     if (perSecond === undefined) return;
     if (throttled > 0) {
@@ -48,7 +48,7 @@ export function createPace(now: () => number = () => performance.now()): Pace {
 
   return {
     delayMs() {
-      judge();
+      adapt();
       if (perSecond === undefined || nextAt <= now()) return 0;
       span.hasWaited = true;
       return nextAt - now();
@@ -58,10 +58,10 @@ export function createPace(now: () => number = () => performance.now()): Pace {
       if (perSecond !== undefined) nextAt = Math.max(nextAt, now() - slackMs) + 1_000 / perSecond;
     },
     throttled() {
-      judge();
+      adapt();
       span.throttled += 1;
       if (perSecond !== undefined) return;
-      perSecond = Math.max(slowest, (1_000 * span.begun) / judgedEveryMs);
+      perSecond = Math.max(slowest, (1_000 * span.begun) / adaptEveryMs);
       nextAt = now() + 1_000 / perSecond;
     },
   };

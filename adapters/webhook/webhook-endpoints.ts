@@ -1,7 +1,7 @@
 import { formatProblem } from '../../core/errors.js';
 import { deriveWebhookKey } from '../../core/policy/webhook/signing-key.js';
 import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
-import { judgeWebhookUrl, type WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
+import { checkWebhookUrl, type WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import type { WebhookMasterKeys } from '../../core/secrets.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
 import { Breaker, type BreakerLimits } from './breaker.js';
@@ -38,7 +38,7 @@ export class WebhookEndpoints {
     const breaker = new Breaker(this.#deps.clock, this.#limits);
     const keys = this.#derive(webhook);
     // Checked again although it was checked when stored: rules of the platform may have become stricter since.
-    const problem = judgeWebhookUrl(webhook.url, this.#deps);
+    const problem = checkWebhookUrl(webhook.url, this.#deps);
     if (problem !== undefined) {
       return { fault: formatProblem(problem), origin: '', host: '', keys, breaker };
     }

@@ -5,7 +5,7 @@ import { collect, Refused, show, withFormat, type Format, type Terminal } from '
 
 export function addValidate(program: Command, terminal: Terminal): void {
   withFormat(program.command('validate'))
-    .description("Judge manifests as the operator would, with the platform's settings of its environment")
+    .description("Check manifests as the operator would, with the platform's settings of its environment")
     .argument('<path...>', 'manifests, or folders of manifests with their subfolders')
     .option(
       '--with <path>',

@@ -33,12 +33,12 @@ export function compare(
   const places = new Set(manifests.map(({ key }) => key.namespace));
   const only = there.filter((object) => places.has(object.metadata.namespace) && !named.has(nameOf(object)));
   return [
-    ...manifests.map((manifest) => judge(manifest, live, manager, force)),
+    ...manifests.map((manifest) => compareOne(manifest, live, manager, force)),
     ...only.map((object): Compared => ({ object: nameOf(object), change: 'only there', fields: [] })),
   ];
 }
 
-function judge(
+function compareOne(
   { kind, key, spec, labels, annotations }: ManifestObject,
   live: ReadonlyMap<string, StoredObject>,
   manager: string,

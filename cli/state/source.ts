@@ -8,7 +8,7 @@ import { DomainError, invalidInput, messageOf, quote } from '../../core/errors.j
 import { silentLogger } from '../../core/log.js';
 import { apiVersion } from '../../core/meta/meta.js';
 import { noMetrics } from '../../core/metrics.js';
-import { isKind, kindNames, judgedKinds, kinds } from '../../core/resources/kinds.js';
+import { isKind, kindNames, reconciledKinds, kinds } from '../../core/resources/kinds.js';
 import { systemClock } from '../../core/units/time.js';
 import { given as withValues } from '../../core/units/given.js';
 import { callServer } from '../api/client.js';
@@ -86,7 +86,7 @@ async function readCluster(
     });
     try {
       // Somebody who may read one namespace reads no objects of the cluster.
-      const asked = judgedKinds.filter(
+      const asked = reconciledKinds.filter(
         (kind) => namespace === undefined || kindNames[kind].scope === 'Namespaced',
       );
       const lists = await Promise.all(

@@ -2,7 +2,7 @@ import { finding, type Finding } from '../meta/conditions.js';
 import { parseInstant } from '../units/time.js';
 import { layouts } from '../paymaster/layouts.js';
 import type { ProfileConfig } from './chain-config.js';
-import { judgeAddresses, judgeChecksum, worstOf } from './checksum.js';
+import { checkAddresses, checksumFinding, worstOf } from './checksum.js';
 import { quotaExceeded, quotaOf } from './platform.js';
 import type { Paymaster, PaymasterSpec } from '../resources/paymaster.js';
 import { conflicts, countBefore, rank } from './ranking.js';
@@ -58,17 +58,17 @@ export function checksumOfFunding({ paymaster, previous }: PaymasterSources): Fi
   const address = paymaster.spec.funding?.address;
   if (address === undefined) return undefined;
   const isInUse = previous?.fundingAddress?.toLowerCase() === address.toLowerCase();
-  return judgeChecksum('spec.funding.address', address, isInUse);
+  return checksumFinding('spec.funding.address', address, isInUse);
 }
 
 /** Undefined when the paymaster allows any factory. */
 export function factoriesOf({
   paymaster,
   previous,
-}: PaymasterSources): ReturnType<typeof judgeAddresses> | undefined {
+}: PaymasterSources): ReturnType<typeof checkAddresses> | undefined {
   const { accountFactories } = paymaster.spec;
   if (accountFactories === undefined) return undefined;
-  return judgeAddresses('spec.accountFactories', accountFactories, previous?.accountFactories);
+  return checkAddresses('spec.accountFactories', accountFactories, previous?.accountFactories);
 }
 
 /** Whether the chain and version that the paymaster names are offered. */

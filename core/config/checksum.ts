@@ -13,7 +13,7 @@ import {
  * when the address is already in use. Stores that check checksums themselves never accept a new wrong one; the API
  * server cannot check them.
  */
-export function judgeChecksum(field: string, address: string, isInUse: boolean): Finding | undefined {
+export function checksumFinding(field: string, address: string, isInUse: boolean): Finding | undefined {
   if (!hasWrongChecksum(address)) return undefined;
   const message = `${field} must be ${checksumExpectation}, got ${quote(address)}.`;
   return isInUse ? finding('AddressChecksum', 'Wrong', message) : finding('Accepted', 'BadChecksum', message);
@@ -24,7 +24,7 @@ export function judgeChecksum(field: string, address: string, isInUse: boolean):
  * are not refused; a refused one is left out, so that it does not count as in use next time. `told`: the first
  * refusal, else the first warning about an address that stays although its checksum is wrong.
  */
-export function judgeAddresses(
+export function checkAddresses(
   field: string,
   texts: readonly string[],
   inUse: readonly string[] = [],
@@ -33,7 +33,7 @@ export function judgeAddresses(
   const judged = texts
     .map((text, index) => ({
       text,
-      found: judgeChecksum(`${field}[${index}]`, text, used.has(text.toLowerCase())),
+      found: checksumFinding(`${field}[${index}]`, text, used.has(text.toLowerCase())),
     }))
     .filter(({ text }) => isAddressText(text));
   return {

@@ -13,7 +13,7 @@ import { isHexBytes } from '../units/hex.js';
 import { isAddressText, parseAddress, zeroAddress, type Address } from '../units/address.js';
 import type { ChainConfig, ProfileConfig } from './chain-config.js';
 import { addressListOf, type AddressList } from '../policy/address-list.js';
-import { isRefusal, judgeAddresses, judgeChecksum, worstOf } from './checksum.js';
+import { isRefusal, checkAddresses, checksumFinding, worstOf } from './checksum.js';
 import { compareAge, conflicts, rank } from './ranking.js';
 
 /** What the compiler has to know about layouts: which exist, and which EntryPoint each one is for. */
@@ -90,10 +90,10 @@ export function compileChain(sources: ChainSources): CompiledChain {
   const { spec, metadata } = chain;
   // A caller that does not know what is in use treats every address as in use.
   const known = checksums === 'judged' ? previous : spec;
-  const delegates = judgeAddresses('spec.delegates', spec.delegates ?? [], known?.delegates);
+  const delegates = checkAddresses('spec.delegates', spec.delegates ?? [], known?.delegates);
   const factories =
     spec.accountFactories &&
-    judgeAddresses('spec.accountFactories', spec.accountFactories, known?.accountFactories);
+    checkAddresses('spec.accountFactories', spec.accountFactories, known?.accountFactories);
   const denied = deniedOf(spec.deniedSenders);
   const nativePrice = spec.nativePrice && inDollars(spec.nativePrice);
   const native =
@@ -153,7 +153,7 @@ function deniedOf(texts: readonly string[] | undefined) {
   if (texts === undefined) return undefined;
   const { list, wrongAt } = addressListOf(texts);
   const wrong = texts[wrongAt];
-  const told = wrong === undefined ? [] : [judgeChecksum(`spec.deniedSenders[${wrongAt}]`, wrong, false)];
+  const told = wrong === undefined ? [] : [checksumFinding(`spec.deniedSenders[${wrongAt}]`, wrong, false)];
   return { list, told: told.filter((found) => found !== undefined) };
 }
 
@@ -269,7 +269,8 @@ function checksumOfProfile(profile: ProfileSpec, previous: ChainConfig | undefin
       .map((address) => address.toLowerCase()),
   );
   for (const [field, text] of addressesOf(profile)) {
-    const found = text === undefined ? undefined : judgeChecksum(field, text, inUse.has(text.toLowerCase()));
+    const found =
+      text === undefined ? undefined : checksumFinding(field, text, inUse.has(text.toLowerCase()));
     if (found !== undefined) return found;
   }
   return undefined;
@@ -310,7 +311,7 @@ function checksumOfToken(
   served: FeeTokenSpec | undefined,
 ): Finding | undefined {
   return worstOf([
-    judgeChecksum('spec.address', address, served !== undefined),
+    checksumFinding('spec.address', address, served !== undefined),
     checksumOfFeeds('spec.price', price, served?.price),
   ]);
 }
@@ -322,7 +323,7 @@ function checksumOfFeeds(
 ): Finding | undefined {
   const inUse = new Set(served && feedsOf(served, field).map(([, feed]) => feed.toLowerCase()));
   return worstOf(
-    feedsOf(price, field).map(([name, feed]) => judgeChecksum(name, feed, inUse.has(feed.toLowerCase()))),
+    feedsOf(price, field).map(([name, feed]) => checksumFinding(name, feed, inUse.has(feed.toLowerCase()))),
   );
 }
 

@@ -4,7 +4,7 @@ import { finding, isConditionTrue, type Finding } from '../meta/conditions.js';
 import type { SmartContract } from '../resources/smart-contract.js';
 import { formatProblem } from '../errors.js';
 import { isAddressText, parseAddress, type Address } from '../units/address.js';
-import { judgeChecksum } from './checksum.js';
+import { checksumFinding } from './checksum.js';
 import { maxContracts, type PaymasterConfig } from './paymaster-config.js';
 import { quotaExceeded, type Quota } from './platform.js';
 import { compareAge, conflicts, rank } from './ranking.js';
@@ -119,7 +119,7 @@ function* readContract(
   );
   // The address of a contract never changes, so one that was accepted before checksums were judged stays accepted.
   const isInUse = served.has(identityOf(spec.name, spec.address)) || isConditionTrue(object, 'Accepted');
-  const checksum = judgeChecksum('spec.address', spec.address, isInUse);
+  const checksum = checksumFinding('spec.address', spec.address, isInUse);
   if (checksum?.type === 'Accepted') return { ...nothing, methods, problem: checksum };
   if (problems.length === 0)
     return { methods, declarations, selectors, ...(checksum === undefined ? {} : { checksum }) };

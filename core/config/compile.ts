@@ -1,6 +1,6 @@
 import { given } from '../units/given.js';
 import { atOnce, type InParts } from '../units/in-parts.js';
-import { cyclesIn, judgesIn, writeParts, type PolicyParts } from '../policy/derived.js';
+import { cyclesIn, decidesIn, writeParts, type PolicyParts } from '../policy/derived.js';
 import { finding, type Finding } from '../meta/conditions.js';
 import type { Organisation } from '../resources/organisation.js';
 import type { PaymasterStatus } from '../resources/paymaster.js';
@@ -148,7 +148,7 @@ function assemble(
     policy.served === undefined || policy.served === 'invalid' ? [] : [policy.served],
   );
   const invalid = policies.flatMap((policy) => (policy.served === 'invalid' ? policy.object.spec : []));
-  const invalidInTokens = invalid.filter((spec) => judgesIn(spec, 'ERC20')).map(({ name }) => name);
+  const invalidInTokens = invalid.filter((spec) => decidesIn(spec, 'ERC20')).map(({ name }) => name);
   const campaigns = new Set(
     policies.flatMap(({ object: { spec } }) => (spec.enforcement === 'Shadow' ? [] : (spec.campaign ?? []))),
   );

@@ -51,7 +51,7 @@ export type Ledger = {
 };
 
 /** Port: the work that a ledger needs now and then; processes that share one take turns. */
-export type LedgerUpkeep = {
+export type LedgerMaintenance = {
   /** Adds records that were written since to the sums of usage; some thousand per call. True while there are more. */
   rollUp(): Promise<boolean>;
   /**

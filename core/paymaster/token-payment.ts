@@ -112,7 +112,7 @@ export type SimulatedPayment =
     }
   | { readonly outcome: 'executed'; readonly received: bigint; readonly costWei: bigint };
 
-type JudgedPayment = {
+type CheckedPayment = {
   readonly codec: Pick<TokenCodec, 'maxTokenCharge' | 'unpricedGas'>;
   readonly op: FinalUserOperation;
   readonly terms: TokenTerms;
@@ -129,7 +129,7 @@ export type ShownToken = { readonly symbol: string; readonly decimals: number };
  */
 export function decidePayment(
   observed: ObservedPayment,
-  { codec, op, terms, token }: JudgedPayment,
+  { codec, op, terms, token }: CheckedPayment,
 ): Verdict {
   const { balance, allowance, payment } = observed;
   const most = codec.maxTokenCharge(op, terms);

@@ -229,7 +229,7 @@ export function glanceAt(
 const ends = decisions.filter(({ endsAt }) => endsAt !== undefined);
 
 /** Whether a policy judges in a mode. */
-export function judgesIn(spec: PolicyMembers & { readonly policyType: PolicyType }, mode: Mode): boolean {
+export function decidesIn(spec: PolicyMembers & { readonly policyType: PolicyType }, mode: Mode): boolean {
   const kind = policyKindOf(spec.policyType);
   const data = kind && dataOf(spec, kind);
   return ((data && kind.modesOf?.(data)) ?? ['SPONSORED']).includes(mode);

@@ -249,7 +249,7 @@ export type PolicyFacts = {
   readonly now: EpochMs;
   /** The list of addresses with this hash; undefined where this replica does not have it. */
   listOf(hash: string): ReadonlySet<AddressKey> | undefined;
-  /** Takes what policies in Shadow would refuse; see `judgeEach`. */
+  /** Takes what policies in Shadow would refuse; see `decideEach`. */
   readonly shadow: Pick<Shadow, 'note'>;
 };
 

@@ -17,13 +17,13 @@ export function appliesIn({ appliesTo = ['SPONSORED'] }: AppliesTo, mode: Mode):
 }
 
 /** The first refusal of a policy that is enforced. What one in Shadow refuses is noted, and the next is asked. */
-export function judgeEach<P extends PolicyIdentity & AppliesTo>(
+export function decideEach<P extends PolicyIdentity & AppliesTo>(
   policies: readonly P[],
   { mode, shadow }: Pick<PolicyFacts, 'mode' | 'shadow'>,
-  judge: (policy: P) => Verdict,
+  decide: (policy: P) => Verdict,
 ): Verdict {
   for (const policy of policies) {
-    const verdict = appliesIn(policy, mode) ? judge(policy) : pass;
+    const verdict = appliesIn(policy, mode) ? decide(policy) : pass;
     if (verdict.pass) continue;
     const refusal = { ...verdict, policyId: policy.policyId };
     if (policy.shadow !== true) return refusal;
@@ -46,9 +46,9 @@ export function sayOf(
   policy: AppliesTo,
   facts: PolicyFacts | undefined,
   usual: string,
-  judge: (facts: PolicyFacts) => Verdict,
+  decide: (facts: PolicyFacts) => Verdict,
 ): Pick<Glance, 'says' | 'verdict'> {
-  return saidOf(usual, facts !== undefined && appliesIn(policy, facts.mode) ? judge(facts) : undefined);
+  return saidOf(usual, facts !== undefined && appliesIn(policy, facts.mode) ? decide(facts) : undefined);
 }
 
 /** Undefined: the request is not judged, or none is given. */

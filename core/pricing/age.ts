@@ -5,7 +5,7 @@ import { faulty, refused, type RefusedPrice } from './price-source.js';
 const toleratedAheadMs = 120_000;
 
 /** Refuses an answer whose time is too long ago or in the future; undefined when the answer may be used. */
-export function judgeAge(
+export function checkAge(
   source: string,
   observedAt: EpochMs,
   maxAgeSeconds: number,

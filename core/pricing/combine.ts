@@ -1,6 +1,6 @@
 import type { EpochMs } from '../units/time.js';
 import { parseDecimal } from '../units/wei.js';
-import { judgeAge, staleAtOf } from './age.js';
+import { checkAge, staleAtOf } from './age.js';
 import { formatRefusal, priced, refused, type PriceAnswer, type PriceRefusal } from './price-source.js';
 
 export type CombineRules = {
@@ -49,7 +49,7 @@ function neededSources({ minSources, maxDeviationPercent }: CombineRules, source
 function limitAge({ maxAgeSeconds }: CombineRules, answer: PriceAnswer, now: EpochMs): PriceAnswer {
   if (!answer.ok || maxAgeSeconds === undefined) return answer;
   const { price } = answer;
-  const tooOld = judgeAge(price.source, price.observedAt, maxAgeSeconds, now);
+  const tooOld = checkAge(price.source, price.observedAt, maxAgeSeconds, now);
   if (tooOld !== undefined) return tooOld;
   const own = staleAtOf(price.observedAt, maxAgeSeconds);
   const staleAt = price.staleAt === undefined || own < price.staleAt ? own : price.staleAt;

@@ -1,6 +1,6 @@
 import { toMs, type EpochMs, type EpochSeconds } from '../units/time.js';
 import type { Hex } from '../units/hex.js';
-import { judgeAge } from './age.js';
+import { checkAge } from './age.js';
 import { faulty, type RefusedPrice } from './price-source.js';
 
 /** The answer of `latestRoundData()` of an aggregator feed. */
@@ -33,7 +33,7 @@ export function decodeRound(result: Hex): FeedRound | undefined {
 }
 
 /** Why a round gives no price; undefined when it does. */
-export function judgeRound(
+export function checkRound(
   source: string,
   round: FeedRound,
   maxAgeSeconds: number,
@@ -46,14 +46,14 @@ export function judgeRound(
   if (answer <= 0n)
     return faulty(source, 'OUT_OF_RANGE', `answers ${answer}, which is not a price above zero`);
   if (updatedAt > latestSeconds) return faulty(source, 'MALFORMED', `says it was updated at ${updatedAt}`);
-  return judgeAge(source, updatedAtOf(round), maxAgeSeconds, now);
+  return checkAge(source, updatedAtOf(round), maxAgeSeconds, now);
 }
 
 /** After an outage, so long: feeds catch up, and transactions that waited are mined at prices of before. */
 const sequencerGraceSeconds = 3_600n;
 
 /** Why prices of a roll-up are not used, by the feed that says whether its sequencer is up (0) and since when. */
-export function judgeSequencer(
+export function checkSequencer(
   source: string,
   { answer, startedAt }: FeedRound,
   now: EpochMs,
@@ -65,7 +65,7 @@ export function judgeSequencer(
   return faulty(source, 'SEQUENCER_DOWN', 'says that the sequencer is up for less than an hour');
 }
 
-/** For rounds that {@link judgeRound} accepts: their time is in the range of our clocks. */
+/** For rounds that {@link checkRound} accepts: their time is in the range of our clocks. */
 export function updatedAtOf({ updatedAt }: FeedRound): EpochMs {
   return toMs(Number(updatedAt) as EpochSeconds);
 }

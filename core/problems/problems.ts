@@ -140,7 +140,7 @@ function profileConditions({ spec, status }: Chain, { uses }: Around) {
 }
 
 function fromCondition(
-  object: Judged,
+  object: ReconciledObject,
   { type, reason, message, lastTransitionTime, observedGeneration }: Condition,
   part: string,
   { uses }: Around,
@@ -169,9 +169,9 @@ function fromCondition(
   ];
 }
 
-type Judged = Exclude<AnyResource, { readonly kind: 'DashboardToken' }>;
+type ReconciledObject = Exclude<AnyResource, { readonly kind: 'DashboardToken' }>;
 
-function nameOf({ kind, metadata, spec }: Judged, part = '') {
+function nameOf({ kind, metadata, spec }: ReconciledObject, part = '') {
   const { namespace, name } = metadata;
   const called = 'name' in spec ? spec.name : name;
   return {
@@ -182,7 +182,7 @@ function nameOf({ kind, metadata, spec }: Judged, part = '') {
   };
 }
 
-function unseen(object: Judged, { now }: Around): readonly Problem[] {
+function unseen(object: ReconciledObject, { now }: Around): readonly Problem[] {
   const { metadata, status } = object;
   if (status?.conditions === undefined || status.conditions.length === 0) {
     const isNew = now - (parseInstant(metadata.creationTimestamp) ?? 0) < firstLookMs;

@@ -34,7 +34,7 @@ export const kindNames = {
 
 export const kinds = Object.keys(kindNames) as readonly Kind[];
 /** Kinds that the operator judges. A token is read by the dashboard alone, and has no status. */
-export const judgedKinds = kinds.filter((kind) => kind !== 'DashboardToken');
+export const reconciledKinds = kinds.filter((kind) => kind !== 'DashboardToken');
 
 export function isKind(text: unknown): text is Kind {
   return typeof text === 'string' && Object.hasOwn(kindNames, text);

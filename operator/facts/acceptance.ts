@@ -140,16 +140,16 @@ async function answerOf(
   words: readonly (bigint | undefined)[],
   block: BlockTag,
 ): Promise<Acceptance> {
-  if (!words.includes(undefined)) return judge(questions, words.slice(1).map(toWord));
+  if (!words.includes(undefined)) return acceptanceOf(questions, words.slice(1).map(toWord));
   const { profile, contracts, calls } = questions;
   const code = await readCode(chain, [profile.entryPoint, ...contracts], block);
   if (code !== 'CodePresent') return withLevels(questions, code, 'Unknown', () => 'Unknown');
   const answers = calls.slice(1).map(({ to, data }) => askCall(chain, { to, data, block }));
-  return judge(questions, await Promise.all(answers));
+  return acceptanceOf(questions, await Promise.all(answers));
 }
 
 /** `answers`: of every call but the first; undefined where the chain did not answer. */
-function judge(questions: Questions, answers: readonly (Hex | undefined)[]): Acceptance {
+function acceptanceOf(questions: Questions, answers: readonly (Hex | undefined)[]): Acceptance {
   const { profile, contracts, signerQuestions } = questions;
   const expected = `0x${addressWord(profile.entryPoint)}`;
   const named = answers.slice(0, contracts.length).map((answer) => {

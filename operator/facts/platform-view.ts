@@ -5,7 +5,7 @@ import type { Clock } from '../../core/units/time.js';
 import type { Timers } from '../../adapters/timers.js';
 import type { ChainFacts } from './chain-facts.js';
 import { isGoodProfile, type ProfileFacts, profileKey, unknownProfile } from './facts.js';
-import { dueInMs, type Judge, settle, type Steady } from './steady.js';
+import { dueInMs, type Comparison, settle, type Steady } from './steady.js';
 import type { UsageFacts } from './reported-facts.js';
 
 /**
@@ -133,9 +133,12 @@ export function createPlatformView(deps: PlatformViewDeps) {
   };
 }
 
-const blockers: Judge<Blocker> = { isSame: (a, b) => a === b, isGood: (blocker) => blocker === undefined };
-const unpricedTokens: Judge<string> = { isSame: (a, b) => a === b, isGood: (names) => names === '' };
-const profiles: Judge<ProfileFacts> = { isSame: isDeepStrictEqual, isGood: isGoodProfile };
+const blockers: Comparison<Blocker> = {
+  isSame: (a, b) => a === b,
+  isGood: (blocker) => blocker === undefined,
+};
+const unpricedTokens: Comparison<string> = { isSame: (a, b) => a === b, isGood: (names) => names === '' };
+const profiles: Comparison<ProfileFacts> = { isSame: isDeepStrictEqual, isGood: isGoodProfile };
 
 /** The first answer to a question that was open is shown at once. */
 function settleFacts(steady: Steady<ProfileFacts>, seen: ProfileFacts, now: ReturnType<Clock['now']>) {

@@ -1,5 +1,5 @@
 import { budgetsFinding } from '../../core/config/budgets.js';
-import { isRefusal, judgeAddresses } from '../../core/config/checksum.js';
+import { isRefusal, checkAddresses } from '../../core/config/checksum.js';
 import { conflicts, rank } from '../../core/config/ranking.js';
 import { summarise } from '../../core/config/summary.js';
 import { unreachable } from '../../core/errors.js';
@@ -113,7 +113,7 @@ function checksumOf(
     .filter((paymaster) => isConditionTrue(paymaster, 'Accepted'))
     .flatMap(({ spec: { funding } }) => funding?.address ?? []);
   const inUse = isStored ? fundingAddresses : wallets;
-  const { told } = judgeAddresses('spec.fundingAddresses', fundingAddresses, inUse);
+  const { told } = checkAddresses('spec.fundingAddresses', fundingAddresses, inUse);
   if (told === undefined) return undefined;
   return isRefusal(told) ? { refused: told } : { warning: told };
 }

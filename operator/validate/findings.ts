@@ -4,7 +4,7 @@ import type { ManifestObject } from '../../adapters/manifests/parse-manifest.js'
 import type { Kind } from '../../core/resources/kinds.js';
 import type { Condition } from '../../core/meta/meta.js';
 import { warnsWhenTrue } from '../../core/meta/condition-reasons.js';
-import type { Judgement } from './judge.js';
+import type { CheckResult } from './check-manifests.js';
 
 /** One mistake or remark, with its place. */
 export type ValidationFinding = {
@@ -22,7 +22,7 @@ export type ValidationFinding = {
 /** By place; errors of one place come first. */
 export function findingsOf(
   parseProblems: readonly ManifestProblem[],
-  { problems, objects }: Judgement,
+  { problems, objects }: CheckResult,
 ): readonly ValidationFinding[] {
   const found = [
     ...[...parseProblems, ...problems].map(ofProblem),

@@ -5,11 +5,11 @@ import { DomainError } from '../../core/errors.js';
 import { readWebhookRules } from '../../core/policy/webhook/private-hosts.js';
 import { Settings } from '../../core/settings.js';
 import { findingsOf } from './findings.js';
-import { judge, type JudgeRules } from './judge.js';
+import { checkManifests, type CheckRules } from './check-manifests.js';
 import { readFiles, type ReadManifests } from './read-files.js';
 import type { Report } from './report.js';
 
-/** `paths`: files and folders to judge; `context`: those that are there already. `isDev`: as under `make run`. */
+/** `paths`: files and folders to check; `context`: those that are there already. `isDev`: as under `make run`. */
 type ValidateOptions = {
   readonly paths: readonly string[];
   readonly context: readonly string[];
@@ -39,14 +39,14 @@ export async function validateManifests(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Report> {
   const settings = new Settings(env);
-  const rules: JudgeRules = settings.finish({
+  const rules: CheckRules = settings.finish({
     platform: readPlatformDefaults(settings),
     webhookRules: {
       ...readWebhookRules(settings),
       ...(isDev ? { allowHttp: true, allowLoopback: true } : {}),
     },
   });
-  const judgement = await judge({ objects, context: around.objects }, rules);
-  const findings = findingsOf([...problems, ...around.problems], judgement);
+  const result = await checkManifests({ objects, context: around.objects }, rules);
+  const findings = findingsOf([...problems, ...around.problems], result);
   return { files, leftOut, objects: objects.length, findings };
 }

@@ -7,7 +7,7 @@ import { policiesEndAt } from '../../core/policy/derived.js';
 import { Shadow } from '../../core/policy/shadow.js';
 import { type Clock, toSeconds } from '../../core/units/time.js';
 import type { Mode } from '../../core/usage/reservation.js';
-import { judgeAs } from '../view/campaigns.js';
+import { forCampaign } from '../view/campaigns.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedChain, ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
@@ -41,7 +41,7 @@ export function gatherFacts(
   longestExpirySeconds = Infinity,
 ) {
   const now = clock.now();
-  const paymaster = judgeAs(served, request.campaign);
+  const paymaster = forCampaign(served, request.campaign);
   // Otherwise we would sign on configs that may have been revoked since.
   if (view.isStale())
     throw notReady('CONFIG_STALE', 'The configuration of this replica was not confirmed for too long.');

@@ -21,7 +21,7 @@ export const mostSuspects = 5_000;
  * never be mined. `nonceOf` answers the EntryPoint's `getNonce` for sender and key; undefined means no answer, and the nonce counts
  * as used.
  */
-export function judgeNonces(due: readonly Reservation[], nonceOf: (key: OperationId) => bigint | undefined) {
+export function decideNonces(due: readonly Reservation[], nonceOf: (key: OperationId) => bigint | undefined) {
   const isUnused = ({ key }: Reservation): boolean => {
     const next = nonceOf(key);
     return next !== undefined && next <= key.nonce;
@@ -46,7 +46,7 @@ export function dueForLook(
  * Decides about reservations with a used nonce. `looked`: those whose senders' events were read; `found`: the operations found
  * there. For those that are forfeited, deposits and holds become free, and limits keep the maximum until their window ends.
  */
-export function judgeSpent(
+export function decideSpent(
   spent: readonly Reservation[],
   looked: readonly Reservation[],
   found: readonly MinedOperation[],

@@ -1,7 +1,7 @@
 import type { Block } from '../../core/chain/chain.js';
 import type { Reservation } from '../../core/usage/reservation.js';
 import { operationId, type MinedOperation } from './mined.js';
-import { dueForLook, judgeNonces, judgeSpent, type Suspect } from './release.js';
+import { dueForLook, decideNonces, decideSpent, type Suspect } from './release.js';
 import type { Scanner } from './scan.js';
 import { readNonces, type Source } from './source.js';
 
@@ -67,11 +67,11 @@ export class Releaser {
     const fresh = due.filter((reservation) => !isSuspect(reservation));
     const operations = [...new Map(fresh.map(({ key }) => [operationId(key), key])).values()];
     const nonces = await readNonces(source, operations, block);
-    const { released, spent } = judgeNonces(fresh, (key) => nonces.get(operationId(key)));
+    const { released, spent } = decideNonces(fresh, (key) => nonces.get(operationId(key)));
     const used = [...due.filter(isSuspect), ...spent];
     const looked = dueForLook(used, this.#suspects, block.number).slice(0, looksPerStep);
     const mined = await this.#look(source, looked, block);
-    const { forfeited, suspects } = judgeSpent(used, looked, mined, this.#suspects, block.number);
+    const { forfeited, suspects } = decideSpent(used, looked, mined, this.#suspects, block.number);
     return { released, spent: used, forfeited, mined, suspects, isComplete: fresh.length < mostReleased };
   }
 

@@ -1,5 +1,5 @@
 import type { Ambient } from '../../core/ambient.js';
-import { prunedShare, type LedgerUpkeep } from '../../core/ledger/ledger.js';
+import { prunedShare, type LedgerMaintenance } from '../../core/ledger/ledger.js';
 import { createLedgerRoom, type LedgerRoom } from './room.js';
 
 const rollUpEveryMs = 1_000;
@@ -10,7 +10,7 @@ const sizeEveryMs = 15_000;
 /** Keeps a ledger: adds new records to the sums of usage, removes those whose time is over, and knows what room it has. */
 export function createLedgerKeeping(
   deps: Ambient & {
-    readonly ledger: LedgerUpkeep;
+    readonly ledger: LedgerMaintenance;
     /** That write to it and keep it, about. */
     readonly processes: number;
   },
@@ -31,7 +31,7 @@ export function createLedgerKeeping(
   let isStopped = false;
 
   /** One run at a time. A failure is said once, until a run succeeds. */
-  function job(name: keyof LedgerUpkeep, problem: string, work: () => Promise<void>) {
+  function job(name: keyof LedgerMaintenance, problem: string, work: () => Promise<void>) {
     const failed = failures.with({ work: name });
     let running: Promise<void> | undefined;
     let hasFailed = false;

@@ -34,7 +34,7 @@ const afterLimits: ReadonlySet<string> = new Set(['held', 'deposit', 'not-commit
 /** An ending can be taken back while it is among so many that came last. */
 const mostEnded = 20_000;
 /** As often as a follower looks. */
-const upkeepMs = 1_000;
+const maintainEveryMs = 1_000;
 /** Recorded commits and finalizes belong to each other by their operation. */
 const anyCommitment = '0x';
 const cursor: FollowerStep['next'] = { blockNumber: 0, blockHash: '0x', timestamp: 0 as EpochSeconds };
@@ -49,7 +49,7 @@ export class ReplayedUsage implements Pick<UsageStore, 'now' | 'reserve' | 'peek
   readonly #ended = new Map<string, { readonly reservation: Reservation; readonly spent: number }>();
   /** Operations whose commit was refused here and not there, with the time until which it could be finalized. */
   readonly #refusedCommits = new Map<string, EpochMs>();
-  #upkeepAt = 0;
+  #maintainedAt = 0;
 
   /** `inputs`: those of the operation that is being decided. */
   constructor(chainId: number, inputs: () => DecidedInputs) {
@@ -188,8 +188,8 @@ export class ReplayedUsage implements Pick<UsageStore, 'now' | 'reserve' | 'peek
 
   #keepUp(): void {
     const now = this.now();
-    if (now < this.#upkeepAt + upkeepMs) return;
-    this.#upkeepAt = now;
+    if (now < this.#maintainedAt + maintainEveryMs) return;
+    this.#maintainedAt = now;
     this.#rows.turn((turn) => {
       turn.entries.dropCommits(this.#rows.dueCommits(now), now);
       turn.forget(this.#rows.endedCounters((now - graceMs) as EpochMs), now);

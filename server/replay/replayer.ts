@@ -15,7 +15,7 @@ import { parseInputs } from '../decision/inputs-text.js';
 import { countable } from '../decision/reservation.js';
 import { serveChain, type ServedChain } from '../view/served-chain.js';
 import { servePaymaster, type ServedPaymaster } from '../view/served-paymaster.js';
-import { judgeAs } from '../view/campaigns.js';
+import { forCampaign } from '../view/campaigns.js';
 import { createSharing } from '../view/sharing.js';
 import { createDeciders, type Deciders } from './deciders.js';
 import type { PastPromise } from './history.js';
@@ -78,7 +78,7 @@ export class Replayer {
   #count({ key, at, campaign, maxCostWei, validUntil, spentWei }: PastPromise): void {
     const paymaster = this.#paymasters.get(key.paymasterId);
     if (paymaster === undefined) return;
-    const limits = sharesOf(judgeAs(paymaster, campaign), 'SPONSORED', {
+    const limits = sharesOf(forCampaign(paymaster, campaign), 'SPONSORED', {
       sender: key.sender,
       cost: { wei: maxCostWei, usdPerNative: this.#usdPerNative.get(key.chainId) ?? 0n },
       now: at,

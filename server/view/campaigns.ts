@@ -36,7 +36,7 @@ export function serveCampaigns(config: PaymasterConfig): Campaigns | undefined {
 }
 
 /** The paymaster as it judges a request that names this campaign, made once: later steps compare it. */
-export function judgeAs<P extends ServedPolicies & { readonly campaigns: Campaigns | undefined }>(
+export function forCampaign<P extends ServedPolicies & { readonly campaigns: Campaigns | undefined }>(
   paymaster: P,
   name: string | undefined,
 ): P {

@@ -4,7 +4,11 @@ import type { LoadOrder, LoadResult } from './load.js';
 import type { SubjectReport } from './servers/subject.js';
 
 /** The options with which our servers are started, see Makefile and chart. */
-export const serverFlags = ['--max-semi-space-size=16', '--heap-growing-percent=50', '--use-largepages=silent'];
+export const serverFlags = [
+  '--max-semi-space-size=16',
+  '--heap-growing-percent=50',
+  '--use-largepages=silent',
+];
 
 /** One window of load on one server. */
 export type Measurement = LoadResult & {

@@ -3,7 +3,7 @@ import {
   defaultRetention,
   type Ledger,
   type LedgerEntry,
-  type LedgerUpkeep,
+  type LedgerMaintenance,
 } from '../../core/ledger/ledger.js';
 import { recordTime } from '../../core/ledger/record-id.js';
 import type {
@@ -35,7 +35,7 @@ const dayMs = 24 * hourMs;
 
 /** A ledger with the writing that turns do. */
 export type TestedLedger = Ledger &
-  Pick<LedgerUpkeep, 'prune'> & { append(entries: readonly LedgerEntry[]): Promise<void> };
+  Pick<LedgerMaintenance, 'prune'> & { append(entries: readonly LedgerEntry[]): Promise<void> };
 
 type Event = {
   readonly at: EpochMs;

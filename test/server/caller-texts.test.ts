@@ -5,7 +5,7 @@ import { redactText } from '../../adapters/log/redact.js';
 import { parseManifest } from '../../adapters/manifests/parse-manifest.js';
 import { parseFundingMessage } from '../../core/config/funding-proof.js';
 import { isRecordId } from '../../core/ledger/record-id.js';
-import { judgeWebhookUrl } from '../../core/policy/webhook/webhook-url.js';
+import { checkWebhookUrl } from '../../core/policy/webhook/webhook-url.js';
 import { parseNumberText } from '../../core/pricing/decimal.js';
 import { parseDocument, parsePath } from '../../core/pricing/json-document.js';
 import { canonicalSignature } from '../../core/resources/abi-signature.js';
@@ -86,8 +86,8 @@ const parsers: Readonly<Record<string, (text: string) => unknown>> = {
   'fractions of ether': (given) => parseEther(`0.${given}`),
   'bytes and addresses in hex': (given) => [isHexBytes(given), isAddressText(given)],
   'a time': parseInstant,
-  'the URL of a webhook': (given) => judgeWebhookUrl(given),
-  'the host of a webhook': (given) => judgeWebhookUrl(`https://${given}`),
+  'the URL of a webhook': (given) => checkWebhookUrl(given),
+  'the host of a webhook': (given) => checkWebhookUrl(`https://${given}`),
   'the path of a request': (given) => [isRpcPath(given), parseRpcPath(given), collapseSlashes(given)],
   'a path of JSON-RPC': (given) => parseRpcPath(`/api/v1/1/${given}`),
   'a query': (given) => parameters.readParameters(`?${given}`, known),

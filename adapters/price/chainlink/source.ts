@@ -1,5 +1,5 @@
 import type { Decimal } from '../../../core/pricing/decimal.js';
-import { judgeRound, judgeSequencer, updatedAtOf } from '../../../core/pricing/feed-round.js';
+import { checkRound, checkSequencer, updatedAtOf } from '../../../core/pricing/feed-round.js';
 import { staleAtOf } from '../../../core/pricing/age.js';
 import { faulty, type PriceSource, type RefusedPrice } from '../../../core/pricing/price-source.js';
 import { priceOf } from '../../../core/pricing/rate.js';
@@ -53,7 +53,7 @@ export function openChainlink(
   /** Undefined: the sequencer is up. */
   async function readSequencer(chainId: number, feed: string): Promise<RefusedPrice | undefined> {
     const reading = await feeds.read(chainId, feed);
-    return reading.ok ? judgeSequencer(`chainlink ${feed}`, reading.round, clock.now()) : reading;
+    return reading.ok ? checkSequencer(`chainlink ${feed}`, reading.round, clock.now()) : reading;
   }
 
   async function readAnswer(
@@ -65,7 +65,7 @@ export function openChainlink(
     if (!reading.ok) return reading;
     const { round, decimals, currency } = reading;
     const name = `chainlink ${feed}`;
-    const problem = judgeRound(name, round, maxAgeSeconds, clock.now());
+    const problem = checkRound(name, round, maxAgeSeconds, clock.now());
     if (problem !== undefined) return problem;
     const observedAt = updatedAtOf(round);
     return {

@@ -1,4 +1,4 @@
-import { judgeAge, staleAtOf } from '../../../core/pricing/age.js';
+import { checkAge, staleAtOf } from '../../../core/pricing/age.js';
 import type { Decimal } from '../../../core/pricing/decimal.js';
 import { parsePath, readNumber, readTime, type DocumentPath } from '../../../core/pricing/json-document.js';
 import { faulty, type PricedToken, type PriceSource } from '../../../core/pricing/price-source.js';
@@ -31,7 +31,7 @@ export function openHttp(
       const figures = readFigures(reading, paths, token);
       if (typeof figures === 'string') return faulty(source, 'MALFORMED', figures);
       const { price, tokenPrice, usd, observedAt } = figures;
-      const tooOld = judgeAge(source, observedAt, maxAgeSeconds, clock.now());
+      const tooOld = checkAge(source, observedAt, maxAgeSeconds, clock.now());
       if (tooOld !== undefined) return tooOld;
       return priceOf(
         {

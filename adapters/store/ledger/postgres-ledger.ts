@@ -3,7 +3,7 @@ import {
   prunedShare,
   usualLedgerBytes,
   type Ledger,
-  type LedgerUpkeep,
+  type LedgerMaintenance,
   type Retention,
 } from '../../../core/ledger/ledger.js';
 import { rollupUnits } from '../../../core/ledger/steps.js';
@@ -42,7 +42,7 @@ type PostgresLedgerOptions = PostgresOptions & {
 };
 
 /** The ledger as it is read, and its jobs; turns of the usage store write it. */
-export type StoredLedger = Ledger & LedgerUpkeep;
+export type StoredLedger = Ledger & LedgerMaintenance;
 
 /** After it a query fails. */
 const queryTimeoutMs = 15_000;

@@ -174,7 +174,7 @@ export class PostgresProcess {
 
   /** The server, or its timeline, is another. Resolves when that is written down. */
   async moved(): Promise<void> {
-    const isIntact = this.seen.judge();
+    const isIntact = this.seen.expectation();
     const isLost = await this.reading(async (client) => {
       await client.query('BEGIN');
       await client.query('SELECT id FROM usage.database FOR UPDATE');
@@ -240,7 +240,7 @@ export class PostgresProcess {
   /** What must be in data that are read from now on. */
   async expected(chainId: number): Promise<Expected & { readonly since: number }> {
     const { text, since, sequence } = await this.epochOf(chainId);
-    return { text, since, sequence, isIntact: this.seen.of(text).judge() };
+    return { text, since, sequence, isIntact: this.seen.of(text).expectation() };
   }
 
   /** Rows of a statement, if the data are those of the epoch and no older than what this process has seen. */

@@ -126,7 +126,7 @@ export class Slot {
     for (const name of locks) wanted.locks.add(name);
     // What has been acknowledged by now must be in what is read from now on.
     const seen = this.#process.seen.of(epoch.text);
-    const expected = { isIntact: seen.judge(), text: epoch.text, sequence: epoch.sequence };
+    const expected = { isIntact: seen.expectation(), text: epoch.text, sequence: epoch.sequence };
     let isWritten = false;
     try {
       const { answers } = await client.trip(
@@ -141,7 +141,7 @@ export class Slot {
         answerMs,
       );
       const read = readAnswers(answers);
-      await this.#judge(chainId, read, expected, wanted);
+      await this.#assertCurrent(chainId, read, expected, wanted);
       const number = Number(read.turn['turn']);
       const latest = Math.max(0, ...read.server.writers.map(({ at }) => at));
       // Signing is stopped whatever the time is.
@@ -179,7 +179,7 @@ export class Slot {
   }
 
   /** Throws when nothing may be decided over what was read. */
-  async #judge(
+  async #assertCurrent(
     chainId: number,
     { server, ownSequence, chain, heldLocks, lateLocks }: Read,
     expected: Expected,

@@ -25,7 +25,7 @@ import { format, steps } from './schema.js';
 import { assertSafe, safetyOf, serverOf, totalOf } from './server-facts.js';
 import { readSafety, readServer } from './statements.js';
 import { textOf } from './turn-rows.js';
-import { startUpkeep } from './upkeep.js';
+import { startMaintenance } from './maintenance.js';
 
 export type PostgresUsageOptions = Pick<Ambient, 'log'> & {
   readonly client: ClientOptions;
@@ -105,7 +105,7 @@ export function createPostgresUsageStore(options: PostgresUsageOptions): Postgre
     metrics,
   });
   const usage = usageOver(rows, new UsageFullness(metrics, { now: () => process.now() }));
-  const upkeep = startUpkeep(process, usage, log);
+  const maintenance = startMaintenance(process, usage, log);
   const noted = notedReserve(
     (request) => usage.reserve(request),
     epochs,
@@ -131,7 +131,7 @@ export function createPostgresUsageStore(options: PostgresUsageOptions): Postgre
     ledger: { add: (records) => process.write(ledgerStatements(records.map(alone))) },
     async stop() {
       await opening.stop();
-      await upkeep.stop();
+      await maintenance.stop();
       await noted.ended();
       await rows.settle();
       await epochs.stop();

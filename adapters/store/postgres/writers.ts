@@ -36,9 +36,9 @@ export class SeenEpochs {
     return next;
   }
 
-  /** Of the data of all chains; see {@link SeenWriters.judge}. */
-  judge(): (rows: readonly WriterRow[]) => boolean {
-    const all = [...this.#seen.values()].map((seen) => seen.judge());
+  /** Of the data of all chains; see {@link SeenWriters.expectation}. */
+  expectation(): (rows: readonly WriterRow[]) => boolean {
+    const all = [...this.#seen.values()].map((seen) => seen.expectation());
     return (rows) => all.every((isIntact) => isIntact(rows));
   }
 
@@ -56,10 +56,10 @@ export class SeenWriters {
   readonly #seen = new Map<string, { sequence: number; isRetired: boolean }>();
 
   /**
-   * Judges data that are read from now on: data that were read before an acknowledgement need not have what was acknowledged. The
+   * What is expected of data that are read from now on; data that were read before an acknowledgement need not have what was acknowledged. The
    * function answers false when the data have lost writes.
    */
-  judge(): (rows: readonly WriterRow[]) => boolean {
+  expectation(): (rows: readonly WriterRow[]) => boolean {
     const seen = [...this.#seen].map(([id, { sequence, isRetired }]) => ({ id, sequence, isRetired }));
     return (rows) => {
       const byId = new Map(rows.map((row) => [row.id, row]));

@@ -20,14 +20,14 @@ import { Batches, type OwnChange } from './batches.js';
 import type { ChainRows } from './chain-rows.js';
 import { StoredUsage } from './stored-usage.js';
 import type { FundingMessage, UsageTables } from './usage-tables.js';
-import { UsageUpkeep } from './usage-upkeep.js';
+import { UsageMaintenance } from './usage-maintenance.js';
 
 type SqliteRowsDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly metrics: Metrics;
   readonly tables: UsageTables;
   readonly epochs: () => UsageEpochs;
   /** Called now and then after a commit, with a chain that may have something to forget. */
-  readonly onUpkeep: (chainId: number) => void;
+  readonly onMaintenance: (chainId: number) => void;
 };
 
 /**
@@ -39,7 +39,7 @@ export class SqliteRows implements RowStore, FundingMessages, KeptEpochs, Ledger
   readonly #clock: Clock;
   readonly #stored: StoredUsage;
   readonly #batches: Batches;
-  readonly #upkeep: UsageUpkeep;
+  readonly #maintenance: UsageMaintenance;
   /** Calls that wait until the epoch has been found equal to its copy. */
   readonly #waiting = new Set<Promise<unknown>>();
   #isStopped = false;
@@ -52,15 +52,15 @@ export class SqliteRows implements RowStore, FundingMessages, KeptEpochs, Ledger
     this.#stored = new StoredUsage(deps, deps.metrics);
     this.#batches = new Batches(this.#stored, deps.clock, (chains, rows) => {
       for (const { chainId, written } of chains) deps.epochs().seen(chainId, written);
-      this.#upkeep.afterCommit(rows, deps.clock.now());
+      this.#maintenance.afterCommit(rows, deps.clock.now());
     });
-    this.#upkeep = new UsageUpkeep({
+    this.#maintenance = new UsageMaintenance({
       tables: deps.tables,
       log: deps.log,
       isBusy: () => this.#batches.pending !== undefined || this.#isStopped,
       forget: (now) => {
         this.#dropOldMessages(now);
-        for (const chainId of this.#stored.read().chains.keys()) deps.onUpkeep(chainId);
+        for (const chainId of this.#stored.read().chains.keys()) deps.onMaintenance(chainId);
       },
     });
   }
@@ -217,7 +217,7 @@ export class SqliteRows implements RowStore, FundingMessages, KeptEpochs, Ledger
     if (this.#isStopped) return;
     this.#batches.end();
     this.#isStopped = true;
-    this.#upkeep.stop();
+    this.#maintenance.stop();
     this.#tables.close();
   }
 

@@ -57,7 +57,7 @@ export function createUsageStoreOver(
       metrics,
       tables: createUsageTables(db, createSqliteLedgerWriter(db)),
       epochs: () => epochs,
-      onUpkeep: (chainId) => void forget(chainId),
+      onMaintenance: (chainId) => void forget(chainId),
     });
     const usage = usageOver(rows, new UsageFullness(metrics, clock));
     const forget = async (chainId: number): Promise<void> => {
@@ -104,7 +104,7 @@ export function openUsageDatabase({
 }: Pick<SqliteUsageOptions, 'path' | 'durability'>): Database {
   const db = openDatabase(path, { durability, exclusive: true });
   try {
-    // Checkpoints: see UsageUpkeep. Threads of this process read the ledger in the same file.
+    // Checkpoints: see UsageMaintenance. Threads of this process read the ledger in the same file.
     db.run(() => db.sql.exec('PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864'));
     migrateSqliteLedger(db);
     return db;

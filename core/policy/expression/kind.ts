@@ -6,7 +6,7 @@ import { decodedHex } from '../../units/hex.js';
 import { toSeconds } from '../../units/time.js';
 import type { Mode } from '../../usage/reservation.js';
 import type { AppliesTo, PolicyFacts, PolicyIdentity, PolicyKind } from '../kind.js';
-import { appliesIn, appliesToSchema, glanceOf, judgeEach, sayOf } from '../modes.js';
+import { appliesIn, appliesToSchema, glanceOf, decideEach, sayOf } from '../modes.js';
 import {
   asksForDollars,
   compileExpression,
@@ -111,7 +111,7 @@ function decideThose(
   facts: PolicyFacts,
   isJudged: (each: Served) => boolean,
 ): Verdict {
-  return judgeEach(expressions, facts, (each) => {
+  return decideEach(expressions, facts, (each) => {
     if (!isJudged(each)) return pass;
     const why = whyNot(each, facts);
     if (why === undefined) return pass;

@@ -5,7 +5,7 @@ import { choice, list, object } from '../../schema/structural.js';
 import { checksumExpectation } from '../../units/address.js';
 import { given } from '../../units/given.js';
 import type { AppliesTo, PolicyFacts, PolicyIdentity, PolicyKind } from '../kind.js';
-import { appliesIn, appliesToSchema, glanceOf, judgeEach, sayOf } from '../modes.js';
+import { appliesIn, appliesToSchema, glanceOf, decideEach, sayOf } from '../modes.js';
 import { addressListOf, maxAddresses } from '../address-list.js';
 
 type Action = 'Allow' | 'Deny';
@@ -76,7 +76,8 @@ export const senders = {
     step: 'senders',
     modes: ['SPONSORED', 'ERC20'],
     applies: ({ senders: policies }, mode) => policies?.some((each) => appliesIn(each, mode)) === true,
-    decide: ({ senders: policies = [] }, facts) => judgeEach(policies, facts, (each) => judge(each, facts)),
+    decide: ({ senders: policies = [] }, facts) =>
+      decideEach(policies, facts, (each) => decideSender(each, facts)),
   },
   glance: ({ senders: policies = [] }, { facts }) =>
     policies.map((each) => {
@@ -84,7 +85,7 @@ export const senders = {
         each.action === 'Allow' ? `serves ${accounts(each.count)} alone` : `refuses ${accounts(each.count)}`;
       return glanceOf(
         each,
-        sayOf(each, facts, usual, (of) => judge(each, of)),
+        sayOf(each, facts, usual, (of) => decideSender(each, of)),
       );
     }),
   record: {
@@ -99,7 +100,7 @@ export const senders = {
   },
 } as const satisfies PolicyKind<SendersSpec, SendersConfig, Senders, Senders, never>;
 
-function judge({ name, action, list: hash }: SendersConfig, { op, listOf }: PolicyFacts): Verdict {
+function decideSender({ name, action, list: hash }: SendersConfig, { op, listOf }: PolicyFacts): Verdict {
   const listed = listOf(hash)?.has(op.sender);
   if (listed === undefined) return refuse('SENDERS_UNKNOWN', `policy "${name}": its list is not here yet`);
   if (listed === (action === 'Allow')) return pass;

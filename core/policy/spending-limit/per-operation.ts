@@ -1,7 +1,7 @@
 import { pass, refuse, type Verdict } from '../../refusal.js';
 import { formatAmount, parseThreshold, unitOf, type Unit } from '../../usage/units.js';
 import type { Glance, PolicyFacts, PolicyIdentity } from '../kind.js';
-import { glanceOf, judgeEach, saidOf } from '../modes.js';
+import { glanceOf, decideEach, saidOf } from '../modes.js';
 import { priceStale } from '../share-texts.js';
 
 /** What one operation may cost at most. Nothing is counted, so it needs neither cycle nor store. */
@@ -23,13 +23,13 @@ export function compileOperationLimits(limits: readonly OperationLimitConfig[]):
 
 /** Throws UNAVAILABLE (PRICE_STALE) when the cost is not known in the unit; a limit in Shadow says nothing then. */
 export function decideOperationLimits(limits: readonly OperationLimit[], facts: PolicyFacts): Verdict {
-  return judgeEach(limits, facts, (limit) => {
+  return decideEach(limits, facts, (limit) => {
     const cost = costIn(limit, facts);
     if (cost === undefined) {
       if (limit.shadow === true) return pass;
       throw priceStale(limit.name);
     }
-    return judge(limit, cost);
+    return decideCost(limit, cost);
   });
 }
 
@@ -41,11 +41,11 @@ export function glanceOfOperationLimits(
     const usual = `at most ${formatAmount(limit.unit, limit.most)} for each operation`;
     const cost = facts && costIn(limit, facts);
     if (cost === undefined || facts?.mode !== 'SPONSORED') return glanceOf(limit, saidOf(usual, undefined));
-    return glanceOf(limit, saidOf(comparison(limit, cost), judge(limit, cost)));
+    return glanceOf(limit, saidOf(comparison(limit, cost), decideCost(limit, cost)));
   });
 }
 
-function judge(limit: OperationLimit, cost: number): Verdict {
+function decideCost(limit: OperationLimit, cost: number): Verdict {
   return cost <= limit.most ? pass : refuse('COST_TOO_HIGH', `"${limit.name}": ${comparison(limit, cost)}`);
 }
 

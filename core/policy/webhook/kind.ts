@@ -6,7 +6,7 @@ import { glanceOf } from '../modes.js';
 import { webhookRecord, type WebhookBody } from './record.js';
 import { webhookSchema } from './schema.js';
 import type { WebhookConfig, WebhookSpec } from './spec.js';
-import { judgeWebhookUrl } from './webhook-url.js';
+import { checkWebhookUrl } from './webhook-url.js';
 
 type Webhooks = { readonly webhooks: readonly WebhookConfig[] };
 /** Apart, because those in Shadow are called beside the request. */
@@ -19,7 +19,7 @@ export const webhook = {
   most: { count: 5, name: 'webhooks' },
   // Judges the text of the URL only; its addresses are judged at each call.
   problem({ url }, { webhookUrls }) {
-    const wrong = judgeWebhookUrl(url, webhookUrls, 'spec.webhook.url');
+    const wrong = checkWebhookUrl(url, webhookUrls, 'spec.webhook.url');
     return wrong && `${formatProblem(wrong)}.`;
   },
   compile({ spec, policyId, name }, known) {

@@ -4,7 +4,7 @@ import type { PolicyRecord } from '../kind.js';
 import { webhookTimeoutSeconds } from './schema.js';
 import { deriveWebhookKey } from './signing-key.js';
 import type { WebhookSpec } from './spec.js';
-import { judgeWebhookUrl } from './webhook-url.js';
+import { checkWebhookUrl } from './webhook-url.js';
 
 /** The dashboard does not rotate keys; owners do that in the resource itself. */
 export type WebhookBody = Omit<WebhookSpec, 'keyGeneration' | 'previousKeyUntil'>;
@@ -29,7 +29,7 @@ export const webhookRecord: PolicyRecord<WebhookSpec, WebhookBody> = {
   }),
   problems: (data, prefix, { webhookUrls }) => {
     const url = fieldOf(data, 'url');
-    const problem = typeof url === 'string' ? judgeWebhookUrl(url, webhookUrls, `${prefix}url`) : undefined;
+    const problem = typeof url === 'string' ? checkWebhookUrl(url, webhookUrls, `${prefix}url`) : undefined;
     return problem ? [problem] : [];
   },
   specOf: (body) => body,

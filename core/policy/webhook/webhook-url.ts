@@ -29,7 +29,7 @@ export type WebhookUrlRules = {
  * Judges the text of a webhook URL when it is stored; its addresses are judged again at each connection. Undefined
  * means acceptable. `field` is the name to report, default `url`.
  */
-export function judgeWebhookUrl(
+export function checkWebhookUrl(
   url: string,
   rules: WebhookUrlRules = {},
   field = 'url',

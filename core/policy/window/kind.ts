@@ -5,7 +5,7 @@ import { object } from '../../schema/structural.js';
 import { given } from '../../units/given.js';
 import { formatInstant, parseInstant, type EpochMs } from '../../units/time.js';
 import type { AppliesTo, PolicyIdentity, PolicyKind } from '../kind.js';
-import { appliesIn, appliesToSchema, glanceOf, judgeEach } from '../modes.js';
+import { appliesIn, appliesToSchema, glanceOf, decideEach } from '../modes.js';
 
 /** RFC 3339. The window includes `from` and ends just before `until`. */
 type WindowSpec = AppliesTo & { readonly from?: string; readonly until?: string };
@@ -60,7 +60,7 @@ export const window = {
     step: 'window',
     modes: ['SPONSORED', 'ERC20'],
     applies: ({ windows }, mode) => windows?.some((each) => appliesIn(each, mode)) === true,
-    decide: ({ windows = [] }, facts) => judgeEach(windows, facts, (each) => decideWindow(each, facts.now)),
+    decide: ({ windows = [] }, facts) => decideEach(windows, facts, (each) => decideWindow(each, facts.now)),
     endsAt({ windows = [] }, mode) {
       const judging = windows.filter((each) => appliesIn(each, mode) && each.shadow !== true);
       const ends = judging.flatMap(({ until }) => until ?? []);

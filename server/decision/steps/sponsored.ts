@@ -74,13 +74,13 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
    */
   function askShadows(kind: Asks, on: SponsorCase): Verdict {
     const policies = kind.shadows(on.paymaster);
-    const judge = (outcomes: readonly HostOutcome[]): void => {
+    const decide = (outcomes: readonly HostOutcome[]): void => {
       for (const [index, policy] of policies.entries()) {
         const verdict = kind.decide([policy], outcomes.slice(index, index + 1));
         if (!verdict.pass) on.shadow.note(verdict);
       }
     };
-    const asked = hosts.call({ ...aboutOf(on), policies, isShadow: true }).then(judge, () => {});
+    const asked = hosts.call({ ...aboutOf(on), policies, isShadow: true }).then(decide, () => {});
     on.shadowsAsked = Promise.all([on.shadowsAsked, asked]);
     return pass;
   }

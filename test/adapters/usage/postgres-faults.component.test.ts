@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { PostgresUsageOptions, PostgresUsageStore } from '../../../adapters/store/postgres/usage.js';
-import { forgetWriters } from '../../../adapters/store/postgres/upkeep.js';
+import { forgetWriters } from '../../../adapters/store/postgres/maintenance.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import { always } from '../../../core/usage/window.js';
 import { toSeconds, type EpochMs } from '../../../core/units/time.js';

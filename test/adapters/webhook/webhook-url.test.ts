@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { parsePrivateHosts, readWebhookRules } from '../../../core/policy/webhook/private-hosts.js';
 import { createAddressGuard, createNetworkGuard } from '../../../core/policy/webhook/public-address.js';
-import { judgeWebhookUrl } from '../../../core/policy/webhook/webhook-url.js';
+import { checkWebhookUrl } from '../../../core/policy/webhook/webhook-url.js';
 import { Settings } from '../../../core/settings.js';
 import {
   besideListed,
@@ -16,7 +16,7 @@ import {
 
 describe('a webhook URL is judged by its text when it is stored', () => {
   test.each(hostileByText)('$# $why is refused', ({ url }) => {
-    expect(judgeWebhookUrl(url)).toEqual({
+    expect(checkWebhookUrl(url)).toEqual({
       field: 'url',
       expected: expect.stringMatching(/URL/),
       value: expect.any(String),
@@ -24,16 +24,16 @@ describe('a webhook URL is judged by its text when it is stored', () => {
   });
 
   test.each(legalUrls)('%s is accepted', (url) => {
-    expect(judgeWebhookUrl(url)).toBeUndefined();
+    expect(checkWebhookUrl(url)).toBeUndefined();
   });
 
   test('the problem names the field, what is expected and the value without its secrets', () => {
-    expect(judgeWebhookUrl('http://hooks.example.com/check?key=s3cret', {}, 'policyData.url')).toEqual({
+    expect(checkWebhookUrl('http://hooks.example.com/check?key=s3cret', {}, 'policyData.url')).toEqual({
       field: 'policyData.url',
       expected: 'an https URL',
       value: '"http://hooks.example.com/check"',
     });
-    expect(judgeWebhookUrl('https://me:s3cret@hooks.example.com/')?.value).not.toContain('s3cret');
+    expect(checkWebhookUrl('https://me:s3cret@hooks.example.com/')?.value).not.toContain('s3cret');
   });
 });
 
@@ -44,7 +44,7 @@ describe('what the platform permits', () => {
     'http://[::1]:3000/',
     'https://app.localhost/',
   ])('loopback and http: %s', (url) => {
-    expect(judgeWebhookUrl(url, { allowHttp: true, allowLoopback: true })).toBeUndefined();
+    expect(checkWebhookUrl(url, { allowHttp: true, allowLoopback: true })).toBeUndefined();
   });
 
   test.each([
@@ -56,21 +56,21 @@ describe('what the platform permits', () => {
     'http://user@localhost/',
     'ftp://localhost/',
   ])('never more than that: %s', (url) => {
-    expect(judgeWebhookUrl(url, { allowHttp: true, allowLoopback: true })).toBeDefined();
+    expect(checkWebhookUrl(url, { allowHttp: true, allowLoopback: true })).toBeDefined();
   });
 
   const listed = { privateHosts: [listedHost] };
   test.each(listedUrls)('a host of the same cluster that the platform lists: %s', (url) => {
-    expect(judgeWebhookUrl(url, listed)).toBeUndefined();
-    expect(judgeWebhookUrl(url)).toBeDefined();
+    expect(checkWebhookUrl(url, listed)).toBeUndefined();
+    expect(checkWebhookUrl(url)).toBeDefined();
   });
 
   test.each([...besideListed, ...hostileByText])('and only that: $# $why', ({ url }) => {
-    expect(judgeWebhookUrl(url, listed)).toBeDefined();
+    expect(checkWebhookUrl(url, listed)).toBeDefined();
   });
 
   test.each(legalUrls)('and %s as before', (url) => {
-    expect(judgeWebhookUrl(url, listed)).toBeUndefined();
+    expect(checkWebhookUrl(url, listed)).toBeUndefined();
   });
 });
 

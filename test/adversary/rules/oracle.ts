@@ -97,7 +97,7 @@ export class Oracle {
     ];
     if (takes.some(({ isEnforced, unit }) => isEnforced && unit === 'USD' && question.price === undefined))
       return refused('PRICE_STALE', { would });
-    return this.#judgeTakes(takes, this.#live.get(nameOf(rules.paymaster, question)), would);
+    return this.#decideTakes(takes, this.#live.get(nameOf(rules.paymaster, question)), would);
   }
 
   /** Notes a promise that was signed. */
@@ -179,7 +179,7 @@ export class Oracle {
     ];
   }
 
-  #judgeTakes(takes: readonly Take[], former: Promised | undefined, found: readonly string[]): Verdict {
+  #decideTakes(takes: readonly Take[], former: Promised | undefined, found: readonly string[]): Verdict {
     const would = [...found];
     for (const take of takes) {
       const { id, count, cost, most, isEnforced, isLost, hold } = take;

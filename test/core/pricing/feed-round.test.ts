@@ -1,7 +1,7 @@
 import { AbiCoder } from 'ethers';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { decodeRound, judgeRound, judgeSequencer, type FeedRound } from '../../../core/pricing/feed-round.js';
+import { decodeRound, checkRound, checkSequencer, type FeedRound } from '../../../core/pricing/feed-round.js';
 import { isHexBytes, type Hex } from '../../../core/units/hex.js';
 import type { EpochMs } from '../../../core/units/time.js';
 
@@ -21,7 +21,7 @@ function aRound(overrides: Partial<FeedRound> = {}): FeedRound {
 
 describe('a round of a price feed', () => {
   test('that was updated within the greatest age gives a price', () => {
-    expect(judgeRound('feed', aRound(), 61, now)).toBeUndefined();
+    expect(checkRound('feed', aRound(), 61, now)).toBeUndefined();
   });
 
   test.each([
@@ -58,14 +58,14 @@ describe('a round of a price feed', () => {
       want: { reason: 'MALFORMED' },
     },
   ])('$name is refused', ({ round, maxAge, want }) => {
-    expect(judgeRound('feed', aRound(round), maxAge, now)).toMatchObject({
+    expect(checkRound('feed', aRound(round), maxAge, now)).toMatchObject({
       ok: false,
       refusal: { source: 'feed', ...want },
     });
   });
 
   test('of a clock a little ahead of ours is believed', () => {
-    expect(judgeRound('feed', aRound({ updatedAt: BigInt(nowSeconds + 120) }), 60, now)).toBeUndefined();
+    expect(checkRound('feed', aRound({ updatedAt: BigInt(nowSeconds + 120) }), 60, now)).toBeUndefined();
   });
 
   test('is decoded as ethers encodes it, negative answers too', () => {
@@ -109,7 +109,7 @@ function encoded(values: readonly bigint[]): Hex {
 
 describe("the feed of a roll-up's sequencer", () => {
   const judged = (change: Partial<FeedRound>) =>
-    judgeSequencer('feed', aRound({ answer: 0n, startedAt: BigInt(nowSeconds - 3_600), ...change }), now);
+    checkSequencer('feed', aRound({ answer: 0n, startedAt: BigInt(nowSeconds - 3_600), ...change }), now);
 
   test('lets prices be used when it has been up for an hour, however long ago its round was', () => {
     expect(judged({})).toBeUndefined();

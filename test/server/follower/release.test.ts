@@ -3,8 +3,8 @@ import type { Reservation } from '../../../core/usage/reservation.js';
 import { operationId } from '../../../server/follower/mined.js';
 import {
   dueForLook,
-  judgeNonces,
-  judgeSpent,
+  decideNonces,
+  decideSpent,
   lookAfterBlocks,
   mostSuspects,
   type Suspect,
@@ -23,7 +23,7 @@ describe('a nonce', () => {
     { name: 'that the EntryPoint is past is used', next: key | 6n, isReleased: false },
     { name: 'that cannot be read is taken as used', next: undefined, isReleased: false },
   ])('$name', ({ next, isReleased }) => {
-    const { released, spent } = judgeNonces([reservation], () => next);
+    const { released, spent } = decideNonces([reservation], () => next);
     expect([released, spent]).toEqual(isReleased ? [[reservation], []] : [[], [reservation]]);
   });
 });
@@ -38,7 +38,7 @@ describe('a reservation with a used nonce and no event', () => {
     for (const block of blocks) {
       const due = dueForLook([one], suspects, block);
       if (due.length > 0) looked.push(block);
-      const judged = judgeSpent([one], due, [], suspects, block);
+      const judged = decideSpent([one], due, [], suspects, block);
       if (judged.forfeited.length > 0) return { looked, forfeited: block };
       suspects = judged.suspects;
     }
@@ -60,18 +60,18 @@ describe('a reservation with a used nonce and no event', () => {
 
   test('is not forfeited once its event was found', () => {
     const suspects = new Map([[id(one), { since: 0, looks: lookAfterBlocks.length - 1 }]]);
-    const judged = judgeSpent([one], [one], [aMined()], suspects, 64);
+    const judged = decideSpent([one], [one], [aMined()], suspects, 64);
     expect(judged).toEqual({ forfeited: [], suspects: nobody });
   });
 
   test('is forgotten once no reservation is due', () => {
     const suspects = new Map([[id(one), { since: 0, looks: 1 }]]);
-    expect(judgeSpent([], [], [], suspects, 9).suspects).toEqual(nobody);
+    expect(decideSpent([], [], [], suspects, 9).suspects).toEqual(nobody);
   });
 
   test('is forfeited at once where too many wait', () => {
     const many = Array.from({ length: mostSuspects + 3 }, (_, n) => aReservation('a', { nonce: BigInt(n) }));
-    const { forfeited, suspects } = judgeSpent(many, [], [], nobody, 1);
+    const { forfeited, suspects } = decideSpent(many, [], [], nobody, 1);
     expect([forfeited.length, suspects.size]).toEqual([3, mostSuspects]);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { LedgerUpkeep } from '../../../core/ledger/ledger.js';
+import type { LedgerMaintenance } from '../../../core/ledger/ledger.js';
 import type { LedgerRecord } from '../../../core/ledger/record.js';
 import { silentLogger } from '../../../core/log.js';
 import { createMetrics } from '../../../adapters/metrics/prometheus.js';
@@ -10,7 +10,7 @@ import { until } from '../../support/until.js';
 const noon = at('2026-11-22T12:00:00Z');
 
 /** Half of its records are old. */
-function aLedger(used: number): LedgerUpkeep & { used: number } {
+function aLedger(used: number): LedgerMaintenance & { used: number } {
   let old = used / 2;
   const ledger = {
     used,
@@ -25,7 +25,7 @@ function aLedger(used: number): LedgerUpkeep & { used: number } {
   return ledger;
 }
 
-async function keep(ledger: LedgerUpkeep) {
+async function keep(ledger: LedgerMaintenance) {
   const metrics = createMetrics();
   const keeping = createLedgerKeeping({
     ledger,

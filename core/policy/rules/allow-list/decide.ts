@@ -26,7 +26,7 @@ export function decideCalls(allowList: AllowList, decoded: DecodedCalls, op: All
   for (const [index, call] of decoded.calls.entries()) {
     // Most batches repeat one method; comparing is cheaper than another look-up.
     if (call.target === passed?.target && call.selector === passed.selector) continue;
-    const verdict = judgeCall(allowList, call, index);
+    const verdict = decideCall(allowList, call, index);
     if (!verdict.pass) return verdict;
     passed = call;
   }
@@ -64,19 +64,19 @@ export function traceCalls(allowList: AllowList, decoded: DecodedCalls): readonl
       value: call.value.toString(),
       selector: call.selector,
       ...(contract === undefined ? {} : { contract }),
-      verdict: judgeAlone(allowList, call, index),
+      verdict: decideAlone(allowList, call, index),
     };
   });
 }
 
-function judgeAlone(allowList: AllowList, call: Call, index: number): Verdict {
+function decideAlone(allowList: AllowList, call: Call, index: number): Verdict {
   switch (allowList.kind) {
     case 'open':
       return pass;
     case 'closed':
       return refuse('OPEN_SPONSORSHIP_DENIED', 'no contract is registered for this paymaster');
     case 'registered':
-      return judgeCall(allowList, call, index);
+      return decideCall(allowList, call, index);
     default:
       return unreachable(allowList);
   }
@@ -84,7 +84,7 @@ function judgeAlone(allowList: AllowList, call: Call, index: number): Verdict {
 
 type Registered = Extract<AllowList, { kind: 'registered' }>;
 
-function judgeCall({ contracts, paused }: Registered, call: Call, index: number): Verdict {
+function decideCall({ contracts, paused }: Registered, call: Call, index: number): Verdict {
   const contract = findContract(contracts, call.target);
   if (contract !== undefined && hasSelector(contract, call.selector)) return pass;
   const { target, selector } = call;

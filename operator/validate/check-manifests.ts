@@ -33,12 +33,12 @@ import {
   throwawayKeys,
 } from './offline.js';
 
-export type JudgeRules = {
+export type CheckRules = {
   readonly webhookRules: WebhookUrlRules;
   readonly platform: PlatformDefaults;
 };
 
-export type Judgement = {
+export type CheckResult = {
   /** The problems for which the store refuses objects, as an API server would. */
   readonly problems: readonly ManifestProblem[];
   /** Each object that was stored, with the status that the operator gives it. */
@@ -50,13 +50,13 @@ export type Judgement = {
  * statuses that they write. `context` is stored first, so it is older: when two objects claim a name, the context keeps
  * it.
  */
-export async function judge(
+export async function checkManifests(
   {
     objects,
     context,
   }: { readonly objects: readonly ManifestObject[]; readonly context: readonly ManifestObject[] },
-  rules: JudgeRules,
-): Promise<Judgement> {
+  rules: CheckRules,
+): Promise<CheckResult> {
   const db = openDatabase(':memory:', { durability: 'process' });
   try {
     const time = createStillClock();
@@ -82,7 +82,7 @@ export async function judge(
 async function stored(
   resources: ResourceStore,
   manifests: readonly ManifestObject[],
-): Promise<Judgement['objects']> {
+): Promise<CheckResult['objects']> {
   const found = await Promise.all(
     manifests.map(async (manifest) => ({
       manifest,
@@ -100,7 +100,7 @@ async function startReconcilers(
   resources: ResourceStore,
   configs: ReturnType<typeof createSqliteConfigStore>,
   clock: Clock,
-  { webhookRules, platform }: JudgeRules,
+  { webhookRules, platform }: CheckRules,
 ): Promise<() => Promise<void>> {
   const cache = createCache({ resources, log: silentLogger });
   let changes = 0;

@@ -14,7 +14,7 @@ const checkpointIdleMs = 1_000;
  * Keeps memory and files bounded. Checkpoints run between turns of the event loop, never inside a commit: before a
  * waiting commit, they would add their time to each answer of its turn.
  */
-export class UsageUpkeep {
+export class UsageMaintenance {
   readonly #tables: UsageTables;
   readonly #log: Logger;
   readonly #isBusy: () => boolean;

@@ -8,7 +8,7 @@ const everyMs = 60_000;
 const dayMs = 86_400_000;
 
 /** Forgets, now and then, what no turn will ask for: windows that ended, fences that nobody names, and writers that have ended. */
-export function startUpkeep(
+export function startMaintenance(
   rows: Pick<PostgresProcess, 'query' | 'watch'>,
   usage: Pick<UsageOverRows, 'forget'>,
   log: Logger,
