@@ -90,7 +90,7 @@ function claimFile(path: string): DatabaseSync {
     return sql;
   } catch (error) {
     sql.close();
-    if (!isSqliteError(error) || (error.errcode & 0xff) !== sqliteBusy) throw explained(path, error);
+    if (!isBusy(error)) throw explained(path, error);
     throw new DomainError(
       'UNAVAILABLE',
       `${path} is in use by another process${ownerIn(owner)}: stop that one first, or choose another data directory`,
@@ -146,7 +146,7 @@ function databaseOf(path: string, sql: DatabaseSync, claim: DatabaseSync | undef
     run,
     transaction: (work) =>
       run(() => {
-        sql.exec('BEGIN IMMEDIATE');
+        begin(sql);
         try {
           const result = work();
           sql.exec('COMMIT');
@@ -163,6 +163,17 @@ function databaseOf(path: string, sql: DatabaseSync, claim: DatabaseSync | undef
       claim?.close();
     },
   };
+}
+
+/** SQLite counts its naps, and a signal ends one early, as a profiler sends them: the time decides when the wait is over. */
+function begin(sql: DatabaseSync): void {
+  const giveUpAt = performance.now() + busyTimeoutMs;
+  for (;;)
+    try {
+      return sql.exec('BEGIN IMMEDIATE');
+    } catch (error) {
+      if (!isBusy(error) || performance.now() >= giveUpAt) throw error;
+    }
 }
 
 /** Bytes of the pages that hold something: a file keeps the room of deleted rows, and uses it again. */
@@ -199,6 +210,10 @@ function explained(path: string, error: unknown): unknown {
     default:
       return new DomainError('UNAVAILABLE', `The embedded store ${path} failed: ${error.message}`, details);
   }
+}
+
+function isBusy(error: unknown): boolean {
+  return isSqliteError(error) && (error.errcode & 0xff) === sqliteBusy;
 }
 
 /** True when the file cannot grow. The transaction may still be open. */
