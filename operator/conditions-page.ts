@@ -22,8 +22,8 @@ const introduction = `<!-- Generated from core/meta/condition-reasons.ts and ope
 
 \`Ready\` of a Paymaster is True when its spec is accepted, resolved and programmed, and nothing of the platform blocks it: chain not
 reachable, usage store lost, contract or signer not usable, connection Secret not written. The Chain shows such a trouble at once. Paymasters follow
-when it has lasted 60 seconds, at most 50 a second, and again when it has been over for 30 seconds. So do they when deposits and contracts become
-known by the thousand. An Organisation follows its namespace in the same way.
+when it has lasted 60 seconds, at most 50 a second, and again when it has been over for 30 seconds; what they
+show stays over a restart of the operator. So do they when deposits and contracts become known by the thousand. An Organisation follows its namespace in the same way.
 
 \`Serving\` says whether operations are signed now. It never changes \`Ready\`. Limits that are full and webhooks that fail are known to the servers, which report
 them every 15 seconds; such a trouble is shown for five minutes after it was last met. Servers notice it when they are asked: without requests nothing is

@@ -29,7 +29,7 @@ import { createPriceFacts } from './facts/price-facts.js';
 import { createFollowers } from './followers.js';
 import { createKeyRotation, type KeySource } from './key-rotation.js';
 import { createAnnouncer } from './reconcilers/announcer.js';
-import { createChainReconciler } from './reconcilers/chain.js';
+import { createChainReconciler, inOrder } from './reconcilers/chain.js';
 import { createOfferedChains } from './reconcilers/offered-chains.js';
 import { createConnectionSecretWriter } from './reconcilers/connection-secret.js';
 import { allKeys, keysOf } from './reconcilers/mapping.js';
@@ -184,6 +184,7 @@ export function createOperator(deps: OperatorDeps) {
         .map(({ metadata }) => metadata.name)
         .toSorted()
         .join(', '),
+    conditions: (chainId) => inOrder(cache.chainsWith(chainId))[0]?.status?.conditions,
     ...ambient,
     onChange: (chainId) => followers.add(cache.paymastersOn(chainId).map((each) => formatKey(keyOf(each)))),
   });

@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
-import { finding, type Finding } from '../../core/meta/conditions.js';
-import type { Clock } from '../../core/units/time.js';
+import { findCondition, finding, type Finding } from '../../core/meta/conditions.js';
+import type { Condition } from '../../core/meta/meta.js';
+import { parseInstant, type Clock, type EpochMs } from '../../core/units/time.js';
 import type { Timers } from '../../adapters/timers.js';
 import type { ChainFacts } from './chain-facts.js';
 import { isGoodProfile, type ProfileFacts, profileKey, unknownProfile } from './facts.js';
-import { dueInMs, type Comparison, settle, type Steady } from './steady.js';
+import { dueInMs, type Comparison, settle, type Steady, troubleMs } from './steady.js';
 import type { UsageFacts } from './reported-facts.js';
 
 /**
@@ -20,6 +21,8 @@ type PlatformViewDeps = {
   readonly usage: Pick<UsageFacts, 'of'> | undefined;
   /** Names of fee tokens of a chain whose last price was not usable. */
   readonly unpriced: (chainId: number) => string;
+  /** The stored conditions of the Chain, which outlive this process. */
+  readonly conditions: (chainId: number) => readonly Condition[] | undefined;
   readonly clock: Clock;
   readonly timers: Timers;
   /** Called when what Paymasters of the chain show has changed. */
@@ -44,7 +47,7 @@ export function createPlatformView(deps: PlatformViewDeps) {
     const present = chains.get(chainId);
     if (present !== undefined) return present;
     const fresh: Watched = {
-      blocker: { shown: undefined },
+      blocker: lastingBlocker(deps.conditions(chainId), deps.clock.now()),
       unpriced: { shown: '' },
       profiles: new Map(),
       cancel: undefined,
@@ -139,6 +142,21 @@ const blockers: Comparison<Blocker> = {
 };
 const unpricedTokens: Comparison<string> = { isSame: (a, b) => a === b, isGood: (names) => names === '' };
 const profiles: Comparison<ProfileFacts> = { isSame: isDeepStrictEqual, isGood: isGoodProfile };
+
+const troubles = [
+  { type: 'UsageStoreLost', status: 'True', blocker: 'UsageStoreLost' },
+  { type: 'Reachable', status: 'False', blocker: 'ChainNotReady' },
+] as const;
+
+/** Without this, a restart would make all Paymasters ready for a minute while nothing is signed for them. */
+function lastingBlocker(conditions: readonly Condition[] | undefined, now: EpochMs): Steady<Blocker> {
+  const lasting = troubles.find(({ type, status }) => {
+    const known = findCondition(conditions, type);
+    const since = parseInstant(known?.lastTransitionTime ?? '') ?? now;
+    return known?.status === status && now - since >= troubleMs;
+  });
+  return { shown: lasting?.blocker };
+}
 
 /** The first answer to a question that was open is shown at once. */
 function settleFacts(steady: Steady<ProfileFacts>, seen: ProfileFacts, now: ReturnType<Clock['now']>) {

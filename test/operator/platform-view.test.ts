@@ -35,6 +35,7 @@ test('with ten thousand Paymasters a node outage of 30 s wakes none, and a longe
     facts: { profile: () => unknownProfile, reachability: () => state.reachability },
     usage: undefined,
     unpriced: () => '',
+    conditions: () => undefined,
     clock: time.clock,
     timers: time.timers,
     onChange: () => followers.add(keys),

@@ -93,6 +93,31 @@ describe('Ready of a Paymaster follows its platform when a trouble lasts', () =>
     expect(lost).toBeLessThan(80);
   });
 
+  test.each([
+    { trouble: 'UsageStoreLost', node: 'answers' },
+    { trouble: 'ChainNotReady', node: 'is away' },
+  ])('$trouble stays over a restart, and no status is written twice', async ({ trouble, node }) => {
+    const epochs = createMemoryEpochMirror();
+    await epochs.put(31337, kept, undefined);
+    await startReady({ usageEpochs: epochs });
+    if (node === 'is away') world.chain.isReachable = false;
+    else await epochs.put(31337, { ...kept, lostAt: 1 as EpochMs }, kept);
+    await world.until('the paymaster follows', async () => (await ready()) === `False/${trouble}`);
+    await world.settle();
+    const before = await version();
+    await world.restart();
+    await world.settle();
+    await world.settle();
+    expect(await ready()).toBe(`False/${trouble}`);
+    expect(await version()).toBe(before);
+    await world.operator.stop();
+    world.chain.isReachable = true;
+    const [copy] = (await epochs.all()).values();
+    await epochs.put(31337, { ...kept, id: 'second' }, copy);
+    await world.restart();
+    await world.until('the paymaster is ready again', isReady(world));
+  });
+
   test('a connection Secret with another owner, after a minute', async () => {
     world = await startWorld();
     world.secrets.set('acme/keys', { owner: 'somebody', data: {} });
