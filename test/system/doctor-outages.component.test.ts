@@ -13,6 +13,8 @@ import { loadSigners } from '../../adapters/signer/signers.js';
 import { openDatabase } from '../../adapters/sqlite/database.js';
 import { systemTimers, type Timers } from '../../adapters/timers.js';
 import { DomainError } from '../../core/errors.js';
+import { acceptedLossAnnotation } from '../../core/meta/meta.js';
+import { createMemoryEpochMirror } from '../../core/usage/epoch.js';
 import { hashCredential } from '../../core/config/api-key.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import { silentLogger } from '../../core/log.js';
@@ -49,6 +51,9 @@ let offsetMs = 0;
 const clock = { now: () => (Date.now() + offsetMs) as EpochMs };
 /** Makes periodic work due soon. */
 const timers: Timers = { after: (ms, action) => systemTimers.after(Math.min(ms, 250), action) };
+let resources: ResourceStore;
+/** What the operator reads of the copies of the epochs. */
+const usageEpochs = createMemoryEpochMirror();
 let isApiServerAway = false;
 /** Frozen: the store has confirmed nothing since. */
 let confirmedAt: EpochMs | undefined;
@@ -66,7 +71,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'token'), token);
   const db = openDatabase(join(folder, 'resources.sqlite'), { durability: 'process', exclusive: true });
   stops.add(() => db.close());
-  const resources = createSqliteResourceStore({ db, clock });
+  resources = createSqliteResourceStore({ db, clock });
   const configs = createSqliteConfigStore({ db, clock });
   const ambient = { clock, log: silentLogger, metrics: noMetrics };
   const settings = {
@@ -88,6 +93,7 @@ beforeAll(async () => {
     ...common,
     configs,
     resources,
+    usageEpochs,
     masterKeys,
     connectionSecrets: { write: () => Promise.resolve('unchanged') },
     rpcUrlOf: () => '',
@@ -103,7 +109,7 @@ beforeAll(async () => {
     dashboard: { resources: apiServer(resources), masterKeys, usage: usageParts.reading, ledger },
     metrics: createMetrics({ process: false }),
   });
-  await applyAll(resources);
+  await applyAll();
   await operator.start();
   stops.add(() => operator.stop());
   stops.add(() => server.stop());
@@ -134,7 +140,7 @@ const watchOf =
     };
   };
 
-async function applyAll(resources: ReturnType<typeof createSqliteResourceStore>): Promise<void> {
+async function applyAll(): Promise<void> {
   const { chainId, deployments } = devChain;
   const { layout, entryPoint, sponsorship, token: tokens, options } = devChain.profile(version);
   const profile = {
@@ -275,6 +281,24 @@ test('a replica that is stale', async () => {
   await finds('stale-replica', asPlatform);
   confirmedAt = undefined;
   await finds('stale-replica', asPlatform, false);
+});
+
+test('usage that is lost, and a loss that was accepted until signing has begun again', async () => {
+  const kept = { id: 'first', since: 0 as EpochMs, sequence: 0, longestExpiryMs: 7_200_000 };
+  const lost = { ...kept, lostAt: 1 as EpochMs };
+  const { chainId } = devChain;
+  await usageEpochs.put(chainId, lost, undefined);
+  for (const ask of [asOrganisation, asPlatform]) await finds('database-lost', ask);
+  const chain = await resources.get('Chain', { name: 'dev' });
+  const annotations = { [acceptedLossAnnotation]: 'first.1' };
+  const accepting = { manager: 'manifests', kind: 'Chain', key: { name: 'dev' }, annotations } as const;
+  await resources.apply({ ...accepting, spec: chain!.spec });
+  for (const ask of [asOrganisation, asPlatform]) {
+    await finds('loss-accepted', ask);
+    await finds('database-lost', ask, false);
+  }
+  await usageEpochs.put(chainId, { ...kept, id: 'second' }, lost);
+  for (const ask of [asOrganisation, asPlatform]) await finds('loss-accepted', ask, false);
 });
 
 /** Chain and services go on at a later time together. */

@@ -37,7 +37,6 @@ const elsewhere: Readonly<Record<string, string>> = {
   'no-access': 'test/operator/operator-faults.test.ts',
   // Stores that check checksums themselves never have one.
   'address-checksum': 'test/operator/organisation.test.ts',
-  'loss-accepted': 'test/operator/usage-store-lost.test.ts',
 };
 
 describe('the table of checks', () => {
