@@ -1,0 +1,95 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { ProblemRecord } from '../../../core/problems/render.js';
+import type { ResourceStore } from '../../../core/resources/resource-store.js';
+import { systemClock } from '../../../core/units/time.js';
+import { aChain } from '../../build/resources.js';
+import { paymaster } from '../../support/paymaster.js';
+import { until } from '../../support/until.js';
+import { connectionOfThisRun } from './connection.js';
+import { openResources, startKubeOperator } from './dashboard-world.js';
+import { openUserParts } from './kube-worlds.js';
+
+// What `paymaster doctor` names on a real API server that only an API server can have: a namespace that is not there, and an
+// address that the store itself does not check.
+
+const folder = mkdtempSync(join(tmpdir(), 'doctor-'));
+const kubeconfig = join(folder, 'kubeconfig');
+const inUse = `0x${'ab'.repeat(20)}`;
+const mistyped = `0x${'Ab'.repeat(20)}`;
+let resources: ResourceStore;
+let stop: () => Promise<void>;
+beforeAll(async () => {
+  const connection = connectionOfThisRun();
+  if (connection === undefined) throw new Error('start jest with --config=jest.kubernetes.config.js');
+  const { server, ca, tokens } = connection.plane;
+  const data = Buffer.from(ca).toString('base64');
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'test', cluster: { server, 'certificate-authority-data': data } }],
+    users: [{ name: 'admin', user: { token: tokens.admin } }],
+    contexts: [{ name: 'test', context: { cluster: 'test', user: 'admin' } }],
+    'current-context': 'test',
+  };
+  writeFileSync(kubeconfig, JSON.stringify(config), { mode: 0o600 });
+  const opened = await openUserParts(connection);
+  stop = opened.stop;
+  resources = openResources(opened.parts, opened.parts.transport('admin'));
+  await startKubeOperator(opened.parts, systemClock);
+}, 240_000);
+afterAll(async () => {
+  await stop?.();
+  rmSync(folder, { recursive: true, force: true });
+}, 60_000);
+
+/** Of the object with this name alone: other tests share the API server. */
+async function named(check: string, object: string): Promise<readonly ProblemRecord[]> {
+  const { out } = await paymaster(['doctor', '--kubeconfig', kubeconfig, '-o', 'json']);
+  const { problems } = JSON.parse(out) as { problems: readonly ProblemRecord[] };
+  return problems.filter((problem) => problem.check === check && problem.name === object);
+}
+
+test('the dashboard may not work where the namespace of an Organisation is missing', async () => {
+  const key = { name: 'nowhere' };
+  await resources.apply({ manager: 'platform', kind: 'Organisation', key, spec: { namespace: 'nowhere' } });
+  await until('it is named', async () => (await named('no-access', key.name)).length > 0, 60_000);
+  expect(await named('no-access', key.name)).toEqual([
+    expect.objectContaining({
+      severity: 'warning',
+      name: 'nowhere',
+      condition: 'DashboardAccess',
+      reason: 'NamespaceNotFound',
+    }),
+  ]);
+  await resources.delete('Organisation', key);
+  await until('it is over', async () => (await named('no-access', key.name)).length === 0, 60_000);
+}, 180_000);
+
+test('an address in use that is typed with another checksum is a note, and goes on in use', async () => {
+  const spec = { ...aChain().spec, chainId: 77_001 };
+  const key = { name: 'mistyped' };
+  const write = (delegates: readonly string[]) =>
+    resources.apply({ manager: 'platform', kind: 'Chain', key, spec: { ...spec, delegates } });
+  const conditions = async () => (await resources.get('Chain', key))?.status?.conditions ?? [];
+  await write([inUse]);
+  await until(
+    'it is in use',
+    async () => (await conditions()).some(({ type, status }) => type === 'Accepted' && status === 'True'),
+    60_000,
+  );
+  expect(await named('address-checksum', key.name)).toEqual([]);
+  await write([mistyped]);
+  await until('it is named', async () => (await named('address-checksum', key.name)).length > 0, 60_000);
+  expect(await named('address-checksum', key.name)).toEqual([
+    expect.objectContaining({
+      severity: 'note',
+      name: key.name,
+      message: expect.stringMatching(/^spec\.delegates\[0\] must be .*EIP-55/),
+      remedy: expect.stringMatching(/^Copy the address again from its source/),
+    }),
+  ]);
+  expect(await conditions()).toContainEqual(expect.objectContaining({ type: 'Accepted', status: 'True' }));
+}, 180_000);
