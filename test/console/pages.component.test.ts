@@ -66,7 +66,9 @@ const pages: readonly { readonly path: string; readonly shows: (page: Page) => P
     path: 'overview',
     shows: async (page) => {
       await page.getByText('Method not whitelisted').first().waitFor();
-      await page.getByRole('columnheader', { name: 'Spent per hour, mean of 24 h' }).waitFor();
+      // A narrow window has it in front of each figure instead of above them.
+      const rate = { name: 'Spent per hour, mean of 24 h', includeHidden: true };
+      await page.getByRole('columnheader', rate).waitFor({ state: 'attached' });
     },
   },
   { path: 'problems', shows: (page) => page.getByText('Nothing is wrong.').waitFor() },
@@ -106,17 +108,34 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
   );
 });
 
-test.each(pages)('$path is not cut at 200 % zoom', async ({ path, shows }) => {
-  // A window of 1280 pixels has so many at 200 %.
-  const { page, close } = await signedIn({ viewport: { width: 640, height: 450 } });
-  await page.goto(`${origin}/console/#/${path}`);
-  await shows(page);
-  const { scroll, seen } = await page.evaluate(() => ({
-    scroll: document.documentElement.scrollWidth,
-    seen: document.documentElement.clientWidth,
-  }));
-  expect(scroll).toBeLessThanOrEqual(seen);
-  await close();
+// A window of 1280 pixels has 640 at 200 %.
+describe.each([
+  { seen: 'at 200 % zoom', viewport: { width: 640, height: 450 } },
+  { seen: 'on a phone', viewport: { width: 390, height: 844 } },
+])('$seen', ({ viewport }) => {
+  test.each([
+    ...pages,
+    {
+      path: 'activity?verdict=refused',
+      shows: async (page: Page) => {
+        await page.getByRole('link', { name: /^20\d\d-/ }).click();
+        await page.getByRole('heading', { name: 'Refused: Method not whitelisted' }).waitFor();
+      },
+    },
+  ])('$path needs no scroll to the side, also with every form and table open', async ({ path, shows }) => {
+    const { page, close } = await signedIn({ viewport });
+    await page.goto(`${origin}/console/#/${path}`);
+    await shows(page);
+    const cut = await page.evaluate(() => {
+      for (const each of document.querySelectorAll('details')) each.open = true;
+      return [...document.querySelectorAll('*')]
+        .filter((each) => each.scrollWidth > each.clientWidth)
+        .filter((each) => each === document.documentElement || getComputedStyle(each).overflowX === 'auto')
+        .map((each) => `${each.tagName} ${each.getAttribute('aria-label') ?? each.className}`);
+    });
+    expect(cut).toEqual([]);
+    await close();
+  });
 });
 
 test('usage answers for every range and grouping that its page offers', async () => {
@@ -211,26 +230,6 @@ test('the keyboard alone leads from a page to one decision and its trace', async
     /refuseCalls: Method not whitelisted/,
   );
   expect(faults).toEqual([]);
-  await close();
-});
-
-test('a refusal that names an address fits into a phone', async () => {
-  const { page, close } = await signedIn({ viewport: { width: 390, height: 844 } });
-  await page.goto(`${origin}/console/#/activity?verdict=refused`);
-  await page.getByRole('link', { name: /^20\d\d-/ }).click();
-  await page.getByRole('heading', { name: 'Refused: Method not whitelisted' }).waitFor();
-  const wider = await page.evaluate(
-    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-  );
-  expect(wider).toBeLessThanOrEqual(0);
-  await close();
-});
-
-test('a phone shows the fields of a change without a scroll to the side', async () => {
-  const { page, close } = await signedIn({ viewport: { width: 390, height: 844 } });
-  await page.goto(`${origin}/console/#/changes`);
-  const box = await page.getByText('spec.defaultContractAction').first().boundingBox();
-  expect(box!.x + box!.width).toBeLessThan(390);
   await close();
 });
 

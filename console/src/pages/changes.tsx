@@ -52,25 +52,23 @@ export function Changes() {
         >
           {({ items, nextCursor }) => (
             <>
-              <div class="stacked">
-                <Table
-                  caption="Changes"
-                  rows={items}
-                  columns={[
-                    { name: 'When', of: ({ at }) => <Time>{at}</Time> },
-                    {
-                      name: 'What',
-                      of: (change) => <Changed change={change} onChoose={(of) => choose({ name: of })} />,
-                    },
-                    {
-                      name: 'By',
-                      of: ({ actor, source }) => (actor === null ? 'unknown' : `${actor} (${source})`),
-                    },
-                    { name: 'Fields', of: ({ fields }) => <Fields fields={fields} /> },
-                    { name: 'Request', of: ({ requestId }) => <code class="quiet">{requestId ?? '–'}</code> },
-                  ]}
-                />
-              </div>
+              <Table
+                caption="Changes"
+                rows={items}
+                columns={[
+                  { name: 'When', of: ({ at }) => <Time>{at}</Time> },
+                  {
+                    name: 'What',
+                    of: (change) => <Changed change={change} onChoose={(of) => choose({ name: of })} />,
+                  },
+                  {
+                    name: 'By',
+                    of: ({ actor, source }) => (actor === null ? 'unknown' : `${actor} (${source})`),
+                  },
+                  { name: 'Fields', of: ({ fields }) => <Fields fields={fields} /> },
+                  { name: 'Request', of: ({ requestId }) => <code class="quiet">{requestId ?? '–'}</code> },
+                ]}
+              />
               {nextCursor !== null && (
                 <p class="quiet">
                   The newest 100 are shown. Older ones: <code>GET /manage/v1/changes</code>.

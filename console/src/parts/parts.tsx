@@ -81,7 +81,8 @@ export function Table<T>({
 }) {
   const kind = ({ isNumber }: Column<T>) => (isNumber ? 'number' : '');
   return (
-    // Wide tables scroll by themselves; focus lets the keyboard do it.
+    // Wide tables scroll by themselves; focus lets the keyboard do it. On a phone rows are below each other, with the names of
+    // columns in front of what they hold (content.css).
     <div class="scroll" tabIndex={0} role="group" aria-label={caption}>
       <table>
         <caption class="hidden">{caption}</caption>
@@ -98,7 +99,7 @@ export function Table<T>({
           {rows.map((row, index) => (
             <tr key={index}>
               {columns.map((column) => (
-                <td key={column.name} class={kind(column)}>
+                <td key={column.name} class={kind(column)} data-name={column.name}>
                   {column.of(row)}
                 </td>
               ))}

@@ -27,18 +27,16 @@ export function ProblemTable({
   readonly problems: readonly Problem[];
 }) {
   return (
-    <div class="stacked">
-      <Table
-        caption={caption}
-        rows={problems}
-        columns={[
-          { name: 'How grave', of: ({ severity }) => <Badge>{severity}</Badge> },
-          { name: 'Of', of: ({ noun, displayName }) => `${displayName} (${noun})` },
-          { name: 'What is seen', of: ({ message, meaning }) => <Prose>{message || meaning}</Prose> },
-          { name: 'What to do', of: ({ remedy }) => <Prose>{remedy}</Prose> },
-          { name: 'Since', of: ({ since }) => (since === null ? '–' : <Time>{since}</Time>) },
-        ]}
-      />
-    </div>
+    <Table
+      caption={caption}
+      rows={problems}
+      columns={[
+        { name: 'How grave', of: ({ severity }) => <Badge>{severity}</Badge> },
+        { name: 'Of', of: ({ noun, displayName }) => `${displayName} (${noun})` },
+        { name: 'What is seen', of: ({ message, meaning }) => <Prose>{message || meaning}</Prose> },
+        { name: 'What to do', of: ({ remedy }) => <Prose>{remedy}</Prose> },
+        { name: 'Since', of: ({ since }) => (since === null ? '–' : <Time>{since}</Time>) },
+      ]}
+    />
   );
 }
