@@ -16,9 +16,17 @@ function grouped(digits: string): string {
   return digits.replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
-/** A sentence of the API, with its amounts written as elsewhere: `at most 100,000 operations`. */
+/** A sentence of the API, with its amounts written as elsewhere: `at most 100,000 operations`, `0.5 coins` for ether. */
 export function amounts(sentence: string): string {
-  return sentence.replace(/(?<![\d.])\d{4,}(?=(\.\d+)? (operations|ether|dollars))/g, grouped);
+  return sentence
+    .replace(/(?<![\d.])\d{4,}(?=(\.\d+)? (operations|ether|dollars))/g, grouped)
+    .replace(/(?<![\d.])1 ether/g, '1 coin')
+    .replace(/(?<=\d )ether/g, 'coins');
+}
+
+/** The value of a setting: a number as elsewhere, with all its digits; another text as it is. */
+export function setting(text: string): string {
+  return text.replace(/^\d{4,}(?=(\.\d+)?$)/, grouped);
 }
 
 export function hours(value: number | null): string {

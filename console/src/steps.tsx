@@ -1,4 +1,4 @@
-import { stepName, words } from './format.js';
+import { amounts, stepName, words } from './format.js';
 import { useLive } from './live.js';
 import { Badge, Prose } from './parts/parts.js';
 import { listOf } from './paymasters.js';
@@ -24,7 +24,7 @@ export function Steps({ steps }: { readonly steps: readonly Step[] }) {
               </span>
             )}
             {reason !== undefined && <b>: {words(reason)}</b>}
-            {detail !== undefined && <p>{detail}</p>}
+            {detail !== undefined && <p>{amounts(detail)}</p>}
             {remedy !== undefined && (
               <p>
                 What to do: <Prose>{remedy}</Prose>

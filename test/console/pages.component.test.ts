@@ -76,8 +76,10 @@ const pages: readonly { readonly path: string; readonly shows: (page: Page) => P
     path: 'paymaster',
     shows: async (page) => {
       await page.getByRole('cell', { name: 'operations per day' }).first().waitFor();
-      // Rules and limits write numbers in one way.
+      // Rules, limits and policies write numbers in one way, and call the money of a chain coins.
       await page.getByRole('cell', { name: /of 100,000 operations/ }).waitFor();
+      await page.getByRole('cell', { name: /at most 1 coin for each account/ }).waitFor();
+      await page.getByRole('cell', { name: /threshold: 100,000,/ }).waitFor();
     },
   },
   { path: 'activity', shows: (page) => page.getByText('counter.increment').first().waitFor() },

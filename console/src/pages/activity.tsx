@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { call } from '../api.js';
-import { words } from '../format.js';
+import { amounts, words } from '../format.js';
 import { useLive } from '../live.js';
 import { Badge, Card, Coins, Facts, Hex, Note, Select, Shown, Table, Time } from '../parts/parts.js';
 import { choicesOf, nameOf, usePaymasters } from '../paymasters.js';
@@ -228,7 +228,7 @@ function OneDecision({ id }: { readonly id: string }) {
               title={one.verdict === 'refused' ? `Refused: ${words(one.reason ?? '')}` : words(one.verdict)}
               aside={<Badge>{one.verdict}</Badge>}
             >
-              {one.detail !== null && <p>{one.detail}</p>}
+              {one.detail !== null && <p>{amounts(one.detail)}</p>}
               <Facts>
                 {[
                   ['When', <Time>{one.at}</Time>],

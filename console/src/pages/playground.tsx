@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api.js';
+import { amounts } from '../format.js';
 import { BuildCall } from '../parts/build-call.js';
 import { Card, Facts, Hex, Note, Select, Shown, Table } from '../parts/parts.js';
 import { choicesOf, usePaymasters, type Known } from '../paymasters.js';
@@ -23,7 +24,7 @@ type Explanation = {
     readonly name: string;
     readonly threshold: string;
     readonly left: string;
-    readonly needed: string;
+    readonly needed?: string;
   }[];
 };
 
@@ -175,9 +176,9 @@ function Outcome({
                 rows={limits}
                 columns={[
                   { name: 'Limit', of: ({ name }) => name },
-                  { name: 'Needed', of: ({ needed }) => needed },
-                  { name: 'Left', of: ({ left }) => left },
-                  { name: 'Of', of: ({ threshold }) => threshold },
+                  { name: 'Needed', of: ({ needed = '' }) => amounts(needed) },
+                  { name: 'Left', of: ({ left }) => amounts(left) },
+                  { name: 'Of', of: ({ threshold }) => amounts(threshold) },
                 ]}
               />
             </Card>
