@@ -235,6 +235,15 @@ test('the keyboard alone leads from a page to one decision and its trace', async
   await close();
 });
 
+test.each(['changes', 'paymaster'])('a phone leaves out what a row of %s does not have', async (path) => {
+  const { page, close } = await signedIn({ viewport: { width: 390, height: 844 } });
+  await page.goto(`${origin}/console/#/${path}`);
+  const none = page.locator('td').filter({ hasText: /^–$/ });
+  await none.first().waitFor({ state: 'attached' });
+  expect(await none.filter({ visible: true }).count()).toBe(0);
+  await close();
+});
+
 test('a sponsored operation names the limits that counted it', async () => {
   const { page, close } = await signedIn();
   await page.goto(`${origin}/console/#/activity?verdict=sponsored`);

@@ -66,7 +66,10 @@ export function Changes() {
                     of: ({ actor, source }) => (actor === null ? 'unknown' : `${actor} (${source})`),
                   },
                   { name: 'Fields', of: ({ fields }) => <Fields fields={fields} /> },
-                  { name: 'Request', of: ({ requestId }) => <code class="quiet">{requestId ?? '–'}</code> },
+                  {
+                    name: 'Request',
+                    of: ({ requestId }) => requestId && <code class="quiet">{requestId}</code>,
+                  },
                 ]}
               />
               {nextCursor !== null && (

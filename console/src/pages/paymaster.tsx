@@ -171,7 +171,7 @@ function Limits({ limits }: { readonly limits: readonly Limit[] }) {
             </>
           ),
         },
-        { name: 'Use', of: (limit) => <Use limit={limit} /> },
+        { name: 'Use', of: useOf },
         { name: 'Used', isNumber: true, of: (limit) => figure(limit, 'used') },
         { name: 'Reserved', isNumber: true, of: (limit) => figure(limit, 'reserved') },
         { name: 'Left', isNumber: true, of: (limit) => figure(limit, 'remaining') },
@@ -192,8 +192,8 @@ const scopes: Readonly<Record<string, string>> = {
   ORGANISATION: 'a budget of the organisation',
 };
 
-function Use({ limit: { name, used, reserved, threshold } }: { readonly limit: Limit }) {
-  if (used === null || reserved === null) return <>–</>;
+function useOf({ name, used, reserved, threshold }: Limit) {
+  if (used === null || reserved === null) return null;
   const share = Math.min(1, (Number(used) + Number(reserved)) / Number(threshold));
   return (
     <meter

@@ -67,6 +67,7 @@ export function Note({
 export type Column<T> = {
   readonly name: string;
   readonly isNumber?: boolean;
+  /** Undefined or null: the row does not have it. */
   readonly of: (row: T) => ComponentChildren;
 };
 
@@ -98,11 +99,14 @@ export function Table<T>({
         <tbody>
           {rows.map((row, index) => (
             <tr key={index}>
-              {columns.map((column) => (
-                <td key={column.name} class={kind(column)} data-name={column.name}>
-                  {column.of(row)}
-                </td>
-              ))}
+              {columns.map((column) => {
+                const shown = column.of(row) ?? <span class="none">–</span>;
+                return (
+                  <td key={column.name} class={kind(column)} data-name={column.name}>
+                    {shown}
+                  </td>
+                );
+              })}
             </tr>
           ))}
         </tbody>

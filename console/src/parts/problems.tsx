@@ -35,7 +35,7 @@ export function ProblemTable({
         { name: 'Of', of: ({ noun, displayName }) => `${displayName} (${noun})` },
         { name: 'What is seen', of: ({ message, meaning }) => <Prose>{message || meaning}</Prose> },
         { name: 'What to do', of: ({ remedy }) => <Prose>{remedy}</Prose> },
-        { name: 'Since', of: ({ since }) => (since === null ? '–' : <Time>{since}</Time>) },
+        { name: 'Since', of: ({ since }) => since && <Time>{since}</Time> },
       ]}
     />
   );

@@ -61,7 +61,7 @@ function RuleTable({ rules }: { readonly rules: readonly Rule[] }) {
             verdict === undefined ? <span class="quiet">by operation</span> : <Badge>{verdict}</Badge>,
         },
         { name: 'Says', of: ({ says }) => amounts(says) },
-        { name: 'Left', isNumber: true, of: ({ remaining = '–' }) => amounts(remaining) },
+        { name: 'Left', isNumber: true, of: ({ remaining }) => remaining && amounts(remaining) },
         {
           name: 'Changes',
           of: ({ turnsAt }) => (turnsAt === undefined ? 'not by itself' : <Time>{turnsAt}</Time>),
