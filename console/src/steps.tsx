@@ -23,7 +23,11 @@ export function Steps({ steps }: { readonly steps: readonly Step[] }) {
                 {nameOf(policyId) ?? <code>{policyId}</code>}
               </span>
             )}
-            {reason !== undefined && <b>: {words(reason)}</b>}
+            {reason !== undefined && (
+              <>
+                : <b>{words(reason)}</b>
+              </>
+            )}
             {detail !== undefined && <p>{amounts(detail)}</p>}
             {remedy !== undefined && (
               <p>
