@@ -211,7 +211,7 @@ test('a copied ledger answers what the embedded one does, also after more is wri
   await server.query(url, `UPDATE ledger.mark SET system_identifier = 'another'`);
   while (await copied.rollUp());
   expect(await everythingIn(copied)).toEqual(after);
-}, 240_000);
+}, 600_000);
 
 test('who changes an object after a copy changes what was there before it', async () => {
   const path = newFile();
@@ -293,7 +293,7 @@ test('what cannot be copied whole is not copied: no file, a running process, a d
   const copied = await openStore(url);
   expect(await copied.suspended(chainId)).toEqual(['pm-1']);
   await copied.stop();
-}, 240_000);
+}, 600_000);
 
 test('an embedded store signs nothing after a copy, nor after one whose commit failed, until somebody puts its file back', async () => {
   const url = await server.createDatabase();
