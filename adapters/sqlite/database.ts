@@ -165,7 +165,7 @@ function databaseOf(path: string, sql: DatabaseSync, claim: DatabaseSync | undef
   };
 }
 
-/** SQLite counts its naps, and a signal ends one early, as a profiler sends them: the time decides when the wait is over. */
+/** SQLite adds up how long it meant to sleep, but a signal (a profiler sends many) ends a sleep early. So the clock decides. */
 function begin(sql: DatabaseSync): void {
   const giveUpAt = performance.now() + busyTimeoutMs;
   for (;;)

@@ -23,7 +23,7 @@ export type SqliteTables = RollUpTables & {
   write<T>(work: (db: Database) => T): T;
   /** The same with questions; the thread does nothing else meanwhile. */
   change<T>(work: (reader: Reader) => Promise<T>): Promise<T>;
-  /** Moves committed data into the main file, while turns go on. Busy is no error: the usage store is at it. */
+  /** Moves committed data into the main file, while turns go on. While the usage store makes a checkpoint itself, this does nothing. */
   checkpoint(): void;
   usedBytes(): number;
   close(): void;

@@ -56,8 +56,8 @@ export class SeenWriters {
   readonly #seen = new Map<string, { sequence: number; isRetired: boolean }>();
 
   /**
-   * What is expected of data that are read from now on; data that were read before an acknowledgement need not have what was acknowledged. The
-   * function answers false when the data have lost writes.
+   * For data that are read from now on: data that were read before an acknowledgement need not have what was acknowledged. The
+   * function answers false when they have lost writes.
    */
   expectation(): (rows: readonly WriterRow[]) => boolean {
     const seen = [...this.#seen].map(([id, { sequence, isRetired }]) => ({ id, sequence, isRetired }));
