@@ -39,12 +39,18 @@ beforeAll(async () => {
   const [operator, dashboard, rpc] = components.map((name) => cluster.transport(accountOf(name)));
   clients = { operator: operator!, dashboard: dashboard!, rpc: rpc! };
   const stranger = bind(tenant, 'connection-secrets', 'rpc', 'paymaster-connection-secrets');
-  await until('the policies are enforced', async () =>
+  await until('the policy for RoleBindings is enforced', async () =>
     (await attempt('operator', { ...stranger, query: { dryRun: 'All' } })).text.includes('own two roles'),
   );
   await until('the operator has its access', async () => (await access().grant(tenant)) !== 'no-namespace');
   await until('the authorizer knows it', async () =>
     (await attempt('operator', { ...make(connectionSecret('probe')), query: { dryRun: 'All' } })).ok,
+  );
+  // Each policy comes into force by itself, so the one for RoleBindings says nothing of this one.
+  await until('the policy for Secrets is enforced', async () =>
+    (await attempt('operator', { ...make(secret('probe', { metadata: {} })), query: { dryRun: 'All' } })).text.includes(
+      'that a Paymaster controls',
+    ),
   );
 }, 300_000);
 afterAll(async () => {
