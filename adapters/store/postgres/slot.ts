@@ -3,7 +3,7 @@ import { DomainError, isDomainError } from '../../../core/errors.js';
 import type { RowChanges } from '../../../core/usage/rows.js';
 import { isSameCursor, Turn } from '../../../core/usage/turn.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import { ConnectionLost, sqlStateOf, type Pipeline } from '../../postgres/pipeline.js';
+import { ConnectionLost, sqlStateOf, type Answer, type Pipeline } from '../../postgres/pipeline.js';
 import { answerRefusals, decideAll } from '../calls.js';
 import { wantedRows, type WantedRows } from './names.js';
 import type { PostgresProcess } from './process.js';
@@ -26,15 +26,20 @@ import { Again, closing, passing, unavailable, valueErrors } from './turn-errors
 import type { SeenWriters } from './writers.js';
 import { hasMoved, serverOf, totalOf, type Server } from './server-facts.js';
 import { changesSharedFence, readAnswers, type Call, type Expected, type Read } from './turn-reading.js';
+import type { Join } from './turn-queue.js';
 
+const noneJoins: Join = () => [];
 const answerMs = 5_000;
 const attempts = 4;
 /** No further attempt after so long: callers are waiting. */
 const patienceMs = 3_000;
+/** For so long after a turn of several calls, others are expected to come while a turn waits for its locks. */
+const crowdMs = 1_000;
 
 /**
- * One connection that writes, one turn at a time: two round trips, between which the core decides. Nothing of a turn is answered before its
- * commit is known: a commit in doubt counts as made only when a later commit of this writer was acknowledged.
+ * One connection that writes, one turn at a time: two round trips, between which the core decides. Where several calls come together, a turn
+ * locks in a round trip of its own, and calls that came while it waited for its locks join it. Nothing of a turn is answered before its commit
+ * is known: a commit in doubt counts as made only when a later commit of this writer was acknowledged.
  */
 export class Slot {
   readonly #process: PostgresProcess;
@@ -42,19 +47,26 @@ export class Slot {
   #id = randomUUID();
   /** Of the last turn that is known to be committed; undefined while this writer has no row. */
   #sequence: number | undefined;
+  #expectsMoreUntil = 0;
 
   constructor(process: PostgresProcess) {
     this.#process = process;
   }
 
-  /** Settles every call. Never rejects. */
-  async run(chainId: number, calls: readonly Call[], isAlone: boolean): Promise<void> {
+  /** Settles every call, those that join, too. Never rejects. */
+  async run(
+    chainId: number,
+    first: readonly Call[],
+    isAlone: boolean,
+    join: Join = noneJoins,
+  ): Promise<void> {
+    const calls = [...first];
     const locks = new Set<string>();
     let alone = isAlone;
     const began = performance.now();
     for (let attempt = 1; ; attempt++)
       try {
-        return await this.#turn(chainId, calls, { locks, isAlone: alone });
+        return await this.#turn(chainId, calls, { locks, isAlone: alone }, join);
       } catch (error) {
         const state = sqlStateOf(error);
         if (state !== undefined && valueErrors.test(state)) return this.#halves(chainId, calls, alone, error);
@@ -117,30 +129,34 @@ export class Slot {
 
   async #turn(
     chainId: number,
-    calls: readonly Call[],
+    calls: Call[],
     { locks, isAlone }: { readonly locks: ReadonlySet<string>; readonly isAlone: boolean },
+    join: Join,
   ): Promise<void> {
     const epoch = await this.#process.epochOf(chainId);
     const client = await this.#connected();
-    const wanted = wantedRows(calls.map((call) => call.wanted));
-    for (const name of locks) wanted.locks.add(name);
-    // What has been acknowledged by now must be in what is read from now on.
-    const seen = this.#process.seen.of(epoch.text);
-    const expected = { isIntact: seen.expectation(), text: epoch.text, sequence: epoch.sequence };
+    let wanted = wantedOf(calls, locks);
     let isWritten = false;
     try {
-      const { answers } = await client.trip(
-        [
-          begin(false),
-          lockWriter(this.#id),
-          lockChain(chainId, isAlone),
-          takeLocks(chainId, wanted),
-          ...readRows(chainId, wanted),
-          nextTurn,
-        ],
-        answerMs,
-      );
-      const read = readAnswers(answers);
+      const locking = [
+        begin(false),
+        lockWriter(this.#id),
+        lockChain(chainId, isAlone),
+        takeLocks(chainId, wanted),
+      ];
+      const locked: Answer[] = [];
+      // A call that comes alone would pay for the round trip, and finds its locks free.
+      if (!isAlone && performance.now() < this.#expectsMoreUntil) {
+        locked.push(...(await client.trip(locking.splice(0), answerMs)).answers);
+        calls.push(...join((call) => needsOnly(wanted.locks, call)));
+        wanted = wantedOf(calls, locks);
+      }
+      if (calls.length > 1) this.#expectsMoreUntil = performance.now() + crowdMs;
+      // What has been acknowledged by now must be in what is read from now on.
+      const seen = this.#process.seen.of(epoch.text);
+      const expected = { isIntact: seen.expectation(), text: epoch.text, sequence: epoch.sequence };
+      const { answers } = await client.trip([...locking, ...readRows(chainId, wanted), nextTurn], answerMs);
+      const read = readAnswers([...locked, ...answers]);
       await this.#assertCurrent(chainId, read, expected, wanted);
       const number = Number(read.turn['turn']);
       const latest = Math.max(0, ...read.server.writers.map(({ at }) => at));
@@ -305,4 +321,14 @@ export class Slot {
     this.#id = randomUUID();
     this.#sequence = undefined;
   }
+}
+
+function wantedOf(calls: readonly Call[], locks: ReadonlySet<string>): WantedRows {
+  const wanted = wantedRows(calls.map((call) => call.wanted));
+  for (const name of locks) wanted.locks.add(name);
+  return wanted;
+}
+
+function needsOnly(locks: ReadonlySet<string>, { wanted }: Call): boolean {
+  return [...wantedRows([wanted]).locks].every((name) => locks.has(name));
 }

@@ -16,17 +16,22 @@ type Waiting = {
   readonly paymasterId: string;
 };
 
+/** Takes waiting calls of the chain of a turn, as many as it has room for. */
+export type Join = (fits: (call: Call) => boolean) => readonly Call[];
+
+/** Settles every call of a turn, those that join it, too. */
+type RunTurn = (chainId: number, calls: readonly Call[], isAlone: boolean, join: Join) => Promise<void>;
+
 /** Calls that wait for one slot. The calls of one chain that come while a turn runs share the next one. */
 export class TurnQueue {
-  readonly #run: (chainId: number, calls: readonly Call[], isAlone: boolean) => Promise<void>;
+  readonly #run: RunTurn;
   #waiting: Waiting[] = [];
   readonly #perPaymaster = new Map<string, number>();
   #running: Promise<void> | undefined;
   /** Refuses what has waited too long, also while a turn takes long. */
   #timer: NodeJS.Timeout | undefined;
 
-  /** `run` settles every call of a turn. */
-  constructor(run: (chainId: number, calls: readonly Call[], isAlone: boolean) => Promise<void>) {
+  constructor(run: RunTurn) {
     this.#run = run;
   }
 
@@ -56,7 +61,12 @@ export class TurnQueue {
       const [first] = turn;
       if (first === undefined) break;
       const calls = turn.map(({ call }) => call);
-      await this.#run(first.chainId, calls, isAlone(first));
+      let room = callsPerTurn - calls.length;
+      await this.#run(first.chainId, calls, isAlone(first), (fits) => {
+        const joining = this.#join(first.chainId, room, fits);
+        room -= joining.length;
+        return joining;
+      });
     }
     this.#running = undefined;
   }
@@ -65,9 +75,19 @@ export class TurnQueue {
   #next(): readonly Waiting[] {
     const [first] = this.#waiting;
     if (first === undefined) return [];
-    const taken = isAlone(first) ? new Set([first]) : together(first, this.#waiting);
+    const taken = isAlone(first) ? new Set([first]) : together(this.#ofChain(first.chainId), callsPerTurn);
     this.#remove((one) => taken.has(one));
     return [...taken];
+  }
+
+  #join(chainId: number, room: number, fits: (call: Call) => boolean): readonly Call[] {
+    const fitting = this.#ofChain(chainId).filter(({ call }) => fits(call));
+    const taken = together(fitting, room);
+    return this.#remove((one) => taken.has(one)).map(({ call }) => call);
+  }
+
+  #ofChain(chainId: number): readonly Waiting[] {
+    return this.#waiting.filter((one) => one.chainId === chainId && !isAlone(one));
   }
 
   /** Makes room: of the paymaster that has most calls waiting, the newest. */
@@ -105,17 +125,16 @@ export class TurnQueue {
   }
 }
 
-function together({ chainId }: Waiting, current: readonly Waiting[]): ReadonlySet<Waiting> {
-  const ofChain = current.filter((one) => one.chainId === chainId && !isAlone(one));
+function together(waiting: readonly Waiting[], room: number): ReadonlySet<Waiting> {
   const taken = new Set<Waiting>();
   const counts = new Map<string, number>();
-  for (const one of ofChain) {
+  for (const one of waiting) {
     const count = (counts.get(one.paymasterId) ?? 0) + 1;
-    if (count > Math.ceil(callsPerTurn * paymasterShare) || taken.size >= callsPerTurn) continue;
+    if (count > Math.ceil(callsPerTurn * paymasterShare) || taken.size >= room) continue;
     counts.set(one.paymasterId, count);
     taken.add(one);
   }
-  for (const one of ofChain) if (taken.size < callsPerTurn) taken.add(one);
+  for (const one of waiting) if (taken.size < room) taken.add(one);
   return taken;
 }
 

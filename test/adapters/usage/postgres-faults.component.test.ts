@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
 import type { PostgresUsageOptions, PostgresUsageStore } from '../../../adapters/store/postgres/usage.js';
 import { forgetWriters } from '../../../adapters/store/postgres/maintenance.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
@@ -170,6 +171,45 @@ test('a turn that finds a reservation with an account that it has not locked wai
   expect(await late).toEqual(reserved);
   expect(await ended).toMatchObject({ isTaken: true });
   expect(await ending.accounts(chainId)).toMatchObject([{ reserved: 0 }, { reserved: 20 }]);
+});
+
+test.each([
+  { others: 'none', count: 0, turns: 1 },
+  { others: 'one of another paymaster, which waits for its own turn', count: 1, turns: 2 },
+])('calls that come while a turn waits for its locks join it, beside $others', async (expected) => {
+  const store = await open();
+  const five = aLimit({ counter: 'limit', window: always, threshold: 5 });
+  const ask = (nonce: bigint) => store.reserve({ ...one(nonce), limits: [five] });
+  // Calls have come together a moment ago.
+  await Promise.all([ask(1n), ask(2n)]);
+  const other = new pg.Client({ connectionString: url });
+  await other.connect();
+  ending.push({ stop: () => other.end() });
+  await other.query('BEGIN');
+  await other.query(`SELECT FROM usage.lock WHERE name = 'paymaster:pm-1' FOR UPDATE`);
+
+  const waiting = [ask(3n)];
+  await until('the turn waits', async () => {
+    const waits = await server.query(url, `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`);
+    return waits.length === 1;
+  });
+  waiting.push(ask(4n), ask(5n), ask(6n));
+  const elsewhere = Array.from({ length: expected.count }, () =>
+    store.reserve({ ...one(7n, 'pm-2'), limits: [] }),
+  );
+  const turns = async () =>
+    Number((await server.query(url, 'SELECT last_value FROM usage.turn'))[0]?.['last_value']);
+  const before = await turns();
+  await other.query('COMMIT');
+
+  expect((await Promise.all(waiting)).map(({ outcome }) => outcome)).toEqual([
+    'reserved',
+    'reserved',
+    'reserved',
+    'limit',
+  ]);
+  expect(await Promise.all(elsewhere)).toEqual(elsewhere.map(() => reserved));
+  expect((await turns()) - before).toBe(expected.turns);
 });
 
 test('a text that the database does not take refuses one request of its turn', async () => {

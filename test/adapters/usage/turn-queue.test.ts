@@ -5,26 +5,30 @@ import { aRequest } from '../../conformance/usage-requests.js';
 
 const busy = { code: 'UNAVAILABLE', details: { reason: 'USAGE_STORE_BUSY', retryAfterSeconds: 1 } };
 
-/** A queue whose turns answer when the database does. */
-function slowQueue() {
+/** A queue whose turns answer when the database does; calls that fit join them before. */
+function slowQueue(fits: (call: Call) => boolean = () => false) {
   const database = Promise.withResolvers<void>();
-  const queue = new TurnQueue(async (_, calls) => {
+  const turns: number[] = [];
+  const queue = new TurnQueue(async (_, calls, isAlone, join) => {
     await database.promise;
-    for (const { resolve } of calls) resolve('done' as never);
+    // As after a turn that has failed and is tried again.
+    const joined = isAlone ? [] : [...join(fits), ...join(fits)];
+    turns.push(calls.length + joined.length);
+    for (const { resolve } of [...calls, ...joined]) resolve('done' as never);
   });
-  const ask = (paymasterId: string): Promise<unknown> =>
+  const ask = (paymasterId: string, { chain = 1, alone = false } = {}): Promise<unknown> =>
     new Promise<unknown>((resolve, reject) => {
       const { key } = aRequest({ key: { paymasterId } });
       const call: Call = {
-        wanted: { reservations: [key] },
+        wanted: { reservations: [key], ...(alone ? { alone } : {}) },
         decide: () => undefined,
         promisesNothing: undefined,
         resolve: resolve as Call['resolve'],
         reject,
       };
-      queue.add(1, call);
+      queue.add(chain, call);
     });
-  return { queue, ask, answer: () => database.resolve() };
+  return { queue, ask, turns, answer: () => database.resolve() };
 }
 
 test('a caller is refused while the database is slow, instead of waiting for it', async () => {
@@ -50,4 +54,18 @@ test('one paymaster cannot fill the queue for others, and has it all while nobod
   expect(new Set(await Promise.all(others))).toEqual(new Set(['done']));
   const answers = await Promise.all(crowd);
   expect(answers.filter((one) => one === 'done')).toHaveLength(1_024 - 50);
+});
+
+test('a turn is joined by calls of its chain that fit and may share a turn, and by no more than it has room for', async () => {
+  const ofLoud = ({ wanted }: Call) => wanted.reservations?.[0]?.paymasterId === 'loud';
+  const { ask, answer, queue, turns } = slowQueue(ofLoud);
+  const all = [ask('loud')];
+  await new Promise(setImmediate);
+  await new Promise(setImmediate);
+  all.push(...Array.from({ length: 100 }, () => ask('loud')));
+  all.push(ask('quiet'), ask('loud', { chain: 2 }), ask('loud', { alone: true }));
+  answer();
+  expect(await Promise.all(all)).toEqual(all.map(() => 'done'));
+  await queue.drained();
+  expect(turns).toEqual([64, 38, 1, 1]);
 });
