@@ -3,7 +3,7 @@ import { DomainError, isDomainError } from '../../../core/errors.js';
 import type { RowChanges } from '../../../core/usage/rows.js';
 import { isSameCursor, Turn } from '../../../core/usage/turn.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import { ConnectionLost, sqlStateOf, type Answer, type Pipeline } from '../../postgres/pipeline.js';
+import { ConnectionLost, sqlStateOf, type Pipeline } from '../../postgres/pipeline.js';
 import { answerRefusals, decideAll } from '../calls.js';
 import { wantedRows, type WantedRows } from './names.js';
 import type { PostgresProcess } from './process.js';
@@ -144,10 +144,10 @@ export class Slot {
         lockChain(chainId, isAlone),
         takeLocks(chainId, wanted),
       ];
-      const locked: Answer[] = [];
       // A call that comes alone would pay for the round trip, and finds its locks free.
-      if (!isAlone && performance.now() < this.#expectsMoreUntil) {
-        locked.push(...(await client.trip(locking.splice(0), answerMs)).answers);
+      const isCrowded = !isAlone && performance.now() < this.#expectsMoreUntil;
+      const locked = isCrowded ? (await client.trip(locking, answerMs)).answers : [];
+      if (isCrowded) {
         calls.push(...join((call) => needsOnly(wanted.locks, call)));
         wanted = wantedOf(calls, locks);
       }
@@ -155,7 +155,8 @@ export class Slot {
       // What has been acknowledged by now must be in what is read from now on.
       const seen = this.#process.seen.of(epoch.text);
       const expected = { isIntact: seen.expectation(), text: epoch.text, sequence: epoch.sequence };
-      const { answers } = await client.trip([...locking, ...readRows(chainId, wanted), nextTurn], answerMs);
+      const reading = [...(isCrowded ? [] : locking), ...readRows(chainId, wanted), nextTurn];
+      const { answers } = await client.trip(reading, answerMs);
       const read = readAnswers([...locked, ...answers]);
       await this.#assertCurrent(chainId, read, expected, wanted);
       const number = Number(read.turn['turn']);
