@@ -37,8 +37,8 @@ const patienceMs = 3_000;
 const crowdMs = 1_000;
 
 /**
- * One connection that writes, one turn at a time: two round trips, between which the core decides. Where several calls come together, a turn
- * locks in a round trip of its own, and calls that came while it waited for its locks join it. Nothing of a turn is answered before its commit
+ * One connection that writes, one turn at a time: two round trips, between which the core decides. While many calls come, a turn first
+ * takes its locks, in one round trip more, and calls that came while it waited for them join it. Nothing of a turn is answered before its commit
  * is known: a commit in doubt counts as made only when a later commit of this writer was acknowledged.
  */
 export class Slot {

@@ -22,7 +22,7 @@ export type Join = (fits: (call: Call) => boolean) => readonly Call[];
 /** Settles every call of a turn, those that join it, too. */
 type RunTurn = (chainId: number, calls: readonly Call[], isAlone: boolean, join: Join) => Promise<void>;
 
-/** Calls that wait for one slot. The calls of one chain that come while a turn runs share the next one. */
+/** Calls that wait for one slot. The calls of one chain that come while a turn runs share the next one, or join it while it waits for its locks. */
 export class TurnQueue {
   readonly #run: RunTurn;
   #waiting: Waiting[] = [];

@@ -56,7 +56,7 @@ test('one paymaster cannot fill the queue for others, and has it all while nobod
   expect(answers.filter((one) => one === 'done')).toHaveLength(1_024 - 50);
 });
 
-test('a turn is joined by calls of its chain that fit and may share a turn, and by no more than it has room for', async () => {
+test('calls of its chain that fit and may share a turn join it, until it is full', async () => {
   const ofLoud = ({ wanted }: Call) => wanted.reservations?.[0]?.paymasterId === 'loud';
   const { ask, answer, queue, turns } = slowQueue(ofLoud);
   const all = [ask('loud')];
