@@ -57,7 +57,6 @@ export class SqliteRows implements RowStore, FundingMessages, KeptEpochs, Ledger
     this.#maintenance = new UsageMaintenance({
       tables: deps.tables,
       log: deps.log,
-      isBusy: () => this.#batches.pending !== undefined || this.#isStopped,
       forget: (now) => {
         this.#dropOldMessages(now);
         for (const chainId of this.#stored.read().chains.keys()) deps.onMaintenance(chainId);

@@ -3,24 +3,27 @@ import type { EpochMs } from '../../../core/units/time.js';
 import type { UsageTables } from './usage-tables.js';
 
 const forgetEveryMs = 60_000;
-/** After this many rows a checkpoint moves committed data into the main file; some megabytes. */
-const checkpointRows = 8_000;
-/** For this many turns of the event loop a checkpoint waits at most while answers wait for their commit. */
-const mostPostponed = 20;
+/** After this many rows the log of commits is looked at. */
+const lookRows = 250;
+/** A log shorter than this goes on: 8 MB. */
+const longLog = 2_000;
+/** Moving so few pages takes some milliseconds: the thread of the ledger has moved the others. */
+const fewPages = 400;
+/** When no such thread is there, or it does not keep up: 32 MB. */
+const mostPages = 8_000;
 /** A store with little use gets a checkpoint this long after its last commit. */
 const checkpointIdleMs = 1_000;
 
 /**
- * Keeps memory and files bounded. Checkpoints run between turns of the event loop, never inside a commit: before a
- * waiting commit, they would add their time to each answer of its turn.
+ * Keeps memory and files bounded. The log of commits starts again once all of it has been moved into the main file. The thread of the ledger
+ * moves most of it, but while turns write, something is always left: that is moved here, where nothing is written meanwhile.
  */
 export class UsageMaintenance {
   readonly #tables: UsageTables;
   readonly #log: Logger;
-  readonly #isBusy: () => boolean;
   readonly #forget: (now: EpochMs) => void;
   #rows = 0;
-  #postponed = 0;
+  #rowsUntilLook = lookRows;
   #due: NodeJS.Immediate | undefined;
   #idle: NodeJS.Timeout | undefined;
   #forgetAt = 0;
@@ -28,24 +31,23 @@ export class UsageMaintenance {
   constructor(deps: {
     readonly tables: UsageTables;
     readonly log: Logger;
-    readonly isBusy: () => boolean;
     /** Called once a minute, after a commit. */
     readonly forget: (now: EpochMs) => void;
   }) {
     this.#tables = deps.tables;
     this.#log = deps.log;
-    this.#isBusy = deps.isBusy;
     this.#forget = deps.forget;
   }
 
   /** Called after a transaction that has written this many rows. */
   afterCommit(rows: number, now: EpochMs): void {
     this.#rows += rows;
+    this.#rowsUntilLook -= rows;
     if (now >= this.#forgetAt || now < this.#forgetAt - 2 * forgetEveryMs) {
       this.#forgetAt = now + forgetEveryMs;
       this.#forget(now);
     }
-    if (this.#rows >= checkpointRows) this.#due ??= setImmediate(() => this.#checkpoint());
+    if (this.#rowsUntilLook <= 0) this.#due ??= setImmediate(() => this.#look());
     this.#watchIdle();
   }
 
@@ -54,28 +56,35 @@ export class UsageMaintenance {
     clearTimeout(this.#idle);
   }
 
+  #look(): void {
+    this.#due = undefined;
+    this.#rowsUntilLook = lookRows;
+    this.#tried(() => {
+      const { pages, left } = this.#tables.logOfCommits();
+      if ((pages >= longLog && left <= fewPages) || left >= mostPages) this.#checkpoint();
+    });
+  }
+
   #watchIdle(): void {
-    this.#idle ??= setTimeout(() => this.#checkpointWhenIdle(this.#rows), checkpointIdleMs).unref();
+    const rows = this.#rows;
+    this.#idle ??= setTimeout(() => this.#checkpointWhenIdle(rows), checkpointIdleMs).unref();
   }
 
   #checkpointWhenIdle(rowsBefore: number): void {
     this.#idle = undefined;
-    if (this.#rows === rowsBefore) this.#checkpoint();
-    else if (this.#rows > 0) this.#watchIdle();
+    if (this.#rows === 0) return;
+    if (this.#rows === rowsBefore) this.#tried(() => this.#checkpoint());
+    else this.#watchIdle();
   }
 
   #checkpoint(): void {
-    this.#due = undefined;
-    if (this.#rows === 0) return;
-    if (this.#isBusy() && this.#postponed < mostPostponed) {
-      this.#postponed += 1;
-      this.#due = setImmediate(() => this.#checkpoint());
-      return;
-    }
     this.#rows = 0;
-    this.#postponed = 0;
+    this.#tables.checkpoint();
+  }
+
+  #tried(work: () => void): void {
     try {
-      this.#tables.checkpoint();
+      work();
     } catch (error) {
       this.#log.warn('checkpoint of the usage store failed', { error });
     }

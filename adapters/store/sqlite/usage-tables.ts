@@ -95,6 +95,7 @@ export function createUsageTables(db: Database, ledger: SqliteLedgerWriter) {
     'SELECT * FROM usage_reservations WHERE chain_id = ? AND commit_until <= ? ORDER BY commit_until LIMIT ?',
   );
   const ended = sql.prepare('SELECT unit, counter FROM usage_counters WHERE chain_id = ? AND until < ?');
+  const logState = sql.prepare('PRAGMA wal_checkpoint(NOOP)');
   const lastRow = sql.prepare('SELECT max(row) AS row FROM usage_reservations');
   let nextRow = 0;
 
@@ -245,6 +246,13 @@ export function createUsageTables(db: Database, ledger: SqliteLedgerWriter) {
     reader,
     /** Writes data that are there already, to check whether writing works. Throws UNAVAILABLE. */
     probe: () => db.transaction(() => void probe.run()),
+    /** Pages of the log of commits, and those that have not been moved into the main file. Throws UNAVAILABLE. */
+    logOfCommits: (): { readonly pages: number; readonly left: number } =>
+      db.run(() => {
+        const row = logState.get() ?? {};
+        const pages = integerOf(row, 'log');
+        return { pages, left: pages - integerOf(row, 'checkpointed') };
+      }),
     /** Moves committed data into the main file, so that the log of commits can start again. Throws UNAVAILABLE. */
     checkpoint: () => db.run(() => sql.exec('PRAGMA wal_checkpoint(PASSIVE)')),
     close: () => db.close(),
