@@ -56,6 +56,6 @@ export function words(constant: string): string {
 }
 
 /** `limitsAndDeposit` as words. */
-export function stepName(name: string): string {
+export function memberName(name: string): string {
   return words(name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
 }

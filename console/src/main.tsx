@@ -3,5 +3,6 @@ import { App } from './app.js';
 import './style/frame.css';
 import './style/content.css';
 import './style/form.css';
+import './style/phone.css';
 
 render(<App />, document.getElementById('app')!);

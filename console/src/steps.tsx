@@ -1,4 +1,4 @@
-import { amounts, stepName, words } from './format.js';
+import { amounts, memberName, words } from './format.js';
 import { useLive } from './live.js';
 import { Badge, Prose } from './parts/parts.js';
 import { listOf } from './paymasters.js';
@@ -16,7 +16,7 @@ export function Steps({ steps }: { readonly steps: readonly Step[] }) {
             <Badge>{verdict}</Badge>
           </span>
           <div>
-            {stepName(step)}
+            {memberName(step)}
             {policyId !== undefined && (
               <span class="quiet" title={policyId}>
                 {' '}

@@ -79,7 +79,7 @@ const pages: readonly { readonly path: string; readonly shows: (page: Page) => P
       // Rules, limits and policies write numbers in one way, and call the money of a chain coins.
       await page.getByRole('cell', { name: /of 100,000 operations/ }).waitFor();
       await page.getByRole('cell', { name: /at most 1 coin for each account/ }).waitFor();
-      await page.getByRole('cell', { name: /threshold: 100,000,/ }).waitFor();
+      await page.getByRole('cell', { name: /Threshold: 100,000,/ }).waitFor();
     },
   },
   { path: 'activity', shows: (page) => page.getByText('counter.increment').first().waitFor() },

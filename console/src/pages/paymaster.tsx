@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api.js';
-import { coins, count, setting, words } from '../format.js';
+import { coins, count, memberName, setting, words } from '../format.js';
 import { useLive } from '../live.js';
 import { ChangeContract, ChangeWebhook } from '../parts/change.js';
 import { NewContract, NewKey, NewLimit, NewPaymaster, NewWebhook } from '../parts/create.js';
@@ -292,7 +292,7 @@ function settingsOf(spec: PolicySpec): string {
   return Object.entries<unknown>(spec)
     .filter(([member, value]) => !others.includes(member) && typeof value === 'object' && value !== null)
     .flatMap(([, value]) => Object.entries(value as object))
-    .map(([member, value]) => `${member}: ${textOf(value)}`)
+    .map(([member, value]) => `${memberName(member)}: ${textOf(value)}`)
     .join(', ');
 }
 
