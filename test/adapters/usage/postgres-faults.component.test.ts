@@ -182,25 +182,15 @@ test.each([
   const ask = (nonce: bigint) => store.reserve({ ...one(nonce), limits: [five] });
   // Calls have come together a moment ago.
   await Promise.all([ask(1n), ask(2n)]);
-  const other = new pg.Client({ connectionString: url });
-  await other.connect();
-  ending.push({ stop: () => other.end() });
-  await other.query('BEGIN');
-  await other.query(`SELECT FROM usage.lock WHERE name = 'paymaster:pm-1' FOR UPDATE`);
-
+  const locked = await lockPaymaster();
   const waiting = [ask(3n)];
-  await until('the turn waits', async () => {
-    const waits = await server.query(url, `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`);
-    return waits.length === 1;
-  });
+  await locked.isAwaited();
   waiting.push(ask(4n), ask(5n), ask(6n));
   const elsewhere = Array.from({ length: expected.count }, () =>
     store.reserve({ ...one(7n, 'pm-2'), limits: [] }),
   );
-  const turns = async () =>
-    Number((await server.query(url, 'SELECT last_value FROM usage.turn'))[0]?.['last_value']);
-  const before = await turns();
-  await other.query('COMMIT');
+  const before = await turnsBegun();
+  await locked.release();
 
   expect((await Promise.all(waiting)).map(({ outcome }) => outcome)).toEqual([
     'reserved',
@@ -209,8 +199,49 @@ test.each([
     'limit',
   ]);
   expect(await Promise.all(elsewhere)).toEqual(elsewhere.map(() => reserved));
-  expect((await turns()) - before).toBe(expected.turns);
+  expect((await turnsBegun()) - before).toBe(expected.turns);
 });
+
+test('a call that joins, and whose reservation holds what the turn has not locked, makes the turn begin again with all of it', async () => {
+  const store = await open();
+  const former = aLimit({ counter: 'former', window: always, threshold: 3 });
+  await store.reserve({ ...one(4n), limits: [former] });
+  await Promise.all([store.reserve(one(1n)), store.reserve(one(2n))]);
+  const locked = await lockPaymaster();
+  const waiting = [store.reserve(one(3n))];
+  await locked.isAwaited();
+  waiting.push(store.reserve(one(4n)));
+  const before = await turnsBegun();
+  await locked.release();
+
+  expect((await Promise.all(waiting)).map(({ outcome }) => outcome)).toEqual(['reserved', 'limit']);
+  expect((await turnsBegun()) - before).toBe(2);
+  expect((await store.counters(chainId, [limit, former])).map(({ reserved }) => reserved)).toEqual([3, 1]);
+});
+
+/** Another connection holds the lock of the first paymaster. */
+async function lockPaymaster() {
+  const other = new pg.Client({ connectionString: url });
+  await other.connect();
+  ending.push({ stop: () => other.end() });
+  await other.query('BEGIN');
+  await other.query(`SELECT FROM usage.lock WHERE name = 'paymaster:pm-1' FOR UPDATE`);
+  return {
+    isAwaited: () =>
+      until('the turn waits', async () => {
+        const waits = await server.query(
+          url,
+          `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+        );
+        return waits.length === 1;
+      }),
+    release: () => other.query('COMMIT'),
+  };
+}
+
+async function turnsBegun(): Promise<number> {
+  return Number((await server.query(url, 'SELECT last_value FROM usage.turn'))[0]?.['last_value']);
+}
 
 test('a text that the database does not take refuses one request of its turn', async () => {
   const store = await open();
