@@ -24,8 +24,8 @@ export function amounts(sentence: string): string {
     .replace(/(?<=\d )ether/g, 'coins');
 }
 
-/** The value of a setting: a number as elsewhere, with all its digits; another text as it is. */
-export function setting(text: string): string {
+/** A number as elsewhere, with all its digits; another text as it is. */
+export function exact(text: string): string {
   return text.replace(/^\d{4,}(?=(\.\d+)?$)/, grouped);
 }
 

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { call } from '../api.js';
-import { amounts, words } from '../format.js';
+import { amounts, exact, words } from '../format.js';
 import { useLive } from '../live.js';
 import { Badge, Card, Coins, Facts, Hex, Note, Select, Shown, Table, Time } from '../parts/parts.js';
 import { choicesOf, nameOf, usePaymasters } from '../paymasters.js';
@@ -300,7 +300,7 @@ function Settlement({ decision: { verdict, settlement, validUntil } }: { readonl
           success === false ? <Badge of="failed">reverted</Badge> : <Badge of="pass">succeeded</Badge>,
         ],
         ['Cost', <Coins>{actualGasCost}</Coins>],
-        ['Gas used', actualGasUsed],
+        ['Gas used', exact(actualGasUsed)],
         [
           'Paid by the account',
           token === null ? 'nothing' : `${token.rendered ?? token.amount} of token ${token.address}`,

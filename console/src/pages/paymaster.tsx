@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api.js';
-import { coins, count, memberName, setting, words } from '../format.js';
+import { coins, count, exact, memberName, words } from '../format.js';
 import { useLive } from '../live.js';
 import { ChangeContract, ChangeWebhook } from '../parts/change.js';
 import { NewContract, NewKey, NewLimit, NewPaymaster, NewWebhook } from '../parts/create.js';
@@ -300,7 +300,7 @@ function textOf(value: unknown): string {
   if (Array.isArray(value)) return value.map(textOf).join(' ');
   return typeof value === 'object' && value !== null
     ? Object.values(value).map(textOf).join(' ')
-    : setting(String(value));
+    : exact(String(value));
 }
 
 function Connection({ chainId, apiKey = '', paymasterId }: Known) {
