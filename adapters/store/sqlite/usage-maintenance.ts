@@ -9,8 +9,8 @@ const lookRows = 250;
 const longLog = 2_000;
 /** Moving so few pages takes some milliseconds: the thread of the ledger has moved the others. */
 const fewPages = 400;
-/** When no such thread is there, or it does not keep up: 32 MB. */
-const mostPages = 8_000;
+/** When no such thread is there, or it does not keep up: 20 MB, which hold the thread that signs for about 30 ms. */
+const mostPages = 5_000;
 /** A store with little use gets a checkpoint this long after its last commit. */
 const checkpointIdleMs = 1_000;
 

@@ -88,14 +88,14 @@ describe('the log of commits', () => {
     expect(tables.logOfCommits().left).toBeGreaterThanOrEqual(pagesOfWrite);
   });
 
-  test('is moved here when nobody else does, before it has grown by more than 40 MB', () => {
+  test('is moved here when nobody else does, before it has grown by more than 25 MB', () => {
     let longest = 0;
     writeUntil(({ pages, left }) => {
       longest = Math.max(longest, pages);
       return left === 0 && pages > 1;
     });
-    expect(longest).toBeGreaterThan(7_000);
-    expect(longest * 4_096).toBeLessThan(40e6);
+    expect(longest).toBeGreaterThan(4_500);
+    expect(longest * 4_096).toBeLessThan(25e6);
     write();
     expect(tables.logOfCommits().pages).toBeLessThan(100);
   });
