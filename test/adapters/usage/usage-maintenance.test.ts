@@ -12,10 +12,10 @@ import type { EpochMs } from '../../../core/units/time.js';
 import { aDirectory } from './sqlite-usage.js';
 
 const now = 1_700_000_000_000 as EpochMs;
-/** At least so many pages of the log: its message alone fills them. */
+/** The message of a write alone fills so many pages of the log. */
 const pagesOfWrite = 25;
 const message = 'x'.repeat(pagesOfWrite * 4_096);
-/** After so many a look is due. */
+/** After so many rows the log is looked at. */
 const rowsOfWrite = 250;
 
 let directory: ReturnType<typeof aDirectory>;
@@ -55,7 +55,7 @@ function writeUntil(isDone: (log: ReturnType<UsageTables['logOfCommits']>) => bo
 }
 
 describe('the log of commits', () => {
-  test('is not moved while commits go on, however long ago the first of them was, but a second after the last one', () => {
+  test('is moved a second after the last commit, and not a second after the first', () => {
     for (let step = 0; step < 30; step++) {
       write();
       mock.timers.tick(100);
@@ -81,7 +81,7 @@ describe('the log of commits', () => {
     expect(tables.logOfCommits().pages).toBeLessThan(100);
   });
 
-  test('goes on while it is short, whoever moves it', () => {
+  test('is left alone while it is short', () => {
     writeUntil(({ pages }) => pages > 1_000);
     ofLedger.checkpoint();
     write();
