@@ -43,12 +43,12 @@ validate: build ## Judge manifests as the operator would (FILES="…", WITH="…
 chain-doctor: build ## Compare the Chain of a manifest with a node, and print the YAML to change (FILE=…, URL=…)
 	@PAYMASTER_RPC_URL='$(URL)' $(PAYMASTER) chain doctor $(FILE)
 
-test: build ## Run every test that needs no second machine
+test: build ## Run every test that needs no second machine (ONLY="kube/rules spec": files and folders below test/)
 	@sh hack/components.sh
-	@$(NODE) test/run.mjs
+	@$(NODE) test/run.mjs --only='$(ONLY)'
 
 test-fast: build ## Run the tests that start no process (under two minutes)
-	@$(NODE) test/run.mjs --fast
+	@$(NODE) test/run.mjs --fast --only='$(ONLY)'
 
 test-clients: build ## Published clients and a bundler against the running server (LATEST=1: the newest; CLIENT=viem: one of them)
 	@$(NODE) test/clients/run.mjs

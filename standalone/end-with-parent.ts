@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { Socket } from 'node:net';
 
 /**
  * Makes a child process end with ours, however we die: a shell waits for the end of its standard input, a pipe from us that the
@@ -16,5 +17,8 @@ export function endWithParent(child: ChildProcess, folder?: string): () => void 
   });
   watchdog.on('error', () => {});
   watchdog.stdin?.on('error', () => {});
+  // Our process does not go on for the sake of the watch.
+  watchdog.unref();
+  if (watchdog.stdin instanceof Socket) watchdog.stdin.unref();
   return () => void watchdog.kill('SIGKILL');
 }

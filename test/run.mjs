@@ -1,38 +1,64 @@
-// Runs the compiled tests with jest and ends with the totals alone on a line. Test files run beside each other, those that start
-// processes and open ports (`*.component.test.ts`) too: each takes its own ports and directories.
+// Runs the compiled tests with jest, says what they cost, and ends with the totals alone on a line. Test files run beside each other,
+// those that start processes and open ports (`*.component.test.ts`) too: each takes its own ports and directories.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const fast = process.argv.includes('--fast');
-/** `--only=REGEX`: component tests whose path matches, and nothing else. */
-const only = process.argv.find((argument) => argument.startsWith('--only='))?.slice('--only='.length);
+const results = join(root, 'test-results');
+const timesFile = join(results, 'times.jsonl');
+const isFast = process.argv.includes('--fast');
+/** `--only=PATHS`: files and folders below test/, with blanks between them. */
+const only = valueOf('--only');
 const totals = { passed: 0, failed: 0, skipped: 0 };
 const cores = availableParallelism();
+const begun = performance.now();
 
-rmSync(join(root, 'test-results'), { recursive: true, force: true });
-mkdirSync(join(root, 'test-results'));
+rmSync(results, { recursive: true, force: true });
+mkdirSync(results);
+writeFileSync(timesFile, '');
 
-if (fast)
-  await runGroup('unit', ['--testPathIgnorePatterns=\\.component\\.test\\.js$', `--maxWorkers=${cores}`]);
-else {
-  const components = `--testPathPatterns=${only ?? ''}.*\\.component\\.test\\.js$`;
-  // One more than cores: component tests wait for processes and for time that has to pass.
-  const all = [`--maxWorkers=${cores + 1}`, ...(only === undefined ? [] : [components])];
-  // The tests of the service document once more, unchanged; those that `--only` names, which may be none. One after the other,
-  // since they share an API server.
-  const kubernetes = ['--config=jest.kubernetes.config.js', '--runInBand', '--passWithNoTests', components];
-  await Promise.all([runGroup('all', all), runGroup('kubernetes', kubernetes)]);
-}
+const inside = only === undefined ? '' : `(${only.trim().split(/\s+/).map(pathPattern).join('|')})`;
+if (isFast)
+  await runJest('unit', [
+    '--testPathIgnorePatterns=\\.component\\.test\\.js$',
+    `--testPathPatterns=dist/test/${inside}`,
+    `--maxWorkers=${cores}`,
+  ]);
+else
+  await Promise.all([
+    // One more than cores: component tests wait for processes and for time that has to pass.
+    runJest('all', [`--maxWorkers=${cores + 1}`, `--testPathPatterns=dist/test/${inside}`]),
+    // Suites of the service document once more, unchanged. One after the other, since they share an API server.
+    runJest('kubernetes', [
+      '--config=jest.kubernetes.config.js',
+      '--runInBand',
+      `--testPathPatterns=dist/test/${inside}.*\\.component\\.test\\.js$`,
+    ]),
+  ]);
 
+reportTimes();
 console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
 process.exit(totals.failed > 0 || totals.passed === 0 ? 1 : 0);
 
-async function runGroup(name, options) {
-  const outputFile = join(root, 'test-results', `${name}.json`);
+function valueOf(option) {
+  return (
+    process.argv.find((argument) => argument.startsWith(`${option}=`))?.slice(option.length + 1) || undefined
+  );
+}
+
+/** `test/kube/rules.component.test.ts`, `kube/rules` and `kube` are all understood. */
+function pathPattern(path) {
+  return path
+    .replace(/^(\.\/)?(dist\/)?(test\/)?/, '')
+    .replace(/\.[jt]s$/, '')
+    .replaceAll('.', '\\.');
+}
+
+async function runJest(name, options) {
+  const outputFile = join(results, `${name}.json`);
   console.log(`== ${name} tests ==`);
   const run = spawn(
     process.execPath,
@@ -40,12 +66,17 @@ async function runGroup(name, options) {
       '--no-warnings',
       '--enable-source-maps',
       join(root, 'node_modules/jest/bin/jest.js'),
+      '--passWithNoTests',
       '--json',
       `--outputFile=${outputFile}`,
       ...options,
     ],
-    // The JSON that jest prints is in the file; stdout would repeat it.
-    { cwd: root, stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, FORCE_COLOR: '0' } },
+    {
+      cwd: root,
+      // The JSON that jest prints is in the file; stdout would repeat it.
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: { ...process.env, FORCE_COLOR: '0', PAYMASTER_TEST_TIMES: timesFile },
+    },
   );
   const ended = await new Promise((resolve, reject) => {
     run.once('error', reject);
@@ -64,4 +95,62 @@ async function runGroup(name, options) {
     console.log(`jest exited with ${ended} although no test failed`);
     totals.failed += 1;
   }
+}
+
+/** Writes `test-results/times.json`, slowest first, and prints what the folders and the slowest files took. */
+function reportTimes() {
+  const files = readFileSync(timesFile, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+    .map((row) => ({
+      ...row,
+      seconds: round(row.seconds),
+      cpu: round(row.cpu),
+      cores: round(row.cpu / row.seconds),
+    }))
+    .toSorted((a, b) => b.seconds - a.seconds);
+  rmSync(timesFile);
+  writeFileSync(join(results, 'times.json'), `${JSON.stringify(files, undefined, 1)}\n`);
+  const folders = Map.groupBy(files, ({ file }) => file.split('/')[0]);
+  const rows = [...folders].map(([folder, inIt]) => ({
+    file: folder,
+    seconds: sum(inIt, 'seconds'),
+    cpu: sum(inIt, 'cpu'),
+    ...starts(inIt),
+  }));
+  printTable(
+    'Seconds by folder',
+    rows.toSorted((a, b) => b.seconds - a.seconds),
+  );
+  printTable('The ten slowest files', files.slice(0, 10));
+  const minutes = (milliseconds) => (milliseconds / 60_000).toFixed(1);
+  const earlier = Number(process.env['PAYMASTER_CI_BEGAN'] ?? 0) * 1000;
+  const tests = performance.now() - begun;
+  const before = earlier === 0 ? '' : `install and build ${minutes(Date.now() - tests - earlier)}, `;
+  console.log(
+    `\nminutes: ${before}tests ${minutes(tests)}; processor minutes of tests: ${minutes(sum(files, 'cpu') * 1000)}\n`,
+  );
+}
+
+function printTable(title, rows) {
+  console.log(`\n${title} (wall, processor; starts of chains, PostgreSQL, API servers, standalones)`);
+  for (const { file, seconds, cpu, chains, postgres, apiServers, standalones } of rows)
+    console.log(
+      `${String(Math.round(seconds)).padStart(6)} ${String(Math.round(cpu)).padStart(6)}  ${[chains, postgres, apiServers, standalones].join(' ')}  ${file}`,
+    );
+}
+
+function starts(rows) {
+  return Object.fromEntries(
+    ['chains', 'postgres', 'apiServers', 'standalones'].map((kind) => [kind, sum(rows, kind)]),
+  );
+}
+
+function sum(rows, member) {
+  return rows.reduce((total, row) => total + row[member], 0);
+}
+
+function round(value) {
+  return Math.round(value * 100) / 100;
 }

@@ -73,7 +73,9 @@ test(
   soakMs + 590_000,
 );
 
-async function killAndRestart(processes: readonly ManagedProcess[]): Promise<void> {
+async function killAndRestart(
+  processes: readonly Pick<ManagedProcess, 'signal' | 'ended' | 'restart'>[],
+): Promise<void> {
   done.kills += processes.length;
   await Promise.all(
     processes.map(async (each) => {

@@ -1,12 +1,15 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { endWithParent } from '../../standalone/end-with-parent.js';
 import { freePort } from './cluster/free-port.js';
 import { createDataDirectory, ownerOfServer, postgresPrograms } from './cluster/postgres.js';
 import { repositoryRoot } from './repository-root.js';
+import { sharedServer } from './shared-server.js';
 import { succeeds, until } from './until.js';
 
 /** A new PostgreSQL server on a free loopback port, with its files in a new directory. Its user `postgres` may do all. */
@@ -38,9 +41,14 @@ export type PostgresServer = {
   takeCopy(): Promise<void>;
   /** Replaces its files by that copy while it is down. */
   putCopyBack(): Promise<void>;
+  /** From now on it ends with this process, which does not wait for it; its files go with it. */
+  endWithProcess(): void;
   /** Ends the processes and removes the files. May be called twice. */
   stop(): Promise<void>;
 };
+
+/** A server of which a file uses its own databases only. */
+export type SharedPostgres = Pick<PostgresServer, 'port' | 'url' | 'createDatabase' | 'query' | 'stop'>;
 
 /** Without its primary it can be promoted. */
 export type Standby = {
@@ -245,7 +253,41 @@ export async function startPostgres({
     putCopyBack: () => copied(`${data}-copy`, data),
     kill: () => kill(),
     start,
+    endWithProcess: () => {
+      if (running === undefined) return;
+      running.unref();
+      endWithParent(running, directory);
+    },
     stop,
+  };
+}
+
+const serverOfWorker = sharedServer(async () => {
+  const server = await startPostgres();
+  server.endWithProcess();
+  return server;
+});
+
+/**
+ * The server that the files of one worker share, for files that neither kill nor configure it, and look at nothing beyond their own
+ * databases. `stop` drops the databases that were created here.
+ */
+export async function sharedPostgres(): Promise<SharedPostgres> {
+  const { port, url } = await serverOfWorker();
+  const created: string[] = [];
+  return {
+    port,
+    url,
+    query,
+    createDatabase: async () => {
+      const name = `test_${randomBytes(6).toString('hex')}`;
+      created.push(name);
+      return createDatabase(url, name);
+    },
+    stop: async () => {
+      for (const name of created.splice(0))
+        await query(url, `DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`);
+    },
   };
 }
 

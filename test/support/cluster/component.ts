@@ -10,7 +10,10 @@ export const systemNamespace = 'paymaster-system';
 export type ComponentName = 'operator' | 'dashboard' | 'rpc';
 
 /** One process that runs like a pod of the chart, with the same arguments, environment, files and rights. */
-export type Component = ManagedProcess & { readonly name: string; readonly origin: string };
+export type Component = Omit<ManagedProcess, 'endWithProcess'> & {
+  readonly name: string;
+  readonly origin: string;
+};
 
 export type ComponentDeps = {
   readonly plane: ControlPlane;

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { pause } from '../../../adapters/timers.js';
+import { endWithParent } from '../../../standalone/end-with-parent.js';
 import { namesUsedPort, PortInUse } from '../../../standalone/port-choice.js';
 
 /** A program that can be stopped, killed and run again. It ends with this process. */
@@ -81,6 +82,12 @@ export async function startProcess(program: Program) {
     restart: launch,
     /** Exit code or signal of the current run. */
     ended: (): Promise<number | NodeJS.Signals> => end,
+    /** From now on it ends with this process, which does not wait for it; `folder` is removed then. */
+    endWithProcess(folder?: string): void {
+      process.off('exit', killWithParent);
+      child.unref();
+      endWithParent(child, folder);
+    },
     /** Asks it to end, and sends SIGKILL after ten seconds; does nothing if it has ended. */
     async stop(): Promise<void> {
       process.off('exit', killWithParent);
