@@ -1,8 +1,15 @@
 #!/bin/sh
-# Brings the real components that tests run against: PostgreSQL, Chromium, kube-apiserver and etcd, helm, promtool, Lua, actionlint. What is there already
-# costs nothing; what cannot be had is said here, and the tests that need it fail with the same words.
+# components.sh [--system | --built]: brings the real components that tests run against. --system: PostgreSQL and Chromium, which the distribution has.
+# --built: what is built from pinned modules, minutes when nothing is cached: actionlint, Lua, helm, kube-apiserver with etcd, promtool. Neither:
+# both. What is there already costs nothing; what cannot be had is said here, and the tests that need it fail with the same words.
 set -u
 cd "$(dirname "$0")/.."
+case "${1:-}" in
+  '') system=1 built=1 ;;
+  --system) system=1 built= ;;
+  --built) system= built=1 ;;
+  *) echo "error: components.sh takes --system or --built, not $1" >&2; exit 2 ;;
+esac
 
 # need PACKAGE PROGRAM FORMULA: installs the distribution's package unless its program is there.
 need() {
@@ -17,10 +24,14 @@ need() {
     echo "warning: $1 is not there: install it (Debian, Ubuntu: apt-get install $1; macOS: brew install $3)" >&2
   fi
 }
-need chromium "$(command -v chromium || command -v google-chrome || true)" chromium
-# Debian and Ubuntu keep the programs of PostgreSQL outside of PATH.
-need postgresql "$(command -v initdb || ls /usr/lib/postgresql/*/bin/initdb 2>/dev/null || true)" postgresql@16
+if [ -n "$system" ]; then
+  need chromium "$(command -v chromium || command -v google-chrome || true)" chromium
+  # Debian and Ubuntu keep the programs of PostgreSQL outside of PATH.
+  need postgresql "$(command -v initdb || ls /usr/lib/postgresql/*/bin/initdb 2>/dev/null || true)" postgresql@16
+fi
 
-for part in envtest helm promtool lua actionlint; do
+[ -n "$built" ] || exit 0
+# Those that take seconds first: a test that needs one waits for what is built in front of it.
+for part in actionlint lua helm envtest promtool; do
   sh "hack/$part/build.sh" >/dev/null || echo "warning: the tests that need hack/$part will fail (see above)" >&2
 done

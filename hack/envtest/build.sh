@@ -9,8 +9,6 @@ V=$(sed -n 's#^.*k8s.io/kubernetes \(v[0-9.]*\).*#\1#p' go.mod | head -1)
 minor=$(echo "$V" | cut -d. -f2)
 key=$( (cat go.sum go.mod; go version) | cksum | cut -d' ' -f1)
 bin="${XDG_CACHE_HOME:-$HOME/.cache}/paymaster-envtest/$V-$key"
-if [ -f "$bin/.complete" ]; then echo "$bin"; exit 0; fi
-mkdir -p "$bin"
 export CGO_ENABLED=0 GOTOOLCHAIN=local
 stamp() {
   for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
@@ -18,15 +16,15 @@ stamp() {
       "$package" "$V" "$package" "$package" "$minor" "$package" "$package"
   done
 }
-say() { echo "envtest: $1" >&2; }
-say "building etcd (1 of 4)…"
-go build -trimpath -buildvcs=false -ldflags '-s -w' -o "$bin/etcd" go.etcd.io/etcd/server/v3
-n=2
-for name in kube-apiserver kubectl kube-controller-manager; do
-  say "building $name $V ($n of 4; minutes when cold)…"
-  go build -trimpath -buildvcs=false -ldflags "-s -w$(stamp)" -o "$bin/$name" "k8s.io/kubernetes/cmd/$name"
-  n=$((n + 1))
-done
-touch "$bin/.complete"
-say "built into $bin"
+build_into() {
+  go build -trimpath -buildvcs=false -ldflags '-s -w' -o "$1/etcd" go.etcd.io/etcd/server/v3
+  n=2
+  for program in kube-apiserver kubectl kube-controller-manager; do
+    echo "envtest: building $program ($n of 4)…" >&2
+    go build -trimpath -buildvcs=false -ldflags "-s -w$(stamp)" -o "$1/$program" "k8s.io/kubernetes/cmd/$program"
+    n=$((n + 1))
+  done
+}
+. ../once.sh
+once envtest "$bin" "etcd (1 of 4) and Kubernetes $V, nine minutes when nothing is cached"
 echo "$bin"

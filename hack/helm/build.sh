@@ -8,11 +8,10 @@ command -v go >/dev/null 2>&1 || { echo 'error: Go is not installed: install Go 
 V=$(sed -n 's#^.*helm.sh/helm/v4 \(v[0-9.]*\).*#\1#p' go.mod | head -1)
 key=$( (cat go.sum go.mod; go version) | cksum | cut -d' ' -f1)
 bin="${XDG_CACHE_HOME:-$HOME/.cache}/paymaster-helm/$V-$key"
-if [ -f "$bin/.complete" ]; then echo "$bin/helm"; exit 0; fi
-mkdir -p "$bin"
 export CGO_ENABLED=0 GOTOOLCHAIN=local
-echo "helm: building $V (minutes when cold)…" >&2
-go build -trimpath -buildvcs=false -ldflags "-s -w -X helm.sh/helm/v4/internal/version.version=$V" -o "$bin/helm" helm.sh/helm/v4/cmd/helm
-touch "$bin/.complete"
-echo "helm: built into $bin" >&2
+build_into() {
+  go build -trimpath -buildvcs=false -ldflags "-s -w -X helm.sh/helm/v4/internal/version.version=$V" -o "$1/helm" helm.sh/helm/v4/cmd/helm
+}
+. ../once.sh
+once helm "$bin" "$V, two minutes when nothing is cached"
 echo "$bin/helm"

@@ -7,9 +7,8 @@ if [ -n "${GLUA:-}" ]; then echo "$GLUA"; exit 0; fi
 command -v go >/dev/null 2>&1 || { echo 'error: Go is not installed: install Go 1.26 or newer, or set GLUA to a glua binary of gopher-lua' >&2; exit 1; }
 key=$( (cat go.sum go.mod; go version) | cksum | cut -d' ' -f1)
 bin="${XDG_CACHE_HOME:-$HOME/.cache}/paymaster-lua/$key"
-if [ -f "$bin/.complete" ]; then echo "$bin/glua"; exit 0; fi
-mkdir -p "$bin"
 export CGO_ENABLED=0 GOTOOLCHAIN=local
-go build -trimpath -buildvcs=false -ldflags '-s -w' -o "$bin/glua" github.com/yuin/gopher-lua/cmd/glua
-touch "$bin/.complete"
+build_into() { go build -trimpath -buildvcs=false -ldflags '-s -w' -o "$1/glua" github.com/yuin/gopher-lua/cmd/glua; }
+. ../once.sh
+once lua "$bin" 'the Lua of Argo CD'
 echo "$bin/glua"

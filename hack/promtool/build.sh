@@ -8,20 +8,18 @@ command -v go >/dev/null 2>&1 || { echo 'error: Go is not installed: install Go 
 V=$(sed -n 's#^.*github.com/prometheus/prometheus \(v[0-9.]*\).*#\1#p' go.mod | head -1)
 key=$( (cat go.sum go.mod; go version) | cksum | cut -d' ' -f1)
 bin="${XDG_CACHE_HOME:-$HOME/.cache}/paymaster-promtool/$V-$key"
-if [ -f "$bin/.complete" ]; then echo "$bin/promtool"; exit 0; fi
-mkdir -p "$bin"
 export CGO_ENABLED=0 GOTOOLCHAIN=local
-echo "promtool: building $V (minutes when cold)…" >&2
-source=$(go mod download -json "github.com/prometheus/prometheus@$V" | sed -n 's/^.*"Dir": "\(.*\)".*$/\1/p')
-work=$(mktemp -d)
-trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
-mkdir "$work/source"
-cp -R "$source/." "$work/source/"
-chmod -R u+w "$work/source"
-rm "$work/source/plugins/plugins.go"
-cp go.mod go.sum "$work/"
-(cd "$work" && go mod edit -replace github.com/prometheus/prometheus=./source &&
-  go build -trimpath -buildvcs=false -ldflags '-s -w' -o "$bin/promtool" github.com/prometheus/prometheus/cmd/promtool)
-touch "$bin/.complete"
-echo "promtool: built into $bin" >&2
+build_into() {
+  source=$(go mod download -json "github.com/prometheus/prometheus@$V" | sed -n 's/^.*"Dir": "\(.*\)".*$/\1/p')
+  mkdir -p "$1/module/source"
+  cp -R "$source/." "$1/module/source/"
+  chmod -R u+w "$1/module/source"
+  rm "$1/module/source/plugins/plugins.go"
+  cp go.mod go.sum "$1/module/"
+  (cd "$1/module" && go mod edit -replace github.com/prometheus/prometheus=./source &&
+    go build -trimpath -buildvcs=false -ldflags '-s -w' -o "$1/promtool" github.com/prometheus/prometheus/cmd/promtool)
+  rm -rf "$1/module"
+}
+. ../once.sh
+once promtool "$bin" "$V, two minutes when nothing is cached"
 echo "$bin/promtool"
