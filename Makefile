@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install build run demo-traffic screenshots run-kube status validate test test-fast test-clients bench check format lint generate verify contracts clean image release-dry-run dev-chain-image kind-up kind-down e2e e2e-disturb e2e-first-steps soak auth-token usage-suspend usage-resume usage-list usage-live store-copy lines chain-doctor
+.PHONY: help install build run demo-traffic screenshots run-kube status validate test test-fast test-release test-clients bench check format lint generate verify contracts clean image release-dry-run dev-chain-image kind-up kind-down e2e e2e-disturb e2e-first-steps soak auth-token usage-suspend usage-resume usage-list usage-live store-copy lines chain-doctor
 
 BIN := node_modules/.bin
 NODE := $(BIN)/node
@@ -47,8 +47,12 @@ test: build ## Run every test that needs no second machine (ONLY="kube/rules spe
 	@sh hack/components.sh
 	@$(NODE) test/run.mjs --only='$(ONLY)'
 
-test-fast: build ## Run the tests that start no process (under two minutes)
+test-fast: build ## Run the tests that start no process (under a minute)
 	@$(NODE) test/run.mjs --fast --only='$(ONLY)'
+
+test-release: build ## Run the tests that only a release needs: its files, an upgrade from the last, every document's commands, a made-up variant
+	@sh hack/components.sh
+	@$(NODE) test/run.mjs --release --only='$(ONLY)'
 
 test-clients: build ## Published clients and a bundler against the running server (LATEST=1: the newest; CLIENT=viem: one of them)
 	@$(NODE) test/clients/run.mjs
@@ -68,6 +72,7 @@ generate: build ## Write crds/, contracts/artifacts/, NOTICE, the dev chain's pa
 	@$(NODE) dist/standalone/generate-quickstart.js
 	@$(NODE) hack/charts/generate.mjs
 	@$(NODE) hack/licences.mjs
+	@$(NODE) dist/test/architecture/record-patterns.js
 
 contracts: install ## Compile the Solidity sources
 	@$(NODE) contracts/build.mjs
@@ -140,8 +145,6 @@ STEPS ?= 1000000
 CHAIN_STEPS ?= 50000
 RULE_STEPS ?= 1000000
 
-soak: build ## The fault tests at full length, STEPS random steps of an attacker (CHAIN_STEPS on a real chain), RULE_STEPS among limits of every kind, how soon a lost leader is replaced, then the end-to-end scenario with a minute of load around each fault
-	@PAYMASTER_TEST_OUTAGE_SECONDS=60 PAYMASTER_TEST_STEPS=$(STEPS) PAYMASTER_TEST_CHAIN_STEPS=$(CHAIN_STEPS) PAYMASTER_TEST_RULE_STEPS=$(RULE_STEPS) PATH="$(CURDIR)/$(BIN):$$PATH" $(NODE) --no-warnings \
-	  node_modules/jest/bin/jest.js --runInBand --testPathPatterns='dist/test/((kube|adapters/usage|adversary)/.*component|adversary/adversary|adversary/rules/rules|adapters/usage/usage-property|system/ledger-kills)'
-	@$(NODE) --no-warnings dist/test/bench/main.js --only failover
-	@IMAGE=$(IMAGE) LOAD_SECONDS=$${LOAD_SECONDS:-60} sh hack/e2e.sh
+soak: build ## Fault and random tests at full length, with a new seed, for hours (STEPS, CHAIN_STEPS, RULE_STEPS, MINUTES=60: stop then, ONLY=part); needs no cluster
+	@sh hack/components.sh
+	@PAYMASTER_TEST_STEPS=$(STEPS) PAYMASTER_TEST_CHAIN_STEPS=$(CHAIN_STEPS) PAYMASTER_TEST_RULE_STEPS=$(RULE_STEPS) $(NODE) test/soak.mjs $(if $(MINUTES),--minutes=$(MINUTES)) $(if $(ONLY),--only='$(ONLY)')

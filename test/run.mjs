@@ -27,6 +27,12 @@ if (isFast)
     `--testPathPatterns=dist/test/${inside}`,
     `--maxWorkers=${cores}`,
   ]);
+else if (process.argv.includes('--release'))
+  await runJest('release', [
+    '--config=jest.release.config.js',
+    `--testPathPatterns=dist/test/${inside}`,
+    `--maxWorkers=${cores}`,
+  ]);
 else
   await Promise.all([
     // One more than cores: component tests wait for processes and for time that has to pass.

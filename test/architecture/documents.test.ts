@@ -1,9 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
+import { commandBlocks, documents, documentsFor, textOf } from '../support/document-commands.js';
 import { repositoryRoot } from '../support/repository-root.js';
 
-// People find every page, and no link of a page leads nowhere.
+// People find every page, no link of a page leads nowhere, and each block of commands says where it runs. `make test-release` pastes the blocks.
 
 const pages = readdirSync(join(repositoryRoot, 'docs')).filter((name) => name.endsWith('.md'));
 const linked = (path: string): readonly string[] =>
@@ -52,4 +53,35 @@ test('the page for the night names every alert, once', () => {
   expect(namesIn('docs/on-call.md', /\[(Paymaster\w+)\]/g)).toEqual(
     namesIn('docs/runbooks.md', /^### (Paymaster\w+)$/gm),
   );
+});
+
+describe('commands in documents', () => {
+  test.each(documents())('each block of %s says where it runs, or why no test pastes it', (file) => {
+    for (const { runs, reason = '' } of commandBlocks(file)) expect(runs ?? reason).not.toBe('');
+  });
+
+  test('that run somewhere are pasted by a test that knows their place', () => {
+    const places = documents()
+      .flatMap(commandBlocks)
+      .flatMap(({ runs }) => runs ?? []);
+    expect([...new Set(places)].toSorted()).toEqual([
+      'a clone',
+      'a public chain',
+      'a public chain, beside it',
+      'a public chain, in another terminal',
+      'itself',
+      'kubernetes',
+      'make run',
+    ]);
+    expect(documentsFor('kubernetes').length).toBeGreaterThan(3);
+  });
+
+  test('name no target of make that does not exist', () => {
+    const targets = new Set([...textOf('Makefile').matchAll(/^([a-z0-9-]+):/gm)].map(([, name]) => name));
+    const named = documents().flatMap((file) =>
+      [...textOf(file).matchAll(/(?:`|^ *)make ([a-z0-9-]+)/gm)].map(([, name]) => ({ file, name })),
+    );
+    expect(named.length).toBeGreaterThan(20);
+    expect(named.filter(({ name }) => !targets.has(name))).toEqual([]);
+  });
 });

@@ -54,7 +54,7 @@ test('who asks while another builds waits for that build, and gets it', async ()
 test('a builder that was killed is not waited for', () => {
   writeFileSync(join(folder, 'go'), '');
   const killed = spawnSync('sh', ['-c', 'echo $$']).stdout.toString().trim();
-  spawnSync('mkdir', [join(folder, 'cache')]);
+  mkdirSync(join(folder, 'cache'));
   symlinkSync(killed, join(folder, 'cache/thing.lock'));
   expect(spawnSync('sh', [...script(building)], { cwd: folder }).status).toBe(0);
   expect(readdirSync(join(folder, 'cache'))).toEqual(['thing']);

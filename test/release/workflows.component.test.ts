@@ -19,9 +19,9 @@ type Workflow = {
   readonly jobs: Readonly<Record<string, Job>>;
 };
 
-const files = globSync('.github/workflows/*.yml', { cwd: repositoryRoot }).map((name) =>
-  join(repositoryRoot, name),
-);
+const files = globSync('.github/workflows/*.yml', { cwd: repositoryRoot })
+  .toSorted()
+  .map((name) => join(repositoryRoot, name));
 const read = (file: string) => parse(readFileSync(file, 'utf8')) as Workflow;
 const release = read(join(repositoryRoot, '.github/workflows/release.yml'));
 const jobs = Object.entries(release.jobs);
@@ -35,7 +35,12 @@ function lint(paths: readonly string[]): string {
 }
 
 test('actionlint finds nothing in the workflows, and finds what is planted', () => {
-  expect(files.map((file) => basename(file))).toEqual(['release.yml', 'test.yml']);
+  expect(files.map((file) => basename(file))).toEqual([
+    'nightly.yml',
+    'release-tests.yml',
+    'release.yml',
+    'test.yml',
+  ]);
   expect(lint(files)).toBe('');
   const folder = mkdtempSync(join(tmpdir(), 'workflows-'));
   try {
@@ -67,7 +72,9 @@ test('a release begins with a tag alone, and publishes nothing before every test
     const { needs = [] } = release.jobs[name] as { readonly needs?: string | readonly string[] };
     return [needs].flat().flatMap((each) => [each, ...before(each)]);
   };
-  for (const [name] of publishing) expect(before(name)).toContain('test');
+  for (const [name] of publishing)
+    expect(before(name)).toEqual(expect.arrayContaining(['test', 'release-tests']));
+  expect(release.jobs['release-tests']?.uses).toBe('./.github/workflows/release-tests.yml');
   expect(release.jobs['test']?.uses).toBe('./.github/workflows/test.yml');
 });
 
