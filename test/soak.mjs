@@ -107,7 +107,7 @@ for (const task of tasks) outcomes[Date.now() < end ? await run(task) : 'not beg
 for (const [outcome, names] of Object.entries(outcomes))
   if (names.length > 0) say(`${names.length} ${outcome}: ${names.join(', ')}`);
 if (outcomes.failed.length > 0)
-  say(`again: make soak PAYMASTER_TEST_SEED=${seed} ONLY='^(${outcomes.failed.join('|')})$'`);
+  say(`again: make soak PAYMASTER_TEST_SEED=${seed} ONLY='${outcomes.failed.join('|')}'`);
 process.exit(outcomes.failed.length > 0 ? 1 : 0);
 
 function tasksOf({ does, files, config }) {

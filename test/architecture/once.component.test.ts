@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once as onceOf } from 'node:events';
 import {
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
