@@ -31,8 +31,8 @@ const parts = [
     files: ['adapters/store/copy-store.component.test.js', 'cli/random-histories.component.test.js'],
   },
   {
-    does: 'the ledger in files against the chain, ten minutes of kills',
-    files: ['system/ledger-kills.component.test.js'],
+    does: 'one process under load: ten minutes of kills while the ledger is compared with the chain, kills and deletions while it signs',
+    files: ['system/{ledger-kills,kill-under-load,deletion-under-load}.component.test.js'],
   },
   {
     does: 'outages of the Kubernetes API, etcd and PostgreSQL, a minute each, under load without pauses; half an hour of kills for the ledger',
