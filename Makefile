@@ -44,7 +44,7 @@ chain-doctor: build ## Compare the Chain of a manifest with a node, and print th
 	@PAYMASTER_RPC_URL='$(URL)' $(PAYMASTER) chain doctor $(FILE)
 
 test: build ## Run every test that needs no second machine (ONLY="kube/rules spec": files and folders below test/)
-	@sh hack/components.sh
+	@sh hack/components.sh --system
 	@$(NODE) test/run.mjs --only='$(ONLY)'
 
 test-fast: build ## Run the tests that start no process (under a minute)
