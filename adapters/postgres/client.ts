@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { checkServerIdentity, type ConnectionOptions } from 'node:tls';
 import pg from 'pg';
 import type { PostgresAddress } from './address.js';
-import { invalidInput } from '../../core/errors.js';
+import { invalidInput, isDomainError } from '../../core/errors.js';
 
 export type ClientOptions = {
   readonly address: PostgresAddress;
@@ -12,6 +12,16 @@ export type ClientOptions = {
   /** Shown in the server's list of connections. Default `paymaster`. */
   readonly applicationName?: string;
 };
+
+/** SQLSTATEs of a server that goes down, or is not the primary: another connection may reach one that is. */
+export const closing = /^(57P0|08|25006)/;
+
+/** Whether a statement failed because of its connection: another connection may carry it out. */
+export function isBroken(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return closing.test(error.code ?? '');
+  const isMistake = isDomainError(error) || error instanceof TypeError || error instanceof RangeError;
+  return error instanceof Error && !isMistake;
+}
 
 /** Where a connection goes and as whom, without secrets; see {@link clientOf}. */
 export function clientConfig({ address, applicationName = 'paymaster' }: ClientOptions): pg.ClientConfig {

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { reasonOf } from '../../core/error-reasons.js';
 import { DomainError, isDomainError, messageOf } from '../../core/errors.js';
 import { formatPostgresAddress, type PostgresAddress } from './address.js';
-import { clientConfig, clientOf, type ClientOptions } from './client.js';
+import { clientConfig, clientOf, isBroken, type ClientOptions } from './client.js';
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -61,9 +61,8 @@ export function createPostgres(options: PostgresOptions): Postgres {
       let client: pg.PoolClient | undefined;
       let isDone = false;
       try {
-        client = await pools[mode].connect();
+        client = await beginning(pools[mode], begin(mode, timeoutMs), timeoutMs);
         const session = sessionOf(client, timeoutMs);
-        await session.query(begin(mode, timeoutMs));
         const result = await work(session);
         await session.query('COMMIT');
         isDone = true;
@@ -97,6 +96,25 @@ function createPool(options: PostgresOptions): pg.Pool {
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
+}
+
+/**
+ * A connection whose transaction has begun. One that broke while it was idle may be noticed only when it is used: then the next one is
+ * taken, and after as many as the pool has, that is a new one.
+ */
+async function beginning(pool: pg.Pool, text: string, timeoutMs: number): Promise<pg.PoolClient> {
+  const began = performance.now();
+  for (let broken = 0; ; broken++) {
+    const client = await pool.connect();
+    try {
+      await sessionOf(client, timeoutMs).query(text);
+      return client;
+    } catch (error) {
+      client.release(true);
+      const mayGoOn = broken < pool.options.max && performance.now() - began < connectTimeoutMs;
+      if (!mayGoOn || !isBroken(error)) throw error;
+    }
+  }
 }
 
 /** `SET LOCAL`, not settings of the session: those do not survive a pooler between us and the server. */

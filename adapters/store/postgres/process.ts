@@ -4,7 +4,7 @@ import { DomainError } from '../../../core/errors.js';
 import type { Logger } from '../../../core/log.js';
 import { graceMs } from '../../../core/usage/entries.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
-import { clientConfig, clientOf, type ClientOptions } from '../../postgres/client.js';
+import { clientConfig, clientOf, isBroken, type ClientOptions } from '../../postgres/client.js';
 import { openPipeline, sqlStateOf, type Pipeline, type Statement } from '../../postgres/pipeline.js';
 import type { ChainEpoch } from '../kept-epochs.js';
 import type { UsageEpochs } from '../usage-epochs.js';
@@ -29,6 +29,8 @@ type PostgresProcessOptions = Pick<Ambient, 'log'> & {
 const readers = 2;
 const connectTimeoutMs = 2_000;
 const answerMs = 5_000;
+/** No further attempt after so long: callers are waiting. */
+const patienceMs = 3_000;
 
 /**
  * Ends what a stopped process holds. The server's limit for a lock is larger than its limit for a process that is idle inside a turn, so
@@ -85,7 +87,7 @@ export class PostgresProcess {
     return this.#options.clock?.now() ?? (Math.floor(performance.now() + this.#ahead) as EpochMs);
   }
 
-  /** A change while no turn of the chain runs. */
+  /** A change while no turn of the chain runs. It may be made twice. */
   async alone(chainId: number, text: string, values: readonly unknown[]): Promise<void> {
     const lock = lockChain(chainId, true);
     await this.reading(async (client) => {
@@ -96,7 +98,7 @@ export class PostgresProcess {
     });
   }
 
-  /** Statements of one transaction that nobody's promise depends on: their commit waits for no disk. */
+  /** Statements of one transaction that nobody's promise depends on: their commit waits for no disk. They may be carried out twice. */
   async write(statements: readonly Statement[]): Promise<void> {
     await this.reading(async (client) => {
       await client.query('BEGIN; SET LOCAL synchronous_commit = off');
@@ -106,10 +108,26 @@ export class PostgresProcess {
     });
   }
 
+  /** A statement that may be carried out twice. */
   async query(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
     return this.reading(
       async (client) => (await client.query<Record<string, unknown>>(text, [...values])).rows,
     );
+  }
+
+  /** A statement whose answer would be another one the second time: it is carried out once at most. */
+  async once(text: string, values: readonly unknown[]): Promise<readonly Row[]> {
+    return this.reading(async (client) => {
+      // A connection that broke while it was idle fails here, where another attempt is safe.
+      await client.query('BEGIN');
+      try {
+        const { rows } = await client.query<Record<string, unknown>>(text, [...values]);
+        await client.query('COMMIT');
+        return rows;
+      } catch (error) {
+        throw unavailable(error);
+      }
+    });
   }
 
   /**
@@ -175,13 +193,16 @@ export class PostgresProcess {
   /** The server, or its timeline, is another. Resolves when that is written down. */
   async moved(): Promise<void> {
     const isIntact = this.seen.expectation();
-    const isLost = await this.reading(async (client) => {
+    let isLost = false;
+    await this.reading(async (client) => {
       await client.query('BEGIN');
       await client.query('SELECT id FROM usage.database FOR UPDATE');
       const server = serverOf((await client.query<Row>(readServer.text)).rows);
       const { stored, now, writers } = server;
       const isCertain = stored.system === now.system && isIntact(writers) && waitedForStandby(server);
       const isLoss = hasMoved(server) && !isCertain;
+      // Also when the commit was made and its answer lost.
+      isLost ||= isLoss;
       if (isLoss)
         await client.query(
           `UPDATE usage.chain SET epoch = gen_random_uuid() || ':' || $1 WHERE epoch <> ''`,
@@ -192,7 +213,6 @@ export class PostgresProcess {
         now.timeline,
       ]);
       await client.query('COMMIT');
-      return isLoss;
     });
     if (isLost)
       this.#log.error(
@@ -284,22 +304,31 @@ export class PostgresProcess {
     return { row, writers: server.writers };
   }
 
-  /** Works with a connection that no turn uses. Throws UNAVAILABLE. */
+  /**
+   * Works with a connection that no turn uses, and again with another one when that breaks: one that broke while it was idle may be
+   * noticed only when it is used. Work must be right when it is done twice. Throws UNAVAILABLE.
+   */
   async reading<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    this.assertUsable();
-    this.#options.assertOpen();
-    let client: pg.PoolClient | undefined;
-    let isDone = false;
-    try {
-      client = await this.#pool.connect();
-      const result = await work(client);
-      isDone = true;
-      return result;
-    } catch (error) {
-      this.#noteTablesGone(error);
-      throw error instanceof DomainError ? error : unavailable(error);
-    } finally {
-      client?.release(!isDone);
+    const began = performance.now();
+    for (let broken = 0; ; broken++) {
+      this.assertUsable();
+      this.#options.assertOpen();
+      let client: pg.PoolClient | undefined;
+      let isDone = false;
+      try {
+        client = await this.#pool.connect();
+        const result = await work(client);
+        isDone = true;
+        return result;
+      } catch (error) {
+        // After as many as the pool has, the next one is new.
+        const mayGoOn = broken < readers && performance.now() - began < patienceMs;
+        if (client !== undefined && mayGoOn && isBroken(error)) continue;
+        this.#noteTablesGone(error);
+        throw error instanceof DomainError ? error : unavailable(error);
+      } finally {
+        client?.release(!isDone);
+      }
     }
   }
 

@@ -3,6 +3,7 @@ import { DomainError, isDomainError } from '../../../core/errors.js';
 import type { RowChanges } from '../../../core/usage/rows.js';
 import { isSameCursor, Turn } from '../../../core/usage/turn.js';
 import type { EpochMs } from '../../../core/units/time.js';
+import { closing } from '../../postgres/client.js';
 import { ConnectionLost, sqlStateOf, type Pipeline } from '../../postgres/pipeline.js';
 import { answerRefusals, decideAll } from '../calls.js';
 import { wantedRows, type WantedRows } from './names.js';
@@ -22,7 +23,7 @@ import {
   writeWriter,
 } from './statements.js';
 import { chainRowOf, TurnRows } from './turn-rows.js';
-import { Again, closing, passing, unavailable, valueErrors } from './turn-errors.js';
+import { Again, passing, unavailable, valueErrors } from './turn-errors.js';
 import type { SeenWriters } from './writers.js';
 import { hasMoved, serverOf, totalOf, type Server } from './server-facts.js';
 import { changesSharedFence, readAnswers, type Call, type Expected, type Read } from './turn-reading.js';

@@ -5,8 +5,6 @@ import { sqlStateOf } from '../../postgres/pipeline.js';
 
 /** The turn did not happen, and may work the next time: deadlock, lock or statement timeout, idle too long, read-only. */
 export const passing = new Set(['40P01', '40001', '55P03', '57014', '25P03', '25P02']);
-/** The server goes down, or is not the primary: another connection may reach one that is. */
-export const closing = /^(57P0|08|25006)/;
 /** A value that the database does not take. Not 23514: a table of the ledger has no part for the day. */
 export const valueErrors = /^(22|23(?!514)|54)/;
 const diskFull = '53100';

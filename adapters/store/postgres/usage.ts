@@ -247,7 +247,7 @@ function fundingMessages(process: PostgresProcess): FundingMessages {
       return row === undefined ? undefined : textOf(row, 'message');
     },
     async consumeFundingMessage(paymasterId, message) {
-      const used = await process.query(
+      const used = await process.once(
         'DELETE FROM usage.message WHERE paymaster_id = $1 AND message = $2 AND expires_at > $3 RETURNING 1',
         [paymasterId, message, process.now()],
       );

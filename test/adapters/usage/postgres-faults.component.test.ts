@@ -16,6 +16,7 @@ import {
   chainId,
   seconds,
 } from '../../conformance/usage-requests.js';
+import { aRefusal } from '../../conformance/ledger-records.js';
 import { startPostgres, type PostgresServer } from '../../support/postgres.js';
 import { until } from '../../support/until.js';
 import { startProxy, type PostgresProxy } from './postgres-proxy.js';
@@ -115,6 +116,32 @@ describe('a commit in doubt', () => {
     // It was made and never signed, so it counts until it expires.
     expect(await (await open()).liveCount(chainId)).toBe(2);
   });
+});
+
+test('a connection that broke while nobody used it fails no call', async () => {
+  const proxy = await proxied();
+  const store = await open(proxy.url);
+  const { validUntil } = one(1n).promise;
+  const expiresAt = (validUntil * 1000) as EpochMs;
+  const calls: Readonly<Record<string, () => Promise<unknown>>> = {
+    reserve: () => store.reserve(one(1n)),
+    counters: () => store.counters(chainId, [limit]),
+    reservations: () => store.reservations(chainId),
+    ping: () => store.ping(),
+    lease: () => store.lease.hold(chainId),
+    record: () => store.ledger.add([aRefusal('acme', Date.now() as EpochMs)]),
+    put: () => store.putFundingMessage('pm-1', 'a message', expiresAt),
+    get: () => store.getFundingMessage('pm-1'),
+    consume: () => store.consumeFundingMessage('pm-1', 'a message'),
+  };
+  for (const [name, call] of Object.entries(calls)) {
+    // All connections of the pool are there.
+    await Promise.all([store.ping(), store.ping(), store.ping()]);
+    proxy.breakAtNextUse();
+    expect([name, await call().catch((error: unknown) => error)]).not.toEqual([name, expect.any(Error)]);
+  }
+  expect(await store.liveCount(chainId)).toBe(1);
+  expect(await store.consumeFundingMessage('pm-1', 'a message')).toBe(false);
 });
 
 test('a replica that stops inside a turn holds others for a moment, and its turn is decided again when it wakes up', async () => {

@@ -13,6 +13,8 @@ export type PostgresProxy = {
   happened(): Promise<void>;
   /** Sends what was held. */
   release(): void;
+  /** Every connection that there is breaks at its next use, as after a failover whose end of the connection has not arrived. */
+  breakAtNextUse(): void;
   stop(): Promise<void>;
 };
 
@@ -22,8 +24,11 @@ export async function startProxy(url: string): Promise<PostgresProxy> {
   let happened = Promise.withResolvers<void>();
   let held: (() => void) | undefined;
   const sockets = new Set<Socket>();
+  let connections = 0;
+  let brokenUpTo = 0;
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname);
+    const number = (connections += 1);
     let isAnswerLost = false;
     const cut = (): void => {
       client.destroy();
@@ -39,6 +44,10 @@ export async function startProxy(url: string): Promise<PostgresProxy> {
       });
     }
     client.on('data', (bytes: Buffer) => {
+      if (number <= brokenUpTo) {
+        client.resetAndDestroy();
+        return;
+      }
       // Only a second trip of a turn writes the writer's row.
       if (fault === 'none' || !bytes.includes('write-writer')) return void upstream.write(bytes);
       const now = fault;
@@ -73,6 +82,9 @@ export async function startProxy(url: string): Promise<PostgresProxy> {
     },
     happened: () => happened.promise,
     release: () => held?.(),
+    breakAtNextUse() {
+      brokenUpTo = connections;
+    },
     async stop() {
       for (const socket of sockets) socket.destroy();
       server.close();

@@ -24,6 +24,7 @@ import {
   reservationOf,
 } from '../../../conformance/ledger-records.js';
 import { repositoryRoot } from '../../../support/repository-root.js';
+import { startProxy } from '../../usage/postgres-proxy.js';
 import { openPostgresLedger, writePostgres, type WrittenLedger } from './written.js';
 
 let server: PostgresServer;
@@ -39,6 +40,23 @@ afterAll(async () => {
 
 ledgerConformance('PostgreSQL', async () => openPostgresLedger(await server.createDatabase()));
 movementConformance('PostgreSQL', async () => openPostgresLedger(await server.createDatabase()));
+
+test('a connection that broke while nobody used it fails no query', async () => {
+  const proxy = await startProxy(await server.createDatabase());
+  const ledger = openPostgresLedger(proxy.url);
+  try {
+    await ledger.append(alone(aGap('acme', at('2026-01-31T12:00:00Z'))));
+    // Several connections of the pool that reads are there.
+    await Promise.all([ledger.ping(), ledger.ping(), ledger.ping()]);
+    proxy.breakAtNextUse();
+    const query = { organisation: 'acme', from: at('2026-01-01T00:00:00Z'), to: at('2026-02-01T00:00:00Z') };
+    expect((await ledger.decisions({ ...query, limit: 1 })).decisions).toEqual([]);
+    await ledger.append(alone(aGap('acme', at('2026-01-31T12:00:00Z'))));
+  } finally {
+    await ledger.stop();
+    await proxy.stop();
+  }
+});
 
 let registerUrl: string;
 replayRegisterConformance(
