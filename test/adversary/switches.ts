@@ -17,19 +17,19 @@ export type Defect = Switches & {
 
 export const defects: readonly Defect[] = [
   {
-    name: 'limits count and refuse nothing',
-    rules: [1],
-    usage: asked((request) => ({
-      ...request,
-      limits: request.limits.map((limit) => ({ ...limit, enforce: false })),
-    })),
-  },
-  {
     name: 'limits reserve next to nothing, whatever an operation may cost',
     rules: [1, 6],
     usage: asked((request) => ({
       ...request,
       limits: request.limits.map((limit) => ({ ...limit, cost: 1 })),
+    })),
+  },
+  {
+    name: 'limits count and refuse nothing',
+    rules: [1],
+    usage: asked((request) => ({
+      ...request,
+      limits: request.limits.map((limit) => ({ ...limit, enforce: false })),
     })),
   },
   {

@@ -9,6 +9,9 @@ export type Outages = {
   readonly hasPrice: boolean;
 };
 
+/** As often as a caller whom a busy store has refused asks again: nothing of such a call has happened. */
+const tries = 100;
+
 /**
  * Undefined where something does not answer for a reason that the run has caused: an outage is not an answer, and breaks no rule.
  * Throws everything else; a store that fails by itself would hide all that it no longer answers.
@@ -18,14 +21,16 @@ export async function unlessUnavailable<T>(
   call: () => Promise<T>,
   told: (reason: string) => void,
 ): Promise<T | undefined> {
-  try {
-    return await call();
-  } catch (error) {
-    if (!(error instanceof DomainError && error.code === 'UNAVAILABLE')) throw error;
-    if (!isExpected(error.details.reason, outages)) throw error;
-    told(error.message);
-    return undefined;
-  }
+  for (let nth = 1; ; nth++)
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof DomainError && error.code === 'UNAVAILABLE')) throw error;
+      if (error.details.reason === 'USAGE_STORE_BUSY' && nth < tries) continue;
+      if (!isExpected(error.details.reason, outages)) throw error;
+      told(error.message);
+      return undefined;
+    }
 }
 
 function isExpected(reason: string | undefined, { isCrashing, wereOlder, hasPrice }: Outages): boolean {

@@ -501,17 +501,20 @@ export function ledgerConformance(implementation: string, create: () => Promise<
     });
 
     test('ten thousand entries at once are stored', async () => {
+      // Alone: the queries of other tests need not read past them.
+      const own = await create();
+      others.push(own);
       const organisation = 'batch';
       const decisions = times(5000).map((index) =>
         aDecision(organisation, (noon + index) as EpochMs, { sender: address(index) }),
       );
-      await ledger.append(
+      await own.append(
         decisions.flatMap((one) => reservationOf(one, aSettlement(one, (one.at + 5000) as EpochMs))),
       );
-      expect(await usageOf(ledger, { organisation, step: 'month' })).toMatchObject([
+      expect(await usageOf(own, { organisation, step: 'month' })).toMatchObject([
         { sponsored: 5000, mined: 5000, promisedWei: 5_000_000n, spentWei: 3_000_000n },
       ]);
-      expect((await idsOf(ledger, { organisation, limit: 1000 })).length).toBe(5000);
+      expect((await idsOf(own, { organisation, limit: 1000 })).length).toBe(5000);
     });
 
     test('samples of funds are kept once a minute, with the price of the coin if it was known, and what the account spent', async () => {

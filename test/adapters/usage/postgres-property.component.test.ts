@@ -21,11 +21,12 @@ afterAll(() => server.stop());
 test('on PostgreSQL, too, every answer is the model’s in any interleaving of calls, clock steps, restarts and kills', async () => {
   await fc.assert(
     fc.asyncProperty(manySteps, async (steps) => checkAgainstModel(steps, await aSubject())),
-    runs(isSoak ? 600 : 40),
+    runs(isSoak ? 600 : 4),
   );
 }, 900_000);
 
 test('on three replicas a finalize at the moment at which its commit ends never leaves a promise without a reservation', async () => {
+  const histories = isSoak ? 40 : 8;
   let signed = 0;
   await fc.assert(
     fc.asyncProperty(commitSteps, async (steps) => {
@@ -39,9 +40,9 @@ test('on three replicas a finalize at the moment at which its commit ends never 
         for (const store of stores) await store.stop();
       }
     }),
-    runs(40),
+    runs(histories),
   );
-  expect(signed).toBeGreaterThan(20);
+  expect(signed).toBeGreaterThan(histories / 2);
 }, 300_000);
 
 /** `restart` replaces the replica; `crash` also kills the server with -9. */

@@ -19,9 +19,9 @@ import { holds, kindOf, type Turmoil } from './turmoil.js';
 import { aDirectory } from './sqlite-usage.js';
 
 /** `make soak` takes more of everything. */
-const turns = isSoak ? 100_000 : 5_000;
-const kills = isSoak ? 100 : 5;
-const stops = isSoak ? 20 : 2;
+const turns = isSoak ? 100_000 : 500;
+const kills = isSoak ? 100 : 1;
+const stops = isSoak ? 20 : 1;
 const patienceMs = isSoak ? 3_000_000 : 200_000;
 /** Of all that can be answered, this has to be. */
 const wanted = ['limit', 'held', 'suspended', 'commit reserved'];

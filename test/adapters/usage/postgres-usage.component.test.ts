@@ -1,12 +1,12 @@
 import { afterAll, beforeAll } from '@jest/globals';
 import { usageStoreConformance } from '../../conformance/usage-store.js';
-import { startPostgres, type PostgresServer } from '../../support/postgres.js';
+import { sharedPostgres, type SharedPostgres } from '../../support/postgres.js';
 import { createPostgresHarness } from './postgres-usage.js';
 
-let server: PostgresServer;
+let server: SharedPostgres;
 
 beforeAll(async () => {
-  server = await startPostgres();
+  server = await sharedPostgres();
 });
 afterAll(() => server.stop());
 

@@ -4,7 +4,7 @@ import { textOf } from '../../../adapters/store/postgres/turn-rows.js';
 import { silentLogger } from '../../../core/log.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import type { UsageHarness } from '../../conformance/usage/suite.js';
-import { query, type PostgresServer } from '../../support/postgres.js';
+import { query, type SharedPostgres } from '../../support/postgres.js';
 import { aClock } from './clock.js';
 import { newRecords, recordsInPostgres } from './written-records.js';
 
@@ -19,7 +19,7 @@ export function openStore(url: string, change: Partial<PostgresUsageOptions> = {
 
 /** An empty store in a separate database. Its clock is moved by hand; reopening it is a replica that is replaced. */
 export async function createPostgresHarness(
-  server: PostgresServer,
+  server: SharedPostgres,
   change: Partial<PostgresUsageOptions> = {},
 ): Promise<UsageHarness> {
   const clock = aClock();
@@ -73,7 +73,7 @@ const tables = [
 ];
 
 /** Statements that write the rows as they are now, for {@link putBack}. */
-export async function copyOf(server: PostgresServer, url: string): Promise<readonly string[]> {
+export async function copyOf(server: SharedPostgres, url: string): Promise<readonly string[]> {
   const statements: string[] = [];
   for (const table of tables) {
     const [row] = await server.query(
@@ -88,7 +88,7 @@ export async function copyOf(server: PostgresServer, url: string): Promise<reado
   return statements;
 }
 
-export async function putBack(server: PostgresServer, url: string, copy: readonly string[]): Promise<void> {
+export async function putBack(server: SharedPostgres, url: string, copy: readonly string[]): Promise<void> {
   const all = tables.map((table) => `usage.${table}`).join(', ');
   await server.query(url, ['BEGIN', `TRUNCATE ${all}`, ...copy, 'COMMIT'].join('; '));
 }

@@ -5,7 +5,7 @@ import { openStore } from './postgres-usage.js';
 import { costOf, isPaymaster, limitsOf, operationOf, type Race } from './race.js';
 
 /**
- * One replica of the race: asks for its share of the operations, 32 at a time, until each has an answer; what is answered
+ * One replica of the race: asks for its share of the operations, 32 at a time, until each has an answer or it is told to end by SIGTERM; what is answered
  * UNAVAILABLE is asked for again. Writes a line per operation after its answer: `+n` promised, `-n` refused, `?n` no
  * answer yet. Arguments: file with the race, number of this replica, milliseconds that its clock is ahead.
  */
@@ -18,8 +18,11 @@ Date.now = () => realNow() + Number(aheadMs);
 performance.now = () => realPerformanceNow() + Number(aheadMs);
 
 const store = await openStore(race.url, { identity: number });
-const deadline = realNow() + race.milliseconds;
 let next = Number(number);
+let isOver = false;
+process.on('SIGTERM', () => {
+  isOver = true;
+});
 let pause = Promise.resolve();
 
 /** Standard output is a file: the line is there when this returns. */
@@ -48,7 +51,7 @@ async function askUntilAnswered(n: number): Promise<void> {
 }
 
 async function worker(): Promise<void> {
-  while (next < race.operations && realNow() < deadline) {
+  while (next < race.operations && !isOver) {
     const n = next;
     next += race.replicas;
     await askUntilAnswered(n);

@@ -9,7 +9,6 @@ export type Race = {
   readonly url: string;
   readonly replicas: number;
   readonly operations: number;
-  readonly milliseconds: number;
   /** Start of all cycles. */
   readonly startMs: number;
   readonly durationMs: number;

@@ -18,7 +18,7 @@ import { createLedgerRoom } from '../../../server/ledger/room.js';
 import { createInstruments } from '../../../server/ops/instruments.js';
 import { aRefusal, inputsOf } from '../../conformance/ledger-records.js';
 import { aBar, aHold, aLimit, aRequest, aSpend, chainId } from '../../conformance/usage-requests.js';
-import { startPostgres, type PostgresServer } from '../../support/postgres.js';
+import { sharedPostgres, type SharedPostgres } from '../../support/postgres.js';
 import { isSoak } from '../../support/soak-seconds.js';
 import { openStore } from './postgres-usage.js';
 import { aDirectory } from './sqlite-usage.js';
@@ -26,11 +26,11 @@ import { aDirectory } from './sqlite-usage.js';
 // Anybody with a public key can be refused as often as he likes, from senders that he makes up, with the longest operations that are
 // recorded. That must not make the tables of limits and promises longer, and the ledger not larger than its budget.
 
-const refusals = isSoak ? 1_000_000 : 20_000;
+const refusals = isSoak ? 1_000_000 : 4_000;
 const perRound = 500;
 /** As many callers together fill the ledger: one organisation alone gets a fifth of it. */
 const organisations = 20;
-const budget = 40_000_000;
+const budget = isSoak ? 40_000_000 : 10_000_000;
 /** What the refusals of a few rounds take with their sums, beyond what they count as. */
 const perMeasurement = 2_000_000;
 
@@ -53,7 +53,8 @@ async function flood({ usage, writer, ledger, rows }: Flooded): Promise<void> {
     instruments: createInstruments(noMetrics),
     recordsInputs: true,
     usdPerNative: () => undefined,
-    refusalsPerSecond: 1_000,
+    // As many as a machine of any speed can send.
+    refusalsPerSecond: refusals,
   });
   recording.start();
   open(recording);
@@ -117,9 +118,9 @@ function aSender(): AddressKey {
   return toAddressKey(`0x${randomBytes(20).toString('hex')}`);
 }
 
-let server: PostgresServer;
+let server: SharedPostgres;
 beforeAll(async () => {
-  server = await startPostgres();
+  server = await sharedPostgres();
 }, 60_000);
 afterAll(() => server.stop());
 

@@ -23,11 +23,12 @@ import {
   spendCounter,
   turnSize,
 } from './crash-requests.js';
+import { isSoak } from '../../support/soak-seconds.js';
 import { aDirectory } from './sqlite-usage.js';
 import { recordsInFile } from './written-records.js';
 
 const child = fileURLToPath(new URL('./crash-child.js', import.meta.url));
-const killsEach = 52;
+const killsEach = isSoak ? 52 : 6;
 
 /** The log of the processes, and the parts of it that must be true after a kill. */
 class Log {

@@ -15,7 +15,7 @@ import { newRecords, recordsInFile } from './written-records.js';
 test('no interleaving of requests, updates, pauses, clock steps, settlements, failing commits, restarts and crashes exceeds a limit or loses a reservation', async () => {
   await fc.assert(
     fc.asyncProperty(manySteps, async (steps) => checkAgainstModel(steps, await aSubject())),
-    runs(isSoak ? 3_000 : 300),
+    runs(isSoak ? 3_000 : 60),
   );
 }, 900_000);
 

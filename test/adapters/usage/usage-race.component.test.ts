@@ -8,7 +8,7 @@ import type { Reservation } from '../../../core/usage/reservation.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { gwei } from '../../../core/units/wei.js';
 import { chainId, contract, hourMs } from '../../conformance/usage-requests.js';
-import { isSoak, soakSeconds } from '../../support/soak-seconds.js';
+import { isSoak } from '../../support/soak-seconds.js';
 import { startPostgres } from '../../support/postgres.js';
 import { succeeds, until } from '../../support/until.js';
 import {
@@ -27,12 +27,14 @@ import { aDirectory } from './sqlite-usage.js';
 
 /** One of each kind that binds. */
 const limitedPolicies = ['pm-0/count', 'pm-0/each', 'pm-1/own', 'pm-1/spend'];
-/** `make soak` lets the replicas finish; `make test` cuts the race after a quarter of a minute. */
-const raceMs = isSoak ? 8 * 60_000 : soakSeconds * 1000;
+/** `make soak` lets the replicas finish; `make test` ends the race after so many answers: then limits are full, and the deposit is, too. */
+const enough = isSoak ? 50_000 : 4_000;
+/** Bounds a hang. The window is longer. */
+const patienceMs = 8 * 60_000;
 const child = fileURLToPath(new URL('./race-child.js', import.meta.url));
 
 test(
-  'three replicas that race for 50,000 operations exceed no limit and no deposit by one unit, and lose no promise, although the server is killed in the midst and one clock is ahead',
+  `three replicas that race for ${enough} operations exceed no limit and no deposit by one unit, and lose no promise, although the server is killed in the midst and one clock is ahead`,
   async () => {
     const directory = aDirectory();
     const server = await startPostgres();
@@ -42,7 +44,6 @@ test(
       url,
       replicas: 3,
       operations: 50_000,
-      milliseconds: raceMs,
       // The window turns in nine minutes: a replica that trusted its own clock, ten ahead, would count in the next one.
       startMs: now - hourMs + 9 * 60_000,
       durationMs: hourMs,
@@ -68,21 +69,29 @@ test(
             stdio: ['ignore', file, 'inherit'],
           },
         );
-        return once(running, 'exit').then(([code]: unknown[]) => {
+        const ended = once(running, 'exit').then(([code]: unknown[]) => {
           closeSync(file);
           return code;
         });
+        return { end: () => running.kill('SIGTERM'), ended };
       });
       const lines = () => outputs.flatMap((output) => readFileSync(output, 'utf8').split('\n').slice(0, -1));
-      // While limits fill and, in a race that runs to its end, half way.
+      // While limits fill and, in a long race, half way.
       for (const answered of isSoak ? [400, race.operations / 2] : [400]) {
         // All take part: one that has not opened the store yet would end when the server is gone.
         const isOn = () => lines().length > answered && outputs.every((output) => statSync(output).size > 0);
-        await until('the race is on', isOn, raceMs);
+        await until('the race is on', isOn, patienceMs);
         await server.kill();
         await server.start();
       }
-      expect(await Promise.all(replicas)).toEqual([0, 0, 0]);
+      if (!isSoak) {
+        const isEnough = () =>
+          lines().filter((line) => !line.startsWith('?')).length >= enough &&
+          lines().some((line) => line.startsWith('?'));
+        await until('enough was answered, and the restart noticed', isEnough, patienceMs);
+        for (const { end } of replicas) end();
+      }
+      expect(await Promise.all(replicas.map(({ ended }) => ended))).toEqual([0, 0, 0]);
       const seconds = (Date.now() - now) / 1000;
 
       const answers = lines();
@@ -97,11 +106,9 @@ test(
           `${promised.length} promised, ${refused} refused, ${answers.length - promised.length - refused} asked again; ` +
           `filled: ${[...full].map(([policy, count]) => `${policy} ×${count}`).join(', ')}`,
       );
-      if (isSoak) {
-        expect(promised.length + refused).toBe(race.operations);
-        expect([...full.keys()].toSorted()).toEqual(limitedPolicies);
-      }
-      // The race was one: much was promised, much was refused, and the restart was noticed.
+      if (isSoak) expect(promised.length + refused).toBe(race.operations);
+      // The race was one: limits were full, much was promised and refused, and the restart was noticed.
+      expect([...full.keys()].toSorted()).toEqual(limitedPolicies);
       expect(promised.length).toBeGreaterThan(500);
       expect(refused).toBeGreaterThan(1_000);
       expect(answers.some((line) => line.startsWith('?'))).toBe(true);
@@ -127,9 +134,6 @@ test(
                 full.set(policyOf(limit.counter), (full.get(policyOf(limit.counter)) ?? 0) + 1);
             }
           }
-        // How many of the limits are filled in the time depends on the machine; that some are shows that they were raced for.
-        expect(limitedPolicies).toEqual(expect.arrayContaining([...full.keys()]));
-        expect(full.size).toBeGreaterThan(0);
         // One window only: nobody counted in another.
         expect([...sums.keys()].filter((counter) => !counter.includes('/0/'))).toEqual([]);
         const needs = all.reduce((sum, { accounts }) => sum + (accounts[0]?.need ?? 0), 0);
@@ -144,7 +148,7 @@ test(
       directory.remove();
     }
   },
-  raceMs + 240_000,
+  patienceMs + 240_000,
 );
 
 const policyOf = (counter: string): string => counter.split('/').slice(0, 2).join('/');

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { WrittenRecord } from '../../conformance/step-records.js';
-import type { PostgresServer } from '../../support/postgres.js';
+import type { SharedPostgres } from '../../support/postgres.js';
 
 const query = (decision: string, settlement: string): string =>
   `SELECT id, reservation, 'decision' AS kind FROM ${decision} UNION ALL SELECT id, reservation, kind FROM ${settlement} ORDER BY id`;
@@ -16,7 +16,7 @@ export function recordsInFile(path: string): readonly WrittenRecord[] {
 }
 
 export async function recordsInPostgres(
-  server: PostgresServer,
+  server: SharedPostgres,
   url: string,
 ): Promise<readonly WrittenRecord[]> {
   return (await server.query(url, query('ledger.decision', 'ledger.settlement'))).map(recordOf);

@@ -298,13 +298,11 @@ describe('a failure is reported with host and cause', () => {
 
   test('when the host is slower than the budget', async () => {
     const host = await aHost(() => {});
-    const startedAt = performance.now();
+    // Without a budget it would wait for ever.
     expect(await askOne(aCaller({ budgetMs: 150 }), localUrl(host, '/?key=s3cret'))).toEqual({
       verdict: 'failed',
       detail: `127.0.0.1:${host.port} did not answer within 150 ms`,
     });
-    // Without a budget it would wait for ever.
-    expect(performance.now() - startedAt).toBeLessThan(30_000);
   });
 
   test('but not where this process had no time to read the answer: then the request is refused as busy', async () => {
@@ -761,14 +759,19 @@ describe('errors that callers cause are not failures of the host', () => {
   });
 
   test('a process that is too busy to read the answer in time does not call the host slow', async () => {
-    const { host, open, release } = await aSlowHost();
     const caller = aCaller({ budgetMs: 200 });
-    const asked = askOne(caller, localUrl(host));
-    await until('the host has the call', () => open.now === 1);
-    release();
-    const until500 = performance.now() + 500;
-    while (performance.now() < until500);
-    expect(await asked).toEqual({ verdict: 'refused' });
+    for (let isReached = false; !isReached;) {
+      const { host, open, release } = await aSlowHost();
+      let isOver = false;
+      const asked = askOne(caller, localUrl(host)).finally(() => (isOver = true));
+      await until('the host has the call, or had no time for it', () => open.now === 1 || isOver);
+      isReached = !isOver;
+      release();
+      const until500 = performance.now() + 500;
+      while (performance.now() < until500);
+      const answer = await asked;
+      if (isReached) expect(answer).toEqual({ verdict: 'refused' });
+    }
   });
 });
 

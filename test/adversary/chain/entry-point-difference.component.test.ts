@@ -148,9 +148,9 @@ test('the model predicts the four EntryPoints for bundles, payments, allowances,
       chain.model.reorganise(begin.model);
       for (const one of chosen) await take(one, outcomes);
     }),
-    { ...runs(isSoak ? 350 : 58), endOnFailure: true },
+    { ...runs(isSoak ? 350 : 20), endOnFailure: true },
   );
-  expect(chain.steps).toBeGreaterThan(isSoak ? 9_000 : 2_000);
+  expect(chain.steps).toBeGreaterThan(isSoak ? 9_000 : 700);
   // The series contains every case that it is meant to test.
   const names = [
     'AA25',
@@ -173,7 +173,8 @@ test('the model predicts the four EntryPoints for bundles, payments, allowances,
     'wrapped 0.9',
     'fat receipt',
   ];
-  for (const name of names) expect([name, (outcomes.get(name) ?? 0) >= 5]).toEqual([name, true]);
+  for (const name of names)
+    expect([name, (outcomes.get(name) ?? 0) >= (isSoak ? 5 : 1)]).toEqual([name, true]);
 }, 600_000);
 
 async function take(one: Step, outcomes: Map<string, number>): Promise<void> {

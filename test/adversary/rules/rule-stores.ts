@@ -17,7 +17,7 @@ import { plusMs } from '../../../core/units/time.js';
 import type { aClock } from '../../adapters/usage/clock.js';
 import { openStore } from '../../adapters/usage/postgres-usage.js';
 import { aDirectory } from '../../adapters/usage/sqlite-usage.js';
-import type { PostgresServer } from '../../support/postgres.js';
+import type { SharedPostgres } from '../../support/postgres.js';
 
 /** The usage store of a run, and what may happen to it. */
 export type RuleStore = {
@@ -44,7 +44,7 @@ export const inMemory: OpenRuleStore = async (clock) => embedded(clock, undefine
 export const inFile: OpenRuleStore = async (clock) => embedded(clock, aDirectory());
 
 /** A replica that is replaced. */
-export function onPostgres(server: PostgresServer): OpenRuleStore {
+export function onPostgres(server: SharedPostgres): OpenRuleStore {
   return async (clock) => {
     const url = await server.createDatabase();
     const epochMirror = createMemoryEpochMirror();

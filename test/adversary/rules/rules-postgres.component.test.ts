@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startPostgres, type PostgresServer } from '../../support/postgres.js';
+import { sharedPostgres, type SharedPostgres } from '../../support/postgres.js';
 import { campaign } from '../campaign.js';
 import { campaignTimeoutMs, ruleSteps } from '../targets.js';
 import { onPostgres } from './rule-stores.js';
 import { runRules } from './run.js';
 import { manySteps } from './steps.js';
 
-let server: PostgresServer;
+let server: SharedPostgres;
 beforeAll(async () => {
-  server = await startPostgres();
+  server = await sharedPostgres();
 });
 afterAll(() => server.stop());
 

@@ -4,7 +4,7 @@ import { writeOf } from '../../../../core/resources/object-change.js';
 import type { AnyResource, Resources } from '../../../../core/resources/kinds.js';
 import type { EpochMs } from '../../../../core/units/time.js';
 import { aPaymaster, aPolicy, anOrganisation } from '../../../build/resources.js';
-import { startPostgres, type PostgresServer } from '../../../support/postgres.js';
+import { sharedPostgres, type SharedPostgres } from '../../../support/postgres.js';
 import { openPostgresLedger, openSqliteLedger, type WrittenLedger } from './written.js';
 
 // Who changed what, in both stores.
@@ -12,9 +12,9 @@ import { openPostgresLedger, openSqliteLedger, type WrittenLedger } from './writ
 const now = Date.now() as EpochMs;
 const byToken = (name: string, requestId = 'r1'): Author => ({ source: 'token', name, requestId });
 
-let server: PostgresServer;
+let server: SharedPostgres;
 beforeAll(async () => {
-  server = await startPostgres();
+  server = await sharedPostgres();
 });
 afterAll(() => server.stop());
 

@@ -22,7 +22,7 @@ import {
   inputsOf,
   reservationOf,
 } from '../../../conformance/ledger-records.js';
-import { startPostgres, type PostgresServer } from '../../../support/postgres.js';
+import { sharedPostgres, type SharedPostgres } from '../../../support/postgres.js';
 
 const noon = at('2026-11-22T12:00:00Z');
 
@@ -32,13 +32,13 @@ type Written = {
   read(table: string): Promise<readonly Row[]>;
 };
 
-let server: PostgresServer;
+let server: SharedPostgres;
 let postgres: Postgres;
 let sqlite: Database;
 let databases: Record<'PostgreSQL' | 'SQLite', Written>;
 
 beforeAll(async () => {
-  server = await startPostgres();
+  server = await sharedPostgres();
   postgres = createPostgres({ address: parsePostgresUrl('url', await server.createDatabase()) });
   await migratePostgresLedger(postgres, noon);
   sqlite = openDatabase(':memory:', { durability: 'process' });

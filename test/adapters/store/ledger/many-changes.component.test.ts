@@ -9,7 +9,7 @@ import type { Change, ChangeQuery, ChangeWrite } from '../../../../core/ledger/c
 import { rollupUnits } from '../../../../core/ledger/steps.js';
 import type { EpochMs } from '../../../../core/units/time.js';
 import { at } from '../../../conformance/ledger-records.js';
-import { startPostgres, type PostgresServer } from '../../../support/postgres.js';
+import { sharedPostgres, type SharedPostgres } from '../../../support/postgres.js';
 import { openPostgresLedger, openSqliteLedger, type WrittenLedger } from './written.js';
 
 // The record of changes of an organisation that is edited all day, for as long as it is kept, in both stores.
@@ -19,9 +19,9 @@ const edits = 100_000;
 const days = 399;
 const ago = (time: number): EpochMs => (now - time * rollupUnits.day) as EpochMs;
 
-let server: PostgresServer;
+let server: SharedPostgres;
 beforeAll(async () => {
-  server = await startPostgres();
+  server = await sharedPostgres();
 });
 afterAll(() => server.stop());
 
