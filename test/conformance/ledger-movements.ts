@@ -6,6 +6,7 @@ import type { AccountMovements, StatementQuery } from '../../core/ledger/stateme
 import type { EpochMs } from '../../core/units/time.js';
 import { createMemoryLedger, type TestedLedger } from '../fakes/memory-ledger.js';
 import { runs } from '../support/property.js';
+import { isSoak } from '../support/soak-seconds.js';
 import { address, alone, anId, aSample, at, hex } from './ledger-records.js';
 
 const hourMs = 3_600_000;
@@ -263,7 +264,7 @@ export function movementConformance(implementation: string, create: () => Promis
           const query = { accounts, from: january.from, to: (january.from + hourMs) as EpochMs };
           expect(ordered(await ledger.statement(query))).toEqual(ordered(await plain.statement(query)));
         }),
-        runs(40),
+        runs(isSoak ? 40 : 12),
       );
     });
   });

@@ -15,6 +15,7 @@ import type { Hex } from '../../core/units/hex.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { createMemoryLedger, type TestedLedger } from '../fakes/memory-ledger.js';
 import { runs } from '../support/property.js';
+import { isSoak } from '../support/soak-seconds.js';
 import {
   aDecision,
   address,
@@ -590,7 +591,7 @@ export function ledgerConformance(implementation: string, create: () => Promise<
           for (const batch of deliveries(entries, luck)) await ledger.append(batch);
           await expectSame(ledger, model, organisation);
         }),
-        runs(15),
+        runs(isSoak ? 15 : 4),
       );
     });
 
