@@ -13,6 +13,8 @@ type AnvilOptions = {
   readonly log: Logger;
   /** The chain's state is read from this file at the start and written to it at the stop; without it every start is fresh. */
   readonly stateFile?: string;
+  /** A chain that begins from this file, which is only read; its node keeps no states of the blocks before the last one. */
+  readonly beginFrom?: string;
   readonly chainId?: number;
   /** Default: one that is free. */
   readonly port?: PortChoice;
@@ -98,7 +100,7 @@ function launch(options: AnvilOptions): Promise<Anvil> {
 
 async function launchOn(
   wantedPort: number,
-  { log, stateFile, chainId = 31337, startTimeoutMs = 60_000 }: AnvilOptions,
+  { log, stateFile, beginFrom, chainId = 31337, startTimeoutMs = 60_000 }: AnvilOptions,
 ): Promise<Anvil> {
   const binary = findAnvil();
   const cache = await newCache(stateFile);
@@ -106,6 +108,7 @@ async function launchOn(
   const args = ['--host', '127.0.0.1', '--port', String(wantedPort), '--chain-id', String(chainId)];
   args.push('--balance', '1000000', '--cache-path', cache, '--max-persisted-states', String(keptStates));
   if (stateFile !== undefined) args.push('--state', stateFile);
+  if (beginFrom !== undefined) args.push('--load-state', beginFrom);
   // In a separate process group: a Ctrl-C in the terminal reaches only us, and we stop anvil after the parts that use it.
   const child = spawn(binary, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const exited = new Promise<void>((resolve) => {

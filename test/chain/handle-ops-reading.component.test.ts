@@ -10,8 +10,9 @@ import type { EntryPointVersion } from '../../core/entry-point/version.js';
 import type { Hex } from '../../core/units/hex.js';
 import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
 import { runs } from '../support/property.js';
-import { succeeds, until } from '../support/until.js';
+import { succeeds } from '../support/until.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';
+import { minedReceipt } from './support/send-as.js';
 import { acceptingAccount, acceptingPaymaster, anyOddBundle, oddBundleData } from './support/odd-bundles.js';
 
 // The oracle is the canonical bytecode: whatever call data it mines an operation from, we read that operation from it, byte by byte as
@@ -60,12 +61,8 @@ async function mine(to: Hex, data: Hex): Promise<readonly UserOperationEvent[]> 
   const call = { from: devAccounts.deployer.address, to, data } as const;
   if (!(await succeeds(chain.call(call)))) return [];
   const hash = await chain.request('eth_sendTransaction', [{ ...call, gas: '0x4c4b40' }]);
-  let receipt: unknown = null;
-  await until('the bundle is mined', async () => {
-    receipt = await chain.request('eth_getTransactionReceipt', [hash]);
-    return receipt !== null;
-  });
-  const { logs } = receipt as {
+  await minedReceipt(chain, hash);
+  const { logs } = (await chain.request('eth_getTransactionReceipt', [hash])) as {
     readonly logs: readonly { readonly topics: readonly Hex[]; readonly data: Hex }[];
   };
   return logs.flatMap((log) => decodeUserOperationEvent(log) ?? []);

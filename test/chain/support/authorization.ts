@@ -1,8 +1,8 @@
 import { Wallet, type Authorization } from 'ethers';
 import type { Address } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
-import { until } from '../../support/until.js';
 import type { DevChain } from './dev-chain.js';
+import { minedReceipt } from './send-as.js';
 
 /** Sends a type 4 transaction; resolves when it is mined, rejects unless it was successful. */
 export async function sendWithAuthorization(
@@ -24,10 +24,6 @@ export async function sendWithAuthorization(
     authorizationList: [call.authorization],
   });
   const hash = await chain.request('eth_sendRawTransaction', [raw]);
-  let receipt: unknown = null;
-  await until('the transaction is mined', async () => {
-    receipt = await chain.request('eth_getTransactionReceipt', [hash]);
-    return receipt !== null;
-  });
-  if ((receipt as { readonly status: string }).status !== '0x1') throw new Error('the transaction failed');
+  const { status } = await minedReceipt(chain, hash);
+  if (status !== '0x1') throw new Error('the transaction failed');
 }

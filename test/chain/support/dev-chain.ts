@@ -9,9 +9,10 @@ import type { Hex } from '../../../core/units/hex.js';
 import { systemClock } from '../../../core/units/time.js';
 import { startAnvil } from '../../../standalone/dev-chain/anvil.js';
 import { devAccounts } from '../../../standalone/dev-chain/dev-accounts.js';
-import { deployDevChain, type DevDeployments } from '../../../standalone/dev-chain/deployments.js';
+import { describeDevChain, type DevDeployments } from '../../../standalone/dev-chain/deployments.js';
 import type { DevProfile } from '../../../standalone/dev-chain/paymaster-contracts.js';
 import { createTransactor, type Transactor } from '../../../standalone/dev-chain/transactor.js';
+import { deployedState, devChainId } from './deployed-state.js';
 
 /** A running anvil with everything deployed. Start one per test file; always `stop` it. */
 export type DevChain = {
@@ -47,8 +48,9 @@ export const profileNames = [
 export const sponsorSignerKey = '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a';
 
 export async function startDevChain(): Promise<DevChain> {
-  const anvil = await startAnvil({ log: silentLogger });
   const sponsorSigner = new Wallet(sponsorSignerKey);
+  const signer = parseAddress(sponsorSigner.address);
+  const anvil = await startAnvil({ log: silentLogger, beginFrom: await deployedState(signer) });
   const chains = createChains({
     log: silentLogger,
     clock: systemClock,
@@ -56,12 +58,10 @@ export async function startDevChain(): Promise<DevChain> {
     timeoutMs: 20_000,
   });
   try {
-    const deployments = await deployDevChain({
-      rpcUrl: anvil.url,
-      signerAddress: parseAddress(sponsorSigner.address),
-      log: silentLogger,
-    });
+    const deployments = describeDevChain(devChainId, signer, devAccounts.deployer.address);
     const chain = chains.get({ chainId: deployments.chainId, rpc: { urls: [anvil.url] } });
+    // The last block of the state may be days old.
+    await chain.request('evm_mine', []);
     return {
       url: anvil.url,
       chainId: deployments.chainId,

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 
 /** A node's handling of a call: it forwards the call, also with other parameters, or answers itself. */
@@ -9,7 +10,12 @@ export type Reply =
 
 export const tooManyArguments = { error: { code: -32602, message: 'too many arguments, want at most 2' } };
 
-type Decide = (method: string, params: readonly unknown[]) => Reply | Promise<Reply>;
+/** `closed` resolves when nobody waits for the answer. */
+type Decide = (
+  method: string,
+  params: readonly unknown[],
+  closed: Promise<unknown>,
+) => Reply | Promise<Reply>;
 
 export type RawAnswer = { readonly status?: number; readonly text: string };
 
@@ -18,7 +24,7 @@ export type Nodes = {
   /** Its URL. */
   proxy(reply: Decide): Promise<string>;
   /** One that answers whole bodies, e.g. batches. */
-  raw(answer: (body: string) => Promise<RawAnswer>): Promise<string>;
+  raw(answer: (body: string, closed: Promise<unknown>) => Promise<RawAnswer>): Promise<string>;
   /** What the chain itself answers to a body. */
   forward(body: string): Promise<string>;
   /** Ends all of them; more may be started after. */
@@ -28,9 +34,9 @@ export type Nodes = {
 export function createNodes(chainUrl: () => string): Nodes {
   let servers: Server[] = [];
 
-  async function answer(reply: Decide, body: string): Promise<string> {
+  async function answer(reply: Decide, body: string, closed: Promise<unknown>): Promise<string> {
     const { method, params } = JSON.parse(body) as { method: string; params: readonly unknown[] };
-    const decided = await reply(method, params);
+    const decided = await reply(method, params, closed);
     if (decided !== 'pass' && !('params' in decided))
       return JSON.stringify({ jsonrpc: '2.0', id: 1, ...decided });
     const forwarded = decided === 'pass' ? params : decided.params;
@@ -42,12 +48,13 @@ export function createNodes(chainUrl: () => string): Nodes {
     return (await fetch(chainUrl(), { method: 'POST', headers, body })).text();
   }
 
-  async function raw(answerTo: (body: string) => Promise<RawAnswer>): Promise<string> {
+  async function raw(answerTo: Parameters<Nodes['raw']>[0]): Promise<string> {
     const server = createServer((request, response) => {
       let body = '';
       request.on('data', (chunk: Buffer) => (body += chunk.toString()));
       request.on('end', () => {
-        answerTo(body).then(
+        const closed = once(response, 'close');
+        answerTo(body, closed).then(
           ({ status, text }) => response.writeHead(status ?? 200).end(text),
           () => response.destroy(),
         );
@@ -61,7 +68,7 @@ export function createNodes(chainUrl: () => string): Nodes {
   }
 
   return {
-    proxy: (reply) => raw(async (body) => ({ text: await answer(reply, body) })),
+    proxy: (reply) => raw(async (body, closed) => ({ text: await answer(reply, body, closed) })),
     raw,
     forward,
     async stop() {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { OpStackPrices } from '../../../core/chain/data-fee/op-stack/op-stack.js';
 import { bytesToHex, hexQuantity, hexToBytes, type Hex } from '../../../core/units/hex.js';
 import { repositoryRoot } from '../../support/repository-root.js';
+import { until } from '../../support/until.js';
 
 /** The real predeploys of the OP stack on a dev chain. */
 export type OpStack = {
@@ -40,7 +41,11 @@ export async function installOpStack(
   const send = async (to: string, data: string): Promise<void> => {
     const hash = await request(url, 'eth_sendTransaction', [{ from: depositor, to, data, gas: '0x100000' }]);
     await request(url, 'evm_mine', []);
-    const receipt = await request(url, 'eth_getTransactionReceipt', [hash]);
+    let receipt: unknown = null;
+    await until('the transaction is mined', async () => {
+      receipt = await request(url, 'eth_getTransactionReceipt', [hash]);
+      return receipt !== null;
+    });
     if (field(receipt, 'status') !== '0x1') throw new Error(`${data.slice(0, 10)} of ${to} failed`);
   };
   if (upgrades.includes('Ecotone')) await send(oracle.address, setEcotone);

@@ -1,3 +1,4 @@
+import type { Chain } from '../../../core/chain/chain.js';
 import type { Hex } from '../../../core/units/hex.js';
 import { until } from '../../support/until.js';
 import type { Call } from './account.js';
@@ -9,13 +10,21 @@ export async function sendAs(devChain: DevChain, from: Hex, { to, data }: Call):
   await devChain.setBalance(from, 10n ** 18n);
   await chain.request('anvil_impersonateAccount', [from]);
   const hash = await chain.request('eth_sendTransaction', [{ from, to, data }]);
-  await until('the transaction is mined', async () => {
-    const receipt = (await chain.request('eth_getTransactionReceipt', [hash])) as {
-      readonly blockNumber: string;
-    } | null;
-    if (receipt === null) return false;
-    // On a busy machine anvil answers before the block is mined, and shows a receipt before its newest state.
-    return (await chain.block('latest'))!.number >= Number(receipt.blockNumber);
-  });
+  await minedReceipt(chain, hash);
   await chain.request('anvil_stopImpersonatingAccount', [from]);
+}
+
+type Receipt = { readonly blockNumber: string; readonly status: string };
+
+/**
+ * The receipt of a transaction, once what is read next sees its block: on a busy machine anvil answers before the block is mined, and
+ * shows a receipt before its newest state.
+ */
+export async function minedReceipt(chain: Pick<Chain, 'request' | 'block'>, hash: unknown): Promise<Receipt> {
+  let receipt: Receipt | null = null;
+  await until('the transaction is mined', async () => {
+    receipt = (await chain.request('eth_getTransactionReceipt', [hash])) as Receipt | null;
+    return receipt !== null && (await chain.block('latest'))!.number >= Number(receipt.blockNumber);
+  });
+  return receipt!;
 }
