@@ -9,7 +9,7 @@ import { asHex, buildAccount, encodeWith, type TestAccount } from '../chain/supp
 import { handleOp } from '../chain/support/handle-ops.js';
 import { buildUserOp, signByAccount, sponsorUserOp } from '../chain/support/user-op.js';
 import { rpc, toWire, type RpcAnswer } from '../system/support/client.js';
-import { stores } from './support/stores.js';
+import { onOneProcess } from './support/stores.js';
 import { startWorld, type World } from './support/world.js';
 
 // An attacker's factory makes the account as the known one does, but first writes its own storage slots: with each new sender
@@ -22,7 +22,7 @@ const evilFactory = parseAddress('0xBadBadbadbadBadBadBADBadBadbAdBaDBaDBaDb');
 
 let world: World;
 let url: string;
-describe.each(stores)('on %s', (store) => {
+describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
     const { factories } = describeDevChain(31_337, devAccounts.signer.address, devAccounts.deployer.address);
     world = await startWorld(store, { accountFactories: Object.values(factories) });

@@ -21,7 +21,7 @@ import {
   type Fields,
   type Form,
 } from '../system/support/signing-phases.js';
-import { stores } from './support/stores.js';
+import { onOneProcess } from './support/stores.js';
 import { sendAs } from '../chain/support/send-as.js';
 import { aDeployedAccount } from './support/wallet.js';
 import { startWorld, type World } from './support/world.js';
@@ -38,7 +38,7 @@ const counter = new Interface([
 let world: World;
 let url: string;
 
-describe.each(stores)('on %s', (store) => {
+describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
     world = await startWorld(store);
     url = await world.paymaster(version, { requireAccountSignature: true });

@@ -5,7 +5,8 @@ import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOps } from '../chain/support/handle-ops.js';
 import { buildUserOp } from '../chain/support/user-op.js';
 import { until } from '../support/until.js';
-import { startService, stores, type Served, type Service } from './support/service.js';
+import { startService, type Served, type Service } from './support/service.js';
+import { onReplicas } from './support/stores.js';
 import { aDeployedAccount, ask, increment } from './support/wallet.js';
 
 // While operations are mined, an attacker requests them again and again, as fast as the service answers. Every request changes the
@@ -22,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => devChain.stop());
 
-describe.each(stores)('on %s', (store) => {
+describe.each(onReplicas)('on %s', (store) => {
   let service: Service;
   let shop: Served;
   let stranger: Served;

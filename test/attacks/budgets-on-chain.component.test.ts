@@ -9,7 +9,8 @@ import { approval, mint, transfer } from '../chain/support/tokens.js';
 import { buildUserOp, type SignedUserOp } from '../chain/support/user-op.js';
 import { until } from '../support/until.js';
 import { askingAsOwner, priceAt, sponsored } from './support/owner.js';
-import { startService, stores, type Served, type Service } from './support/service.js';
+import { startService, type Served, type Service } from './support/service.js';
+import { onReplicas } from './support/stores.js';
 import { sendAs } from '../chain/support/send-as.js';
 import { aDeployedAccount, explain, increment } from './support/wallet.js';
 
@@ -28,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => devChain.stop());
 
-describe.each(stores)('on %s', (store) => {
+describe.each(onReplicas)('on %s', (store) => {
   let service: Service;
   const { request, mine, used, askOnceRead } = askingAsOwner(version, () => service);
   beforeAll(async () => {

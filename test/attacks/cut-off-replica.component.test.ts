@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { handleOps } from '../chain/support/handle-ops.js';
 import { buildUserOp } from '../chain/support/user-op.js';
 import { until } from '../support/until.js';
-import { startService, stores, type Served, type Service } from './support/service.js';
+import { startService, type Served, type Service } from './support/service.js';
+import { onReplicas, type StoreKind } from './support/stores.js';
 import { aDeployedAccount, ask, increment } from './support/wallet.js';
 
 // A platform suspends a paymaster. One replica is cut off from the configs and does not know: it went on signing for
@@ -31,7 +32,7 @@ async function serves(url: string): Promise<void> {
   expect(events).toMatchObject([{ success: true }]);
 }
 
-async function start(store: (typeof stores)[number]): Promise<void> {
+async function start(store: StoreKind): Promise<void> {
   service = await startService(store, { versions: [version] });
   shop = await service.paymaster('shop');
   neighbour = await service.paymaster('neighbour');
@@ -78,7 +79,7 @@ describe('on three replicas on PostgreSQL, of which one is cut off from the conf
   });
 });
 
-describe.each(stores)('on %s', (store) => {
+describe.each(onReplicas)('on %s', (store) => {
   test('suspended in the usage store itself, while nobody can change configs, a paymaster signs nothing until it is resumed', async () => {
     await start(store);
     const { chainId } = service.devChain;

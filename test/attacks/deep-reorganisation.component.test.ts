@@ -4,7 +4,7 @@ import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOp } from '../chain/support/handle-ops.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain } from './support/followed-dev-chain.js';
-import { stores } from './support/stores.js';
+import { onOneProcess } from './support/stores.js';
 import { revertTo } from '../chain/support/revert-to.js';
 
 // A reorganisation removes blocks that were already settled, and a more expensive operation is mined in their place.
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => devChain.stop());
 afterEach(() => it.stop());
 
-describe.each(stores)('on %s', (store) => {
+describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
     postgres = store === 'the embedded store' ? undefined : await startPostgres();
   });

@@ -14,7 +14,7 @@ import { handleOp } from '../chain/support/handle-ops.js';
 import { createNodes } from '../chain/support/nodes.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain } from './support/followed-dev-chain.js';
-import { stores } from './support/stores.js';
+import { onOneProcess } from './support/stores.js';
 
 // Anybody may pay a wei into our deposit in every block. No event tells what came in, so its amount is read from balances before and
 // after the block: a step reads few of them, and an honest operation beside them settles.
@@ -44,7 +44,7 @@ afterAll(async () => {
 });
 afterEach(() => it.stop());
 
-describe.each(stores)('on %s', (store) => {
+describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
     postgres = store === 'the embedded store' ? undefined : await startPostgres();
   });

@@ -9,7 +9,7 @@ import { approval, mint, tokenProfiles } from '../chain/support/tokens.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { until } from '../support/until.js';
 import { followDevChain, type FollowedDevChain, type Promised } from './support/followed-dev-chain.js';
-import { stores } from './support/stores.js';
+import { onOneProcess } from './support/stores.js';
 import { sendAs } from '../chain/support/send-as.js';
 import { aDeployedAccount } from './support/wallet.js';
 
@@ -60,7 +60,7 @@ async function minedBehindLogs({ signed }: Promised): Promise<number> {
   return gweiCeil(event.actualGasCost);
 }
 
-describe.each(stores)('on %s', (store) => {
+describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
     postgres = store === 'the embedded store' ? undefined : await startPostgres();
   });

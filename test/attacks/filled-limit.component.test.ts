@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { aLimitConfig } from '../build/configs.js';
 import { buildAccount } from '../chain/support/account.js';
 import { buildUserOp } from '../chain/support/user-op.js';
-import { startService, stores, type Served, type Service } from './support/service.js';
+import { startService, type Served, type Service } from './support/service.js';
+import { onReplicas } from './support/stores.js';
 import { askForNobody, expectServed, increment } from './support/wallet.js';
 
 // An attacker fills a limit of 1,000 operations at once, for free, with promises that nobody mines. The limit was then locked for
@@ -13,7 +14,7 @@ const threshold = 1_000;
 /** The longest expiry that can be requested; the service grants ten minutes. */
 const forADay = { mode: 'SPONSORED', expiryDuration: 86_400 };
 
-describe.each(stores)('on %s', (store) => {
+describe.each(onReplicas)('on %s', (store) => {
   let service: Service;
   let shop: Served;
   let neighbour: Served;

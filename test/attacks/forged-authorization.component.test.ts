@@ -9,7 +9,7 @@ import { sendWithAuthorization } from '../chain/support/authorization.js';
 import { encodeHandleOps } from '../chain/support/handle-ops.js';
 import { buildUserOp, signByAccount } from '../chain/support/user-op.js';
 import { rpc, type RpcAnswer } from '../system/support/client.js';
-import { stores } from './support/stores.js';
+import { onOneProcess } from './support/stores.js';
 import { startWorld, type World } from './support/world.js';
 
 // An EIP-7702 operation carries an authorization that the sender has not signed. The paymaster's signature does not cover it, and
@@ -24,7 +24,7 @@ const counter = new Interface([
 let world: World;
 let url: string;
 let delegate: Address;
-describe.each(stores)('on %s', (store) => {
+describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
     world = await startWorld(store);
     url = await world.paymaster(version);

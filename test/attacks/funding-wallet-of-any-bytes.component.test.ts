@@ -7,7 +7,7 @@ import { handleOp } from '../chain/support/handle-ops.js';
 import { hybridAbi } from '../chain/support/hybrid.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain } from './support/followed-dev-chain.js';
-import { stores } from './support/stores.js';
+import { onOneProcess } from './support/stores.js';
 import { aDeployedAccount } from './support/wallet.js';
 
 // A wallet that begins with 0x01 was read as data of a mode that needs no signature: what it sponsored counted nowhere, and a limit of
@@ -26,7 +26,7 @@ afterEach(() => it.stop());
 const firstBytes = ['00', '01', '02', '03', '07', '7f', 'ff'] as const;
 const most = 4;
 
-describe.each(stores)('on %s', (store) => {
+describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
     postgres = store === 'the embedded store' ? undefined : await startPostgres();
   });

@@ -6,7 +6,8 @@ import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { createNodes, type Nodes } from '../chain/support/nodes.js';
 import { buildUserOp } from '../chain/support/user-op.js';
 import { until } from '../support/until.js';
-import { startService, stores, type Served, type Service } from './support/service.js';
+import { startService, type Served, type Service } from './support/service.js';
+import { onOneProcess } from './support/stores.js';
 import { ask, expectServed, increment } from './support/wallet.js';
 
 // A tenant makes a hundred paymasters with a throwaway funding wallet each, and uses each once. From then on the balance of
@@ -33,7 +34,7 @@ afterAll(async () => {
   await devChain.stop();
 });
 
-describe.each(stores)('on %s', (store) => {
+describe.each(onOneProcess)('on %s', (store) => {
   let service: Service;
   let neighbour: Served;
   beforeAll(async () => {

@@ -7,7 +7,7 @@ import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOp } from '../chain/support/handle-ops.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain } from './support/followed-dev-chain.js';
-import { stores } from './support/stores.js';
+import { onOneProcess } from './support/stores.js';
 
 // A node answers `eth_getLogs` with an empty list; it may be one of several nodes behind one URL. The limits and deposits of an
 // operation that it hides must not be promised again.
@@ -23,7 +23,7 @@ afterAll(() => devChain.stop());
 const onceADay = { count: 1 };
 const nothing = { logs: () => Promise.resolve([]) };
 
-describe.each(stores)('on %s', (store) => {
+describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
     postgres = store === 'the embedded store' ? undefined : await startPostgres();
   });

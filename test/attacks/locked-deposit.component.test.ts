@@ -6,7 +6,8 @@ import { buildAccount } from '../chain/support/account.js';
 import { handleOps } from '../chain/support/handle-ops.js';
 import { buildUserOp } from '../chain/support/user-op.js';
 import { until } from '../support/until.js';
-import { startService, stores, type Service } from './support/service.js';
+import { startService, type Service } from './support/service.js';
+import { onReplicas } from './support/stores.js';
 import { aDeployedAccount, ask, increment } from './support/wallet.js';
 
 // An organisation requests promises that nobody mines, at no cost, until the whole of a shared deposit is promised.
@@ -16,7 +17,7 @@ const sponsored = { mode: 'SPONSORED', expiryDuration: 60 };
 /** A tenth of a coin: enough for some 37 operations. */
 const deposit = 10n ** 17n;
 
-describe.each(stores)('on %s', (store) => {
+describe.each(onReplicas)('on %s', (store) => {
   let service: Service;
   let attacker: { readonly url: string };
   let neighbour: { readonly url: string };

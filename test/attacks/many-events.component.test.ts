@@ -5,7 +5,7 @@ import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOp, handleOps } from '../chain/support/handle-ops.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain } from './support/followed-dev-chain.js';
-import { stores } from './support/stores.js';
+import { onOneProcess } from './support/stores.js';
 
 // More operations of ours in one block than any answer of a node holds. Each of them needs our signature, so limits and deposits bound
 // their number; the chain must go on all the same.
@@ -29,7 +29,7 @@ async function few(filter: LogFilter): ReturnType<Chain['logs']> {
   throw new DomainError('UNAVAILABLE', `query returned more than ${mostLogs} results`);
 }
 
-describe.each(stores)('on %s', (store) => {
+describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
     postgres = store === 'the embedded store' ? undefined : await startPostgres();
   });

@@ -3,7 +3,8 @@ import { aLimitConfig } from '../build/configs.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOps } from '../chain/support/handle-ops.js';
 import { buildUserOp } from '../chain/support/user-op.js';
-import { startService, stores, type Service } from './support/service.js';
+import { startService, type Service } from './support/service.js';
+import { onReplicas } from './support/stores.js';
 import { aDeployedAccount, ask, explain, increment, usedOf } from './support/wallet.js';
 
 // Two paymasters of one contract promise the same nonce of the attacker's account. His own, expensive promise is mined: its cost
@@ -19,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => devChain.stop());
 
-describe.each(stores)('on %s', (store) => {
+describe.each(onReplicas)('on %s', (store) => {
   let service: Service;
   beforeAll(async () => {
     service = await startService(store, { devChain, versions });

@@ -7,7 +7,7 @@ import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { encodeHandleOps, handleOp } from '../chain/support/handle-ops.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain, type Promised } from './support/followed-dev-chain.js';
-import { stores } from './support/stores.js';
+import { onReplicas } from './support/stores.js';
 
 // An attacker gets several promises for one nonce and mines the one that suits him.
 
@@ -47,7 +47,7 @@ async function mined({ signed }: Promised) {
   return (await handleOp(devChain, it.profile.entryPointVersion, signed)).event;
 }
 
-describe.each(stores)('on %s', (store) => {
+describe.each(onReplicas)('on %s', (store) => {
   beforeAll(async () => {
     postgres = store === 'the embedded store' ? undefined : await startPostgres();
   });

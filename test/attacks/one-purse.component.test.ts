@@ -8,7 +8,8 @@ import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOps } from '../chain/support/handle-ops.js';
 import { approval, mint, tokenCodecOf, tokenContract, transfer } from '../chain/support/tokens.js';
 import { buildUserOp, type SignedUserOp } from '../chain/support/user-op.js';
-import { startService, stores, type Service } from './support/service.js';
+import { startService, type Service } from './support/service.js';
+import { onReplicas } from './support/stores.js';
 import { sendAs } from '../chain/support/send-as.js';
 import { aDeployedAccount, ask as askFor, increment } from './support/wallet.js';
 
@@ -34,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => devChain.stop());
 
-describe.each(stores)('on %s', (store) => {
+describe.each(onReplicas)('on %s', (store) => {
   let service: Service;
   beforeAll(async () => {
     const preFund = new Map(layoutRows.map(({ version, tokenPayment }) => [version, tokenPayment]));

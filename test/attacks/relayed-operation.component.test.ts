@@ -4,7 +4,7 @@ import { approval, mint } from '../chain/support/tokens.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain, type Promised } from './support/followed-dev-chain.js';
 import { mineRelayed } from './support/relayed.js';
-import { stores } from './support/stores.js';
+import { onOneProcess } from './support/stores.js';
 import { sendAs } from '../chain/support/send-as.js';
 import { aDeployedAccount } from './support/wallet.js';
 
@@ -22,7 +22,7 @@ afterEach(() => it.stop());
 
 const relayed = ({ signed }: Promised) => mineRelayed(devChain, it.profile.entryPointVersion, signed);
 
-describe.each(stores)('on %s', (store) => {
+describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
     postgres = store === 'the embedded store' ? undefined : await startPostgres();
   });

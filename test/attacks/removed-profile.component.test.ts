@@ -5,7 +5,8 @@ import { approval, mint, transfer } from '../chain/support/tokens.js';
 import { balanceOf } from '../chain/support/balances.js';
 import { buildUserOp } from '../chain/support/user-op.js';
 import { until } from '../support/until.js';
-import { startService, stores, type Served, type Service } from './support/service.js';
+import { startService, type Served, type Service } from './support/service.js';
+import { onReplicas } from './support/stores.js';
 import { sendAs } from '../chain/support/send-as.js';
 import { aDeployedAccount, ask, increment, type Asked } from './support/wallet.js';
 
@@ -21,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => devChain.stop());
 
-describe.each(stores)('on %s', (store) => {
+describe.each(onReplicas)('on %s', (store) => {
   let service: Service;
   let shop: Served;
   beforeAll(async () => {

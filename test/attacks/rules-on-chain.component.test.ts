@@ -8,7 +8,8 @@ import { aLimitConfig } from '../build/configs.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOps, refusalOf } from '../chain/support/handle-ops.js';
 import { buildUserOp, signByAccount, type SignedUserOp } from '../chain/support/user-op.js';
-import { startService, stores, type Service } from './support/service.js';
+import { startService, type Service } from './support/service.js';
+import { onOneProcess } from './support/stores.js';
 import { askingAsOwner, priceAt, sponsored } from './support/owner.js';
 import { aDeployedAccount, ask, explain, expectServed, increment } from './support/wallet.js';
 
@@ -25,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => devChain.stop());
 
-describe.each(stores)('on %s', (store) => {
+describe.each(onOneProcess)('on %s', (store) => {
   let service: Service;
   const { request, mine, used } = askingAsOwner(version, () => service);
   beforeAll(async () => {

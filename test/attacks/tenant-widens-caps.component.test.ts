@@ -9,7 +9,7 @@ import { handleOp } from '../chain/support/handle-ops.js';
 import { buildUserOp, signByAccount } from '../chain/support/user-op.js';
 import { rpc, toWire, type RpcAnswer } from '../system/support/client.js';
 import { tokenPayers } from '../system/support/token-payer.js';
-import { stores } from './support/stores.js';
+import { onOneProcess } from './support/stores.js';
 import { startWorld, type World } from './support/world.js';
 
 // A tenant sets the widest caps that the schema accepts on a Paymaster that the platform's deposit pays for, and is his
@@ -36,7 +36,7 @@ const chains: readonly { readonly name: string; readonly chain: GasCaps; readonl
     fee: 30_000_000_000n,
   },
 ];
-const cases = stores.flatMap((store) => chains.map((row) => ({ store, ...row })));
+const cases = onOneProcess.flatMap((store) => chains.map((row) => ({ store, ...row })));
 
 describe.each(cases)('$name, on $store', ({ store, chain, fee }) => {
   let world: World;

@@ -4,7 +4,7 @@ import { buildUserOp } from '../chain/support/user-op.js';
 import { until } from '../support/until.js';
 import { rpc, toWire } from '../system/support/client.js';
 import { answerJson, startHost, type WebhookHost } from '../adapters/webhook/webhook-host.js';
-import { stores } from './support/stores.js';
+import { onOneProcess } from './support/stores.js';
 import { expectServed, explain, increment } from './support/wallet.js';
 import { manifest, startWorld, type World } from './support/world.js';
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => host.stop());
 
-describe.each(stores)('on %s', (store) => {
+describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
     world = await startWorld(store);
   }, 240_000);

@@ -6,7 +6,7 @@ import { tokenProfiles } from '../chain/support/tokens.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain } from './support/followed-dev-chain.js';
 import { mineRelayed } from './support/relayed.js';
-import { stores } from './support/stores.js';
+import { onReplicas } from './support/stores.js';
 import { aDeployedAccount } from './support/wallet.js';
 
 // Two paymasters of one contract that promise the same operation in the same second sign the same bytes: nothing on the chain shows
@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => devChain.stop());
 afterEach(() => it.stop());
 
-describe.each(stores)('on %s', (store) => {
+describe.each(onReplicas)('on %s', (store) => {
   beforeAll(async () => {
     postgres = store === 'the embedded store' ? undefined : await startPostgres();
   });

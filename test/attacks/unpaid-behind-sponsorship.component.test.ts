@@ -7,7 +7,8 @@ import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOps } from '../chain/support/handle-ops.js';
 import { buildUserOp } from '../chain/support/user-op.js';
 import { mineRelayed } from './support/relayed.js';
-import { startService, stores, type Service } from './support/service.js';
+import { startService, type Service } from './support/service.js';
+import { onOneProcess } from './support/stores.js';
 import { sendAs } from '../chain/support/send-as.js';
 import { aDeployedAccount, ask, explain, increment, usedOf } from './support/wallet.js';
 
@@ -24,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => devChain.stop());
 
-describe.each(stores)('on %s', (store) => {
+describe.each(onOneProcess)('on %s', (store) => {
   let service: Service;
   beforeAll(async () => {
     service = await startService(store, { devChain, versions });

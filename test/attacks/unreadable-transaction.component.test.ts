@@ -11,7 +11,7 @@ import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOp } from '../chain/support/handle-ops.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain } from './support/followed-dev-chain.js';
-import { stores } from './support/stores.js';
+import { onOneProcess } from './support/stores.js';
 
 // Anyone may mine our operation in a transaction that no node shows: because it is too large, or because the node fails with it. The
 // chain must go on being settled, and the operation must count at last.
@@ -114,7 +114,7 @@ describe('an operation whose transaction every node answers with', () => {
   );
 });
 
-describe.each(stores)('on %s', (store) => {
+describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
     postgres = store === 'the embedded store' ? undefined : await startPostgres();
   });

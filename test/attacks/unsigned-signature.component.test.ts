@@ -7,7 +7,7 @@ import { handleOps, type Mined } from '../chain/support/handle-ops.js';
 import { buildUserOp, signByAccount } from '../chain/support/user-op.js';
 import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
 import { rpc, toWire, type RpcAnswer } from '../system/support/client.js';
-import { stores } from './support/stores.js';
+import { onOneProcess } from './support/stores.js';
 import { startWorld, type World } from './support/world.js';
 
 // No hash that a paymaster signs covers `signature`. An attacker sends 128 KiB of it, has as much preVerificationGas signed as
@@ -23,7 +23,7 @@ const versions = ['1.1.0', '2.0.0', 'singleton-0.6', 'singleton-0.7', 'singleton
 
 let world: World;
 const urls = new Map<string, string>();
-describe.each(stores)('on %s', (store) => {
+describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
     world = await startWorld(store);
     for (const version of versions) urls.set(version, await world.paymaster(version));

@@ -6,7 +6,7 @@ import { buildAccount, encodeWith, type Call } from '../chain/support/account.js
 import { handleOp } from '../chain/support/handle-ops.js';
 import { buildUserOp, signByAccount, sponsorUserOp } from '../chain/support/user-op.js';
 import { rpc, toWire, type RpcAnswer } from '../system/support/client.js';
-import { stores } from './support/stores.js';
+import { onOneProcess } from './support/stores.js';
 import { startWorld, type World } from './support/world.js';
 
 // From EntryPoint 0.7 on a tenth of unused call gas is paid to the bundler. An attacker gives a callGasLimit of 10 M for a call
@@ -18,7 +18,7 @@ const greedy = { callGasLimit: 10_000_000n };
 
 let world: World;
 const urls = new Map<string, string>();
-describe.each(stores)('on %s', (store) => {
+describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
     world = await startWorld(store);
     for (const version of versions) urls.set(version, await world.paymaster(version));

@@ -11,7 +11,7 @@ import { tokenProfiles } from '../chain/support/tokens.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { until } from '../support/until.js';
 import { followDevChain, type FollowedDevChain, type Promised } from './support/followed-dev-chain.js';
-import { stores } from './support/stores.js';
+import { onOneProcess } from './support/stores.js';
 import { aDeployedAccount } from './support/wallet.js';
 
 // Offsets in call data count modulo 2^256, so they may point backwards. A bundle of that form hid which promise it carried: a
@@ -44,7 +44,7 @@ async function minedWithWrappedOffsets({ signed }: Promised): Promise<number> {
   return gweiCeil(event.actualGasCost);
 }
 
-describe.each(stores)('on %s', (store) => {
+describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
     postgres = store === 'the embedded store' ? undefined : await startPostgres();
   });

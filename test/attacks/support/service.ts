@@ -23,8 +23,6 @@ import { aDirectory } from '../../adapters/usage/sqlite-usage.js';
 import { servedProfile } from './profiles.js';
 import { openEmbedded, openReplicas, type OpenedStore, type StoreKind } from './stores.js';
 
-export { stores, type StoreKind } from './stores.js';
-
 /** The JSON-RPC address of a paymaster. Each read gives the address of the next replica. */
 export type Served = {
   readonly url: string;

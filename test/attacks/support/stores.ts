@@ -8,10 +8,16 @@ import type { Clock } from '../../../core/units/time.js';
 import type { EpochMirror, UsageRecovery } from '../../../core/usage/epoch.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { openStore } from '../../adapters/usage/postgres-usage.js';
+import { isSoak } from '../../support/soak-seconds.js';
 
-/** Where the same attack is tried. */
+/** Where the same attack may be tried. */
 export const stores = ['the embedded store', 'three replicas on PostgreSQL'] as const;
 export type StoreKind = (typeof stores)[number];
+
+/** Of an attack that no replica makes easier: the embedded store, which costs less; both by `make soak`. */
+export const onOneProcess: readonly StoreKind[] = isSoak ? stores : [stores[0]];
+/** Of an attack that replicas could make easier, because two of them decide at the same time; both by `make soak`. */
+export const onReplicas: readonly StoreKind[] = isSoak ? stores : [stores[1]];
 
 /** The usage store as one process opens it. */
 export type OpenedStore = {
