@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { gweiCeil } from '../../core/units/wei.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOp } from '../chain/support/handle-ops.js';
-import { startPostgres, type PostgresServer } from '../support/postgres.js';
+import { sharedPostgres, type SharedPostgres } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain } from './support/followed-dev-chain.js';
 import { onOneProcess } from './support/stores.js';
 import { revertTo } from '../chain/support/revert-to.js';
@@ -11,7 +11,7 @@ import { revertTo } from '../chain/support/revert-to.js';
 
 let devChain: DevChain;
 let it: FollowedDevChain;
-let postgres: PostgresServer | undefined;
+let postgres: SharedPostgres | undefined;
 beforeAll(async () => {
   devChain = await startDevChain();
 });
@@ -20,7 +20,7 @@ afterEach(() => it.stop());
 
 describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
-    postgres = store === 'the embedded store' ? undefined : await startPostgres();
+    postgres = store === 'the embedded store' ? undefined : await sharedPostgres();
   });
   afterAll(() => postgres?.stop());
 

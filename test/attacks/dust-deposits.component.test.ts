@@ -12,7 +12,7 @@ import { encodeWith } from '../chain/support/account.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOp } from '../chain/support/handle-ops.js';
 import { createNodes } from '../chain/support/nodes.js';
-import { startPostgres, type PostgresServer } from '../support/postgres.js';
+import { sharedPostgres, type SharedPostgres } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain } from './support/followed-dev-chain.js';
 import { onOneProcess } from './support/stores.js';
 
@@ -25,7 +25,7 @@ const blocksPerStep = 50;
 const abi = new Interface(['function depositTo(address account) payable']);
 
 let devChain: DevChain;
-let postgres: PostgresServer | undefined;
+let postgres: SharedPostgres | undefined;
 let it: FollowedDevChain;
 const nodes = createNodes(() => devChain.url);
 const chains = createChains({
@@ -46,7 +46,7 @@ afterEach(() => it.stop());
 
 describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
-    postgres = store === 'the embedded store' ? undefined : await startPostgres();
+    postgres = store === 'the embedded store' ? undefined : await sharedPostgres();
   });
   afterAll(() => postgres?.stop());
 

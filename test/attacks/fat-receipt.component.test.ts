@@ -6,7 +6,7 @@ import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { encodeHandleOps, handleOp } from '../chain/support/handle-ops.js';
 import { approval, mint, tokenProfiles } from '../chain/support/tokens.js';
-import { startPostgres, type PostgresServer } from '../support/postgres.js';
+import { sharedPostgres, type SharedPostgres } from '../support/postgres.js';
 import { until } from '../support/until.js';
 import { followDevChain, type FollowedDevChain, type Promised } from './support/followed-dev-chain.js';
 import { onOneProcess } from './support/stores.js';
@@ -18,7 +18,7 @@ import { aDeployedAccount } from './support/wallet.js';
 
 let devChain: DevChain;
 let it: FollowedDevChain;
-let postgres: PostgresServer | undefined;
+let postgres: SharedPostgres | undefined;
 beforeAll(async () => {
   devChain = await startDevChain();
   await devChain.chain.request('anvil_setBlockGasLimit', ['0x5f5e100']);
@@ -62,7 +62,7 @@ async function minedBehindLogs({ signed }: Promised): Promise<number> {
 
 describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
-    postgres = store === 'the embedded store' ? undefined : await startPostgres();
+    postgres = store === 'the embedded store' ? undefined : await sharedPostgres();
   });
   afterAll(() => postgres?.stop());
 

@@ -5,7 +5,7 @@ import { encodeWith } from '../chain/support/account.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOp } from '../chain/support/handle-ops.js';
 import { hybridAbi } from '../chain/support/hybrid.js';
-import { startPostgres, type PostgresServer } from '../support/postgres.js';
+import { sharedPostgres, type SharedPostgres } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain } from './support/followed-dev-chain.js';
 import { onOneProcess } from './support/stores.js';
 import { aDeployedAccount } from './support/wallet.js';
@@ -15,7 +15,7 @@ import { aDeployedAccount } from './support/wallet.js';
 
 let devChain: DevChain;
 let it: FollowedDevChain;
-let postgres: PostgresServer | undefined;
+let postgres: SharedPostgres | undefined;
 beforeAll(async () => {
   devChain = await startDevChain();
 });
@@ -28,7 +28,7 @@ const most = 4;
 
 describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
-    postgres = store === 'the embedded store' ? undefined : await startPostgres();
+    postgres = store === 'the embedded store' ? undefined : await sharedPostgres();
   });
   afterAll(() => postgres?.stop());
 

@@ -5,7 +5,7 @@ import { encodeWith } from '../chain/support/account.js';
 import { sendAs } from '../chain/support/send-as.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOp } from '../chain/support/handle-ops.js';
-import { startPostgres, type PostgresServer } from '../support/postgres.js';
+import { sharedPostgres, type SharedPostgres } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain } from './support/followed-dev-chain.js';
 import { onOneProcess } from './support/stores.js';
 
@@ -14,7 +14,7 @@ import { onOneProcess } from './support/stores.js';
 
 let devChain: DevChain;
 let it: FollowedDevChain;
-let postgres: PostgresServer | undefined;
+let postgres: SharedPostgres | undefined;
 beforeAll(async () => {
   devChain = await startDevChain();
 });
@@ -25,7 +25,7 @@ const nothing = { logs: () => Promise.resolve([]) };
 
 describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
-    postgres = store === 'the embedded store' ? undefined : await startPostgres();
+    postgres = store === 'the embedded store' ? undefined : await sharedPostgres();
   });
   afterAll(() => postgres?.stop());
 

@@ -3,7 +3,7 @@ import type { Chain, LogFilter } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOp, handleOps } from '../chain/support/handle-ops.js';
-import { startPostgres, type PostgresServer } from '../support/postgres.js';
+import { sharedPostgres, type SharedPostgres } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain } from './support/followed-dev-chain.js';
 import { onOneProcess } from './support/stores.js';
 
@@ -15,7 +15,7 @@ const inOneBlock = 40;
 const mostLogs = 15;
 
 let devChain: DevChain;
-let postgres: PostgresServer | undefined;
+let postgres: SharedPostgres | undefined;
 let it: FollowedDevChain;
 beforeAll(async () => {
   devChain = await startDevChain();
@@ -31,7 +31,7 @@ async function few(filter: LogFilter): ReturnType<Chain['logs']> {
 
 describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
-    postgres = store === 'the embedded store' ? undefined : await startPostgres();
+    postgres = store === 'the embedded store' ? undefined : await sharedPostgres();
   });
   afterAll(() => postgres?.stop());
 

@@ -5,7 +5,7 @@ import { gweiCeil } from '../../core/units/wei.js';
 import { asHex } from '../chain/support/account.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { encodeHandleOps, handleOp } from '../chain/support/handle-ops.js';
-import { startPostgres, type PostgresServer } from '../support/postgres.js';
+import { sharedPostgres, type SharedPostgres } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain, type Promised } from './support/followed-dev-chain.js';
 import { onReplicas } from './support/stores.js';
 
@@ -13,7 +13,7 @@ import { onReplicas } from './support/stores.js';
 
 let devChain: DevChain;
 let it: FollowedDevChain;
-let postgres: PostgresServer | undefined;
+let postgres: SharedPostgres | undefined;
 beforeAll(async () => {
   devChain = await startDevChain();
 });
@@ -49,7 +49,7 @@ async function mined({ signed }: Promised) {
 
 describe.each(onReplicas)('on %s', (store) => {
   beforeAll(async () => {
-    postgres = store === 'the embedded store' ? undefined : await startPostgres();
+    postgres = store === 'the embedded store' ? undefined : await sharedPostgres();
   });
   afterAll(() => postgres?.stop());
 

@@ -3,7 +3,7 @@ import { gweiCeil } from '../../core/units/wei.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOp } from '../chain/support/handle-ops.js';
 import { tokenProfiles } from '../chain/support/tokens.js';
-import { startPostgres, type PostgresServer } from '../support/postgres.js';
+import { sharedPostgres, type SharedPostgres } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain } from './support/followed-dev-chain.js';
 import { mineRelayed } from './support/relayed.js';
 import { onReplicas } from './support/stores.js';
@@ -14,7 +14,7 @@ import { aDeployedAccount } from './support/wallet.js';
 
 let devChain: DevChain;
 let it: FollowedDevChain;
-let postgres: PostgresServer | undefined;
+let postgres: SharedPostgres | undefined;
 beforeAll(async () => {
   devChain = await startDevChain();
 });
@@ -23,7 +23,7 @@ afterEach(() => it.stop());
 
 describe.each(onReplicas)('on %s', (store) => {
   beforeAll(async () => {
-    postgres = store === 'the embedded store' ? undefined : await startPostgres();
+    postgres = store === 'the embedded store' ? undefined : await sharedPostgres();
   });
   afterAll(() => postgres?.stop());
 

@@ -9,7 +9,7 @@ import { systemClock } from '../../core/units/time.js';
 import { gweiCeil } from '../../core/units/wei.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOp } from '../chain/support/handle-ops.js';
-import { startPostgres, type PostgresServer } from '../support/postgres.js';
+import { sharedPostgres, type SharedPostgres } from '../support/postgres.js';
 import { followDevChain, type FollowedDevChain } from './support/followed-dev-chain.js';
 import { onOneProcess } from './support/stores.js';
 
@@ -51,7 +51,7 @@ const failures: readonly { readonly name: string; readonly respond: Respond }[] 
 ];
 
 let devChain: DevChain;
-let postgres: PostgresServer | undefined;
+let postgres: SharedPostgres | undefined;
 let it: FollowedDevChain;
 let server: Server;
 let failing: Chain;
@@ -116,7 +116,7 @@ describe('an operation whose transaction every node answers with', () => {
 
 describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
-    postgres = store === 'the embedded store' ? undefined : await startPostgres();
+    postgres = store === 'the embedded store' ? undefined : await sharedPostgres();
   });
   afterAll(() => postgres?.stop());
 

@@ -8,7 +8,7 @@ import type { BundledOperation } from '../adversary/chain/operations.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOp } from '../chain/support/handle-ops.js';
 import { tokenProfiles } from '../chain/support/tokens.js';
-import { startPostgres, type PostgresServer } from '../support/postgres.js';
+import { sharedPostgres, type SharedPostgres } from '../support/postgres.js';
 import { until } from '../support/until.js';
 import { followDevChain, type FollowedDevChain, type Promised } from './support/followed-dev-chain.js';
 import { onOneProcess } from './support/stores.js';
@@ -19,7 +19,7 @@ import { aDeployedAccount } from './support/wallet.js';
 
 let devChain: DevChain;
 let it: FollowedDevChain;
-let postgres: PostgresServer | undefined;
+let postgres: SharedPostgres | undefined;
 beforeAll(async () => {
   devChain = await startDevChain();
 });
@@ -46,7 +46,7 @@ async function minedWithWrappedOffsets({ signed }: Promised): Promise<number> {
 
 describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
-    postgres = store === 'the embedded store' ? undefined : await startPostgres();
+    postgres = store === 'the embedded store' ? undefined : await sharedPostgres();
   });
   afterAll(() => postgres?.stop());
 

@@ -26,7 +26,7 @@ import type { DevChain } from '../../chain/support/dev-chain.js';
 import { payInTokens, tokenCodecOf, tokenContract, tokenTerms } from '../../chain/support/tokens.js';
 import { buildTerms, buildUserOp, sponsorUserOp, type SignedUserOp } from '../../chain/support/user-op.js';
 import { aChainConfig } from '../../server/follower/followed.js';
-import type { PostgresServer } from '../../support/postgres.js';
+import type { SharedPostgres } from '../../support/postgres.js';
 import { aDirectory } from '../../adapters/usage/sqlite-usage.js';
 import { openReplicas, type OpenedStore } from './stores.js';
 
@@ -43,7 +43,7 @@ const month = 30 * 86_400_000;
 export async function followDevChain(
   devChain: DevChain,
   version: string,
-  postgres?: PostgresServer,
+  postgres?: SharedPostgres,
   organisationOf?: FollowerLedger['organisationOf'],
 ) {
   const profile = devChain.profile(version);

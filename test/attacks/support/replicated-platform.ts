@@ -21,7 +21,7 @@ import { createServer } from '../../../server/server.js';
 import { ensureAuthToken } from '../../../standalone/auth-token.js';
 import { openDataDirectory, writePrivateFile } from '../../../standalone/data-directory.js';
 import { sponsorSignerKey, startDevChain } from '../../chain/support/dev-chain.js';
-import { startPostgres } from '../../support/postgres.js';
+import { sharedPostgres } from '../../support/postgres.js';
 import { until } from '../../support/until.js';
 import { attachDevChain } from '../../system/support/dev-chain.js';
 import { newDataDirectory, removeDataDirectory } from '../../system/support/standalone.js';
@@ -113,7 +113,7 @@ export async function startReplicatedPlatform(
     await operator.start();
     stops.add(() => operator.stop());
 
-    const postgres = await startPostgres();
+    const postgres = await sharedPostgres();
     stops.add(() => postgres.stop());
     const databaseUrl = await postgres.createDatabase();
     const opened = await openReplicas(databaseUrl, {

@@ -17,7 +17,7 @@ import { createServer } from '../../../server/server.js';
 import { aChainConfig, aPaymasterConfig, sha256 } from '../../build/configs.js';
 import { createChainClock } from '../../chain/support/chain-clock.js';
 import { sponsorSignerKey, startDevChain, type DevChain } from '../../chain/support/dev-chain.js';
-import { startPostgres } from '../../support/postgres.js';
+import { sharedPostgres } from '../../support/postgres.js';
 import { until } from '../../support/until.js';
 import { aDirectory } from '../../adapters/usage/sqlite-usage.js';
 import { servedProfile } from './profiles.js';
@@ -198,7 +198,7 @@ export async function startService(kind: StoreKind, options: ServiceOptions): Pr
     };
 
     async function ownDatabase(): Promise<string> {
-      const server = await startPostgres();
+      const server = await sharedPostgres();
       stops.add(() => server.stop());
       return server.createDatabase();
     }
