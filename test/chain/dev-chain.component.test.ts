@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createChains } from '../../adapters/chain/chains.js';
+import type { Chain } from '../../core/chain/chain.js';
 import { layoutIds } from '../../core/paymaster/layout.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
@@ -17,6 +18,7 @@ import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
 import { deployDevChain } from '../../standalone/dev-chain/deployments.js';
 import { runtimeContracts, setCodeOnce } from '../../standalone/dev-chain/runtime-code.js';
 import { succeeds, until } from '../support/until.js';
+import { startDevChain } from './support/dev-chain.js';
 
 let directory: string;
 let running: Anvil[];
@@ -198,6 +200,42 @@ describe('anvil', () => {
     expect(states.length).toBeLessThanOrEqual(300);
     await anvil.stop();
     expect(await readdir(directory)).toEqual(['state.json']);
+  });
+});
+
+describe('the dev chain of a test file, which begins from a stored state', () => {
+  test('is as one on which everything was just deployed: contracts, events, pool, base fee and time', async () => {
+    const anvil = await start({});
+    const { profiles } = await deployDevChain({ rpcUrl: anvil.url, signerAddress, log: silentLogger });
+    const facts = async (chain: Chain) => {
+      const block = (await chain.block('latest'))!;
+      const codes = await Promise.all(profiles.map(({ sponsorship }) => chain.code(sponsorship)));
+      const events = await chain.logs({ fromBlock: 0, toBlock: block.number });
+      const { deployer, funding } = devAccounts;
+      return {
+        number: block.number,
+        baseFee: block.baseFeePerGas,
+        codes,
+        events: events.map(({ address, topics, data }) => ({ address, topics, data })),
+        pool: await chain.request('txpool_status', []),
+        transactions: await chain.request('eth_getTransactionCount', [deployer.address, 'latest']),
+        balances: await Promise.all([deployer, funding].map(({ address }) => chain.balance(address))),
+      };
+    };
+    const fresh = await onChain(anvil, async (chain) => {
+      await chain.request('evm_mine', []);
+      return facts(chain);
+    });
+    const begun = Math.floor(Date.now() / 1000);
+    const stored = await startDevChain();
+    try {
+      expect(await facts(stored.chain)).toEqual(fresh);
+      expect(await stored.time()).toBeGreaterThanOrEqual(begun);
+      // Blocks are a second apart at least, so a state that was just written may be ahead by one second a block.
+      expect(await stored.time()).toBeLessThanOrEqual(Date.now() / 1000 + fresh.number);
+    } finally {
+      await stored.stop();
+    }
   });
 });
 

@@ -1,6 +1,7 @@
 import { createSqliteEpochMirror } from '../../../adapters/store/sqlite/epoch-mirror.js';
 import type { Database } from '../../../adapters/sqlite/database.js';
 import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
+import { isDomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
 import type { LedgerWriter } from '../../../core/ledger/ledger.js';
 import type { FollowerLease } from '../../../core/policy/follower-lease.js';
@@ -9,6 +10,7 @@ import type { EpochMirror, UsageRecovery } from '../../../core/usage/epoch.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { openStore } from '../../adapters/usage/postgres-usage.js';
 import { isSoak } from '../../support/soak-seconds.js';
+import { until } from '../../support/until.js';
 
 /** Where the same attack may be tried. */
 export const stores = ['the embedded store', 'three replicas on PostgreSQL'] as const;
@@ -50,9 +52,23 @@ export function openReplicas(
   deps: { readonly epochMirror: EpochMirror; readonly clock: Clock },
 ): Promise<readonly OpenedStore[]> {
   const open = async (identity: string): Promise<OpenedStore> => {
-    const usage = await openStore(url, { identity, ...deps });
+    const usage = await opened(() => openStore(url, { identity, ...deps }));
     const { lease, recovery, ledger: records } = usage;
     return { usage, lease, recovery, records, stop: () => usage.stop() };
   };
   return Promise.all(['replica-1', 'replica-2', 'replica-3'].map(open));
+}
+
+/** A process tries again when its first attempt fails, as it may where three at once prepare a database on a busy machine. */
+async function opened<T>(open: () => Promise<T>): Promise<T> {
+  let store: { readonly opened: T } | undefined;
+  await until('the store is open', async () => {
+    try {
+      store = { opened: await open() };
+    } catch (error) {
+      if (!isDomainError(error, 'UNAVAILABLE')) throw error;
+    }
+    return store !== undefined;
+  });
+  return store!.opened;
 }
