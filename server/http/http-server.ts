@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import type { Socket } from 'node:net';
 import { listen } from '../../adapters/listen.js';
 import { pause } from '../../adapters/timers.js';
+import { slowReadChecks, watchUnread } from './unread-answers.js';
 
 /** A listening socket with limits, which can be drained. */
 export type HttpServer = ReturnType<typeof createHttpServer>;
@@ -12,12 +13,9 @@ const requestTimeoutMs = 30_000;
 /** Longer than the idle time of usual load balancers, which might otherwise reuse a connection at the moment it closes. */
 const keepAliveTimeoutMs = 75_000;
 /** An unfinished body of an answered request may pause for so long, and take so long in all. */
-const unfinishedPauseMs = 1_000;
-const unfinishedMs = 10_000;
-/** A client that has not read all of its answers reads so many bytes of them in so long a time, or it is closed. */
-const leastRead = 65_536;
-const mostUnreadMs = 60_000;
-const looksUntilClosed = 10;
+type UnfinishedBody = { readonly pauseMs: number; readonly totalMs: number };
+const unfinishedBody: UnfinishedBody = { pauseMs: 1_000, totalMs: 10_000 };
+const maxUnreadMs = 60_000;
 /** How often idle connections are closed while draining. */
 const drainIntervalMs = 20;
 
@@ -27,6 +25,8 @@ type ConnectionLimits = {
   readonly perAddress: number | undefined;
   /** How long a client may leave an answer unread. Default 60 s. */
   readonly unreadMs?: number;
+  /** Default 1 s and 10 s. */
+  readonly unfinished?: UnfinishedBody;
 };
 
 /** Most connections of a process; one address may have a fifth of them. */
@@ -34,7 +34,12 @@ export const connectionLimits = { connections: 20_000, perAddress: 4_000 } as co
 
 export function createHttpServer(
   listener: RequestListener,
-  { connections: maxConnections, perAddress, unreadMs = mostUnreadMs }: ConnectionLimits = connectionLimits,
+  {
+    connections: maxConnections,
+    perAddress,
+    unreadMs = maxUnreadMs,
+    unfinished = unfinishedBody,
+  }: ConnectionLimits = connectionLimits,
 ) {
   let isStopping = false;
   const server = createServer(
@@ -49,12 +54,13 @@ export function createHttpServer(
     (request, response) => {
       // Otherwise a client that never pauses would keep its connection open, and this process alive, until the deadline.
       if (isStopping) response.shouldKeepAlive = false;
-      response.on('finish', () => endUnfinished(request));
+      response.on('finish', () => endUnfinished(request, unfinished));
       listener(request, response);
     },
   );
   server.maxConnections = maxConnections;
-  closeUnread(server, unreadMs);
+  const unreadTimer = setInterval(watchUnread(server), unreadMs / slowReadChecks).unref();
+  server.once('close', () => clearInterval(unreadTimer));
   if (perAddress !== undefined) limitPerAddress(server, perAddress);
   let stopped: Promise<void> | undefined;
 
@@ -122,41 +128,18 @@ function limitPerAddress(server: Server, perAddress: number): void {
 }
 
 /**
- * Closes the connections of clients that do not read their answers, which would stay in memory. Looks are counted, not time: a
- * process that was too busy to write looks once.
- */
-function closeUnread(server: Server, unreadMs: number): void {
-  const reading = new Map<Socket, { bytes: number; looks: number }>();
-  const look = (): void => {
-    for (const [socket, { bytes: before, looks }] of reading) {
-      const bytes = socket.bytesWritten - socket.writableLength;
-      if (socket.writableLength === 0 || bytes - before >= leastRead)
-        reading.set(socket, { bytes, looks: 0 });
-      else if (looks < looksUntilClosed) reading.set(socket, { bytes: before, looks: looks + 1 });
-      else socket.destroy();
-    }
-  };
-  const timer = setInterval(look, unreadMs / looksUntilClosed).unref();
-  server.once('close', () => clearInterval(timer));
-  server.on('connection', (socket: Socket) => {
-    reading.set(socket, { bytes: 0, looks: 0 });
-    socket.once('close', () => reading.delete(socket));
-  });
-}
-
-/**
  * A body that has not arrived completely when its request is answered is discarded as it comes, since most clients send all of it
  * before they read. One that stops coming, or takes too long, occupies a socket for nothing, so its connection is closed.
  */
-function endUnfinished(request: IncomingMessage): void {
+function endUnfinished(request: IncomingMessage, { pauseMs, totalMs }: UnfinishedBody): void {
   if (request.complete) return;
   const { socket } = request;
-  const endsAt = performance.now() + unfinishedMs;
+  const endsAt = performance.now() + totalMs;
   let before = socket.bytesRead;
   let timer: NodeJS.Timeout;
   const lookLater = (): void => {
     // Reads the socket once more first: a process that was busy may not have seen yet what has arrived.
-    timer = setTimeout(() => setImmediate(look), unfinishedPauseMs);
+    timer = setTimeout(() => setImmediate(look), pauseMs);
   };
   const look = (): void => {
     if (request.complete || socket.destroyed) return;

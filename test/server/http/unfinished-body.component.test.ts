@@ -1,10 +1,14 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createHttpServer } from '../../../server/http/http-server.js';
+import { connectionLimits, createHttpServer } from '../../../server/http/http-server.js';
 import { until } from '../../support/until.js';
 
-const server = createHttpServer((request, response) => response.end(request.url));
+const unfinished = { pauseMs: 200, totalMs: 1_000 };
+const server = createHttpServer((request, response) => response.end(request.url), {
+  ...connectionLimits,
+  unfinished,
+});
 let port: number;
 beforeAll(async () => {
   ({ port } = await server.listen(0, '127.0.0.1'));
@@ -27,7 +31,7 @@ test('the rest of a body that came while the process was busy is discarded, and 
   await new Promise(setImmediate);
   socket.write('half');
   const start = performance.now();
-  while (performance.now() - start < 1_500);
+  while (performance.now() - start < 2 * unfinished.pauseMs);
   socket.write('GET /second HTTP/1.1\r\nHost: a\r\n\r\n');
   await until('the next request is answered', () => received().includes('/second'));
   socket.destroy();
@@ -45,7 +49,7 @@ test('the connection of a body that drips on is closed too', async () => {
   socket.on('error', () => {});
   socket.resume();
   socket.write('POST /first HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n');
-  const drips = setInterval(() => socket.write('a'), 200);
+  const drips = setInterval(() => socket.write('a'), unfinished.pauseMs / 10);
   try {
     await new Promise<void>((resolve) => socket.once('close', () => resolve()));
   } finally {
