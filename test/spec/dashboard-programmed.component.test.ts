@@ -20,8 +20,8 @@ import { useDashboard } from '../support/use-dashboard.js';
 // A write answers when the operator has programmed it, so that the sponsorship request that follows sees it. Here the
 // real operator runs beside the dashboard, over a chain that does not answer: serving does not wait for it.
 
-/** Generous, because these tests do not measure the speed of the operator. */
-const programmedTimeoutMs = 30_000;
+/** Longer than a test may take: an answer that comes has not waited for its end. */
+const programmedTimeoutMs = 600_000;
 
 const host = useDashboard({
   operator: true,
@@ -174,9 +174,7 @@ describe('X-Programmed: false never makes a write fail', () => {
   test('when the operator refuses what the dashboard took, at once', async () => {
     // The operator of this test has no exception for http: only the dashboard is configured with one.
     const body = { ...aWebhookBody, policyData: { url: 'http://rules.example.com/' } };
-    const startedAt = performance.now();
     const answer = await host.call('POST', '/paymaster-policy', { token: acmeToken, key, body });
-    expect(performance.now() - startedAt).toBeLessThan(programmedTimeoutMs);
     expect({ status: answer.status, programmed: programmedOf(answer) }).toEqual({
       status: 200,
       programmed: 'false',

@@ -97,13 +97,12 @@ describe('Stopping', () => {
   });
 
   test('idle keep-alive connections do not hold it up', async () => {
-    const host = await startRpc();
-    for (let i = 0; i < 5; i += 1)
-      await host.call('pm_sponsorUserOperation', [anOperation({ nonce: i }), sponsored]);
-    const stoppedAt = performance.now();
-    await host.stop();
-    // The deadline, after which every connection is closed.
-    expect(performance.now() - stoppedAt).toBeLessThan(10_000);
+    const server = createHttpServer((_request, response) => response.end('answered'));
+    const { port } = await server.listen(0, '127.0.0.1');
+    const answers = Array.from({ length: 5 }, async () => (await fetch(`http://127.0.0.1:${port}`)).text());
+    expect(new Set(await Promise.all(answers))).toEqual(new Set(['answered']));
+    // The deadline, after which every connection is closed, is longer than a test may take.
+    await server.stop(600_000);
   });
 
   test('a request that arrives on an open connection is answered, and the connection is closed after it', async () => {
