@@ -9,7 +9,6 @@ import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.
 import type { ConfigStore } from '../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { DomainError } from '../../core/errors.js';
-import type { Ledger } from '../../core/ledger/ledger.js';
 import type { Signers } from '../../core/paymaster/signer.js';
 import { silentLogger, type Logger } from '../../core/log.js';
 import { tokenAccountCall } from '../../core/paymaster/abi.js';
@@ -42,7 +41,7 @@ import {
 import { aPrice, aTokenProfile, someTokenAccount, someTreasury } from './fee-tokens.js';
 import { masterKeys } from './operator.js';
 import type { WireOperation } from './operations.js';
-import { worldsOfThisRun } from './world.js';
+import { worldsOfThisRun, type RpcWorld } from './world.js';
 
 const signerKey = `0x${'5d'.repeat(32)}`;
 export const signerAddress = computeAddress(new SigningKey(signerKey).publicKey);
@@ -82,7 +81,7 @@ export type RpcHost = {
   readonly configs: ConfigStore;
   readonly usage: UsageStore;
   /** What the server has recorded. */
-  readonly ledger: Ledger;
+  readonly ledger: RpcWorld['ledger'];
   readonly clock: { now(): EpochMs; advance(ms: number): void };
   readonly metrics: { render(): Promise<{ readonly body: string }> };
   /** The answers of the fakes; tests change them. */

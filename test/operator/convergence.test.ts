@@ -5,6 +5,7 @@ import { openDatabase } from '../../adapters/sqlite/database.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import type { AnyResource } from '../../core/resources/kinds.js';
 import { aChain, aLimit, aPaymaster, aPolicy, aSmartContract, anOrganisation } from '../build/resources.js';
+import { runs } from '../support/property.js';
 import { startWorld } from './world.js';
 import type { World } from './world.js';
 import { turn } from './virtual-time.js';
@@ -107,6 +108,6 @@ test('for every history, the served configs depend only on the current resources
         db.close();
       }
     }),
-    { numRuns: 25, examples: [[limitThatIsDeleted]] },
+    { ...runs(25), examples: [[limitThatIsDeleted]] },
   );
 });

@@ -4,6 +4,7 @@ import { aPaymaster, aPolicy, aSmartContract } from '../build/resources.js';
 import type { AnyResource } from '../../core/resources/kinds.js';
 import { conditionOf, startWorld } from './world.js';
 import type { World } from './world.js';
+import { runs } from '../support/property.js';
 import { turn } from './virtual-time.js';
 
 /** Objects that contend: three paymasters for a name, three contracts for an address, three policies for a name. */
@@ -43,7 +44,7 @@ test('of objects that contend for a name exactly one has it, in every history, a
       }
     }),
     {
-      numRuns: 20,
+      ...runs(20),
       // The second one comes while the first one is compiled.
       examples: [
         [

@@ -23,6 +23,7 @@ import { cleanRequestId, createRequestIds } from '../../server/http/request-id.j
 import { parseCall } from '../../server/rpc/envelope.js';
 import { parseSponsorParams } from '../../server/rpc/params.js';
 import { isRpcPath, parseRpcPath } from '../../server/rpc/path.js';
+import { runs } from '../support/property.js';
 import { growthOf, mostGrowth } from '../support/work.js';
 import { collapseSlashes } from '../../server/dashboard/dashboard.js';
 
@@ -135,7 +136,10 @@ describe('linear, whatever the text is, is the reading of', () => {
           );
           expect(growth).toBeLessThan(mostGrowth);
         }),
-        { numRuns: name.startsWith('YAML') ? 20 : 50, endOnFailure: true },
+        {
+          ...(name.startsWith('YAML') ? runs(4, 20) : runs(10, 50)),
+          endOnFailure: true,
+        },
       );
     },
     300_000,

@@ -6,13 +6,13 @@ const asked = process.env['PAYMASTER_TEST_SEED'];
 const seed = asked === undefined ? (isSoak ? undefined : seedOfTests) : Number(asked);
 
 /**
- * Options of a property. A failure prints its seed; PAYMASTER_TEST_SEED runs with that one again, and
+ * Options of a property: `numRuns` in `make test`, `inSoak` in `make soak`. A failure prints its seed; PAYMASTER_TEST_SEED runs with that one again, and
  * PAYMASTER_TEST_PATH (the "path" of the same message) at once with the shrunk example.
  */
-export function runs(numRuns: number): { numRuns: number; seed?: number; path?: string } {
+export function runs(numRuns: number, inSoak = numRuns): { numRuns: number; seed?: number; path?: string } {
   const path = process.env['PAYMASTER_TEST_PATH'];
   return {
-    numRuns,
+    numRuns: isSoak ? inSoak : numRuns,
     ...(seed === undefined ? {} : { seed }),
     ...(path === undefined ? {} : { path }),
   };

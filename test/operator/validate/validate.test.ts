@@ -48,23 +48,19 @@ test('there are at least 40 wrong folders, no two alike', () => {
   expect(new Set(wrongFolders.map(({ name }) => name)).size).toBeGreaterThanOrEqual(40);
 });
 
-describe.each(wrongFolders)('$name', ({ files, message }) => {
-  test('is found', async () => {
+test.each(wrongFolders)(
+  '$name is found, with the message that the operator writes',
+  async ({ files, message }) => {
     write(files);
     const { ok, findings } = await validated([directory]);
     expect(ok).toBe(false);
     expect(findings.filter(({ message: found }) => found.includes(message)).length).toBeGreaterThan(0);
-  });
-
-  test('has the message that the operator writes', async () => {
-    write(files);
-    const { findings } = await validated([directory]);
     const own = (await operatorMessages()).map(withoutPlaces);
     for (const finding of findings.filter(({ severity }) => severity === 'error'))
       expect(own).toContain(withoutPlaces(finding.message));
     expect(own.some((found) => found.includes(message))).toBe(true);
-  });
-});
+  },
+);
 
 /** Every problem and every condition that is not True, after a running operator was given the folder. */
 async function operatorMessages(): Promise<readonly string[]> {

@@ -337,7 +337,7 @@ test.each(['SPONSORED', 'ERC20'] as const)(
         expect(explanation).toEqual(answer);
         seen.add(answer.reason ?? 'signed');
       }),
-      runs(600),
+      runs(200, 600),
     );
     expect([...seen]).toEqual(
       expect.arrayContaining([
@@ -363,7 +363,7 @@ test('webhooks that are not asked: explain never says yes, and says no only wher
       if (explanation.sponsored === false) expect(answer.sponsored).toBe(false);
       seen.add(String(explanation.sponsored));
     }),
-    runs(400),
+    runs(150, 400),
   );
   expect(seen).toEqual(new Set(['true', 'false', 'null']));
 });
@@ -380,7 +380,7 @@ test.each(['SPONSORED', 'ERC20'] as const)(
         const answer = await ways[mode].sponsor({ ...at, asksForLimits: true, eip7702Auth: at.eip7702Auth });
         expect(answer).toEqual(stub);
       }),
-      runs(200),
+      runs(100, 200),
     );
     expect([...seen]).toEqual(expect.arrayContaining(['given', 'SUSPENDED']));
   },

@@ -4,6 +4,7 @@ import { paidGasInTokens } from '../../../core/paymaster/token-charge.js';
 import type { Mode } from '../../../core/usage/reservation.js';
 import type { Hex } from '../../../core/units/hex.js';
 import { aNeed, chainId, seconds } from '../../conformance/usage-requests.js';
+import { runs } from '../../support/property.js';
 import { aChainConfig, aFollowed, anOperation, aPromise, lossesOf, signedBytes, usedOf } from './followed.js';
 
 // Promises of both modes for few nonces, mined in any order, paid or not, reorganised to any depth, behind a node that hides logs.
@@ -53,9 +54,10 @@ type Promised = {
 type Mined = { readonly block: number; readonly cost: number; readonly mode: Mode; readonly isPaid: boolean };
 
 test('counters finally match the chain for every operation that no node hid for good', async () => {
-  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 50 }), fc.nat(2), run), {
-    numRuns: 150,
-  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 50 }), fc.nat(2), run),
+    runs(60, 150),
+  );
 }, 240_000);
 
 async function run(steps: readonly Step[], confirmations: number): Promise<void> {

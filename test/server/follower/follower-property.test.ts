@@ -10,6 +10,7 @@ import {
   seconds,
 } from '../../conformance/usage-requests.js';
 import { depositOf, walletOf } from '../../fakes/chain.js';
+import { runs } from '../../support/property.js';
 import {
   aChainConfig,
   aFollowed,
@@ -72,9 +73,7 @@ type Promised = {
 test('under all mining, reorganisations and expiries, every live promise can be paid and every mined cost counts once', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 15, maxLength: 50 }), fc.constantFrom(0, 1, 2, 3), run),
-    {
-      numRuns: 120,
-    },
+    runs(60, 120),
   );
 }, 240_000);
 

@@ -63,7 +63,7 @@ test('an organisation that asks too often is told when to try again, and delays 
   expect(refused.length).toBeGreaterThan(0);
   for (const { reason } of refused as readonly PromiseRejectedResult[])
     expect(reason).toMatchObject({ code: 'RATE_LIMITED', details: { retryAfterSeconds: 1 } });
-}, 60_000);
+});
 
 test('a caller that leaves ends the reading, and others are read after it', async () => {
   const methodsOf = createMethodReading();
@@ -88,6 +88,13 @@ async function holdHere(): Promise<number> {
   return longestMs;
 }
 
+/** The least of several, because what else holds a thread now and then, such as collecting garbage, only adds. */
+async function leastHold(work: () => Promise<unknown>): Promise<number> {
+  const holds: number[] = [];
+  for (let round = 0; round < 5; round += 1) holds.push((await holdsOf(work)).longestMs);
+  return Math.min(...holds);
+}
+
 test('no ABI of any length holds the thread that serves, nor do many short ones', async () => {
   const methodsOf = createMethodReading();
   const texts = Object.values(abis);
@@ -97,12 +104,12 @@ test('no ABI of any length holds the thread that serves, nor do many short ones'
       many.map((abi, index) => methodsOf(`tenant ${index % 20}`, { abi, whitelistedMethods: whitelist })),
     );
   await read(texts)();
-  expect((await holdsOf(read(texts))).longestMs).toBeLessThan(control / 20);
+  expect(await leastHold(read(texts))).toBeLessThan(control / 20);
   const short = Array.from({ length: 1_000 }, (_, index) =>
     listOf((at) => withInput(at, String(index)), 1_000),
   );
-  expect((await holdsOf(read(short))).longestMs).toBeLessThan(control / 10);
-}, 60_000);
+  expect(await leastHold(read(short))).toBeLessThan(control / 10);
+});
 
 describe('the dashboard', () => {
   let host: DashboardHost;
@@ -125,11 +132,15 @@ describe('the dashboard', () => {
     const texts = [...Object.values(abis), ...Array.from({ length: 20 }, (_, index) => long(`L${index}`))];
     const statuses = new Set<number>();
     const written: number[] = [];
+    const read: number[] = [];
     for (const [index, abi] of texts.entries()) {
       const { longestMs } = await holdsOf(async () =>
         statuses.add((await call('POST', '/smart-contract', contract(index, abi))).status),
       );
-      if (index >= texts.length - 20) written.push(longestMs);
+      if (index < texts.length - 20) continue;
+      written.push(longestMs);
+      // In turn, so that a slower machine slows down both.
+      read.push((await holdsOf(async () => void readMethods(long('M'), whitelist))).longestMs);
     }
     await call('PATCH', '/smart-contract', {
       address: contract(0, '').address,
@@ -149,12 +160,9 @@ describe('the dashboard', () => {
       });
       listed.push(longestMs);
     }
-    const read: number[] = [];
-    for (let round = 0; round < 5; round += 1)
-      read.push((await holdsOf(async () => void readMethods(long('M'), whitelist))).longestMs);
-    // The least of many, because what else holds a thread now and then, such as collecting garbage, only adds. Taking a body of this
+    // The least of many, as in `leastHold`. Taking a body of this
     // length holds it as long as reading the ABI in it would.
     expect(Math.min(...written)).toBeLessThan(1.5 * Math.min(...read));
     expect(Math.min(...listed)).toBeLessThan((await holdHere()) / 4);
-  }, 120_000);
+  });
 });
