@@ -337,7 +337,7 @@ test.each(['SPONSORED', 'ERC20'] as const)(
         expect(explanation).toEqual(answer);
         seen.add(answer.reason ?? 'signed');
       }),
-      runs(200, 600),
+      runs(600),
     );
     expect([...seen]).toEqual(
       expect.arrayContaining([

@@ -7,7 +7,7 @@ import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { createRecordIds } from '../../../server/ledger/record-ids.js';
 import { contract, funding, seconds } from '../../conformance/usage-requests.js';
 import { walletOf } from '../../fakes/chain.js';
-import { startPostgres, type PostgresServer } from '../../support/postgres.js';
+import { sharedPostgres, type SharedPostgres } from '../../support/postgres.js';
 import { openStore } from '../../adapters/usage/postgres-usage.js';
 import {
   accountsOf,
@@ -24,12 +24,12 @@ import {
 
 // Three replicas share one PostgreSQL: one follows the chain, the others promise, and any of them continues where the follower stopped.
 
-let server: PostgresServer;
+let server: SharedPostgres;
 let url: string;
 let it: Followed;
 let others: readonly [UsageStore, UsageStore];
 beforeAll(async () => {
-  server = await startPostgres();
+  server = await sharedPostgres();
 });
 afterAll(() => server.stop());
 beforeEach(async () => {

@@ -25,7 +25,8 @@ import {
   startMs,
 } from '../../conformance/usage-requests.js';
 import { depositOf, walletOf, type FakeOperation } from '../../fakes/chain.js';
-import { startPostgres, type PostgresServer } from '../../support/postgres.js';
+import { sharedPostgres, type SharedPostgres } from '../../support/postgres.js';
+import { isSoak } from '../../support/soak-seconds.js';
 import { seedOfRun } from '../../support/property.js';
 import {
   aChainConfig,
@@ -41,13 +42,15 @@ import {
 
 const blocks = 300;
 const confirmations = 2;
-const kills = 12;
+const kills = isSoak ? 12 : 4;
+/** Longer than a test may take, on a machine of any speed. */
+const aHangMs = 600_000;
 const child = fileURLToPath(new URL('./sums-child.js', import.meta.url));
 
-let server: PostgresServer;
+let server: SharedPostgres;
 let stops: Stops;
 beforeAll(async () => {
-  server = await startPostgres();
+  server = await sharedPostgres();
 });
 afterAll(() => server.stop());
 afterEach(() => stops.run());
@@ -247,8 +250,8 @@ async function open(store: 'SQLite' | 'PostgreSQL') {
   const { clock } = it;
   const ledger: StoredLedger =
     store === 'SQLite'
-      ? await createSqliteLedger({ path })
-      : createPostgresLedger({ address: parsePostgresUrl('url', url), clock });
+      ? await createSqliteLedger({ path, searchMs: aHangMs, deadlineMs: aHangMs })
+      : createPostgresLedger({ address: parsePostgresUrl('url', url), clock, searchMs: aHangMs });
   stops.add(() => ledger.stop());
   const plenty = 10n ** 6n * gweiInWei;
   it.chain.mine({
