@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { join } from 'node:path';
-import { startControlPlane, type ControlPlane } from '../support/cluster/control-plane.js';
 import { parsePostgresUrl } from '../../adapters/postgres/address.js';
 import { repositoryRoot } from '../support/repository-root.js';
-import { kubectl, mustKubectl } from './support/cluster.js';
 import { helm, operatorChart, renderOperator, type Manifest } from './support/helm.js';
 
-// The four ways to say where the database is, of which a release takes one.
+// The four ways to say where the database is, of which a release takes one. On a cluster: kube/mode/bundled-database.
 
 const withCloudNativePg = '--api-versions=postgresql.cnpg.io/v1';
 const example = (name: string): string => join(repositoryRoot, 'examples/kubernetes', `postgres-${name}.yaml`);
@@ -226,40 +224,4 @@ test('CloudNativePG answers a commit when a standby has it, and promotes none th
       storage: { size: '50Gi' },
     },
   });
-});
-
-describe('on a cluster', () => {
-  const namespace = 'gas-system';
-  let cluster: ControlPlane;
-  beforeAll(async () => {
-    cluster = await startControlPlane();
-    mustKubectl(cluster, ['create', 'namespace', namespace]);
-  }, 300_000);
-  afterAll(() => cluster?.stop());
-
-  const release = (...args: readonly string[]) =>
-    helm([...args, `--kubeconfig=${cluster.kubeconfig('admin')}`, `--namespace=${namespace}`]);
-  const values = ['--set=postgres.bundled.enabled=true'];
-  const password = (): string => {
-    const encoded = mustKubectl(cluster, [
-      'get',
-      'secret',
-      'gas-paymaster-postgres',
-      `-n=${namespace}`,
-      '-o=jsonpath={.data.password}',
-    ]);
-    return Buffer.from(encoded, 'base64').toString();
-  };
-
-  test('the generated password survives an upgrade, and an uninstall, as the data do', () => {
-    expect(release('install', 'gas', operatorChart, ...values)).toMatchObject({ ok: true, stderr: '' });
-    const first = password();
-    expect(first).toMatch(/^[A-Za-z0-9]{40}$/);
-    expect(release('upgrade', 'gas', operatorChart, ...values, '--set=rpc.replicas=4')).toMatchObject({ ok: true });
-    expect(password()).toBe(first);
-    expect(release('uninstall', 'gas')).toMatchObject({ ok: true });
-    expect(release('install', 'gas', operatorChart, ...values)).toMatchObject({ ok: true, stderr: '' });
-    expect(password()).toBe(first);
-    expect(kubectl(cluster, ['get', 'pvc', 'gas-paymaster-postgres', `-n=${namespace}`])).toMatchObject({ ok: true });
-  }, 400_000);
 });

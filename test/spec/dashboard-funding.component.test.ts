@@ -10,7 +10,6 @@ import {
   createPaymaster,
   recordOf,
   sponsorshipAddress,
-  startDashboard,
 } from '../build/dashboard.js';
 import type { Answer } from '../build/dashboard.js';
 import { useDashboard } from '../support/use-dashboard.js';
@@ -179,12 +178,16 @@ test.each([
 });
 
 test('a message cannot be obtained when the platform has withdrawn the chain', async () => {
-  const other = await startDashboard();
-  const paymaster = await createPaymaster(other);
-  await other.resources.delete('Chain', { name: 'dev' });
-  const answer = await other.call('GET', `/funding-message/${paymaster.paymasterId}`, paymaster);
-  await other.stop();
-  expect(answer.body).toMatchObject({ statusCode: 400, message: 'Chain ID not supported' });
+  const at = { name: 'dev' };
+  const chain = await host.resources.get('Chain', at);
+  if (!chain) throw new Error('the chain is gone');
+  await host.resources.delete('Chain', at);
+  try {
+    const answer = await host.call('GET', `/funding-message/${paymasterId}`, { token: acmeToken, key });
+    expect(answer.body).toMatchObject({ statusCode: 400, message: 'Chain ID not supported' });
+  } finally {
+    await host.resources.apply({ manager: 'platform', kind: 'Chain', key: at, spec: chain.spec });
+  }
 });
 
 test('a wallet that the platform vouches for still signs here', async () => {

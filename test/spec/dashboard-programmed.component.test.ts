@@ -12,7 +12,6 @@ import {
   chainId,
   createPaymaster,
   recordOf,
-  startDashboard,
 } from '../build/dashboard.js';
 import type { Answer } from '../build/dashboard.js';
 import { useDashboard } from '../support/use-dashboard.js';
@@ -175,17 +174,6 @@ describe('X-Programmed: false never makes a write fail', () => {
     // The operator of this test has no exception for http: only the dashboard is configured with one.
     const body = { ...aWebhookBody, policyData: { url: 'http://rules.example.com/' } };
     const answer = await host.call('POST', '/paymaster-policy', { token: acmeToken, key, body });
-    expect({ status: answer.status, programmed: programmedOf(answer) }).toEqual({
-      status: 200,
-      programmed: 'false',
-    });
-  });
-
-  test('when no operator runs', async () => {
-    const alone = await startDashboard({ programmedTimeoutMs: 30, operator: false });
-    const body = { name: 'Alone', type: 'HYBRID', chainId, version: '1.1.0' };
-    const answer = await alone.call('POST', '/paymaster', { token: acmeToken, body });
-    await alone.stop();
     expect({ status: answer.status, programmed: programmedOf(answer) }).toEqual({
       status: 200,
       programmed: 'false',

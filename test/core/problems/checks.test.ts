@@ -64,8 +64,8 @@ describe('the table of checks', () => {
     const files = [
       'system/doctor.component',
       'system/doctor-outages.component',
-      'kube/doctor-pods.component',
-      'kube/export.component',
+      'kube/mode/doctor-pods.component',
+      'kube/mode/export.component',
       'kube/master-keys.component',
       'kube/mode/doctor.component',
       'spec/manage-shadow.component',

@@ -6,6 +6,7 @@ import type { ProblemRecord } from '../../../core/problems/render.js';
 import type { ResourceStore } from '../../../core/resources/resource-store.js';
 import { systemClock } from '../../../core/units/time.js';
 import { aChain } from '../../build/resources.js';
+import { kubeconfigText } from '../../support/cluster/kubeconfig.js';
 import { paymaster } from '../../support/paymaster.js';
 import { until } from '../../support/until.js';
 import { connectionOfThisRun } from './connection.js';
@@ -25,16 +26,7 @@ beforeAll(async () => {
   const connection = connectionOfThisRun();
   if (connection === undefined) throw new Error('start jest with --config=jest.kubernetes.config.js');
   const { server, ca, tokens } = connection.plane;
-  const data = Buffer.from(ca).toString('base64');
-  const config = {
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name: 'test', cluster: { server, 'certificate-authority-data': data } }],
-    users: [{ name: 'admin', user: { token: tokens.admin } }],
-    contexts: [{ name: 'test', context: { cluster: 'test', user: 'admin' } }],
-    'current-context': 'test',
-  };
-  writeFileSync(kubeconfig, JSON.stringify(config), { mode: 0o600 });
+  writeFileSync(kubeconfig, kubeconfigText({ server, ca, token: tokens.admin }), { mode: 0o600 });
   const opened = await openUserParts(connection);
   stop = opened.stop;
   resources = openResources(opened.parts, opened.parts.transport('admin'));

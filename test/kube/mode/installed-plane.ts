@@ -15,6 +15,8 @@ const components = ['operator', 'dashboard', 'rpc'] as const;
 export type PlaneAddress = {
   readonly server: string;
   readonly ca: string;
+  /** Folder of `kubectl`. */
+  readonly assets: string;
   readonly tokens: Readonly<Record<Caller, string>>;
 };
 
@@ -44,7 +46,8 @@ export async function startInstalledPlane(): Promise<{
     dashboard: plane.token(userOf('dashboard')),
     rpc: plane.token(userOf('rpc')),
   };
-  return { address: { server: plane.url, ca: plane.ca(), tokens }, stop: () => plane.stop() };
+  const { url: server, assets } = plane;
+  return { address: { server, ca: plane.ca(), assets, tokens }, stop: () => plane.stop() };
 }
 
 export function transportOf({ server, ca, tokens }: PlaneAddress, caller: Caller): KubeTransport {

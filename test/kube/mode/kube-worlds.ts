@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { isStatus } from '../../../adapters/kube/api-error.js';
 import type { KubeTransport } from '../../../adapters/kube/transport.js';
 import { createStops } from '../../../adapters/process/stops.js';
 import { parsePostgresUrl } from '../../../adapters/postgres/address.js';
@@ -11,9 +10,10 @@ import { systemClock, type Clock } from '../../../core/units/time.js';
 import type { RpcWorld, Worlds } from '../../build/world.js';
 import { createDatabase } from '../../support/postgres.js';
 import { openStore } from '../../adapters/usage/postgres-usage.js';
+import { claim } from './claimed-plane.js';
 import type { KubeConnection } from './connection.js';
 import { openKubeDashboardWorld } from './dashboard-world.js';
-import { startInstalledPlane, transportOf, type Caller, type PlaneAddress } from './installed-plane.js';
+import { transportOf, type Caller } from './installed-plane.js';
 import { createSystemNamespace, deleteUserResources, untilAllowed } from './system-namespace.js';
 import { tellWhenServed } from './told-configs.js';
 
@@ -61,8 +61,7 @@ export async function openUserParts(
 ): Promise<{ readonly parts: KubeParts; stop(): Promise<void> }> {
   const stops = createStops();
   try {
-    // Organisations and chains are cluster-scoped, so two dashboard worlds cannot share an API server.
-    const plane = (await claim(connection.plane, stops.add)) ?? (await startAnother(stops.add));
+    const plane = await claim(connection.plane, stops.add);
     const parts = await openParts({ ...connection, plane }, stops.add);
     await deleteUserResources(parts.transport('admin'));
     return { parts, stop: stops.run };
@@ -130,33 +129,4 @@ async function openParts(
     },
     onStop,
   };
-}
-
-const claimPath = '/api/v1/namespaces/default/configmaps';
-const claimName = 'dashboard-world';
-
-/** Reserves the shared API server until the stop; undefined while another world of the same test file has it. */
-async function claim(
-  plane: PlaneAddress,
-  onStop: (stop: () => Promise<void>) => void,
-): Promise<PlaneAddress | undefined> {
-  const admin = transportOf(plane, 'admin');
-  onStop(() => admin.stop());
-  const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: claimName } };
-  try {
-    await admin.request({ method: 'POST', path: claimPath, body });
-  } catch (error) {
-    if (isStatus(error, 409)) return undefined;
-    throw error;
-  }
-  onStop(async () => {
-    await admin.request({ method: 'DELETE', path: `${claimPath}/${claimName}` });
-  });
-  return plane;
-}
-
-async function startAnother(onStop: (stop: () => Promise<void>) => void): Promise<PlaneAddress> {
-  const another = await startInstalledPlane();
-  onStop(() => another.stop());
-  return another.address;
 }

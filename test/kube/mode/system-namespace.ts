@@ -58,16 +58,14 @@ export async function untilAllowed(caller: KubeTransport, namespace: string, plu
   });
 }
 
-/** Deletes every resource of every user. */
+/** Deletes every resource of every user, and resolves when none is left: no kind of ours has a finalizer. */
 export async function deleteUserResources(admin: KubeTransport): Promise<void> {
-  const { items } = (await admin.request({
-    method: 'GET',
-    path: '/api/v1/namespaces',
-  })) as KubeList<KubeObject>;
   for (const kind of kinds) {
     const { plural, scope } = kindNames[kind];
-    const places = scope === 'Cluster' ? [''] : items.map(({ metadata }) => `namespaces/${metadata.name}/`);
-    for (const place of places)
-      await admin.request({ method: 'DELETE', path: `/apis/${group}/${version}/${place}${plural}` });
+    const path = (place: string): string => `/apis/${group}/${version}/${place}${plural}`;
+    const { items } = (await admin.request({ method: 'GET', path: path('') })) as KubeList<KubeObject>;
+    const places =
+      scope === 'Cluster' ? [''] : items.map(({ metadata }) => `namespaces/${metadata.namespace}/`);
+    for (const place of new Set(places)) await admin.request({ method: 'DELETE', path: path(place) });
   }
 }

@@ -8,6 +8,7 @@ import { noMetrics } from '../../../core/metrics.js';
 import { createKubeTransport, type KubeTransport } from '../../../adapters/kube/transport.js';
 import { findRoot } from '../../../standalone/root.js';
 import { freePort, onFreePort } from './free-port.js';
+import { kubeconfigText } from './kubeconfig.js';
 import { startProcess, type ManagedProcess } from './managed-process.js';
 
 /** User name of a component at the API server. */
@@ -110,20 +111,8 @@ export async function startControlPlane(options: ControlPlaneOptions = {}) {
 
   const kubeconfig = (user: string): string => {
     const file = join(directory, `kubeconfig-${user}`);
-    const config = {
-      apiVersion: 'v1',
-      kind: 'Config',
-      clusters: [
-        {
-          name: 'envtest',
-          cluster: { server: url, 'certificate-authority': join(directory, 'certs/apiserver.crt') },
-        },
-      ],
-      users: [{ name: user, user: { token: tokens.get(user) } }],
-      contexts: [{ name: 'envtest', context: { cluster: 'envtest', user } }],
-      'current-context': 'envtest',
-    };
-    writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
+    const token = tokens.get(user) ?? '';
+    writeFileSync(file, kubeconfigText({ server: url, ca: ca(), token }), { mode: 0o600 });
     return file;
   };
   return {

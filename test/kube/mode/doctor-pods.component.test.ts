@@ -2,41 +2,46 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { ProblemRecord } from '../../core/problems/render.js';
-import { startControlPlane, type ControlPlane } from '../support/cluster/control-plane.js';
-import { paymaster } from '../support/paymaster.js';
-import { installCrds } from './support/crds.js';
+import type { ProblemRecord } from '../../../core/problems/render.js';
+import { paymaster } from '../../support/paymaster.js';
+import { until } from '../../support/until.js';
+import { useStarted } from '../../support/use-started.js';
+import { claimPlane } from './claimed-plane.js';
 
 // `paymaster doctor --pods` through a real API server, which asks the pods itself. What answers here are servers of this test.
 
-const namespace = 'paymaster-system';
-const [night, stranger] = ['night', 'stranger'];
+const namespace = 'doctor-pods';
 const failing = { name: 'usage-store', ready: false, reason: 'not connected', action: 'Start PostgreSQL.' };
 const asked: string[] = [];
-let plane: ControlPlane;
+const plane = useStarted(() => claimPlane([namespace]));
 let server: Server;
+/** Files of people who may read, and who may nothing. */
+let night: string;
+let stranger: string;
 beforeAll(async () => {
-  plane = await startControlPlane({ users: { [night]: [], [stranger]: [] } });
-  installCrds(plane);
   server = createServer((request, response) => {
     asked.push(String(request.url));
     response.writeHead(503, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ ready: false, checks: [{ name: 'serving', ready: true }, failing] }));
   });
   await new Promise<void>((resolve) => server.listen(0, ownAddress(), resolve));
-  plane.kubectl(['create', 'namespace', namespace]);
   const { port } = server.address() as AddressInfo;
-  addPod('rpc-away', { component: 'rpc', port, message: 'containers with unready status: [rpc]' });
-  addPod('rpc-silent', { component: 'rpc', port: 1, message: 'containers with unready status: [rpc]' });
-  addPod('dashboard-silent', { component: 'dashboard', port: 1 });
-  addPod('helm-test', { component: 'test', port });
-  addPod('neighbour', { component: 'rpc', port, partOf: 'something-else' });
-  plane.kubectl(['create', 'clusterrole', 'reader', '--verb=get,list', '--resource=pods,*.paymasters.dev']);
-  plane.kubectl(['create', 'clusterrolebinding', 'reader', '--clusterrole=reader', `--user=${night}`]);
-}, 300_000);
-afterAll(async () => {
-  await plane.stop();
-  server.close();
+  await addPod('rpc-away', { component: 'rpc', port, message: 'containers with unready status: [rpc]' });
+  await addPod('rpc-silent', { component: 'rpc', port: 1, message: 'containers with unready status: [rpc]' });
+  await addPod('dashboard-silent', { component: 'dashboard', port: 1 });
+  await addPod('helm-test', { component: 'test', port });
+  await addPod('neighbour', { component: 'rpc', port, partOf: 'something-else' });
+  night = await plane.kubeconfigOfAccount(namespace, 'night');
+  stranger = await plane.kubeconfigOfAccount(namespace, 'stranger');
+  const role = 'doctor-pods-reader';
+  const account = `--serviceaccount=${namespace}:night`;
+  plane.kubectl(['create', 'clusterrole', role, '--verb=get,list', '--resource=pods,*.paymasters.dev']);
+  plane.kubectl(['create', 'clusterrolebinding', role, `--clusterrole=${role}`, account]);
+  // The authorizer follows changes of roles like any other watcher.
+  await until('the reader may read', async () => (await doctor(night)).status !== 3);
+});
+afterAll(() => {
+  server?.close();
 });
 
 /** The API server asks no pod on a loopback address. */
@@ -48,10 +53,10 @@ function ownAddress(): string {
 }
 
 /** `message`: why it is not ready; without one it is. */
-function addPod(
+async function addPod(
   name: string,
   options: { component: string; port: number; message?: string; partOf?: string },
-): void {
+): Promise<void> {
   const { component, port, message, partOf = 'paymaster-operator' } = options;
   const labels = { 'app.kubernetes.io/part-of': partOf, 'app.kubernetes.io/component': component };
   const ports = [
@@ -59,18 +64,22 @@ function addPod(
     { name: 'ops', containerPort: port },
   ];
   const spec = { containers: [{ name: component, image: 'paymaster', ports }] };
-  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace, labels }, spec };
-  plane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(pod) });
+  const path = `/api/v1/namespaces/${namespace}/pods`;
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name, labels }, spec };
+  await plane.transport.request({ method: 'POST', path, body: pod });
   const status = message === undefined ? 'True' : 'False';
   const conditions = [{ type: 'Ready', status, ...(message === undefined ? {} : { message }) }];
   const podIPs = [{ ip: ownAddress() }];
-  const patch = { status: { phase: 'Running', podIP: ownAddress(), podIPs, conditions } };
-  const args = ['-n', namespace, 'patch', 'pod', name, '--subresource=status', '--type=merge'];
-  plane.kubectl([...args, `--patch=${JSON.stringify(patch)}`]);
+  await plane.transport.request({
+    method: 'PATCH',
+    path: `${path}/${name}/status`,
+    contentType: 'application/merge-patch+json',
+    body: { status: { phase: 'Running', podIP: ownAddress(), podIPs, conditions } },
+  });
 }
 
-async function doctor(user: string, pods = namespace) {
-  const args = ['doctor', '--kubeconfig', plane.kubeconfig(user), '--pods', pods, '-o', 'json'];
+async function doctor(kubeconfig: string, pods = namespace) {
+  const args = ['doctor', '--kubeconfig', kubeconfig, '--pods', pods, '-o', 'json'];
   const { out, error, status } = await paymaster(args);
   const { problems } = (out === '' ? { problems: [] } : JSON.parse(out)) as { problems: ProblemRecord[] };
   const ofPods = problems.filter(({ noun }) => noun === 'processes');
@@ -78,7 +87,7 @@ async function doctor(user: string, pods = namespace) {
 }
 
 test('names what fails in a pod, the pod that is not ready and says nothing, and the one that nobody could ask', async () => {
-  const { ofPods, error, status } = await doctor('admin');
+  const { ofPods, error, status } = await doctor(plane.kubeconfig);
   expect(status).toBe(1);
   expect(ofPods).toEqual([
     expect.objectContaining({
@@ -120,7 +129,7 @@ test('without the right to list them it is no all-clear', async () => {
 });
 
 test('a namespace without the installation is refused', async () => {
-  expect(await doctor('admin', 'default')).toMatchObject({
+  expect(await doctor(plane.kubeconfig, 'default')).toMatchObject({
     status: 1,
     error: expect.stringContaining('"default" has no pods of the chart'),
   });

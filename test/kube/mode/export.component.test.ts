@@ -2,34 +2,28 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createKubeResourceStore } from '../../adapters/resources/kubernetes/resources.js';
-import { silentLogger } from '../../core/log.js';
-import { noMetrics } from '../../core/metrics.js';
-import type { ProblemRecord } from '../../core/problems/render.js';
-import { aLimit, aPolicy } from '../build/resources.js';
-import { startControlPlane, type ControlPlane } from '../support/cluster/control-plane.js';
-import { paymaster } from '../support/paymaster.js';
-import { repositoryRoot } from '../support/repository-root.js';
-import { installCrds } from './support/crds.js';
+import { createKubeResourceStore } from '../../../adapters/resources/kubernetes/resources.js';
+import { silentLogger } from '../../../core/log.js';
+import { noMetrics } from '../../../core/metrics.js';
+import type { ProblemRecord } from '../../../core/problems/render.js';
+import { aLimit, aPolicy } from '../../build/resources.js';
+import { paymaster } from '../../support/paymaster.js';
+import { repositoryRoot } from '../../support/repository-root.js';
+import { useStarted } from '../../support/use-started.js';
+import { claimPlane } from './claimed-plane.js';
 
 // The same on a real API server: what it prints, and what it would do itself.
 
-let plane: ControlPlane;
-let folder: string;
-let file: string;
+const plane = useStarted(() => claimPlane(['quickstart']));
+const folder = mkdtempSync(join(tmpdir(), 'export-'));
+const file = join(folder, 'export.yaml');
 let kubeconfig: readonly string[];
 beforeAll(async () => {
-  plane = await startControlPlane();
-  installCrds(plane);
-  folder = mkdtempSync(join(tmpdir(), 'export-'));
-  file = join(folder, 'export.yaml');
-  kubeconfig = ['--kubeconfig', plane.kubeconfig('admin')];
-  plane.kubectl(['create', 'namespace', 'quickstart']);
+  kubeconfig = ['--kubeconfig', plane.kubeconfig];
   plane.kubectl(['apply', '--server-side', '-f', join(repositoryRoot, 'examples/quickstart')]);
   // What the dashboard makes, and a note of kubectl to itself.
-  const transport = plane.transport();
   const resources = createKubeResourceStore({
-    transport,
+    transport: plane.transport,
     statusManager: 'paymaster-dashboard',
     log: silentLogger,
     metrics: noMetrics,
@@ -40,12 +34,8 @@ beforeAll(async () => {
   const key = { namespace: 'quickstart', name: 'of-rest' };
   await resources.apply({ manager: 'paymaster-dashboard', kind: 'PaymasterPolicy', key, spec });
   await resources.stop();
-  await transport.stop();
-}, 300_000);
-afterAll(async () => {
-  await plane.stop();
-  rmSync(folder, { recursive: true, force: true });
 });
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const versions = () =>
   plane.kubectl([
@@ -101,7 +91,7 @@ test('somebody who may read one namespace exports it', async () => {
 });
 
 test('doctor reads a cluster without a token: its objects, and what is not there', async () => {
-  const env = { KUBECONFIG: plane.kubeconfig('admin'), XDG_CONFIG_HOME: folder };
+  const env = { KUBECONFIG: plane.kubeconfig, XDG_CONFIG_HOME: folder };
   const problems = async (args: readonly string[] = []) => {
     const { out, status } = await paymaster(['doctor', '-o', 'json', ...args], env);
     const { problems: found } = JSON.parse(out) as { readonly problems: readonly ProblemRecord[] };
@@ -117,11 +107,10 @@ test('doctor reads a cluster without a token: its objects, and what is not there
   expect([without.status, without.checks.has('no-organisation')]).toEqual([1, true]);
   // Objects of the cluster are not read then.
   expect((await problems(['-n', 'quickstart'])).checks).not.toContain('no-organisation');
-  const away = plane.kubeconfig('admin');
   const nowhere = join(folder, 'away.yaml');
   writeFileSync(
     nowhere,
-    readFileSync(away, 'utf8').replaceAll(/https:\/\/127\.0\.0\.1:\d+/g, 'https://127.0.0.1:9'),
+    readFileSync(plane.kubeconfig, 'utf8').replaceAll(/https:\/\/127\.0\.0\.1:\d+/g, 'https://127.0.0.1:9'),
   );
   expect(await paymaster(['doctor'], { ...env, KUBECONFIG: nowhere })).toMatchObject({ status: 3, out: '' });
   expect(await paymaster(['doctor'], { XDG_CONFIG_HOME: folder })).toMatchObject({ status: 1, out: '' });

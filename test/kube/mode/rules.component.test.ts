@@ -1,28 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { KubeApiError } from '../../adapters/kube/api-error.js';
-import type { KubeTransport } from '../../adapters/kube/transport.js';
-import { kindNames, type AnyResource } from '../../core/resources/kinds.js';
-import { apiVersion, group, version } from '../../core/meta/meta.js';
-import { campaignNames, ruleCases, type RuleCase, type Write } from '../core/resources/rule-cases.js';
-import { aChain } from '../build/resources.js';
-import { installCrds } from './support/crds.js';
-import { startControlPlane, type ControlPlane } from '../support/cluster/control-plane.js';
+import { describe, expect, test } from '@jest/globals';
+import { KubeApiError } from '../../../adapters/kube/api-error.js';
+import { kindNames, type AnyResource } from '../../../core/resources/kinds.js';
+import { apiVersion, group, version } from '../../../core/meta/meta.js';
+import { campaignNames, ruleCases, type RuleCase, type Write } from '../../core/resources/rule-cases.js';
+import { aChain } from '../../build/resources.js';
+import { useStarted } from '../../support/use-started.js';
+import { claimPlane } from './claimed-plane.js';
 
 // The same table as for the in-process rules: the API server refuses what standalone refuses, in the same words.
 
-let plane: ControlPlane;
-let transport: KubeTransport;
-
-beforeAll(async () => {
-  plane = await startControlPlane();
-  installCrds(plane);
-  plane.kubectl(['create', 'namespace', 'rules']);
-  transport = plane.transport();
-}, 300_000);
-afterAll(async () => {
-  await transport.stop();
-  await plane.stop();
-});
+const plane = useStarted(() => claimPlane(['rules']));
 
 describe('the API server', () => {
   test.each(
@@ -85,7 +72,7 @@ describe('the API server', () => {
         },
       },
     });
-    expect(() => plane.kubectl(['apply', '-f', '-'], { input: manifest })).toThrow(
+    expect(() => plane.kubectl(['apply', '-f', '-'], manifest)).toThrow(
       /spec\.spendingLimit\.threshold.*must be a whole number when thresholdType is COUNT; use NATIVE_ASSET/,
     );
   });
@@ -96,7 +83,7 @@ async function write(name: string, { now, old }: Write): Promise<void> {
   if (old === undefined) return create(name, now);
   await create(name, old);
   const path = `${collectionOf(now)}/${name}`;
-  await transport.request({
+  await plane.transport.request({
     method: 'PATCH',
     path,
     contentType: 'application/json-patch+json',
@@ -106,7 +93,7 @@ async function write(name: string, { now, old }: Write): Promise<void> {
 
 async function create(name: string, { kind, spec }: AnyResource): Promise<void> {
   const namespace = kindNames[kind].scope === 'Namespaced' ? { namespace: 'rules' } : {};
-  await transport.request({
+  await plane.transport.request({
     method: 'POST',
     path: collectionOf({ kind }),
     body: { apiVersion, kind, metadata: { name, ...namespace }, spec },
