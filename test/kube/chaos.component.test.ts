@@ -77,12 +77,14 @@ async function expectEqual(known: ReadonlyMap<string, number>): Promise<void> {
 }
 
 /** Creates, changes and deletes without a pause until it is stopped; ignores errors while the server is away. */
-function churn(): { done(): number; stop(): Promise<void> } {
+function churn(): { asked(): number; done(): number; stop(): Promise<void> } {
   let isStopped = false;
+  let asked = 0;
   let done = 0;
   async function run(worker: number): Promise<void> {
     for (let round = 0; !isStopped; round++) {
       const n = worker * 100 + (round % 20);
+      asked += 1;
       const change = round % 7 === 3 ? store.deletePaymaster(idOf(n)) : store.putPaymaster(config(n, round));
       await change.then(
         () => (done += 1),
@@ -92,6 +94,7 @@ function churn(): { done(): number; stop(): Promise<void> } {
   }
   const running = Promise.all([run(1), run(2), run(3)]);
   return {
+    asked: () => asked,
     done: () => done,
     async stop() {
       isStopped = true;
@@ -108,11 +111,13 @@ test('an API server that hangs, is killed and comes back, again and again, under
     const before = known.size;
     await until('changes arrive', () => known.size !== before || known.size > 20, 120_000);
     plane.apiServer.signal(signal);
+    const asked = load.asked();
     if (signal === 'SIGKILL') {
       await plane.apiServer.ended();
       await plane.apiServer.restart();
     } else {
-      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      // Calls that the server had answered before it hung may still come in; then all three wait for it.
+      await until('calls meet a server that hangs', () => load.asked() - asked < 4);
       plane.apiServer.signal('SIGCONT');
     }
   }

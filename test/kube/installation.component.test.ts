@@ -17,7 +17,7 @@ import { startInstallation, type Installation } from './support/installation.js'
 let installation: Installation;
 let devChain: DevChain;
 beforeAll(async () => {
-  installation = await startInstallation();
+  installation = await startInstallation({ operators: 1, replicas: 2 });
   const { chainRpcUrl, chainId } = installation.connection;
   devChain = attachDevChain(chainRpcUrl, chainId);
 }, 300_000);
@@ -35,7 +35,7 @@ test('kubectl apply -f examples/quickstart makes every resource ready', () => {
   expect(kubectl('get', 'pm', '-n', 'quickstart')).toMatch(/shop\s.*True/);
 });
 
-test.each([0, 1, 2])('RPC replica %i sponsors an operation, and it is mined', async (index) => {
+test.each([0, 1])('RPC replica %i sponsors an operation, and it is mined', async (index) => {
   const replica = installation.replicas[index];
   if (replica === undefined) throw new Error('no such replica');
   const profile = devChain.profile('1.1.0');
@@ -82,7 +82,7 @@ test('who changed what with kubectl is recorded by the operator, once', async ()
       fields: [{ field: 'spec.sponsor.name', before: null, after: '"Our Shop"' }],
     }),
   ]);
-}, 60_000);
+});
 
 describe('the dashboard on the Kubernetes API', () => {
   let apiKey: string;
@@ -223,7 +223,7 @@ describe('the dashboard on the Kubernetes API', () => {
     });
   });
 
-  test('an edit by kubectl is served by every replica within seconds', async () => {
+  test('an edit by kubectl is served by every replica', async () => {
     const contract = devChain.deployments.sponsoredContract.address;
     await dashboard(installation.connection, 'POST', '/smart-contract', {
       apiKey,

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { policyIdOf } from '../../core/config/ids.js';
+import { group, version } from '../../core/meta/meta.js';
 import { systemNamespace, type Component } from '../support/cluster/component.js';
 import { paymasterObjectName } from '../../core/resources/names.js';
 import { dashboard, freshUserOp, rpc } from '../system/support/client.js';
+import { testOfSoak } from '../support/test-of-soak.js';
 import { until } from '../support/until.js';
 import { readerOf } from './support/read.js';
 import { startInstallation, supervise, type Installation } from './support/installation.js';
@@ -27,7 +29,7 @@ let stopSupervising: (() => void) | undefined;
 const outages: { readonly from: number; to: number }[] = [];
 let granted: Readonly<Record<Account, readonly Right[]>>;
 beforeAll(async () => {
-  installation = await startInstallation();
+  installation = await startInstallation({ operators: 1, replicas: 2 });
   stopSupervising = supervise(installation);
   const of = (name: string) => grantsOf(installation.cluster.plane, systemNamespace, `paymaster-${name}`);
   granted = { operator: of('operator'), dashboard: of('dashboard'), rpc: of('rpc') };
@@ -111,6 +113,12 @@ type Compiled = {
   readonly items: readonly { readonly spec: { readonly hash: string; readonly config: string } }[];
 };
 
+const compiledObjects = async (plural: string): Promise<Compiled> =>
+  (await installation.cluster.transport.request({
+    method: 'GET',
+    path: `/apis/${group}/${version}/namespaces/${systemNamespace}/${plural}`,
+  })) as Compiled;
+
 /**
  * Deletes a source just after its compiled object was damaged, until the operator deletes that object. In a round in which the
  * operator has repaired the damage before the source is gone, it leaves a tombstone.
@@ -125,8 +133,8 @@ async function deleteDamaged(
   const { apiVersion, kind, spec } = sent;
   const again = JSON.stringify({ apiVersion, kind, metadata: { name }, spec });
   const isDeleted = () => isUsed('operator', 'delete', `paymasters.dev/${compiled}`);
-  const state = (): 'served' | 'damaged' | 'buried' | 'gone' => {
-    const found = JSON.parse(kubectl('get', compiled, '-n', systemNamespace, '-o', 'json')) as Compiled;
+  const state = async (): Promise<'served' | 'damaged' | 'buried' | 'gone'> => {
+    const found = await compiledObjects(compiled);
     const { hash = '', config = '{}' } =
       found.items.find(({ spec }) => spec.config.includes(`"objectName":"${name}"`))?.spec ?? {};
     if (hash === '') return 'gone';
@@ -136,11 +144,21 @@ async function deleteDamaged(
   for (let round = 1; !isDeleted(); round++) {
     expect(round).toBeLessThanOrEqual(5);
     if (round > 1) installation.cluster.plane.kubectl(['create', ...where, '-f', '-'], { input: again });
-    await until(`the ${source} is served`, () => state() === 'served', patienceMs);
+    await until(`the ${source} is served`, async () => (await state()) === 'served', patienceMs);
     edit(compiled);
     kubectl('delete', source, name, ...where);
-    await until('its config is deleted or buried', () => isDeleted() || state() === 'buried', patienceMs);
+    await until(
+      'its config is deleted or buried',
+      async () => isDeleted() || (await state()) === 'buried',
+      patienceMs,
+    );
   }
+}
+
+async function subjectsOf(binding: string): Promise<readonly unknown[]> {
+  const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/quickstart/rolebindings/${binding}`;
+  const found = await installation.cluster.transport.request({ method: 'GET', path });
+  return (found as { readonly subjects?: readonly unknown[] }).subjects ?? [];
 }
 
 /** The time between the test's change of the binding and the operator's. */
@@ -254,7 +272,7 @@ describe('requests to the API server', () => {
       patch('chain', 'dev', { spec: { deniedSenders: [`0x${'de'.repeat(20)}`] } });
       await until(
         'its list is served',
-        () => kubectl('get', 'chainconfigs', '-n', systemNamespace, '-o', 'json').includes('deniedSenders'),
+        async () => JSON.stringify(await compiledObjects('chainconfigs')).includes('deniedSenders'),
         patienceMs,
       );
       const to = Date.now();
@@ -288,7 +306,8 @@ describe('requests to the API server', () => {
     longestMs,
   );
 
-  test(
+  // Written by the same requests as the report of losses, a quarter of a minute later.
+  testOfSoak(
     'by the rpc role: reports of limits that are full',
     async () => {
       const [replica] = installation.replicas;
@@ -385,9 +404,7 @@ describe('requests to the API server', () => {
       for (const name of bound) patch('rolebinding', name, { subjects: [] }, ...tenant);
       patch('organisation', 'quickstart', { spec: { quotas: { paymasters: 999 } } });
       for (const name of bound) {
-        const subject = () =>
-          kubectl('get', 'rolebinding', name, ...tenant, '-o', 'jsonpath={.subjects[0].name}');
-        await until('it is bound again', () => subject() !== '', patienceMs);
+        await until('it is bound again', async () => (await subjectsOf(name)).length > 0, patienceMs);
         await seen('operator', 'update', 'rbac.authorization.k8s.io/rolebindings', name);
       }
       const boundAgain = Date.now();
@@ -464,8 +481,8 @@ describe('requests to the API server', () => {
       };
       plant('a', {});
       plant('b', { 'paymasters.dev/unnamed-since': '1' });
-      // One that leads anew sweeps at once.
-      for (const operator of installation.operators) operator.signal('SIGKILL');
+      // One that leads anew sweeps at once; one that is stopped releases its lease.
+      for (const operator of installation.operators) operator.signal('SIGTERM');
       for (const verb of ['update', 'delete']) await seen('operator', verb, 'paymasters.dev/addresslists');
     },
     longestMs,

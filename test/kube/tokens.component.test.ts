@@ -6,6 +6,8 @@ import { dashboard, rpc } from '../system/support/client.js';
 import { attachDevChain } from '../system/support/dev-chain.js';
 import { tokenPayers, type TokenPayers } from '../system/support/token-payer.js';
 import { emptyStore } from '../adapters/usage/postgres-usage.js';
+import { isSoak } from '../support/soak-seconds.js';
+import { testOfSoak } from '../support/test-of-soak.js';
 import { until } from '../support/until.js';
 import { readerOf } from './support/read.js';
 import { startInstallation, type Installation } from './support/installation.js';
@@ -23,7 +25,7 @@ let rpcUrls: readonly string[];
 let payers: TokenPayers;
 let honest: TestAccount;
 beforeAll(async () => {
-  installation = await startInstallation();
+  installation = await startInstallation({ operators: 1, replicas: 2 });
   const { connection, replicas } = installation;
   devChain = attachDevChain(connection.chainRpcUrl, connection.chainId);
   const created = await dashboard(connection, 'POST', '/paymaster', {
@@ -81,13 +83,15 @@ describe('a FeeToken', () => {
     expect(await condition('FeeToken', feeToken, 'Ready')).toBe('True/Ready');
   });
 
-  test.each<{
+  const faults: readonly {
     name: string;
+    /** `test/operator/fee-token.test.ts` has every reason; here are one that a person corrects, and one that passes. */
+    isInSoakOnly?: true;
     spoil: () => unknown;
     reason: string;
     repair: () => unknown;
     refusal: RegExp;
-  }>([
+  }[] = [
     {
       name: 'decimals that are not those of the chain',
       spoil: () => replace('/spec/decimals', 18),
@@ -97,6 +101,7 @@ describe('a FeeToken', () => {
     },
     {
       name: 'another symbol',
+      isInSoakOnly: true,
       spoil: () => replace('/spec/symbol', 'USDC'),
       reason: 'SymbolMismatch',
       repair: () => replace('/spec/symbol', whole.symbol),
@@ -111,12 +116,15 @@ describe('a FeeToken', () => {
     },
     {
       name: 'sources that are further apart than allowed',
+      isInSoakOnly: true,
       spoil: () => price(feedAndFixed()),
       reason: 'Deviation',
       repair: () => price(whole.price),
       refusal: /more than 1 % apart/,
     },
-  ])(
+  ];
+
+  test.each(faults.filter(({ isInSoakOnly }) => isSoak || isInSoakOnly === undefined))(
     'with $name reports what is wrong, is not ready where somebody has to correct it, and is not quoted',
     async ({ spoil, reason, repair, refusal }) => {
       spoil();
@@ -190,17 +198,21 @@ describe('losses on token payments', () => {
     await everyReplica('refuses token payments', 'TOKEN_LOSS');
     expect(await condition('Chain', 'dev', 'Ready')).toBe('True/Ready');
     await until('an event says so', () => isTold('BudgetLow'), patienceMs);
+    budget('1');
   });
 
-  test('below a raised budget do not count: payments are taken, and the condition turns back', async () => {
-    budget('1');
-    await until(
-      'TokenLoss is False',
-      async () => (await reasonOfChain()) === 'False/WithinBudget',
-      patienceMs,
-    );
-    await everyReplica('takes token payments', undefined);
-  });
+  // `test/server/follower/loss-reporter.test.ts` follows a raised budget.
+  testOfSoak(
+    'below a raised budget do not count: payments are taken, and the condition turns back',
+    async () => {
+      await until(
+        'TokenLoss is False',
+        async () => (await reasonOfChain()) === 'False/WithinBudget',
+        patienceMs,
+      );
+      await everyReplica('takes token payments', undefined);
+    },
+  );
 });
 
 describe('a usage store that was emptied', () => {

@@ -1,3 +1,5 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { join } from 'node:path';
 import type { ControlPlane } from '../../support/cluster/control-plane.js';
 
 /** One line of the API server's audit log, as far as tests read it. */
@@ -18,19 +20,37 @@ export type AuditEvent = {
   readonly responseStatus?: { readonly code?: number };
 };
 
-type Read = { length: number; readonly lines: { readonly text: string; readonly event: AuditEvent }[] };
-/** What was read of each log so far: tests ask again and again while it grows. */
+/** What was read of a log so far: tests ask again and again while it grows. */
+type Read = {
+  bytes: number;
+  readonly lines: string[];
+  readonly events: Map<string, { lines: number; readonly found: AuditEvent[] }>;
+};
 const known = new WeakMap<ControlPlane, Read>();
 
 /** The events whose line contains `text`, e.g. a user or a user agent, in the order of their answers. */
 export function auditEvents(plane: ControlPlane, text: string): readonly AuditEvent[] {
-  const read = known.get(plane) ?? { length: 0, lines: [] };
+  const read = known.get(plane) ?? { bytes: 0, lines: [], events: new Map() };
   known.set(plane, read);
-  const log = plane.auditLog();
-  // The last line is empty, or still being written.
-  const end = log.lastIndexOf('\n') + 1;
-  for (const line of log.slice(read.length, end).split('\n'))
-    if (line !== '') read.lines.push({ text: line, event: JSON.parse(line) as AuditEvent });
-  read.length = end;
-  return read.lines.filter((line) => line.text.includes(text)).map(({ event }) => event);
+  readOn(read, join(plane.directory, 'audit.log'));
+  const events = read.events.get(text) ?? { lines: 0, found: [] };
+  read.events.set(text, events);
+  for (const line of read.lines.slice(events.lines))
+    if (line.includes(text)) events.found.push(JSON.parse(line) as AuditEvent);
+  events.lines = read.lines.length;
+  return events.found;
+}
+
+function readOn(read: Read, file: string): void {
+  const log = openSync(file, 'r');
+  try {
+    const more = Buffer.alloc(fstatSync(log).size - read.bytes);
+    const got = more.subarray(0, readSync(log, more, 0, more.length, read.bytes));
+    // The last line is empty, or still being written.
+    const whole = got.subarray(0, got.lastIndexOf('\n') + 1);
+    read.bytes += whole.length;
+    for (const line of whole.toString().split('\n')) if (line !== '') read.lines.push(line);
+  } finally {
+    closeSync(log);
+  }
 }

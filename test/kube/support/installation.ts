@@ -5,10 +5,10 @@ import { freePort } from '../../support/cluster/free-port.js';
 import { applyQuickstart, describeQuickstart } from '../../support/cluster/quickstart.js';
 import type { ResourceState } from '../../../standalone/resource-state.js';
 
-/** The installation that `make run-kube` starts, with two operators: the first leads. */
+/** The installation that `make run-kube` starts, with two operators unless a file needs one: the first leads. */
 export type Installation = {
   readonly cluster: Cluster;
-  readonly operators: readonly [Component, Component];
+  readonly operators: readonly Component[];
   readonly dashboard: Component;
   readonly replicas: readonly Component[];
   readonly states: readonly ResourceState[];
@@ -24,17 +24,23 @@ const polled = {
 };
 const quiet = { step: () => () => {}, line: () => {}, warn: () => {} };
 
-/** `environment`: further variables of each kind of component. */
-export async function startInstallation(
-  environment: Partial<Readonly<Record<ComponentName, Readonly<Record<string, string>>>>> = {},
-): Promise<Installation> {
+export type InstallationOptions = {
+  /** Number of operators; default 2. */
+  readonly operators?: 1 | 2;
+  /** Number of JSON-RPC servers; default 3. */
+  readonly replicas?: number;
+};
+
+export async function startInstallation({
+  operators = 2,
+  replicas: replicaCount = 3,
+}: InstallationOptions = {}): Promise<Installation> {
   const rpcPort = await freePort();
   const explaining = { PAYMASTER_JSON_RPC_URL: `http://127.0.0.1:${rpcPort}` };
   const optionsOf = (name: ComponentName) => ({
     environment: {
       ...(name === 'operator' ? {} : polled),
       ...(name === 'dashboard' ? explaining : {}),
-      ...environment[name],
     },
   });
   const cluster = await startCluster({ console: quiet });
@@ -43,11 +49,12 @@ export async function startInstallation(
     const dashboard = await cluster.start('dashboard', { ...optionsOf('dashboard'), path: '/healthz' });
     applyQuickstart(cluster);
     const replicas = await Promise.all(
-      [0, 1, 2].map((index) =>
+      Array.from({ length: replicaCount }, (_, index) =>
         cluster.start('rpc', { ...optionsOf('rpc'), index, ...(index === 0 && { port: rpcPort }) }),
       ),
     );
-    const second = await cluster.start('operator', { ...optionsOf('operator'), index: 1 });
+    const standbys =
+      operators === 2 ? [await cluster.start('operator', { ...optionsOf('operator'), index: 1 })] : [];
     const { states, connection } = await describeQuickstart(
       cluster,
       { dashboard: dashboard.origin, rpc: replicas[0]?.origin ?? '' },
@@ -57,7 +64,7 @@ export async function startInstallation(
     const complete = connection as Required<Connection>;
     return {
       cluster,
-      operators: [first, second],
+      operators: [first, ...standbys],
       dashboard,
       replicas,
       states,
