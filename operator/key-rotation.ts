@@ -25,7 +25,7 @@ export type KeySource = {
   readonly settleMs?: number;
 };
 
-const everyMs = 10_000;
+const longestPauseMs = 10_000;
 const defaultSettleMs = 120_000;
 
 /**
@@ -44,6 +44,8 @@ export function createKeyRotation(
 ) {
   const { source, clock, timers, log } = deps;
   const settleMs = source.settleMs ?? defaultSettleMs;
+  // Where pods load a Secret within seconds, waiting longer than that for the next look would be most of the rotation.
+  const everyMs = Math.min(longestPauseMs, Math.max(1_000, settleMs));
   const waitingSeconds = deps.metrics
     .gauge({
       name: 'paymaster_operator_master_keys_waiting_seconds',

@@ -47,7 +47,7 @@ async function named(check: string, object: string): Promise<readonly ProblemRec
 test('the dashboard may not work where the namespace of an Organisation is missing', async () => {
   const key = { name: 'nowhere' };
   await resources.apply({ manager: 'platform', kind: 'Organisation', key, spec: { namespace: 'nowhere' } });
-  await until('it is named', async () => (await named('no-access', key.name)).length > 0, 60_000);
+  await until('it is named', async () => (await named('no-access', key.name)).length > 0);
   expect(await named('no-access', key.name)).toEqual([
     expect.objectContaining({
       severity: 'warning',
@@ -57,8 +57,8 @@ test('the dashboard may not work where the namespace of an Organisation is missi
     }),
   ]);
   await resources.delete('Organisation', key);
-  await until('it is over', async () => (await named('no-access', key.name)).length === 0, 60_000);
-}, 180_000);
+  await until('it is over', async () => (await named('no-access', key.name)).length === 0);
+});
 
 test('an address in use that is typed with another checksum is a note, and goes on in use', async () => {
   const spec = { ...aChain().spec, chainId: 77_001 };
@@ -67,14 +67,12 @@ test('an address in use that is typed with another checksum is a note, and goes 
     resources.apply({ manager: 'platform', kind: 'Chain', key, spec: { ...spec, delegates } });
   const conditions = async () => (await resources.get('Chain', key))?.status?.conditions ?? [];
   await write([inUse]);
-  await until(
-    'it is in use',
-    async () => (await conditions()).some(({ type, status }) => type === 'Accepted' && status === 'True'),
-    60_000,
+  await until('it is in use', async () =>
+    (await conditions()).some(({ type, status }) => type === 'Accepted' && status === 'True'),
   );
   expect(await named('address-checksum', key.name)).toEqual([]);
   await write([mistyped]);
-  await until('it is named', async () => (await named('address-checksum', key.name)).length > 0, 60_000);
+  await until('it is named', async () => (await named('address-checksum', key.name)).length > 0);
   expect(await named('address-checksum', key.name)).toEqual([
     expect.objectContaining({
       severity: 'note',
@@ -84,4 +82,4 @@ test('an address in use that is typed with another checksum is a note, and goes 
     }),
   ]);
   expect(await conditions()).toContainEqual(expect.objectContaining({ type: 'Accepted', status: 'True' }));
-}, 180_000);
+});

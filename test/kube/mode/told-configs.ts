@@ -43,9 +43,9 @@ export function tellWhenServed(stores: {
   }
 
   const isTold = (what: string, generation: number): Promise<void> =>
-    until(`${what} is served`, () => watches === 0 || (told.get(what) ?? 0) >= generation, waitMs);
+    until(`${what} is served`, () => watches === 0 || (told.get(what) ?? 0) >= generation);
   const isForgotten = (what: string): Promise<void> =>
-    until(`${what} is gone`, () => watches === 0 || !told.has(what), waitMs);
+    until(`${what} is gone`, () => watches === 0 || !told.has(what));
 
   const { written, served, clock } = stores;
   return {
@@ -53,7 +53,7 @@ export function tellWhenServed(stores: {
       ...written,
       async putList(list) {
         await written.putList(list);
-        await until('the list is served', () => watches === 0 || told.has(`list ${list.hash}`), waitMs);
+        await until('the list is served', () => watches === 0 || told.has(`list ${list.hash}`));
       },
       async putPaymaster(config) {
         const result = await written.putPaymaster(config);
@@ -95,5 +95,3 @@ export function tellWhenServed(stores: {
     },
   };
 }
-
-const waitMs = 30_000;
