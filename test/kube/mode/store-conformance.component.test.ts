@@ -14,6 +14,7 @@ import { reportsConformance } from '../../conformance/reports.js';
 import { resourceStoreConformance } from '../../conformance/resource-store.js';
 import { useStarted } from '../../support/use-started.js';
 import { claimPlane } from './claimed-plane.js';
+import { compiledPlurals } from './installed-plane.js';
 import { deleteUserResources } from './system-namespace.js';
 
 /** Of compiled objects: in the chart's namespace only the operator may write them. */
@@ -21,7 +22,7 @@ const namespace = 'conformance';
 const plane = useStarted(() => claimPlane(['acme', 'globex', namespace]));
 
 async function deleteConfigs(): Promise<void> {
-  for (const plural of ['paymasterconfigs', 'chainconfigs', 'addresslists'])
+  for (const plural of compiledPlurals)
     await plane.transport.request({
       method: 'DELETE',
       path: `/apis/${group}/${version}/namespaces/${namespace}/${plural}`,
