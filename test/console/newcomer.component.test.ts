@@ -5,38 +5,20 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { freshUserOp } from '../system/support/client.js';
-import {
-  removeDataDirectory,
-  startStandalone,
-  type RunningStandalone,
-} from '../system/support/standalone.js';
-import { useBrowser, violationsOf, type Visit } from './support/browser.js';
+import { violationsOf } from './support/browser.js';
+import { useConsole } from './support/console.js';
 
 // From a fresh `make run` to the first operation of a paymaster of one's own, with nothing but what the screen says.
 
-const visit = useBrowser();
-let running: RunningStandalone;
-let opened: Visit;
+const { connection, open } = useConsole('newcomer');
 let page: Page;
+let faults: readonly string[];
 let folder: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'newcomer-'));
-  running = await startStandalone();
-  const origin = running.connection().dashboardUrl;
-  opened = await visit(origin);
-  page = opened.page;
-  await page.goto(`${origin}/console/`);
-  await page.getByLabel('Token').fill(running.connection().authToken);
-  await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  ({ page, faults } = await open('overview'));
 }, 300_000);
-afterAll(async () => {
-  await opened?.close();
-  running?.signal('SIGKILL');
-  await running?.ended;
-  if (running !== undefined) removeDataDirectory(running.dataDirectory);
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const paste = (command: string): string =>
   execFileSync('bash', ['-c', command], { cwd: folder, encoding: 'utf8' });
@@ -88,11 +70,11 @@ test('a paymaster with a contract and a limit sponsors an operation that the pag
   await page.getByRole('link', { name: 'Overview' }).click();
   await page.getByText('Show as a table').first().click();
   expect(await page.getByRole('table', { name: 'Operations' }).textContent()).toMatch(/10$/);
-  expect(opened.faults).toEqual([]);
+  expect(faults).toEqual([]);
 }, 300_000);
 
 test('a call that is not paid for is refused by its step, and a wrong argument is named', async () => {
-  await page.goto(`${running.connection().dashboardUrl}/console/#/playground`);
+  await page.goto(`${connection().dashboardUrl}/console/#/playground`);
   await page.getByText('Build one').click();
   await page.getByLabel('Method').selectOption({ label: 'burn(uint256): not paid for' });
   await page.getByLabel('rounds: uint256').fill('many');
@@ -107,7 +89,7 @@ test('a call that is not paid for is refused by its step, and a wrong argument i
 }, 120_000);
 
 test('a pasted operation runs nothing in the shell of whoever pastes the offered command', async () => {
-  const operation = { ...freshUserOp(running.connection()), note: `'; touch stolen; echo '$(touch stolen)` };
+  const operation = { ...freshUserOp(connection()), note: `'; touch stolen; echo '$(touch stolen)` };
   await page.getByRole('textbox').first().fill(JSON.stringify(operation));
   paste(await offered());
   expect(existsSync(join(folder, 'stolen'))).toBe(false);

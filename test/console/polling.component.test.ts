@@ -1,13 +1,9 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Request } from 'playwright-core';
 import { consoleQuestions } from '../bench/console-questions.js';
 import { until } from '../support/until.js';
-import {
-  removeDataDirectory,
-  startStandalone,
-  type RunningStandalone,
-} from '../system/support/standalone.js';
-import { useBrowser, type Visit } from './support/browser.js';
+import type { Visit } from './support/browser.js';
+import { useConsole } from './support/console.js';
 
 // What an open console asks for, and when.
 
@@ -15,19 +11,10 @@ import { useBrowser, type Visit } from './support/browser.js';
 const mostBytesAtFirst = 120_000;
 const usualPauseMs = 5_000;
 
-const visit = useBrowser();
-let running: RunningStandalone;
-beforeAll(async () => {
-  running = await startStandalone();
-}, 300_000);
-afterAll(async () => {
-  running?.signal('SIGKILL');
-  await running?.ended;
-  if (running !== undefined) removeDataDirectory(running.dataDirectory);
-});
+const { connection, visit } = useConsole('polling');
 
 async function signedIn({ page }: Visit): Promise<void> {
-  const { dashboardUrl, authToken } = running.connection();
+  const { dashboardUrl, authToken } = connection();
   await page.goto(`${dashboardUrl}/console/`);
   await page.getByLabel('Token').fill(authToken);
   await page.keyboard.press('Enter');
@@ -35,7 +22,7 @@ async function signedIn({ page }: Visit): Promise<void> {
 }
 
 test(`the first load is at most ${mostBytesAtFirst / 1000} kB, compressed by our own server, and asks no other host`, async () => {
-  const opened = await visit(running.connection().dashboardUrl);
+  const opened = await visit();
   const finished: Request[] = [];
   opened.page.on('requestfinished', (request) => finished.push(request));
   await signedIn(opened);
@@ -55,7 +42,7 @@ test(`the first load is at most ${mostBytesAtFirst / 1000} kB, compressed by our
 });
 
 test('a client that cannot read compressed files gets them as they are', async () => {
-  const { dashboardUrl } = running.connection();
+  const { dashboardUrl } = connection();
   const index = await (await fetch(`${dashboardUrl}/console/`)).text();
   const [, script = ''] = /src="\.\/(assets\/[^"]+\.js)"/.exec(index) ?? [];
   const url = `${dashboardUrl}/console/${script}`;
@@ -81,7 +68,7 @@ describe('a page whose time stands still', () => {
   const question = '**/manage/v1/me';
   let opened: Visit;
   beforeEach(async () => {
-    opened = await visit(running.connection().dashboardUrl);
+    opened = await visit();
     const { page } = opened;
     await page.addInitScript(() => {
       const usual = globalThis.fetch.bind(globalThis);
@@ -99,7 +86,8 @@ describe('a page whose time stands still', () => {
     });
     await page.clock.install();
     await signedIn(opened);
-    await page.clock.pauseAt((await page.evaluate(() => Date.now())) + usualPauseMs);
+    // Later than anything that a slow machine may take until it has stopped.
+    await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 3_600_000);
   });
   afterEach(() => opened.close());
 
@@ -165,21 +153,23 @@ describe('a page whose time stands still', () => {
       await pass(usualPauseMs);
       return (await lost.isVisible()) === shown;
     };
-    // A connection that is silently dead refuses nothing, so questions have a deadline: here a shorter one.
+    // A connection that is silently dead refuses nothing, so questions have a deadline: here a shorter one, while nothing answers.
     await page.evaluate(() => {
-      const usual = AbortSignal.timeout.bind(AbortSignal);
-      AbortSignal.timeout = (ms) => usual(ms / 100);
+      const usual = AbortSignal.timeout;
+      AbortSignal.timeout = (ms) => usual.call(AbortSignal, ms / 100);
+      Object.assign(globalThis, { endShortDeadlines: () => (AbortSignal.timeout = usual) });
     });
     await page.route('**/manage/v1/**', () => {});
     await until('it is shown', isShown(true));
     expect(await page.getByRole('heading', { name: 'Overview' }).isVisible()).toBe(true);
     await page.unroute('**/manage/v1/**');
+    await page.evaluate(() => (globalThis as unknown as { endShortDeadlines(): void }).endShortDeadlines());
     await until('it is no longer shown', isShown(false));
   });
 });
 
 test('an open console asks what the bench takes it to ask, and waits as long before it asks again', async () => {
-  const opened = await visit(running.connection().dashboardUrl);
+  const opened = await visit();
   const { page, close } = opened;
   // Long pauses are noted and never end, so that each question is asked once.
   await page.addInitScript(() => {

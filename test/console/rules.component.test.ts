@@ -1,45 +1,26 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import { anAbi } from '../build/resources.js';
 import { freshUserOp, rpc, rpcUrlFor } from '../system/support/client.js';
-import {
-  removeDataDirectory,
-  startStandalone,
-  type RunningStandalone,
-} from '../system/support/standalone.js';
 import { until } from '../support/until.js';
-import { useBrowser, violationsOf, type Visit } from './support/browser.js';
+import { violationsOf } from './support/browser.js';
+import { useConsole } from './support/console.js';
 
 // The card "Rules" of a paymaster: every kind of rule, what it says now, what is left, and when that changes.
 
-const visit = useBrowser();
+const { connection, open, page: pageOf } = useConsole('rules');
 const soon = '2099-01-01T00:00:00.000Z';
-let running: RunningStandalone;
-let opened: Visit;
 let page: Page;
 /** An account for which an operation was sponsored. */
 let sender: string;
 
 beforeAll(async () => {
-  running = await startStandalone();
+  page = pageOf();
   await seed();
-  const { dashboardUrl, authToken } = running.connection();
-  opened = await visit(dashboardUrl);
-  page = opened.page;
-  await page.goto(`${dashboardUrl}/console/`);
-  await page.getByLabel('Token').fill(authToken);
-  await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: 'Overview' }).waitFor();
 }, 300_000);
-afterAll(async () => {
-  await opened?.close();
-  running?.signal('SIGKILL');
-  await running?.ended;
-  if (running !== undefined) removeDataDirectory(running.dataDirectory);
-});
 
 async function manage(method: string, path: string, body?: object): Promise<unknown> {
-  const { dashboardUrl, authToken } = running.connection();
+  const { dashboardUrl, authToken } = connection();
   const answer = await fetch(`${dashboardUrl}/manage/v1/${path}`, {
     method,
     headers: { authToken, 'content-type': 'application/json' },
@@ -52,8 +33,7 @@ async function manage(method: string, path: string, body?: object): Promise<unkn
 
 /** A paymaster with a policy of every kind, of which two operations were asked for. */
 async function seed(): Promise<void> {
-  const connection = running.connection();
-  const { chainId, sponsoredContract } = connection;
+  const { chainId, sponsoredContract } = connection();
   await manage('POST', 'paymasters', {
     name: 'ruled',
     spec: { name: 'Ruled', chainId, type: 'HYBRID', version: '1.1.0' },
@@ -62,7 +42,7 @@ async function seed(): Promise<void> {
   const contract = { paymasterRef, name: 'Game', address: sponsoredContract.address, abi: anAbi };
   await manage('POST', 'contracts', { name: 'game', spec: { ...contract, whitelistedMethods: ['mint'] } });
   const limit = { scope: 'PAYMASTER', thresholdType: 'COUNT', cycleDuration: { value: 1, unit: 'day' } };
-  const op = freshUserOp(connection);
+  const op = freshUserOp(connection());
   sender = String(op['sender']);
   const policies = {
     all: { policyType: 'PAYMASTER_SA_LIMIT', spendingLimit: { ...limit, threshold: '10' } },
@@ -88,7 +68,7 @@ async function seed(): Promise<void> {
   const callData = String(op['callData']).replace('d09de08a', '6a627842');
   const mode = { mode: 'SPONSORED', calculateGasLimits: false };
   await until('an operation is sponsored', async () => {
-    const { result } = await rpc(rpcUrlFor(connection, key), 'pm_sponsorUserOperation', [
+    const { result } = await rpc(rpcUrlFor(connection(), key), 'pm_sponsorUserOperation', [
       { ...op, callData },
       mode,
     ]);
@@ -101,7 +81,7 @@ const cellsOf = async (name: RegExp): Promise<readonly string[]> =>
   rowOf(name).locator('td').allTextContents();
 
 async function show(): Promise<void> {
-  await page.goto(`${running.connection().dashboardUrl}/console/#/paymaster/ruled`);
+  await open('paymaster/ruled');
   await page.getByRole('heading', { name: 'Ruled' }).waitFor();
   await rowOf(/^Contracts/).waitFor();
 }
@@ -192,12 +172,9 @@ describe('with answers that are made up', () => {
     answer: (route: Route) => Promise<void>,
     check: () => Promise<void>,
   ): Promise<void> {
-    await page.route('**/rules', answer);
-    await page.goto(`${running.connection().dashboardUrl}/console/#/paymaster/ruled`);
-    await page.reload();
+    await open('paymaster/ruled', { answers: (opened) => opened.route('**/rules', answer) });
     await card().waitFor();
     await check();
-    await page.unroute('**/rules');
   }
 
   test('says what to do while nothing decides', () =>

@@ -1,34 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
-import {
-  removeDataDirectory,
-  startStandalone,
-  type RunningStandalone,
-} from '../system/support/standalone.js';
-import { useBrowser, violationsOf } from './support/browser.js';
+import { violationsOf } from './support/browser.js';
+import { useConsole } from './support/console.js';
 
 // States that are hard to reach: the real page, its policy and its session, with answers of the API made up.
 
-const visit = useBrowser();
-let running: RunningStandalone;
-let cookies: Awaited<ReturnType<Awaited<ReturnType<typeof visit>>['context']['storageState']>>;
-
-beforeAll(async () => {
-  running = await startStandalone();
-  const { dashboardUrl, authToken } = running.connection();
-  const { page, context, close } = await visit(dashboardUrl);
-  await page.goto(`${dashboardUrl}/console/`);
-  await page.getByLabel('Token').fill(authToken);
-  await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: 'Overview' }).waitFor();
-  cookies = await context.storageState();
-  await close();
-}, 300_000);
-afterAll(async () => {
-  running?.signal('SIGKILL');
-  await running?.ended;
-  if (running !== undefined) removeDataDirectory(running.dataDirectory);
-});
+const { open } = useConsole('states');
 
 const at = '2026-01-01T00:00:00.000Z';
 const paymaster = {
@@ -74,18 +51,9 @@ const one: Answers = {
   tokens: { tokens: [token] },
 };
 
-type Opened = Awaited<ReturnType<typeof visit>> & { go(path: string): Promise<void> };
-
 /** A page of which `handle` answers every question and change. */
-async function mocked(handle: (route: Route) => Promise<void>): Promise<Opened> {
-  const { dashboardUrl } = running.connection();
-  const opened = await visit(dashboardUrl, { storageState: cookies });
-  await opened.page.route(/\/(manage\/v1|api\/v2)\/(?!me$)/, handle);
-  return {
-    ...opened,
-    go: async (path) => void (await opened.page.goto(`${dashboardUrl}/console/#/${path}`)),
-  };
-}
+const mocked = (path: string, handle: (route: Route) => Promise<void>) =>
+  open(path, { answers: (page) => page.route(/\/(manage\/v1|api\/v2)\/(?!me$)/, handle) });
 
 function answering(answers: Answers) {
   return async (route: Route): Promise<void> => {
@@ -109,54 +77,47 @@ const pages: readonly { readonly path: string; readonly says: RegExp }[] = [
 
 describe.each(pages)('$path', ({ path, says }) => {
   test('says what to do while there is nothing', async () => {
-    const { page, faults, go, close } = await mocked(answering(nothing));
-    await go(path);
+    const { page, faults } = await mocked(path, answering(nothing));
     await page.getByText(says).first().waitFor();
     expect(await violationsOf(page)).toEqual([]);
     expect(faults).toEqual([]);
-    await close();
   });
 
   test('says that it is loading until the server answers', async () => {
     let release = (): void => {};
     const released = new Promise<void>((resolve) => (release = resolve));
-    const { page, go, close } = await mocked(async (route) => {
+    const { page } = await mocked(path, async (route) => {
       await released;
       await answering(nothing)(route);
     });
-    await go(path);
     await page.locator('main').getByText('Loading…').first().waitFor();
     expect(await violationsOf(page)).toEqual([]);
     expect(await page.getByText(says).count()).toBe(0);
     release();
     await page.getByText(says).first().waitFor();
-    await close();
   });
 
   test('shows the error of the server in its words, and neither nothing nor all well', async () => {
-    const { page, go, close } = await mocked((route) =>
+    const { page } = await mocked(path, (route) =>
       route.fulfill({
         status: 500,
         contentType: 'application/problem+json',
         json: { title: 'Internal', detail: 'The ledger is <b>not</b> there.' },
       }),
     );
-    await go(path);
     await page.getByRole('alert').getByText('The ledger is <b>not</b> there.').first().waitFor();
     expect(await page.getByText(says).count()).toBe(0);
     expect(await violationsOf(page)).toEqual([]);
-    await close();
   });
 });
 
 test('a field that a manifest owns shows the YAML to commit, at every control that changes it', async () => {
   const manifest = 'kind: PaymasterPolicy\nspec:\n  active: false\n';
-  const { page, go, close } = await mocked(async (route) => {
+  const { page } = await mocked('paymaster/shop', async (route) => {
     if (route.request().method() === 'GET') return answering(one)(route);
     const detail = 'spec.active is owned by "argocd".';
     return route.fulfill({ status: 409, json: { detail, code: 'FIELD_OWNED', manifest } });
   });
-  await go('paymaster/shop');
   for (const [region, button] of [
     ['State', 'Suspend this paymaster'],
     ['Policies', 'Pause daily'],
@@ -168,21 +129,19 @@ test('a field that a manifest owns shows the YAML to commit, at every control th
     await card.getByText('spec.active is owned by "argocd".').waitFor();
   }
   expect(await violationsOf(page)).toEqual([]);
-  await close();
 });
 
 test('a change is sent once, however often its button is pressed, and can be sent again after its answer', async () => {
   const sent: string[] = [];
   let release = (): void => {};
   const released = new Promise<void>((resolve) => (release = resolve));
-  const { page, go, close } = await mocked(async (route) => {
+  const { page } = await mocked('tokens', async (route) => {
     const request = route.request();
     if (request.method() === 'GET') return answering(one)(route);
     sent.push(new URL(request.url()).pathname);
     await released;
     return route.fulfill({ status: 503, json: { detail: 'Try again.' } });
   });
-  await go('tokens');
   const revoke = page.getByRole('button', { name: 'Revoke robot' });
   for (const _ of [1, 2, 3]) await revoke.click();
   release();
@@ -191,7 +150,6 @@ test('a change is sent once, however often its button is pressed, and can be sen
   const again = page.waitForRequest((request) => request.method() === 'DELETE');
   await revoke.click();
   await again;
-  await close();
 });
 
 test.each([
@@ -202,8 +160,10 @@ test.each([
 ])('from $present to $next is lower: $isLower', async ({ present, next, isLower }) => {
   const spendingLimit = { ...policy.spec.spendingLimit, threshold: present, thresholdType: 'NATIVE_ASSET' };
   const items = [{ ...policy, spec: { ...policy.spec, spendingLimit } }];
-  const { page, go, close } = await mocked(answering({ ...one, policies: { items, nextCursor: null } }));
-  await go('paymaster/shop');
+  const { page } = await mocked(
+    'paymaster/shop',
+    answering({ ...one, policies: { items, nextCursor: null } }),
+  );
   await page.getByText('Change a limit').click();
   await page.getByLabel('New threshold, instead of').fill(next);
   // Both appear with the same drawing.
@@ -211,7 +171,6 @@ test.each([
   expect(await page.getByRole('button', { name: 'See what it would have refused' }).count()).toBe(
     isLower ? 1 : 0,
   );
-  await close();
 });
 
 describe('10,000 rows', () => {
@@ -281,8 +240,7 @@ describe('10,000 rows', () => {
   ];
 
   test.each(lists)('are all on $path, which stays usable', async ({ path, caption, answers }) => {
-    const { page, faults, go, close } = await mocked(answering({ ...one, ...answers }));
-    await go(path);
+    const { page, faults } = await mocked(path, answering({ ...one, ...answers }));
     const table = page.getByRole('table', { name: caption });
     await table.locator('tbody tr').nth(9_999).waitFor({ state: 'attached' });
     expect(await table.locator('tbody tr').count()).toBe(10_000);
@@ -290,7 +248,6 @@ describe('10,000 rows', () => {
     await page.getByRole('link', { name: 'Activity' }).press('Enter');
     await page.getByText('Nothing in this time that fits.').waitFor();
     expect(faults).toEqual([]);
-    await close();
   });
 });
 

@@ -5,7 +5,7 @@ import { createVirtualTime } from '../operator/virtual-time.js';
 import { isReady, startWorld, type World } from '../operator/world.js';
 import { aPaymaster, aPolicy, aSmartContract } from '../build/resources.js';
 import { reportLife } from '../../standalone/life.js';
-import { readStates } from '../../standalone/readiness.js';
+import { readStates, watchReadiness } from '../../standalone/readiness.js';
 import { countStates, formatState, formatStates } from '../../standalone/resource-state.js';
 
 const ready: Condition = {
@@ -198,4 +198,15 @@ test('nothing is left waiting once it is stopped', async () => {
   await world.settle();
   own();
   expect(time.pending()).toBe(0);
+});
+
+test('the start does not wait for what is refused or paused', async () => {
+  await world.apply(aSmartContract({ whitelistedMethods: ['brun'] }), aPolicy({ active: false }));
+  await world.settle();
+  // Far longer than a test may take.
+  const waitMs = 3_600_000;
+  const states = await watchReadiness(world.resources, new AbortController().signal, { waitMs });
+  const phases = states.map(({ phase }) => phase);
+  expect(phases).toEqual(expect.arrayContaining(['refused', 'paused']));
+  expect(phases).not.toContain('waiting');
 });

@@ -13,7 +13,7 @@ const surroundings = [
 ] as const;
 /**
  * Where a block of commands works: in a clone alone, beside `make run`, or against a Kubernetes API. `itself`: it starts what
- * other blocks run beside. The blocks for a public chain are pasted on a chain of their own (test/cli/contract-document).
+ * other blocks run beside. The blocks for a public chain are pasted on a chain of their own (test/cli/contract-document.release.test.ts).
  */
 export type Surroundings = (typeof surroundings)[number];
 

@@ -5,6 +5,7 @@ import { buildAccount, encodeWith } from '../chain/support/account.js';
 import type { DevChain } from '../chain/support/dev-chain.js';
 import { handleOp } from '../chain/support/handle-ops.js';
 import { buildUserOp, signByAccount, type SignedUserOp } from '../chain/support/user-op.js';
+import { isSoak } from '../support/soak-seconds.js';
 import { until } from '../support/until.js';
 import { freshUserOp, rpc, rpcUrlFor, toWire } from './support/client.js';
 import { attachDevChain } from './support/dev-chain.js';
@@ -21,6 +22,8 @@ import {
 
 const version = '1.1.0';
 const inFlight = 12;
+/** Sponsorships before the deletion. */
+const loadBefore = isSoak ? 10 * inFlight : 2 * inFlight;
 const counter = new Interface(['function increment()']);
 
 let running: RunningStandalone;
@@ -59,7 +62,7 @@ test('nothing is signed after the answer, live promises are settled and counted,
     }
   };
   const workers = Array.from({ length: inFlight }, worker);
-  await until('there is load', () => promised > 10 * inFlight);
+  await until('there is load', () => promised > loadBefore);
   const deleted = await manage('DELETE', '/paymasters/doomed');
   const answeredAt = Date.now();
   isAnswered = true;

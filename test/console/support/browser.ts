@@ -1,13 +1,11 @@
+import type { ChildProcess } from 'node:child_process';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { Socket } from 'node:net';
 import { afterAll, beforeAll } from '@jest/globals';
-import {
-  chromium,
-  type Browser,
-  type BrowserContext,
-  type BrowserContextOptions,
-  type Page,
-} from 'playwright-core';
+import { chromium, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
+import { sharedServer } from '../../support/shared-server.js';
 
 /** Where distributions put it, and what CI machines have. */
 const places = ['/usr/bin/chromium', '/usr/bin/google-chrome', '/usr/bin/chromium-browser'];
@@ -21,14 +19,19 @@ export type Visit = {
   close(): Promise<void>;
 };
 
-/** The distribution's browser for the tests of a file; every visit is a new profile. */
-export function useBrowser() {
-  let browser: Browser | undefined;
-  beforeAll(async () => {
-    const executablePath = places.find((path) => existsSync(path));
-    if (executablePath === undefined)
-      throw new Error('no browser: install chromium (Debian, Ubuntu: apt-get install chromium)');
-    browser = await chromium.launch({
+/** One for all files of a worker: it takes two seconds to start. */
+const browserOfWorker = sharedServer(async () => {
+  const executablePath = places.find((path) => existsSync(path));
+  if (executablePath === undefined)
+    throw new Error('no browser: install chromium (Debian, Ubuntu: apt-get install chromium)');
+  const handles: { ref(): void; unref(): void }[] = [];
+  const note = (message: unknown): void => {
+    const { process: child } = message as { readonly process: ChildProcess };
+    handles.push(child, ...child.stdio.filter((stream) => stream instanceof Socket));
+  };
+  subscribe('child_process', note);
+  try {
+    const browser = await chromium.launch({
       executablePath,
       args: [
         '--no-sandbox',
@@ -39,11 +42,29 @@ export function useBrowser() {
         '--no-first-run',
       ],
     });
+    return { browser, handles };
+  } finally {
+    unsubscribe('child_process', note);
+  }
+});
+
+/**
+ * The distribution's browser; every visit is a new profile, which takes a second of a processor: tests that need no new one use the page
+ * of `useConsole`.
+ */
+export function useBrowser() {
+  let shared: Awaited<ReturnType<typeof browserOfWorker>> | undefined;
+  beforeAll(async () => {
+    shared = await browserOfWorker();
+    for (const handle of shared.handles) handle.ref();
   });
-  afterAll(() => browser?.close());
+  // The worker ends without waiting for it, and takes it along.
+  afterAll(() => {
+    for (const handle of shared?.handles ?? []) handle.unref();
+  });
 
   return async (origin: string, options: BrowserContextOptions = {}): Promise<Visit> => {
-    const context = await browser!.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+    const context = await shared!.browser.newContext({ viewport: desktop, ...options });
     // Load and a busy machine make steps slow, never wrong.
     context.setDefaultTimeout(60_000);
     const faults: string[] = [];
@@ -60,21 +81,53 @@ export function useBrowser() {
   };
 }
 
-/** What axe finds wrong, as `rule: selector`. */
-export async function violationsOf(page: Page): Promise<readonly string[]> {
+export const desktop = { width: 1280, height: 900 };
+
+/** What axe finds wrong, as `rule: selector`. Of all its rules, or of those named. */
+export async function violationsOf(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
   // Beside the policy of the page, which allows no other script.
-  await page.evaluate(axe);
-  const found = await page.evaluate(async () => {
-    const { axe: run } = globalThis as unknown as {
-      axe: {
-        run(): Promise<{
-          violations: { id: string; nodes: { target: string[]; failureSummary: string }[] }[];
-        }>;
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe);
+  const found = await page.evaluate(
+    async (runOnly) => {
+      const { axe: run } = globalThis as unknown as {
+        axe: {
+          run(options: object): Promise<{
+            violations: { id: string; nodes: { target: string[]; failureSummary: string }[] }[];
+          }>;
+        };
       };
-    };
-    return (await run.run()).violations;
-  });
+      // What passes is not needed, and takes most of the time to describe.
+      return (await run.run({ resultTypes: ['violations'], ...(runOnly && { runOnly }) })).violations;
+    },
+    rules && [...rules],
+  );
   return found.flatMap(({ id, nodes }) =>
     nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')}: ${failureSummary}`),
   );
+}
+
+/** What changes with colours alone: beside {@link violationsOf} in the other ones. */
+export async function contrastsOf(page: Page, colorScheme: 'light' | 'dark'): Promise<readonly string[]> {
+  // Colours that are on their way to others would be measured.
+  await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+  const found = await violationsOf(page, ['color-contrast']);
+  await page.emulateMedia({ colorScheme: null, reducedMotion: null });
+  return found;
+}
+
+/** Elements that are wider than they may be in a window of this size, with every form and table open. */
+export async function cutIn(
+  page: Page,
+  viewport: { readonly width: number; readonly height: number },
+): Promise<readonly string[]> {
+  await page.setViewportSize(viewport);
+  return page.evaluate(async () => {
+    // Plots take the new width when the next frame is drawn.
+    for (const _ of [1, 2]) await new Promise((resolve) => requestAnimationFrame(resolve));
+    for (const each of document.querySelectorAll('details')) each.open = true;
+    return [...document.querySelectorAll('*')]
+      .filter((each) => each.scrollWidth > each.clientWidth)
+      .filter((each) => each === document.documentElement || getComputedStyle(each).overflowX === 'auto')
+      .map((each) => `${each.tagName} ${each.getAttribute('aria-label') ?? each.className}`);
+  });
 }

@@ -1,8 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Connection } from '../../../standalone/connection.js';
+import { endWithParent } from '../../../standalone/end-with-parent.js';
 import { freePort } from '../../support/cluster/free-port.js';
 import { repositoryRoot } from '../../support/repository-root.js';
 import { until } from '../../support/until.js';
@@ -17,6 +19,8 @@ export type RunningStandalone = {
   /** Parsed connection.json, whose mode must be 0600. */
   connection(): Required<Connection>;
   signal(name: NodeJS.Signals): void;
+  /** From now on it ends with this process, which does not wait for it; its data directory goes with it. */
+  endWithProcess(): void;
   /** Exit code, or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals>;
 };
@@ -82,6 +86,12 @@ export async function spawnStandalone(options: StandaloneOptions = {}): Promise<
       return JSON.parse(readFileSync(connectionFile, 'utf8')) as Required<Connection>;
     },
     signal: (name) => void child.kill(name),
+    endWithProcess() {
+      process.off('exit', killWithParent);
+      child.unref();
+      for (const stream of [child.stdout, child.stderr]) if (stream instanceof Socket) stream.unref();
+      endWithParent(child, dataDirectory);
+    },
     ended,
   };
 }

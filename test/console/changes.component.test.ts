@@ -1,0 +1,438 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { beforeAll, expect, test } from '@jest/globals';
+import { Wallet, getBytes, id } from 'ethers';
+import { anAbi } from '../build/resources.js';
+import { dashboard, freshUserOp, rpc, rpcUrlFor } from '../system/support/client.js';
+import { until } from '../support/until.js';
+import { violationsOf } from './support/browser.js';
+import { useConsole } from './support/console.js';
+import { askForThree } from './support/three-operations.js';
+
+// What somebody changes in the console, followed to the next operation.
+
+const { connection, open, visit, cookies } = useConsole('changes');
+beforeAll(() => askForThree(connection()));
+
+test('the playground explains an operation and changes nothing', async () => {
+  const { page, faults } = await open('playground');
+  await page.getByRole('textbox').fill(JSON.stringify(freshUserOp(connection())));
+  await page.getByRole('button', { name: 'Explain' }).click();
+  await page.getByText('It would be sponsored.').waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  await page.getByRole('textbox').fill('{');
+  await page.getByRole('button', { name: 'Explain' }).click();
+  await page.getByText('This is not JSON').waitFor();
+  expect(faults).toEqual([]);
+});
+
+test('a replay says what a change would have refused', async () => {
+  const { page, faults } = await open('replay');
+  await page.getByRole('button', { name: 'Begin with an example' }).click();
+  const yaml = await page.getByRole('textbox').inputValue();
+  await page.getByRole('textbox').fill(yaml.replace('threshold: "5"', 'threshold: "1"'));
+  await page.getByRole('button', { name: 'Replay', exact: true }).click();
+  await page.getByRole('heading', { name: 'Newly refused' }).waitFor();
+  expect(await page.getByRole('region', { name: 'Result' }).textContent()).toContain('Newly refused1');
+  expect(await violationsOf(page)).toEqual([]);
+  expect(faults).toEqual([]);
+});
+
+test('before a limit is lowered the page shows what it would have refused, and then lowers it', async () => {
+  const { page, faults } = await open('paymaster/shop');
+  await page.getByText('Change a limit').click();
+  const form = page.locator('form', { has: page.getByLabel('New threshold, instead of') });
+  await form
+    .getByRole('combobox', { name: 'Limit', exact: true })
+    .selectOption({ label: 'operations per day' });
+  await form.getByLabel('New threshold, instead of').fill('1');
+  await page.getByRole('button', { name: 'See what it would have refused' }).click();
+  await page.getByRole('heading', { name: 'Replay', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Replay', exact: true }).click();
+  await page.getByRole('heading', { name: 'Newly refused' }).waitFor();
+  expect(await page.getByRole('region', { name: 'Result' }).textContent()).toMatch(/Newly refused[1-9]/);
+
+  await page.goto(`${connection().dashboardUrl}/console/#/paymaster/shop`);
+  await page.getByText('Change a limit').click();
+  const limit = form.getByRole('combobox', { name: 'Limit', exact: true });
+  await limit.selectOption({ label: 'operations per day' });
+  await form.getByLabel('New threshold, instead of').fill('1');
+  await form.getByRole('button', { name: 'Save' }).click();
+  // A manifest owns this one.
+  await page.getByText('Commit this instead:').waitFor();
+  expect(await form.locator('pre').innerText()).toMatch(/threshold: ['"]?1['"]?/);
+
+  await page.getByText('Set a limit').click();
+  const made = page.locator('form', { has: page.getByLabel('At most') });
+  await made.getByLabel('Name').fill('of the console');
+  await made.getByLabel('At most').fill('100');
+  await made.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('The limit “of the console” counts from now on.').waitFor();
+  expect(await asked()).toBe('sponsored');
+  await limit.selectOption({ label: 'of the console' });
+  for (const threshold of ['0', '1000']) {
+    await form.getByLabel('New threshold, instead of').fill(threshold);
+    await form.getByRole('button', { name: 'Save' }).click();
+    await page.getByText(`“of the console” allows ${threshold} from now on.`).waitFor();
+    expect(await asked()).toBe(threshold === '0' ? 'refused' : 'sponsored');
+  }
+  expect(await violationsOf(page)).toEqual([]);
+  expect(faults.filter((fault) => !fault.includes('409'))).toEqual([]);
+});
+
+test('a limit is made of each cycle, changed to another one, and offers the replay before it begins to refuse', async () => {
+  const { page, faults } = await open('overview');
+  const { authToken } = connection();
+  const limitOf = async (name: string) => {
+    const answer = await fetch(`${connection().dashboardUrl}/manage/v1/policies/shop-${name}`, {
+      headers: { authToken },
+    });
+    return ((await answer.json()) as { data: { spec: Record<string, unknown> } }).data.spec;
+  };
+  await page.goto(`${connection().dashboardUrl}/console/#/paymaster/shop`);
+  await page.getByText('Set a limit').click();
+  const made = page.locator('form', { has: page.getByLabel('At most') });
+  for (const { cycle, fill, want } of [
+    { cycle: 'hours', fill: { 'How many hours': '6' }, want: { cycleDuration: { value: 6, unit: 'hour' } } },
+    {
+      cycle: 'month',
+      fill: { 'Time zone': 'Europe/Berlin' },
+      want: { calendar: { every: 'month', timeZone: 'Europe/Berlin' } },
+    },
+    { cycle: 'never', fill: {}, want: { never: {} } },
+  ]) {
+    await made.getByLabel('Name').fill(`of ${cycle}`);
+    await made.getByLabel('At most').fill('100');
+    await made.getByLabel('Begins again').selectOption(cycle);
+    for (const [label, text] of Object.entries(fill)) await made.getByLabel(label).fill(text);
+    await made.getByRole('button', { name: 'Save' }).click();
+    await page.getByText(`The limit “of ${cycle}” counts from now on.`).waitFor();
+    expect(await limitOf(`of-${cycle}`)).toMatchObject({ spendingLimit: want });
+  }
+
+  await page.getByText('Change a limit').click();
+  const form = page.locator('form', { has: page.getByLabel('New threshold, instead of') });
+  await form.getByRole('combobox', { name: 'Limit', exact: true }).selectOption({ label: 'of month' });
+  await form.getByLabel('New threshold, instead of').fill('0');
+  await form.getByLabel('Beyond it').selectOption('Shadow');
+  await form.getByLabel('Begins again').selectOption('never');
+  await form.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('It counts alone, and refuses nothing.').waitFor();
+  const { enforcement, spendingLimit } = await limitOf('of-month');
+  expect({ enforcement, spendingLimit }).toEqual({
+    enforcement: 'Shadow',
+    spendingLimit: { scope: 'PAYMASTER', thresholdType: 'COUNT', threshold: '0', never: {} },
+  });
+  expect(await asked()).toBe('sponsored');
+
+  const offer = form.getByRole('button', { name: 'See what it would have refused' });
+  await offer.waitFor({ state: 'detached' });
+  await form.getByLabel('Beyond it').selectOption('Enforce');
+  await offer.waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  await form.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('“of month” allows 0 from now on.', { exact: true }).waitFor();
+  expect(await asked()).toBe('refused');
+  for (const name of ['of hours', 'of month', 'of never']) {
+    await page.getByRole('button', { name: `Pause ${name}` }).click();
+    await page.getByText(`“${name}” is paused`).waitFor();
+  }
+  expect(await asked()).toBe('sponsored');
+  expect(faults).toEqual([]);
+});
+
+test('a lost connection is shown, and goes when it is back', async () => {
+  const { page, context, close } = await visit({ storageState: await cookies() });
+  await page.goto(`${connection().dashboardUrl}/console/`);
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  const lost = page.getByText('No connection since');
+  await context.setOffline(true);
+  await lost.waitFor();
+  await context.setOffline(false);
+  await lost.waitFor({ state: 'detached' });
+  await close();
+});
+
+async function asked(): Promise<'refused' | 'sponsored'> {
+  const own = connection();
+  const mode = { mode: 'SPONSORED', calculateGasLimits: false };
+  const { result } = await rpc(own.rpcUrl, 'pm_sponsorUserOperation', [freshUserOp(own), mode]);
+  return result?.['paymasterAndData'] === '0x' ? 'refused' : 'sponsored';
+}
+
+test('a limit is set, paused and resumed, and each next operation follows', async () => {
+  const { page, faults } = await open('paymaster');
+  await page.getByText('Set a limit').click();
+  const form = page.locator('form', { has: page.getByLabel('At most') });
+  await form.getByLabel('Name').fill('only one');
+  await form.getByLabel('At most').fill('1');
+  await page.keyboard.press('Enter');
+  await page.getByText('The limit “only one” counts from now on.').waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  expect([await asked(), await asked()]).toEqual(['sponsored', 'refused']);
+
+  await page.getByRole('button', { name: 'Pause only one' }).click();
+  await page.getByText('“only one” is paused').waitFor();
+  expect(await asked()).toBe('sponsored');
+  await page.getByRole('button', { name: 'Resume only one' }).click();
+  await page.getByText('“only one” is active again').waitFor();
+  expect(await asked()).toBe('refused');
+  await page.getByRole('button', { name: 'Pause only one' }).click();
+  await page.getByText('“only one” is paused').waitFor();
+  expect(faults).toEqual([]);
+});
+
+test('a token is made by keyboard, shown once, works within its scopes, and is refused once it is revoked', async () => {
+  const { page, faults } = await open('tokens');
+  await page.getByText('Make a token').focus();
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('on-call');
+  await page.getByLabel('read:').focus();
+  await page.keyboard.press('Space');
+  await page.getByRole('button', { name: 'Save' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('“on-call” is made.').waitFor();
+  const authToken = await page.locator('code.secret').innerText();
+  expect(await violationsOf(page)).toEqual([]);
+  const call = async (method: string, path: string) =>
+    (await fetch(`${connection().dashboardUrl}/manage/v1${path}`, { method, headers: { authToken } })).status;
+  expect([await call('GET', '/paymasters'), await call('POST', '/paymasters/shop/suspend')]).toEqual([
+    200, 403,
+  ]);
+  const kept = await page.evaluate(() =>
+    JSON.stringify([
+      localStorage.length,
+      sessionStorage.length,
+      document.cookie,
+      location.href,
+      document.title,
+    ]),
+  );
+  expect(kept).not.toContain(authToken);
+  expect(kept).toMatch(/^\[0,0,/);
+
+  await page.getByRole('button', { name: 'I have copied it' }).click();
+  await page.locator('code.secret').waitFor({ state: 'detached' });
+  await page.reload();
+  await page.getByRole('cell', { name: 'on-call', exact: true }).waitFor();
+  expect(await page.content()).not.toContain(authToken);
+  await page.getByRole('button', { name: 'Revoke on-call' }).click();
+  await page.getByText('“on-call” is revoked').waitFor();
+  expect(await call('GET', '/paymasters')).toBe(401);
+
+  await page.goto(`${connection().dashboardUrl}/console/#/changes?kind=DashboardToken`);
+  await page.getByRole('cell', { name: 'deleted DashboardToken on-call' }).waitFor();
+  await page.getByRole('button', { name: 'on-call', exact: true }).first().click();
+  await page.getByRole('button', { name: 'Only on-call: show all' }).waitFor();
+  expect(await page.content()).not.toContain(authToken);
+  expect(await violationsOf(page)).toEqual([]);
+  expect(faults).toEqual([]);
+});
+
+test('a webhook is made, tried by a test delivery, and asked about the next operation', async () => {
+  const asked: string[] = [];
+  const host = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    response
+      .setHeader('content-type', 'application/json')
+      .end('{"arePoliciesVerified":false,"reason":"not a member"}');
+  });
+  host.unref();
+  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
+  const { port } = host.address() as AddressInfo;
+  const { page, faults } = await open('paymaster/shop');
+  await page.getByText('Add a webhook').click();
+  const form = page.locator('form', { has: page.getByLabel('URL') });
+  await form.getByLabel('Name').fill('members');
+  await form.getByLabel('URL').fill(`http://127.0.0.1:${port}/check`);
+  await page.keyboard.press('Enter');
+  await page.getByText('“members” is asked about every operation').waitFor();
+  await page.getByRole('button', { name: 'Send a test to members' }).click();
+  await page
+    .getByText(/“members” refused after \d+ ms: not a member. An operation would be refused./)
+    .waitFor();
+  expect(asked).toHaveLength(1);
+  expect(await violationsOf(page)).toEqual([]);
+
+  await page.getByText('Change a webhook').click();
+  const change = page.locator('form', { has: page.getByLabel('Address that is asked') });
+  await change.getByLabel('Address that is asked').fill(`http://127.0.0.1:${port}/moved`);
+  await change.getByRole('button', { name: 'Save' }).click();
+  await page.getByText(`“members” asks http://127.0.0.1:${port}/moved from now on.`).waitFor();
+  await page.getByRole('button', { name: 'Send a test to members' }).click();
+  await until('the new address is asked', () => asked.some((url) => url.startsWith('/moved')));
+  expect(await violationsOf(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Pause members' }).click();
+  await page.getByText('“members” is paused').waitFor();
+  expect(faults).toEqual([]);
+  host.closeAllConnections();
+  host.close();
+});
+
+test('a paymaster is suspended and resumed, and each next operation follows', async () => {
+  const { page, faults } = await open('paymaster/shop');
+  await page.getByRole('button', { name: 'Suspend this paymaster' }).click();
+  await page.getByText('It sponsors nothing until').waitFor();
+  expect(await asked()).toBe('refused');
+  await page.getByRole('button', { name: 'Resume this paymaster' }).click();
+  await page.getByText('It sponsors again.').waitFor();
+  expect(await asked()).toBe('sponsored');
+  expect(faults).toEqual([]);
+});
+
+test('a paymaster is created, and a contract registered with the methods that were chosen', async () => {
+  const own = connection();
+  const { page, faults } = await open('paymaster');
+  await page.getByText('Create a paymaster').click();
+  await page
+    .locator('form', { has: page.getByLabel('Chain id') })
+    .getByLabel('Name')
+    .fill('My Game');
+  await page.keyboard.press('Enter');
+  await page.getByText('“My Game” is created.').waitFor();
+  await page
+    .getByRole('combobox', { name: 'Paymaster', exact: true })
+    .selectOption({ label: `My Game (chain ${own.chainId})` });
+  await page.getByText('No contract is registered, so').waitFor();
+  await page.getByText('anything is sponsored').waitFor();
+  await page.getByText('Register a contract').first().click();
+  const form = page.locator('form', { has: page.getByLabel('ABI') });
+  await form.getByLabel('Name').fill('Game');
+  await form.getByLabel('Address').fill(own.sponsoredContract.address);
+  await form.getByLabel('ABI').fill(anAbi);
+  await form.getByLabel('mint').check();
+  await form.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Calls of mint are paid for.').waitFor();
+  await page.getByRole('cell', { name: 'Game', exact: true }).waitFor();
+  const list = (await dashboard(own, 'GET', '/paymaster')).body.data as {
+    name: string;
+    apiKey: string;
+  }[];
+  const { apiKey } = list.find(({ name }) => name === 'My Game')!;
+  const contracts = await dashboard(own, 'GET', '/smart-contract', { apiKey });
+  expect(contracts.body.data).toMatchObject([{ name: 'Game', whitelistedMethods: ['mint'] }]);
+
+  const minted = async (): Promise<unknown> => {
+    const op = freshUserOp(own);
+    const callData = String(op['callData']).replace('d09de08a', id('mint(address)').slice(2, 10));
+    const params = [
+      { ...op, callData },
+      { mode: 'SPONSORED', calculateGasLimits: false },
+    ];
+    const { result } = await rpc(rpcUrlFor(own, apiKey), 'pm_sponsorUserOperation', params);
+    return result?.['paymasterAndData'] === '0x' ? 'refused' : 'sponsored';
+  };
+  expect(await minted()).toBe('sponsored');
+  await page.getByText('Change the methods of a contract').click();
+  const change = page.locator('form', { has: page.getByRole('combobox', { name: 'Contract', exact: true }) });
+  await change.getByLabel('mint').uncheck();
+  await change.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Of “Game” calls of no method are paid for.').waitFor();
+  expect(await minted()).toBe('refused');
+  expect(await violationsOf(page)).toEqual([]);
+  expect(faults).toEqual([]);
+});
+
+test('the wallet that pays is changed by a wallet of the browser, and by a pasted signature', async () => {
+  const [injected, elsewhere] = [Wallet.createRandom(), Wallet.createRandom()];
+  const { page, context, faults, close } = await visit({ storageState: await cookies() });
+  await context.exposeFunction('signed', (hex: string) => injected.signMessage(getBytes(hex)));
+  await page.addInitScript((address) => {
+    const { signed } = globalThis as unknown as { signed(hex: string): Promise<string> };
+    const request = async ({ method, params = [] }: { method: string; params?: string[] }) =>
+      method === 'eth_requestAccounts' ? [address] : signed(params[0] ?? '');
+    Object.assign(globalThis, { ethereum: { request } });
+  }, injected.address);
+  await page.goto(`${connection().dashboardUrl}/console/#/paymaster/my-game`);
+  await page.reload();
+  await page.getByRole('heading', { name: 'My Game' }).waitFor();
+  await page.getByRole('button', { name: 'Change it to the wallet of this browser' }).click();
+  await page.getByText(`${injected.address} pays from now on.`).waitFor();
+
+  await page.getByText('Change it by a signature from elsewhere').click();
+  await page.getByRole('button', { name: 'Get the message' }).click();
+  const message = await page.locator('form pre').innerText();
+  await page.getByLabel('Address of the wallet').fill(elsewhere.address);
+  await page.getByLabel('Signature', { exact: true }).fill(await injected.signMessage(message));
+  const form = page.locator('form', { has: page.getByLabel('Address of the wallet') });
+  await form.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('alert').waitFor();
+  await page.getByLabel('Signature', { exact: true }).fill(await elsewhere.signMessage(message));
+  await form.getByRole('button', { name: 'Save' }).click();
+  await page.getByText(`${elsewhere.address} pays from now on.`).waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  const { authToken } = connection();
+  const shown = await fetch(`${connection().dashboardUrl}/manage/v1/paymasters/my-game`, {
+    headers: { authToken },
+  });
+  expect(await shown.json()).toMatchObject({ data: { spec: { funding: { address: elsewhere.address } } } });
+  expect(faults.filter((fault) => !fault.includes('400'))).toEqual([]);
+  await close();
+});
+
+test('an apiKey is replaced, and the one before works for a while', async () => {
+  const { page, faults } = await open('overview');
+  const before = (await dashboard(connection(), 'GET', '/paymaster')).body.data as {
+    name: string;
+    apiKey: string;
+    chainId: number;
+  }[];
+  await page.goto(`${connection().dashboardUrl}/console/#/paymaster/my-game`);
+  await page.getByRole('heading', { name: 'My Game' }).waitFor();
+  await page.getByText('Give it a new apiKey').click();
+  const form = page.locator('form', { has: page.getByLabel('The present one works for') });
+  // Two new keys at once would end the one that wallets have: only the last but one overlaps.
+  await form.getByRole('button', { name: 'Save' }).dblclick();
+  await page.getByText(/It has a new apiKey. The one before works until/).waitFor();
+  // Later, too, the page does not end a key that wallets may still have.
+  await form.getByRole('button', { name: 'Save' }).click();
+  await page.getByText(/The key before the present one works until/).waitFor();
+  const after = (await dashboard(connection(), 'GET', '/paymaster')).body.data as typeof before;
+  const keyOf = (all: typeof before) => all.find(({ name }) => name === 'My Game')?.apiKey ?? '';
+  expect(keyOf(after)).not.toBe(keyOf(before));
+  const [{ chainId } = { chainId: 0 }] = before;
+  for (const key of [keyOf(before), keyOf(after)]) {
+    const answer = await rpc(
+      `${new URL(connection().rpcUrl).origin}/api/v1/${chainId}/${key}`,
+      'pm_supportedEntryPoints',
+      [],
+    );
+    expect(answer.error).toBeUndefined();
+  }
+  expect(faults.filter((fault) => !fault.includes('409'))).toEqual([]);
+});
+
+test('problems are on the overview and on another page, with what to do', async () => {
+  const own = connection();
+  const { apiKey } = await aPaymaster('Elsewhere');
+  const address = '0x00000000000000000000000000000000000000C1';
+  const body = { name: 'not deployed', address, abi: anAbi, whitelistedMethods: ['mint'] };
+  expect((await dashboard(own, 'POST', '/smart-contract', { apiKey, body })).status).toBe(200);
+  await until('the operator has looked for its code', async () => {
+    const answer = await fetch(`${connection().dashboardUrl}/manage/v1/contracts`, {
+      headers: { authToken: own.authToken },
+    });
+    return (await answer.text()).includes('has no code');
+  });
+  const { page } = await open('overview');
+  await page.getByRole('heading', { name: 'What is wrong' }).waitFor();
+  await page.getByText('has no code on this chain').waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  await page.getByRole('link', { name: 'All of it' }).click();
+  await page.getByRole('heading', { name: 'Somebody has to do something' }).waitFor();
+  const row = page.getByRole('row', { name: /not deployed/ });
+  expect(await row.textContent()).toMatch(
+    /^warning.*has no code on this chain.*Check the address, or deploy/,
+  );
+  expect(await page.getByRole('row', { name: /Elsewhere/ }).textContent()).toMatch(/has no active limit/);
+  expect(await violationsOf(page)).toEqual([]);
+});
+
+async function aPaymaster(name: string): Promise<{ readonly apiKey: string }> {
+  const own = connection();
+  const body = { name, type: 'HYBRID', chainId: own.chainId, version: '1.1.0' };
+  const answer = await dashboard(own, 'POST', '/paymaster', { body });
+  expect(answer.status).toBe(200);
+  return answer.body.data as { apiKey: string };
+}
