@@ -6,6 +6,7 @@ import { createPublicClient, encodeFunctionData, erc20Abi, http, parseAbi } from
 import { createBundlerClient, createPaymasterClient } from 'viem/account-abstraction';
 import { foundry } from 'viem/chains';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import type { Connection } from '../../standalone/connection.js';
 import { toAddressKey } from '../../core/units/address.js';
 import { buildAccount } from '../chain/support/account.js';
 import { balanceOf } from '../chain/support/balances.js';
@@ -16,12 +17,7 @@ import { buildUserOp, signByAccount } from '../chain/support/user-op.js';
 import { bundlerStandIn } from './support/bundler.js';
 import { dashboard, rpcUrlFor, toWire } from './support/client.js';
 import { attachDevChain } from './support/dev-chain.js';
-import {
-  removeDataDirectory,
-  startStandalone,
-  stopStandalone,
-  type RunningStandalone,
-} from './support/standalone.js';
+import { createOrganisation } from './support/shared-standalone.js';
 
 // Client libraries as they are published, against the running server, on the real EntryPoints.
 
@@ -29,20 +25,16 @@ const versions = ['1.1.0', '2.0.0', 'singleton-0.6', 'singleton-0.7', 'singleton
 type Version = (typeof versions)[number];
 const plenty = 10n ** 10n;
 
-let running: RunningStandalone;
+let connection: Required<Connection>;
 let devChain: DevChain;
 const urls = new Map<Version, string>();
 beforeAll(async () => {
-  running = await startStandalone();
-  const { chainRpcUrl, chainId } = running.connection();
+  connection = await createOrganisation('clients');
+  const { chainRpcUrl, chainId } = connection;
   devChain = attachDevChain(chainRpcUrl, chainId);
   for (const version of versions) urls.set(version, await newPaymaster(version));
 }, 240_000);
-afterAll(async () => {
-  await devChain.stop();
-  expect(await stopStandalone(running)).toBe(0);
-  removeDataDirectory(running.dataDirectory);
-});
+afterAll(() => devChain?.stop());
 
 describe.each(versions)('version %s', (version) => {
   test('viem: a bundler client with a paymaster client sends sponsored operations', async () => {
@@ -186,7 +178,6 @@ function urlOf(version: Version): string {
 }
 
 async function newPaymaster(version: Version): Promise<string> {
-  const connection = running.connection();
   const created = await dashboard(connection, 'POST', '/paymaster', {
     body: { name: `clients ${version}`, type: 'HYBRID', chainId: connection.chainId, version },
   });

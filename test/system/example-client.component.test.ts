@@ -1,32 +1,26 @@
 import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Connection } from '../../standalone/connection.js';
 import { repositoryRoot } from '../support/repository-root.js';
-import {
-  removeDataDirectory,
-  startStandalone,
-  stopStandalone,
-  type RunningStandalone,
-} from './support/standalone.js';
+import { createOrganisation } from './support/shared-standalone.js';
 
-let running: RunningStandalone;
+let connection: Required<Connection>;
+const folder = mkdtempSync(join(tmpdir(), 'example-client-'));
 beforeAll(async () => {
-  running = await startStandalone();
+  connection = await createOrganisation('example');
 }, 240_000);
-afterAll(async () => {
-  expect(await stopStandalone(running)).toBe(0);
-  removeDataDirectory(running.dataDirectory);
-});
+afterAll(() => rmSync(folder, { recursive: true }));
 
 test('the example client has one operation sponsored and pays for one in tokens, from nothing', async () => {
   // As docs/first-steps-kubernetes.md writes it for an installation.
-  const { rpcUrl, chainRpcUrl, entryPoint, entryPointVersion, sponsoredContract, feeToken } =
-    running.connection();
+  const { rpcUrl, chainRpcUrl, entryPoint, entryPointVersion, sponsoredContract, feeToken } = connection;
   const facts = { rpcUrl, chainRpcUrl, entryPoint, entryPointVersion, sponsoredContract, feeToken };
-  const connection = join(running.dataDirectory, 'installation.json');
-  writeFileSync(connection, JSON.stringify(facts));
-  const { code, output } = await run(connection);
+  const file = join(folder, 'installation.json');
+  writeFileSync(file, JSON.stringify(facts));
+  const { code, output } = await run(file);
   expect({ code, output }).toMatchObject({ code: 0 });
   expect(output).toMatch(/^sponsored success true, the paymaster paid 0\.\d+ ether$/m);
   const quoted = /^quoted +at most ([\d.]+) DUSD/m.exec(output)?.[1];
@@ -36,14 +30,11 @@ test('the example client has one operation sponsored and pays for one in tokens,
 });
 
 test('without a running server it says so in one sentence', async () => {
-  const { code, output } = await run(join(running.dataDirectory, 'elsewhere.json'));
+  const { code, output } = await run(join(folder, 'elsewhere.json'));
   expect({ code, output }).toEqual({ code: 1, output: expect.stringMatching(/^error: .*make run.*\n$/) });
 
-  const stopped = join(running.dataDirectory, 'stopped.json');
-  writeFileSync(
-    stopped,
-    JSON.stringify({ ...running.connection(), rpcUrl: 'http://127.0.0.1:1/api/v1/1/key' }),
-  );
+  const stopped = join(folder, 'stopped.json');
+  writeFileSync(stopped, JSON.stringify({ ...connection, rpcUrl: 'http://127.0.0.1:1/api/v1/1/key' }));
   expect(await run(stopped)).toEqual({
     code: 1,
     output: 'error: nothing answers at http://127.0.0.1:1: start "make run" in another terminal\n',

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Interface } from 'ethers';
+import type { Connection } from '../../standalone/connection.js';
 import type { Hex } from '../../core/units/hex.js';
 import { formatDecimal } from '../../core/units/wei.js';
 import { buildAccount, encodeWith, type Call } from '../chain/support/account.js';
@@ -10,12 +11,7 @@ import { buildPermissionlessAccount } from '../chain/support/permissionless-acco
 import { buildUserOp, signByAccount } from '../chain/support/user-op.js';
 import { dashboard, rpc, rpcUrlFor, toWire, type RpcAnswer } from './support/client.js';
 import { attachDevChain } from './support/dev-chain.js';
-import {
-  removeDataDirectory,
-  startStandalone,
-  stopStandalone,
-  type RunningStandalone,
-} from './support/standalone.js';
+import { createOrganisation } from './support/shared-standalone.js';
 import { until } from '../support/until.js';
 
 // The main job over HTTP: a DApp owner sets a paymaster up through the dashboard API, a wallet asks for a sponsorship, the
@@ -25,24 +21,19 @@ const counter = new Interface(['function increment()', 'function burn(uint256 ro
 const builders = { ethers: buildAccount, permissionless: buildPermissionlessAccount } as const;
 const versions = [...profileNames, '1.0.0'] as const;
 
-let running: RunningStandalone;
+let connection: Required<Connection>;
 let devChain: DevChain;
 beforeAll(async () => {
-  running = await startStandalone();
-  const { chainRpcUrl, chainId } = running.connection();
+  connection = await createOrganisation('operations');
+  const { chainRpcUrl, chainId } = connection;
   devChain = attachDevChain(chainRpcUrl, chainId);
 }, 240_000);
-afterAll(async () => {
-  await devChain.stop();
-  expect(await stopStandalone(running)).toBe(0);
-  removeDataDirectory(running.dataDirectory);
-});
+afterAll(() => devChain?.stop());
 
 describe.each(versions)('a paymaster of version %s made through the dashboard API', (version) => {
   let apiKey: string;
 
   test('is registered with a contract and sponsors at once', async () => {
-    const connection = running.connection();
     const created = await dashboard(connection, 'POST', '/paymaster', {
       body: { name: `dapp ${version}`, type: 'HYBRID', chainId: connection.chainId, version },
     });
@@ -129,7 +120,6 @@ describe.each(versions)('a paymaster of version %s made through the dashboard AP
 });
 
 test('a limit in native coin settles to what the operation really cost, and never lets more through', async () => {
-  const connection = running.connection();
   const created = await dashboard(connection, 'POST', '/paymaster', {
     body: { name: 'native limit', type: 'HYBRID', chainId: connection.chainId, version: '1.1.0' },
   });
@@ -189,10 +179,7 @@ function increment(): Call {
 }
 
 function sponsor(apiKey: string, userOp: Record<string, string>): Promise<RpcAnswer> {
-  return rpc(rpcUrlFor(running.connection(), apiKey), 'pm_sponsorUserOperation', [
-    userOp,
-    { mode: 'SPONSORED' },
-  ]);
+  return rpc(rpcUrlFor(connection, apiKey), 'pm_sponsorUserOperation', [userOp, { mode: 'SPONSORED' }]);
 }
 
 function limitsOf({ result }: RpcAnswer) {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import {
   createPublicClient,
   createWalletClient,
@@ -18,27 +18,23 @@ import {
 } from 'viem/account-abstraction';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { foundry } from 'viem/chains';
+import type { Connection } from '../../standalone/connection.js';
 import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
 import { dashboard, rpc } from './support/client.js';
-import { removeDataDirectory, startStandalone, type RunningStandalone } from './support/standalone.js';
+import { createOrganisation } from './support/shared-standalone.js';
 
 // The account that viem makes on EntryPoint 0.9 when nobody tells it more, on the chain of `make run`.
 
-let running: RunningStandalone;
+let connection: Required<Connection>;
 beforeAll(async () => {
-  running = await startStandalone();
+  connection = await createOrganisation('viem');
 }, 300_000);
-afterAll(async () => {
-  running?.signal('SIGKILL');
-  await running?.ended;
-  if (running !== undefined) removeDataDirectory(running.dataDirectory);
-});
 
 const counter = parseAbi(['function increment()', 'function counts(address) view returns (uint256)']);
 
 test("viem's default account on EntryPoint 0.9 is sponsored, delegates and acts in one operation", async () => {
-  const { chainRpcUrl, dashboardUrl, chainId, sponsoredContract } = running.connection();
-  const made = await dashboard(running.connection(), 'POST', '/paymaster', {
+  const { chainRpcUrl, dashboardUrl, chainId, sponsoredContract } = connection;
+  const made = await dashboard(connection, 'POST', '/paymaster', {
     body: { name: 'viem', type: 'HYBRID', chainId, version: 'verifying-0.9' },
   });
   const { apiKey } = made.body.data as { readonly apiKey: string };
