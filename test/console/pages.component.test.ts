@@ -1,8 +1,7 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { anAbi } from '../build/resources.js';
 import { dashboard, freshUserOp, rpc, rpcUrlFor } from '../system/support/client.js';
-import { sharedStandalone } from '../system/support/shared-standalone.js';
 import { contrastsOf, cutIn, violationsOf } from './support/browser.js';
 import { useConsole } from './support/console.js';
 import { askForThree } from './support/three-operations.js';
@@ -95,51 +94,35 @@ test('usage answers for every range and grouping that its page offers', async ()
   expect(faults).toEqual([]);
 });
 
-describe('sign-in', () => {
-  test('refuses a wrong token, and leaves nothing of the right one in the browser', async () => {
-    const { page, context, faults, close } = await visit();
-    const { authToken } = connection();
-    await page.goto(`${connection().dashboardUrl}/console/`);
-    expect(await violationsOf(page)).toEqual([]);
-    await page.getByLabel('Token').fill('not-a-token');
-    await page.keyboard.press('Enter');
-    await page.getByRole('alert').waitFor();
-    await page.getByLabel('Token').fill(authToken);
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
-    const kept = await page.evaluate(() =>
-      JSON.stringify([localStorage.length, sessionStorage.length, document.cookie, location.href]),
-    );
-    expect(kept).toBe(JSON.stringify([0, 0, '', `${connection().dashboardUrl}/console/`]));
-    expect(await page.content()).not.toContain(authToken);
-    const cookies = await context.cookies();
-    expect(cookies).toMatchObject([{ name: 'paymaster-session', httpOnly: true, sameSite: 'Strict' }]);
-    expect(JSON.stringify(cookies)).not.toContain(authToken);
-    expect(faults).toEqual([expect.stringContaining('401')]);
+test('sign-in refuses a wrong token, and leaves nothing of the right one in the browser', async () => {
+  const { page, context, faults, close } = await visit();
+  const { authToken } = connection();
+  await page.goto(`${connection().dashboardUrl}/console/`);
+  expect(await violationsOf(page)).toEqual([]);
+  await page.getByLabel('Token').fill('not-a-token');
+  await page.keyboard.press('Enter');
+  await page.getByRole('alert').waitFor();
+  await page.getByLabel('Token').fill(authToken);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  const kept = await page.evaluate(() =>
+    JSON.stringify([localStorage.length, sessionStorage.length, document.cookie, location.href]),
+  );
+  expect(kept).toBe(JSON.stringify([0, 0, '', `${connection().dashboardUrl}/console/`]));
+  expect(await page.content()).not.toContain(authToken);
+  const cookies = await context.cookies();
+  expect(cookies).toMatchObject([{ name: 'paymaster-session', httpOnly: true, sameSite: 'Strict' }]);
+  expect(JSON.stringify(cookies)).not.toContain(authToken);
+  expect(faults).toEqual([expect.stringContaining('401')]);
 
-    await page.reload();
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
-    await page.getByRole('button', { name: 'Sign out' }).click();
-    await page.getByLabel('Token').waitFor();
-    await page.reload();
-    await page.getByLabel('Token').waitFor();
-    expect(await context.cookies()).toEqual([]);
-    await close();
-  });
-
-  test('follows the printed link once, and takes the code out of the address', async () => {
-    const link = /http:\S+\/console\/#code=[\w-]+/.exec((await sharedStandalone()).output)?.[0] ?? '';
-    const first = await visit();
-    await first.page.goto(link);
-    await first.page.getByRole('heading', { name: 'Overview' }).waitFor();
-    expect(first.page.url()).toBe(`${connection().dashboardUrl}/console/#/overview`);
-    await first.close();
-    const second = await visit();
-    await second.page.goto(link);
-    await second.page.getByRole('alert').waitFor();
-    expect(await second.page.getByLabel('Token').isVisible()).toBe(true);
-    await second.close();
-  });
+  await page.reload();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('Token').waitFor();
+  await page.reload();
+  await page.getByLabel('Token').waitFor();
+  expect(await context.cookies()).toEqual([]);
+  await close();
 });
 
 test('the keyboard alone leads from a page to one decision and its trace', async () => {

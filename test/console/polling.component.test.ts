@@ -11,7 +11,7 @@ import { useConsole } from './support/console.js';
 const mostBytesAtFirst = 120_000;
 const usualPauseMs = 5_000;
 
-const { connection, visit } = useConsole('polling');
+const { connection, cookies, visit } = useConsole('polling');
 
 async function signedIn({ page }: Visit): Promise<void> {
   const { dashboardUrl, authToken } = connection();
@@ -68,7 +68,7 @@ describe('a page whose time stands still', () => {
   const question = '**/manage/v1/me';
   let opened: Visit;
   beforeEach(async () => {
-    opened = await visit();
+    opened = await visit({ storageState: await cookies() });
     const { page } = opened;
     await page.addInitScript(() => {
       const usual = globalThis.fetch.bind(globalThis);
@@ -85,7 +85,8 @@ describe('a page whose time stands still', () => {
       Object.assign(globalThis, { fetch: counted, counts });
     });
     await page.clock.install();
-    await signedIn(opened);
+    await page.goto(`${connection().dashboardUrl}/console/`);
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
     // Later than anything that a slow machine may take until it has stopped.
     await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 3_600_000);
   });

@@ -1,6 +1,7 @@
 import { copyFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { useBrowser } from '../console/support/browser.js';
 import { dashboard, freshUserOp, rpc } from './support/client.js';
 import {
   newDataDirectory,
@@ -14,6 +15,7 @@ import { until } from '../support/until.js';
 
 // One data directory from start to start: each test goes on where the one before has ended.
 
+const visit = useBrowser();
 const dataDirectory = newDataDirectory();
 const file = (name: string) => join(dataDirectory, name);
 let running: RunningStandalone;
@@ -66,6 +68,21 @@ test('after a kill -9 the chain is fresh: contracts come back at the same addres
   await startAgain();
   expect(running.connection().versions).toEqual(versions);
   expect(await sponsors(running)).toBe('sponsored');
+});
+
+test('the printed link signs in to the console once, and its code leaves the address', async () => {
+  const { dashboardUrl } = running.connection();
+  const link = /http:\S+\/console\/#code=[\w-]+/.exec(running.output())?.[0] ?? '';
+  const first = await visit(dashboardUrl);
+  await first.page.goto(link);
+  await first.page.getByRole('heading', { name: 'Overview' }).waitFor();
+  expect(first.page.url()).toBe(`${dashboardUrl}/console/#/overview`);
+  await first.close();
+  const second = await visit(dashboardUrl);
+  await second.page.goto(link);
+  await second.page.getByRole('alert').waitFor();
+  expect(await second.page.getByLabel('Token').isVisible()).toBe(true);
+  await second.close();
 });
 
 test('Ctrl-C drains, stops the dev chain too, and exits with 0; the next start goes on with the same keys and data', async () => {
