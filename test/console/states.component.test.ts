@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
+import { isSoak } from '../support/soak-seconds.js';
 import { violationsOf } from './support/browser.js';
 import { useConsole } from './support/console.js';
 
@@ -239,16 +240,20 @@ describe('10,000 rows', () => {
     },
   ];
 
-  test.each(lists)('are all on $path, which stays usable', async ({ path, caption, answers }) => {
-    const { page, faults } = await mocked(path, answering({ ...one, ...answers }));
-    const table = page.getByRole('table', { name: caption });
-    await table.locator('tbody tr').nth(9_999).waitFor({ state: 'attached' });
-    expect(await table.locator('tbody tr').count()).toBe(10_000);
-    expect(await overflowOf(page)).toBeLessThanOrEqual(0);
-    await page.getByRole('link', { name: 'Activity' }).press('Enter');
-    await page.getByText('Nothing in this time that fits.').waitFor();
-    expect(faults).toEqual([]);
-  });
+  // All are made by the same table; `make soak` looks at each.
+  test.each(isSoak ? lists : lists.slice(0, 1))(
+    'are all on $path, which stays usable',
+    async ({ path, caption, answers }) => {
+      const { page, faults } = await mocked(path, answering({ ...one, ...answers }));
+      const table = page.getByRole('table', { name: caption });
+      await table.locator('tbody tr').nth(9_999).waitFor({ state: 'attached' });
+      expect(await table.locator('tbody tr').count()).toBe(10_000);
+      expect(await overflowOf(page)).toBeLessThanOrEqual(0);
+      await page.getByRole('link', { name: 'Activity' }).press('Enter');
+      await page.getByText('Nothing in this time that fits.').waitFor();
+      expect(faults).toEqual([]);
+    },
+  );
 });
 
 /** Pixels that the page is wider than its window. */

@@ -24,10 +24,9 @@ const browserOfWorker = sharedServer(async () => {
   const executablePath = places.find((path) => existsSync(path));
   if (executablePath === undefined)
     throw new Error('no browser: install chromium (Debian, Ubuntu: apt-get install chromium)');
-  const handles: { ref(): void; unref(): void }[] = [];
+  const children: ChildProcess[] = [];
   const note = (message: unknown): void => {
-    const { process: child } = message as { readonly process: ChildProcess };
-    handles.push(child, ...child.stdio.filter((stream) => stream instanceof Socket));
+    children.push((message as { readonly process: ChildProcess }).process);
   };
   subscribe('child_process', note);
   try {
@@ -42,6 +41,9 @@ const browserOfWorker = sharedServer(async () => {
         '--no-first-run',
       ],
     });
+    // A process has no pipes yet when the channel tells of it.
+    const pipes = children.flatMap(({ stdio }) => stdio.filter((stream) => stream instanceof Socket));
+    const handles: readonly { ref(): void; unref(): void }[] = [...children, ...pipes];
     return { browser, handles };
   } finally {
     unsubscribe('child_process', note);
