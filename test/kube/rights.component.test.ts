@@ -29,7 +29,7 @@ let stopSupervising: (() => void) | undefined;
 const outages: { readonly from: number; to: number }[] = [];
 let granted: Readonly<Record<Account, readonly Right[]>>;
 beforeAll(async () => {
-  installation = await startInstallation({ operators: 1, replicas: 2 });
+  installation = await startInstallation({ replicas: 2 });
   stopSupervising = supervise(installation);
   const of = (name: string) => grantsOf(installation.cluster.plane, systemNamespace, `paymaster-${name}`);
   granted = { operator: of('operator'), dashboard: of('dashboard'), rpc: of('rpc') };
