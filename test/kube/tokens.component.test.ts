@@ -47,6 +47,13 @@ const patch = (object: readonly string[], changes: readonly object[]): string =>
   kubectl('patch', ...object, '--type=json', '-p', JSON.stringify(changes));
 const condition = (kind: Kind, name: string, type: string): Promise<string | undefined> =>
   readerOf(installation.cluster).condition(kind, name, type);
+/** A reader sees no condition, too, where the API server does not answer in time. */
+const untilCondition = (kind: Kind, name: string, type: string, wanted: string): Promise<void> =>
+  until(
+    `${type} of ${name} is ${wanted}`,
+    async () => (await condition(kind, name, type)) === wanted,
+    patienceMs,
+  );
 const isTold = async (reason: string): Promise<boolean> =>
   (await readerOf(installation.cluster).eventReasons()).includes(reason);
 
@@ -79,8 +86,8 @@ describe('a FeeToken', () => {
   });
 
   test('is usable while its source gives a price and its symbol and decimals match the chain', async () => {
-    expect(await condition('FeeToken', feeToken, 'PriceUsable')).toBe('True/Usable');
-    expect(await condition('FeeToken', feeToken, 'Ready')).toBe('True/Ready');
+    await untilCondition('FeeToken', feeToken, 'PriceUsable', 'True/Usable');
+    await untilCondition('FeeToken', feeToken, 'Ready', 'True/Ready');
   });
 
   const faults: readonly {
@@ -128,13 +135,9 @@ describe('a FeeToken', () => {
     'with $name reports what is wrong, is not ready where somebody has to correct it, and is not quoted',
     async ({ spoil, reason, repair, refusal }) => {
       spoil();
-      await until(
-        `PriceUsable is ${reason}`,
-        async () => (await condition('FeeToken', feeToken, 'PriceUsable')) === `False/${reason}`,
-        patienceMs,
-      );
+      await untilCondition('FeeToken', feeToken, 'PriceUsable', `False/${reason}`);
       const ready = reason.endsWith('Mismatch') ? 'False/PriceNotUsable' : 'True/Ready';
-      expect(await condition('FeeToken', feeToken, 'Ready')).toBe(ready);
+      await untilCondition('FeeToken', feeToken, 'Ready', ready);
       for (const url of rpcUrls)
         await until(
           'it is not quoted',
@@ -196,7 +199,7 @@ describe('losses on token payments', () => {
     budget('0');
     await until('TokenLoss is True', async () => (await reasonOfChain()) === 'True/BudgetLow', patienceMs);
     await everyReplica('refuses token payments', 'TOKEN_LOSS');
-    expect(await condition('Chain', 'dev', 'Ready')).toBe('True/Ready');
+    await untilCondition('Chain', 'dev', 'Ready', 'True/Ready');
     await until('an event says so', () => isTold('BudgetLow'), patienceMs);
     budget('1');
   });
@@ -217,18 +220,10 @@ describe('losses on token payments', () => {
 
 describe('a usage store that was emptied', () => {
   test('is a condition of the Chain, which is not ready, and an event; nothing is signed meanwhile', async () => {
-    expect(await condition('Chain', 'dev', 'UsageStoreLost')).toBe('False/Kept');
+    await untilCondition('Chain', 'dev', 'UsageStoreLost', 'False/Kept');
     await emptyStore(installation.cluster.postgres.url);
-    await until(
-      'it is lost',
-      async () => (await condition('Chain', 'dev', 'UsageStoreLost')) === 'True/Lost',
-      patienceMs,
-    );
-    await until(
-      'the Chain is not ready',
-      async () => (await condition('Chain', 'dev', 'Ready')) === 'False/UsageStoreLost',
-      patienceMs,
-    );
+    await untilCondition('Chain', 'dev', 'UsageStoreLost', 'True/Lost');
+    await untilCondition('Chain', 'dev', 'Ready', 'False/UsageStoreLost');
     await everyReplica('refuses', 'USAGE_STORE_LOST');
     await until('an event says so', () => isTold('UsageStoreLost'), patienceMs);
   });
