@@ -60,7 +60,7 @@ export function createDashboard(deps: DashboardDeps): Express {
     // Object names make duplicate creates collide in the store, however many replicas there are. Turns close the gap for renames and quotas
     // inside this process, so that an installation with one dashboard replica does not rely on a second check by the operator.
     turns: createTurns(),
-    methodsOf: createMethodReading(),
+    methodsOf: createMethodReading(deps.abiPatienceMs),
     programmed: createProgrammedWait({ resources, configs, timeoutMs: deps.programmedTimeoutMs ?? 2000 }),
     parse: createParsers(webhookUrls),
     quotaOf: (organisation, name) => quotaOf(organisation, { quotas }, name),

@@ -62,6 +62,8 @@ export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly trustedProxies?: number;
   /** How long a write waits for the operator before it answers. Default 2,000 ms; set 0 if no operator runs. */
   readonly programmedTimeoutMs?: number;
+  /** How long the methods of an ABI may wait to be read, and be read. Default 10 s each. */
+  readonly abiPatienceMs?: number;
 };
 
 /** What handlers share. */

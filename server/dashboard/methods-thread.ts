@@ -19,14 +19,15 @@ export type MethodReading = (
 export type MethodsQuestion = { readonly abi: string; readonly whitelistedMethods: readonly string[] };
 
 /** One at once for each organisation and two in all. */
-const slots = { slots: 2, perKey: 1, waitingPerKey: 60, maxWaitMs: 10_000 };
-const longestMs = 10_000;
+const slots = { slots: 2, perKey: 1, waitingPerKey: 60 };
+const usualPatienceMs = 10_000;
 const memoryMb = 128;
 /** A thread begins in 50 ms or more, so one that is used often is kept. */
 const idleMs = 60_000;
 
-export function createMethodReading(): MethodReading {
-  const threads = new FairSlots(slots);
+/** `patienceMs`: how long a reading may wait for its turn, and how long it may take. Default 10 s each. */
+export function createMethodReading(patienceMs = usualPatienceMs): MethodReading {
+  const threads = new FairSlots({ ...slots, maxWaitMs: patienceMs });
   let kept: Reader | undefined;
 
   async function read(asked: MethodsQuestion, gone: AbortSignal | undefined): Promise<ContractMethods> {
@@ -34,7 +35,7 @@ export function createMethodReading(): MethodReading {
     const reader = kept?.wake() === true ? kept : startReader();
     kept = undefined;
     try {
-      const methods = await inTime(longestMs, cancellable(gone, reader.read(asked)), tooSlow);
+      const methods = await inTime(patienceMs, cancellable(gone, reader.read(asked)), tooSlow);
       if (kept !== undefined) reader.stop();
       else {
         reader.rest();

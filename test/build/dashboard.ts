@@ -96,6 +96,8 @@ export async function startDashboard({
       instruments: createInstruments(noMetrics),
       // No operator runs beside most of these tests: a write asks once whether it has been programmed.
       programmedTimeoutMs: 0,
+      // Longer than a test may take, on a machine of any speed.
+      abiPatienceMs: 600_000,
       ...more,
     });
     started.push(replica);

@@ -17,7 +17,7 @@ export function growthOf(runOfSize: (size: number) => () => unknown, size: numbe
 /** How many times as much work the first run takes as the second, measured as {@link growthOf} does: again when it is `most` or more. */
 export function ratioOf(costly: () => unknown, ordinary: () => unknown, most: number): number {
   for (let warm = 0; warm < 3; warm += 1) millis(costly, 1);
-  const times = Math.max(1, Math.ceil(roundMs / millis(costly, 1)));
+  const times = Math.max(1, Math.ceil(roundMs / Math.max(0.001, millis(costly, 1))));
   let leastCostly = Number.POSITIVE_INFINITY;
   let leastOrdinary = Number.POSITIVE_INFINITY;
   for (let round = 0; round < mostRounds; round += 1) {
@@ -38,10 +38,8 @@ const roundMs = 1;
 const leastRounds = 5;
 const mostRounds = 100;
 
-/** Processor time of this thread, a microsecond or more: time in which others have the processor does not count. */
 function millis(run: () => unknown, times: number): number {
-  const before = process.threadCpuUsage();
+  const before = performance.now();
   for (let index = 0; index < times; index += 1) run();
-  const { user, system } = process.threadCpuUsage(before);
-  return Math.max(1, user + system) / 1000;
+  return performance.now() - before;
 }
