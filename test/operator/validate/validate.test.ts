@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { applyManifests } from '../../../adapters/manifests/apply-manifests.js';
 import { readManifestFiles } from '../../../adapters/manifests/manifest-files.js';
 import { formatProblem } from '../../../core/errors.js';
