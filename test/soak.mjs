@@ -45,7 +45,7 @@ const kubernetes = {
   files: ['spec/*.component.test.js', 'kube/mode/*.component.test.js'],
   config: 'jest.kubernetes.config.js',
 };
-/** Files that ask whether this is the soak, and are in no part above. */
+/** Files that ask whether this is the soak, or take new random steps in it, and are in no part above. */
 const others = {
   does: 'tests that make test shortens or leaves out',
   files: globSync('**/*.test.js', {
@@ -129,7 +129,7 @@ function tasksOf({ does, files, config }) {
 }
 
 function asksForSoak(file) {
-  return /support\/(soak-seconds|test-of-soak)\.js/.test(readFileSync(join(tests, file), 'utf8'));
+  return /support\/(soak-seconds|test-of-soak|property)\.js/.test(readFileSync(join(tests, file), 'utf8'));
 }
 
 /** Resolves with the outcome. What runs when the time is over is stopped with all that it started. */
