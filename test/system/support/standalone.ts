@@ -101,10 +101,18 @@ export async function startStandalone(options: StandaloneOptions = {}): Promise<
   const running = await spawnStandalone(options);
   let exit: number | NodeJS.Signals | undefined;
   running.ended.then((code) => (exit = code)).catch(() => {});
-  await until('everything answers', () => {
-    if (exit !== undefined) throw new Error(`standalone ended with ${exit}:\n${running.output()}`);
-    return running.output().includes('Ctrl-C stops everything');
-  });
+  const what = () => `everything answers, after it has printed:\n${running.output()}`;
+  try {
+    await until(what, () => {
+      if (exit !== undefined) throw new Error(`standalone ended with ${exit}:\n${running.output()}`);
+      return running.output().includes('Ctrl-C stops everything');
+    });
+  } catch (error) {
+    // Nobody else knows of it.
+    running.signal('SIGKILL');
+    await running.ended;
+    throw error;
+  }
   return running;
 }
 
