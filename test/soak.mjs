@@ -12,7 +12,7 @@ const tests = join(root, 'dist/test');
 const parts = [
   {
     does: 'attackers and faults in turn: STEPS in memory, fewer in files and on PostgreSQL',
-    files: ['adversary/adversary.test.js', 'adversary/*.component.test.js'],
+    files: ['adversary/*.component.test.js'],
   },
   {
     does: 'the same on the real EntryPoints: CHAIN_STEPS, and random operations on ours and theirs',
@@ -20,15 +20,19 @@ const parts = [
   },
   {
     does: 'limits, budgets and campaigns of every kind, RULE_STEPS',
-    files: ['adversary/rules/rules.test.js', 'adversary/rules/*.component.test.js'],
+    files: ['adversary/rules/*.component.test.js'],
   },
   {
     does: 'usage against its model: thousands of random histories, a hundred kills of PostgreSQL, races of replicas until they finish',
-    files: ['adapters/usage/usage-property.test.js', 'adapters/usage/*.component.test.js'],
+    files: ['adapters/usage/*.component.test.js'],
   },
   {
-    does: 'copies of a store, and histories as tables, of many random installations',
-    files: ['adapters/store/copy-store.component.test.js', 'cli/random-histories.component.test.js'],
+    does: 'copies of a store, both ledgers, and histories as tables, of many random installations',
+    files: [
+      'adapters/store/copy-store.component.test.js',
+      'adapters/store/ledger/{postgres,sqlite}-ledger.component.test.js',
+      'cli/random-histories.component.test.js',
+    ],
   },
   {
     does: 'one process under load: ten minutes of kills while the ledger is compared with the chain, kills and deletions while it signs',
