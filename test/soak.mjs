@@ -155,7 +155,7 @@ async function run({ does, name, command }) {
   let isOver = false;
   const stop = (signal) => {
     try {
-      process.kill(-child.pid, signal);
+      if (child.pid !== undefined) process.kill(-child.pid, signal);
     } catch {
       // It has ended.
     }

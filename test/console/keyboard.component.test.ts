@@ -5,7 +5,7 @@ import { Wallet } from 'ethers';
 import type { Page } from 'playwright-core';
 import { contrastsOf, cutIn, desktop, violationsOf } from './support/browser.js';
 import { useConsole, type ConsoleOptions } from './support/console.js';
-import { press, write } from './support/keyboard.js';
+import { press } from './support/keyboard.js';
 import { game, writes } from './support/writes.js';
 
 // Every change that the console offers, by somebody who has a keyboard alone, followed to the resource.

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Component } from '../support/cluster/component.js';
-import { isSoak } from '../support/soak-seconds.js';
 import { testOfSoak } from '../support/test-of-soak.js';
 import { until } from '../support/until.js';
 import { auditEvents } from './support/audit.js';

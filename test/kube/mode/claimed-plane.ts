@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isStatus } from '../../../adapters/kube/api-error.js';
-import type { KubeTransport } from '../../../adapters/kube/transport.js';
 import { createStops } from '../../../adapters/process/stops.js';
 import { kubeconfigText } from '../../support/cluster/kubeconfig.js';
 import { connectionOfThisRun } from './connection.js';
