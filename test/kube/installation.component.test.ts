@@ -49,6 +49,7 @@ test.each([0, 1])('RPC replica %i sponsors an operation, and it is mined', async
     toWire(op),
     { mode: 'SPONSORED', calculateGasLimits: false },
   ]);
+  expect(answer.error).toBeUndefined();
   expect(answer).toMatchObject({ status: 200, result: { mode: 'SPONSORED' } });
   const signed = await signByAccount(account, op, answer.result?.['paymasterAndData'] as Hex);
   const { event } = await handleOp(devChain, profile.entryPointVersion, signed);
