@@ -4,7 +4,6 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -16,10 +15,8 @@ const only = valueOf('--only');
 const totals = { passed: 0, failed: 0, skipped: 0 };
 const cores = availableParallelism();
 const begun = performance.now();
-/** Tests of these folders need an API server, helm, promtool, Lua or actionlint. */
-const builtFolders = 'dist/test/(kube|charts|release)/';
-/** What is built already says so within this time; it decides the order of the files alone. */
-const warmMs = 10_000;
+/** What needs an API server, helm, promtool, Lua or actionlint. */
+const clusters = 'dist/test/(kube|charts|release|attacks/tenants-names)\\b';
 
 rmSync(results, { recursive: true, force: true });
 mkdirSync(results);
@@ -38,40 +35,40 @@ else if (process.argv.includes('--release'))
     `--testPathPatterns=dist/test/${inside}`,
     `--maxWorkers=${cores}`,
   ]);
-else {
-  // What is built from pinned modules takes minutes on a new machine, beside the files that need nothing of it.
-  const built = needsBuilt() ? bringBuilt() : Promise.resolve();
-  const isWarm = only !== undefined || (await Promise.race([built.then(() => true), delay(warmMs, false)]));
-  if (!isWarm) await runAll('first', [`--testPathIgnorePatterns=${builtFolders}`]);
-  await built;
-  await Promise.all([
-    isWarm
-      ? runAll('all', [`--testPathPatterns=dist/test/${inside}`])
-      : runAll('later', [`--testPathPatterns=${builtFolders}`]),
-    runKubernetes(),
-  ]);
-}
+else if (only === undefined) await Promise.all([runOthers(), runClusters()]);
+else await runSome();
 
 reportTimes();
 console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
 process.exit(totals.failed > 0 || totals.passed === 0 ? 1 : 0);
 
-/** One more than cores: component tests wait for processes and for time that has to pass. */
-function runAll(name, options) {
-  return runJest(name, [`--maxWorkers=${cores + 1}`, ...options]);
+/** Everything that needs no API server, one worker for each core. */
+function runOthers() {
+  return runJest('others', [`--testPathIgnorePatterns=${clusters}`, `--maxWorkers=${cores}`]);
 }
 
-/** Suites of the service document once more, unchanged. One after the other, since they share an API server. */
+/**
+ * One after the other, since each is an API server with the processes around it: suites of the service document once more, unchanged,
+ * and what needs a cluster or a chart. They begin when that server is built, which takes minutes on a new machine.
+ */
+async function runClusters() {
+  await bringBuilt();
+  await runKubernetes();
+  await runJest('clusters', [`--testPathPatterns=${clusters}`, '--runInBand']);
+}
+
+async function runSome() {
+  if (/(^|[\s/])(kube|charts|release|spec|attacks)\b/.test(only)) await bringBuilt();
+  await runJest('others', [`--testPathPatterns=dist/test/${inside}`, `--maxWorkers=${cores}`]);
+  await runKubernetes();
+}
+
 function runKubernetes() {
   return runJest('kubernetes', [
     '--config=jest.kubernetes.config.js',
     '--runInBand',
     `--testPathPatterns=dist/test/${inside}.*\\.component\\.test\\.js$`,
   ]);
-}
-
-function needsBuilt() {
-  return only === undefined || /(^|[\s/])(kube|charts|release|spec)\b/.test(only);
 }
 
 function bringBuilt() {
