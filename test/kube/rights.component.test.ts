@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createReflector } from '../../adapters/kube/reflector.js';
+import type { KubeObject } from '../../adapters/kube/objects.js';
+import { createKubeTransport } from '../../adapters/kube/transport.js';
 import { policyIdOf } from '../../core/config/ids.js';
 import { group, version } from '../../core/meta/meta.js';
 import { systemNamespace, type Component } from '../support/cluster/component.js';
+import { silentLogger } from '../../core/log.js';
+import { noMetrics } from '../../core/metrics.js';
+import { kindNames } from '../../core/resources/kinds.js';
+import { serviceAccountUser } from '../support/cluster/control-plane.js';
+import { startTcpProxy } from './support/tcp-proxy.js';
 import { paymasterObjectName } from '../../core/resources/names.js';
 import { dashboard, freshUserOp, rpc } from '../system/support/client.js';
 import { testOfSoak } from '../support/test-of-soak.js';
@@ -38,6 +46,16 @@ afterAll(async () => {
   stopSupervising?.();
   await installation?.cluster.stop();
 }, 240_000);
+
+/** Kinds that the operator watches. */
+const judgedKinds = [
+  'Chain',
+  'FeeToken',
+  'Organisation',
+  'Paymaster',
+  'SmartContract',
+  'PaymasterPolicy',
+] as const;
 
 /** Bounds a hang; on a busy machine components that have backed off take minutes to come back. */
 const patienceMs = 240_000;
@@ -449,17 +467,56 @@ describe('requests to the API server', () => {
         );
         await restartApiServer(late);
       }
-      for (const kind of [
-        'chains',
-        'feetokens',
-        'organisations',
-        'paymasters',
-        'smartcontracts',
-        'paymasterpolicies',
-      ])
-        await seen('operator', 'list', `paymasters.dev/${kind}`);
       for (const kind of ['paymasterconfigs', 'chainconfigs', 'addresslists'])
         await seen('rpc', 'list', `paymasters.dev/${kind}`);
+    },
+    longestMs,
+  );
+
+  // An operator that loses its lease in a long outage begins anew, without a list. So its reflectors run here, with its token.
+  test(
+    'by the reflectors of the operator: connections that break',
+    async () => {
+      const { plane } = installation.cluster;
+      const { hostname: host, port } = new URL(plane.url);
+      const proxy = await startTcpProxy({ host, port: Number(port) });
+      const token = plane.token(serviceAccountUser(systemNamespace, 'paymaster-operator'));
+      const transport = createKubeTransport({
+        credentials: {
+          load: async () => ({
+            server: `https://127.0.0.1:${proxy.port}`,
+            ca: plane.ca(),
+            authorization: `Bearer ${token}`,
+          }),
+        },
+        userAgent: 'test',
+        log: silentLogger,
+        metrics: noMetrics,
+      });
+      const reflectors = judgedKinds.map((kind) =>
+        createReflector<KubeObject>({
+          transport,
+          path: `/apis/${group}/${version}/${kindNames[kind].plural}`,
+          kind,
+          transform: (object) => object,
+          onEvent: () => {},
+          log: silentLogger,
+          metrics: noMetrics,
+          now: () => Date.now(),
+          random: Math.random,
+        }),
+      );
+      try {
+        for (const reflector of reflectors) reflector.start();
+        await until('all are synced', () => reflectors.every((each) => each.hasSynced()), patienceMs);
+        proxy.cut();
+        for (const kind of judgedKinds)
+          await seen('operator', 'list', `paymasters.dev/${kindNames[kind].plural}`);
+      } finally {
+        await Promise.all(reflectors.map((each) => each.stop()));
+        await transport.stop();
+        await proxy.stop();
+      }
     },
     longestMs,
   );
