@@ -35,6 +35,10 @@ const parts = [
     ],
   },
   {
+    does: 'each attack on both stores, tenants on both planes, and how long others wait during a flood',
+    files: ['attacks/*.component.test.js'],
+  },
+  {
     does: 'one process under load: ten minutes of kills while the ledger is compared with the chain, kills and deletions while it signs',
     files: ['system/{ledger-kills,kill-under-load,deletion-under-load}.component.test.js'],
   },
