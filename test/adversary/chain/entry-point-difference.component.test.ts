@@ -148,7 +148,7 @@ test('the model predicts the four EntryPoints for bundles, payments, allowances,
       chain.model.reorganise(begin.model);
       for (const one of chosen) await take(one, outcomes);
     }),
-    { ...runs(isSoak ? 350 : 20), endOnFailure: true },
+    { ...runs(isSoak ? 350 : 24), endOnFailure: true },
   );
   expect(chain.steps).toBeGreaterThan(isSoak ? 9_000 : 700);
   // The series contains every case that it is meant to test.
