@@ -10,7 +10,6 @@ import { addContract } from './commands/contract.js';
 import { addDoctor } from './commands/doctor.js';
 import { addExplain } from './commands/explain.js';
 import { addExport } from './commands/export.js';
-import { addImport } from './commands/import.js';
 import { addLogin } from './commands/login.js';
 import { addServerCommands } from './commands/server.js';
 import { addSigner } from './commands/signer.js';
@@ -61,7 +60,7 @@ function createProgram(terminal: Terminal): Command {
 /** Of the help, what a newcomer needs first. */
 const groups: Readonly<Record<string, readonly ((program: Command, terminal: Terminal) => void)[]>> = {
   'How it is:': [addStatus, addDoctor],
-  'Manifests:': [addValidate, addExplain, addExport, addImport],
+  'Manifests:': [addValidate, addExplain, addExport],
   'Chains, contracts and keys:': [addChain, addContract, addSigner, addToken],
   'A server, by its API:': [addLogin, addServerCommands],
   'The store itself:': [addSuspend, addStore],

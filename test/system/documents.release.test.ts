@@ -35,7 +35,6 @@ describe('what is not run here', () => {
       'docs/key-rotation.md: it needs pods, and operations that are not mined yet',
       'docs/key-rotation.md: it needs pods, and a contract whose owner changes its signer',
       'docs/ledger.md: it needs the program sqlite3',
-      "docs/moving.md: it needs a policy of somebody else's account",
       'charts/README.md: it needs pods',
       'charts/README.md: it needs pods',
     ]);
