@@ -6,7 +6,6 @@ import {
   processSettings,
   signerDirectory,
 } from '../adapters/process/process-settings.js';
-import { readUsageSettings, usageSettings } from '../adapters/store/usage-settings.js';
 import { providerSettings } from '../adapters/signer/providers/table.js';
 import { platformSettings, readPlatformDefaults } from '../core/config/platform-settings.js';
 import { readWebhookRules, webhookSettings } from '../core/policy/webhook/private-hosts.js';
@@ -57,7 +56,6 @@ export const operatorSettings = {
   'Clouds that hold keys': providerSettings,
   Platform: platformSettings,
   Webhooks: webhookSettings,
-  'Database of the ledger, for the record of changes': usageSettings,
 };
 
 /** Parses the settings once; throws SettingsError with every mistake. */
@@ -73,8 +71,6 @@ export function parseOperatorConfig(env: Readonly<Record<string, string | undefi
     platform: readPlatformDefaults(settings),
     signerEnvironment: settings.read(providerSettings),
     webhookRules: readWebhookRules(settings),
-    /** Absent: changes are not recorded. */
-    database: env[usageSettings.url.name] === undefined ? undefined : readUsageSettings(settings),
   });
 }
 

@@ -15,12 +15,10 @@ import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
 import { formatKey, keyOf } from '../core/meta/meta.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
 import type { ConnectionSecrets, MasterKeys } from '../core/secrets.js';
-import type { ChangeLog } from '../core/ledger/change.js';
 import type { TenantAccess } from '../core/tenant-access.js';
 import { createPace, type Pace } from '../adapters/pace.js';
 import { createMethodReader } from './method-reader.js';
 import { createCache, ownerOf } from './cache.js';
-import { createChangeWatch } from './change-watch.js';
 import { createChainFacts } from './facts/chain-facts.js';
 import { createLossFacts, createServingFacts, createUsageFacts } from './facts/reported-facts.js';
 import { createPlatformView } from './facts/platform-view.js';
@@ -67,8 +65,6 @@ export type OperatorDeps = Ambient & {
   readonly reports?: Pick<Reports, 'all'>;
   /** Copies of the usage store's epochs, which show that it has lost its data. Default: no condition shows it. */
   readonly usageEpochs?: EpochCopies;
-  /** Where changes of specs are recorded, and where an object says who owns its fields. Default: nowhere. */
-  readonly changes?: { readonly log: ChangeLog; readonly resources: Pick<ResourceStore, 'get'> };
   /** Default: this process runs alone. */
   readonly leader?: Leader;
   /** Called once when leadership is lost: writing has stopped, and the process should end. */
@@ -226,9 +222,6 @@ export function createOperator(deps: OperatorDeps) {
     ...ambient,
   });
 
-  const changes =
-    deps.changes &&
-    createChangeWatch({ ...ambient, cache, changes: deps.changes.log, resources: deps.changes.resources });
   const sweeper = createSweeper({
     sweeps: [
       () => sweep(cache, configs, clock.now()),
@@ -247,9 +240,7 @@ export function createOperator(deps: OperatorDeps) {
   async function run(): Promise<void> {
     // Changes before the first pass are part of it; before the election another operator handles them.
     const synced = cache.start((change) => {
-      if (!isLeading) return;
-      roots.add(keysOf(change, cache));
-      changes?.see(change);
+      if (isLeading) roots.add(keysOf(change, cache));
     });
     // A store that never answers must not keep a stopped operator waiting.
     await Promise.race([synced, stopping.promise]);
@@ -275,7 +266,6 @@ export function createOperator(deps: OperatorDeps) {
     serving?.start();
     usage?.start();
     sweeper.start();
-    changes?.start();
   }
 
   function abdicate(): void {
@@ -302,7 +292,6 @@ export function createOperator(deps: OperatorDeps) {
         roots.stop(),
         rotation?.stop(),
         sweeper.stop(),
-        changes?.stop(),
       ]);
       announcer.stop();
       await leader.stop();

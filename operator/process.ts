@@ -18,10 +18,9 @@ import { readMountedKeys } from '../adapters/secrets/master-keys.js';
 import { keepFresh } from '../adapters/signer/keep-fresh.js';
 import { loadSigners } from '../adapters/signer/signers.js';
 import { createKubeConfigStore } from '../adapters/configs/kubernetes/configs.js';
-import { createPostgresLedger } from '../adapters/store/ledger/postgres-ledger.js';
 import { createKubeResourceStore } from '../adapters/resources/kubernetes/resources.js';
 import type { Logger } from '../core/log.js';
-import { systemClock, type Clock } from '../core/units/time.js';
+import { systemClock } from '../core/units/time.js';
 import type { OperatorConfig } from './config.js';
 import { createHealth } from './health.js';
 import { createOperator } from './operator.js';
@@ -81,12 +80,10 @@ async function startParts(config: OperatorConfig, log: Logger, onStop: Stops['ad
   onStop(() => resources.stop());
   const configs = createKubeConfigStore({ ...guarded, namespace });
   onStop(() => configs.stop());
-  const events = createKubeEventRecorder({ ...guarded, instance: podName });
+  const events = createKubeEventRecorder({ ...guarded, component: 'operator', instance: podName });
   onStop(() => events.stop());
   const bindings = bindingsOf(config);
   const lost = Promise.withResolvers<string>();
-  const ledger = openLedger(config.database, clock);
-  onStop(() => ledger?.stop());
   const operator = createOperator({
     resources,
     configs,
@@ -114,7 +111,6 @@ async function startParts(config: OperatorConfig, log: Logger, onStop: Stops['ad
     ...(bindings.length === 0 ? {} : { tenantAccess: createKubeTenantAccess({ ...guarded, bindings }) }),
     reports: createKubeReports({ transport, namespace, clock, log }),
     usageEpochs: createKubeEpochMirror({ transport, namespace }),
-    ...given({ changes: ledger && { log: ledger.changes, resources } }),
     leader,
     onLost: () => lost.resolve('another operator leads'),
   });
@@ -125,13 +121,6 @@ async function startParts(config: OperatorConfig, log: Logger, onStop: Stops['ad
   log.info('operator started', { port, namespace });
   operator.start().catch((error: unknown) => lost.resolve(`the operator could not start: ${String(error)}`));
   return { failed: lost.promise };
-}
-
-/** Two connections, when it is first used: one that reads and one that writes. */
-function openLedger(database: OperatorConfig['database'], clock: Clock) {
-  if (database?.kind !== 'postgres') return undefined;
-  const { address, passwordFile } = database;
-  return createPostgresLedger({ address, ...given({ passwordFile }), clock, poolSize: 1 });
 }
 
 /** The role bindings in the namespace of each Organisation. */

@@ -11,6 +11,7 @@ import type { Heads } from '../core/chain/heads.js';
 import type { ConfigStore } from '../core/config/config-store.js';
 import type { Passes } from '../core/config/pass.js';
 import type { LedgerWriter } from '../core/ledger/ledger.js';
+import type { ObjectNames } from '../core/ledger/object-names.js';
 import type { Signers } from '../core/paymaster/signer.js';
 import type { FollowerLease } from '../core/policy/follower-lease.js';
 import type { Reports } from '../core/policy/reports.js';
@@ -24,6 +25,7 @@ import type { Instruments } from './ops/instruments.js';
 import type { RecentRefusals } from './ops/recent-refusals.js';
 import { createRecording, withOrder, type Recording } from './ledger/recording.js';
 import type { LedgerRoom } from './ledger/room.js';
+import { createServedNames } from './ledger/served-names.js';
 import { createFollower, type Follower, type FollowerDeps } from './follower/follower.js';
 import { createLossReporter, type LossReporter } from './follower/loss-reporter.js';
 import { createCallRunner } from './rpc/call-runner.js';
@@ -97,6 +99,8 @@ export type DataPlaneDeps = Ambient & {
   readonly recentRefusals?: Pick<RecentRefusals, 'note'>;
   /** Takes records of no promise; the usage store writes those of its turns itself. Default: nothing is recorded. */
   readonly ledger?: LedgerWriter;
+  /** Keeps the names of what is served. Default: nobody does. */
+  readonly names?: Pick<ObjectNames, 'keep'>;
   /** What it has room for. Default: everything. */
   readonly ledgerRoom?: LedgerRoom;
   /** Whether the ledger also gets what each decision was based on, for replays. Default false. */
@@ -114,9 +118,11 @@ export type DataPlaneDeps = Ambient & {
 export function createDataPlane(deps: DataPlaneDeps) {
   const { chains, clock, log, instruments } = deps;
   const seen = createSeenGenerations({ usage: deps.usage, log });
+  const names = deps.names && createServedNames({ names: deps.names, log });
   const view = createConfigView({
     ...deps,
     onSeen: (config) => seen.note(config),
+    ...given({ onServed: names?.note }),
   });
   const tokenAccounts = createTokenAccounts({ chains });
   const losses = reportLosses(deps, view);
@@ -243,6 +249,7 @@ export function createDataPlane(deps: DataPlaneDeps) {
       dataFees.start();
       notes?.start();
       recording?.start();
+      names?.start();
       await warmUp(view.chains(), { signing, clock });
       isWarm = true;
     },
@@ -254,6 +261,7 @@ export function createDataPlane(deps: DataPlaneDeps) {
       await losses?.stop();
       await notes?.stop();
       await recording?.stop();
+      await names?.stop();
     },
   };
 }

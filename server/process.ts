@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { given } from '../core/units/given.js';
 import { createChains } from '../adapters/chain/chains.js';
+import { createKubeEventRecorder } from '../adapters/events/event-recorder.js';
 import { createCredentialSource } from '../adapters/kube/credentials.js';
 import { createKubeEpochMirror, rememberEpochs } from '../adapters/kube/epoch-mirror.js';
 import { createKubeKeyAnnouncements } from '../adapters/kube/key-announcements.js';
@@ -127,6 +128,7 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
     ...given({
       ledger: config.ledger.isOn ? usageParts.records : undefined,
       ledgerRoom: keeping?.room,
+      names: ledger?.names,
       priceHeadersDirectory: config.priceHeadersDirectory,
       dashboard: isDashboard ? await dashboardDeps() : undefined,
     }),
@@ -156,8 +158,11 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
       now: () => clock.now(),
     });
     onStop(() => resources.stop());
+    const events = createKubeEventRecorder({ ...common, component: 'dashboard', instance: config.podName });
+    onStop(() => events.stop());
     return {
       resources,
+      events,
       usage: usageParts.reading,
       ...given({ ledger }),
       masterKeys: announced.keys,

@@ -44,6 +44,7 @@ type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instruments' | 'p
     | 'platformTokens'
     | 'consoleCode'
     | 'ledger'
+    | 'events'
   > & {
     readonly resources: ResourceStore;
     /** What people are shown of limits and balances. Default: the usage store. */

@@ -154,7 +154,6 @@ async function startParts(
     platform: config.platform,
     reports,
     usageEpochs: epochMirror,
-    ...given({ changes: ledger?.changes && { log: ledger.changes, resources } }),
     rpcUrlOf: ({ chainId }, apiKey) => `${origin}/api/v1/${chainId}/${apiKey}`,
     ...ambient,
     log: log.child({ part: 'operator' }),
@@ -187,6 +186,7 @@ async function startParts(
     },
     recentRefusals: refusals,
     ...given({ ledger: config.ledger.isOn ? usage.ledger : undefined, ledgerRoom: keeping?.room }),
+    ...given({ names: ledger?.names }),
     ledgerInputs: config.ledger.inputs,
     refusalsPerSecond: config.ledger.refusalsPerSecond,
     handle: createStatusEndpoint({

@@ -21,6 +21,9 @@ const maxWaiting = 1_000;
 const maxNoteBytes = 1_024;
 const stopMs = 2_000;
 
+/** What a component does when it tells of something. */
+const actions = { operator: 'Reconcile', dashboard: 'Write' } as const;
+
 /**
  * Events of `events.k8s.io/v1`. Equal ones become a series (one object, counted up). One object may have 25 at once and
  * one more every five minutes, so that a flapping object cannot fill the cluster's store. One request at a time, from a
@@ -29,6 +32,7 @@ const stopMs = 2_000;
 export function createKubeEventRecorder(
   deps: Ambient & {
     readonly transport: Pick<KubeTransport, 'request'>;
+    readonly component: keyof typeof actions;
     /** This process: pod name. */
     readonly instance: string;
   },
@@ -91,9 +95,9 @@ export function createKubeEventRecorder(
         kind: 'Event',
         metadata: { name, namespace },
         eventTime: microTime(now),
-        reportingController: 'paymasters.dev/operator',
+        reportingController: `paymasters.dev/${deps.component}`,
         reportingInstance: deps.instance,
-        action: 'Reconcile',
+        action: actions[deps.component],
         type: event.type,
         reason: event.reason,
         note: shortened(event.note),

@@ -1,5 +1,6 @@
 import type { EpochMs } from '../units/time.js';
 import type { ChangeLog } from './change.js';
+import type { ObjectNames } from './object-names.js';
 import type { AddedRecord } from '../usage/follower-step.js';
 import type {
   DecisionPage,
@@ -44,8 +45,10 @@ export type Ledger = {
   inputs(query: InputsQuery): AsyncIterable<readonly DecisionInputs[]>;
   /** Shared by all processes that open this ledger. Absent: one process opens it. */
   readonly replays?: ReplayRegister;
-  /** Who changed which object. Absent: nobody keeps it. */
+  /** Which token changed which object. Absent: nobody keeps it. */
   readonly changes?: ChangeLog;
+  /** Absent: what was deleted has no name. */
+  readonly names?: ObjectNames;
   ping(): Promise<void>;
   stop(): Promise<void>;
 };

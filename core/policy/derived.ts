@@ -119,6 +119,11 @@ export function listsIn(parts: PolicyParts): readonly string[] {
 /** The parts of a config that serves no policy. */
 export const noPolicies: PolicyParts = writeParts([]);
 
+/** All policies of a config. */
+export function policiesIn(parts: PolicyParts): readonly PolicyIdentity[] {
+  return Object.values<unknown>(parts).flatMap((part) => policiesOf(part) ?? []);
+}
+
 /** All policies of a config that have a campaign. */
 export function campaignPolicies(parts: PolicyParts): readonly (PolicyIdentity & AppliesTo)[] {
   return Object.values<unknown>(parts).flatMap(

@@ -1,84 +1,47 @@
 import { hash } from 'node:crypto';
-import {
-  mostShown,
-  type Author,
-  type ChangeWrite,
-  type Fields,
-  type ObjectVersion,
-  type Shown,
-} from '../ledger/change.js';
-import { formatPath, getAt, leavesOf, pathOfKey, type Tree } from '../meta/field-tree.js';
-import { keyOf, type ManagedFields, type ObjectKey } from '../meta/meta.js';
-import { pathsOf } from '../meta/server-side-apply.js';
+import { changedFields, mostShown, type ChangeWrite, type Fields, type Shown } from '../ledger/change.js';
+import { formatPath, getAt, leavesOf, type Tree } from '../meta/field-tree.js';
+import { keyOf } from '../meta/meta.js';
 import type { StructuralSchema } from '../schema/structural.js';
 import type { AnyResource } from './kinds.js';
 import { definitions } from './schemas.js';
 import { isObject } from '../schema/json-value.js';
 
-// An object as the record of changes keeps it: its fields as people may see them.
+// A write as the record of changes keeps it: the fields of the object as people may see them.
 
 const mostFields = 200;
 
-/** An object as it is now, or `isGone`. Without `author` the manager of its fields is named. */
-export function writeOf(
-  object: AnyResource,
-  rest: Pick<ChangeWrite, 'at' | 'organisation'> & {
-    readonly author?: Author | undefined;
-    readonly isGone?: boolean;
-  },
+/** Undefined: there was or is no such object. At least one of the two is given. */
+export type Versions =
+  | { readonly before: AnyResource | undefined; readonly after: AnyResource }
+  | { readonly before: AnyResource; readonly after: undefined };
+
+export function changeOf(
+  { before, after }: Versions,
+  rest: Pick<ChangeWrite, 'at' | 'organisation' | 'author'>,
 ): ChangeWrite {
-  const { isGone = false, author, ...whose } = rest;
-  const managed = isGone ? [] : specEntries(object);
+  const object = after ?? before;
+  const { namespace = '', name } = keyOf(object);
+  const { uid, generation } = object.metadata;
   return {
-    ...whose,
-    object: knownOf(object),
-    fields: isGone ? undefined : fieldsOf(object, managed),
-    author: author ?? { source: 'manager', name: managed[0]?.manager },
+    ...rest,
+    action: before === undefined ? 'created' : after === undefined ? 'deleted' : 'changed',
+    object: { kind: object.kind, namespace, name, uid, generation },
+    fields: changedFields(before && fieldsOf(before), after && fieldsOf(after)),
   };
 }
 
-export function knownOf(object: AnyResource): ObjectVersion {
-  const { namespace = '', name }: ObjectKey = keyOf(object);
-  const { uid, generation } = object.metadata;
-  return { kind: object.kind, namespace, name, uid, generation };
-}
-
-/** Who owns fields of the spec, the latest first. */
-function specEntries({ metadata }: AnyResource): readonly ManagedFields[] {
-  return (metadata.managedFields ?? [])
-    .filter((entry) => pathsOf(entry).some((path) => pathOfKey(path)[0] === 'spec'))
-    .toSorted((a, b) => ((a.time ?? '') < (b.time ?? '') ? 1 : -1));
-}
-
-function fieldsOf({ kind, spec }: AnyResource, managed: readonly ManagedFields[]): Fields {
-  const managers = new Map<string, string>();
-  for (const entry of managed)
-    for (const path of pathsOf(entry)) {
-      const field = formatPath(pathOfKey(path));
-      if (!managers.has(field)) managers.set(field, entry.manager);
-    }
+function fieldsOf({ kind, spec }: AnyResource): Fields {
   const leaves = leavesOf(spec as Tree, ['spec']);
-  const fields = leaves.slice(0, mostFields).map(({ path, value }) => {
-    const field = formatPath(path);
-    const manager = managers.get(field);
-    const shown = show(value, schemaAt(definitions[kind].spec, path.slice(1)));
-    return [field, manager === undefined ? shown : { ...shown, manager }] as const;
-  });
-  const others = leaves.slice(mostFields);
-  return Object.fromEntries([
-    ...fields,
-    ...(others.length === 0
-      ? []
-      : [
-          [
-            '(more)',
-            show(
-              others.map(({ value }) => value),
-              undefined,
-            ),
-          ] as const,
-        ]),
-  ]);
+  const fields = leaves
+    .slice(0, mostFields)
+    .map(({ path, value }) => [
+      formatPath(path),
+      show(value, schemaAt(definitions[kind].spec, path.slice(1))),
+    ]);
+  const others = leaves.slice(mostFields).map(({ value }) => value);
+  if (others.length > 0) fields.push(['(more)', show(others, undefined)]);
+  return Object.fromEntries(fields) as Fields;
 }
 
 function schemaAt(schema: StructuralSchema, path: readonly string[]): StructuralSchema | undefined {

@@ -5,10 +5,12 @@ import type { Quota, Quotas } from '../../core/config/platform.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import type { ChangeLog } from '../../core/ledger/change.js';
 import type { Ledger } from '../../core/ledger/ledger.js';
+import type { ObjectNames } from '../../core/ledger/object-names.js';
 import type { FundingMessages } from '../../core/usage/funding-messages.js';
 import type { UsageReading } from '../../core/usage/usage-store.js';
 import type { PolicyHosts } from '../../core/policy/policy-hosts.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
+import type { EventRecorder } from '../../core/resources/kubernetes-events.js';
 import type { RateLimit } from '../../core/resources/paymaster.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
@@ -36,6 +38,8 @@ export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly usage: UsageReading;
   /** Where decisions and their cost are kept. Default: nowhere, and its endpoints answer 501. */
   readonly ledger?: Ledger;
+  /** Gets an event for each write. Default: no events. */
+  readonly events?: EventRecorder;
   /** Set with `ledger`. */
   readonly replays?: Replays;
   readonly masterKeys: MasterKeys;
@@ -76,6 +80,7 @@ export type Tools = Pick<
   | 'log'
   | 'usage'
   | 'replays'
+  | 'events'
   | 'webhooks'
   | 'explanations'
 > & {
@@ -86,8 +91,10 @@ export type Tools = Pick<
   readonly resources: Pick<ResourceStore, 'get' | 'list' | 'page'>;
   /** Absent: no ledger is kept. */
   readonly ledger?: FairLedger;
-  /** Who changed what; `writes` are recorded there. */
+  /** `writes` are recorded there. */
   readonly changes?: Pick<ChangeLog, 'record'>;
+  /** What they delete keeps its name. */
+  readonly names?: Pick<ObjectNames, 'keep'>;
   readonly proposals: ProposalDeps;
   /** Readings go on with it while the API server is away. */
   readonly lastSeen: LastSeen;

@@ -43,6 +43,8 @@ type ConfigViewDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly instruments: Pick<Instruments, 'configs' | 'configAge' | 'configsAhead' | 'openPaymasters'>;
   /** Called with every config that this replica sees, before it is served. Default: nothing is called. */
   readonly onSeen?: (seen: SeenConfig) => void;
+  /** Called with every config of a paymaster that it serves. Default: nothing is called. */
+  readonly onServed?: (config: PaymasterConfig) => void;
 };
 
 const defaultMaxStalenessMs = 6 * 3_600_000;
@@ -56,6 +58,7 @@ export function createConfigView(deps: ConfigViewDeps) {
     log,
     instruments,
     onSeen = () => {},
+    onServed = () => {},
   } = deps;
   const byKey = new Map<string, ServedPaymaster>();
   const byId = new Map<string, ServedPaymaster>();
@@ -157,7 +160,9 @@ export function createConfigView(deps: ConfigViewDeps) {
       case 'put-paymaster': {
         lookup.noteChange(event.config.paymasterId);
         const compiled = compile(event.config);
-        if (compiled !== undefined) remember(compiled);
+        if (compiled === undefined) break;
+        remember(compiled);
+        onServed(event.config);
         break;
       }
       case 'delete-paymaster':

@@ -76,14 +76,14 @@ describe('the address of the database', () => {
     },
   ])('of examples/kubernetes/postgres-$name.yaml is $why', ({ name, settings, sources }) => {
     const manifests = render(name);
-    for (const component of ['rpc', 'dashboard', 'operator']) {
+    for (const component of ['rpc', 'dashboard']) {
       const pod = podOf(manifests, component);
       expect(settingsOf(pod)).toEqual(settings);
       const volume = pod.volumes.find((each) => each.name === 'database');
       expect(volume).toEqual(sources && { name: 'database', projected: { defaultMode: expect.any(Number), sources } });
     }
-    const withoutLedger = renderOperator({ ...optionsOf(name), set: ['ledger.enabled=false'] });
-    expect(settingsOf(podOf(withoutLedger, 'operator'))).toEqual([]);
+    expect(settingsOf(podOf(manifests, 'operator'))).toEqual([]);
+    expect(podOf(manifests, 'operator').volumes.find((each) => each.name === 'database')).toBeUndefined();
     for (const { name: setting, value } of settingsOf(podOf(manifests, 'rpc')))
       if (setting.endsWith('_URL') && value !== undefined) parsePostgresUrl(setting, value);
   });
@@ -157,13 +157,12 @@ describe('what may reach the database', () => {
       name: 'cloudnativepg',
       to: [{ podSelector: { matchLabels: { 'cnpg.io/cluster': 'gas-paymaster-postgres' } } }],
     },
-  ])('of postgres-$name.yaml are rpc, dashboard and, for the record of changes in the ledger, the operator', ({ name, to }) => {
+  ])('of postgres-$name.yaml are rpc and dashboard, not the operator', ({ name, to }) => {
     const manifests = render(name);
     const rule = to === undefined ? { ports } : { ports, to };
-    for (const component of ['rpc', 'dashboard', 'operator'])
+    for (const component of ['rpc', 'dashboard'])
       expect(egressOf(manifests, component)).toContainEqual(rule);
-    const withoutLedger = renderOperator({ ...optionsOf(name), set: ['ledger.enabled=false'] });
-    expect(JSON.stringify(egressOf(withoutLedger, 'operator'))).not.toContain('5432');
+    expect(JSON.stringify(egressOf(manifests, 'operator'))).not.toContain('5432');
   });
 
   test('of the bundled one are they alone', () => {
@@ -171,7 +170,7 @@ describe('what may reach the database', () => {
       ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'gas-paymaster-postgres',
     );
     const callers = JSON.stringify(policy?.spec).matchAll(/"app.kubernetes.io\/component":"(\w+)"/g);
-    expect([...callers].map(([, name]) => name)).toEqual(['postgres', 'rpc', 'dashboard', 'operator']);
+    expect([...callers].map(([, name]) => name)).toEqual(['postgres', 'rpc', 'dashboard']);
   });
 });
 

@@ -95,7 +95,7 @@ const accounts: readonly Account[] = [
     name: 'the operator',
     user: operator,
     may: [
-      ...product(['get', 'list', 'watch'], judged),
+      ...product(['list', 'watch'], judged),
       ...product(
         ['patch'],
         judged.map((resource) => `${resource}/status`),
@@ -124,6 +124,7 @@ const accounts: readonly Account[] = [
     ],
     mayNot: [
       ...product(['watch'], compiled, system),
+      ...product(['get'], judged, tenant),
       // What users write stays theirs.
       ...product(changes, users, tenant),
       ...product(['get', 'list', 'watch'], ['dashboardtokens'], tenant),
@@ -159,6 +160,7 @@ const accounts: readonly Account[] = [
       // Which token a caller has sent: it may be of any organisation.
       ...product(['list'], ['chains', 'dashboardtokens', 'feetokens']),
       ...product(['get', 'list', 'create', 'patch', 'delete'], tenants, tenant),
+      ...product(['create', 'patch'], ['events.events.k8s.io'], tenant),
       ...product(['get', 'list'], ['paymasterconfigs'], system),
       ...product(['get'], ['chainconfigs', 'addresslists'], system),
       ['get', 'configmaps', system, 'paymaster-master-keys'],
@@ -166,6 +168,8 @@ const accounts: readonly Account[] = [
     mayNot: [
       // Only where the operator has bound it.
       ...product(['get', 'create', 'patch', 'delete'], tenants, elsewhere),
+      ['create', 'events.events.k8s.io', elsewhere],
+      ['list', 'events.events.k8s.io', tenant],
       ...product(['get', 'create', 'patch', 'delete'], tenants, system),
       ...product(['list'], ['paymasters', 'smartcontracts', 'paymasterpolicies'], elsewhere),
       ...product(['list'], ['paymasters', 'smartcontracts', 'paymasterpolicies'], system),

@@ -56,35 +56,6 @@ test.each([0, 1])('RPC replica %i sponsors an operation, and it is mined', async
   expect(event.success).toBe(true);
 });
 
-test('who changed what with kubectl is recorded by the operator, once', async () => {
-  const headers = { authToken: installation.connection.authToken };
-  type Item = Readonly<Record<'kind' | 'name', unknown>>;
-  const recorded = async (query = ''): Promise<readonly Item[]> => {
-    const answer = await fetch(`${installation.dashboard.origin}/manage/v1/changes${query}`, { headers });
-    return (
-      ((await answer.json()) as { readonly data?: { readonly items: readonly Item[] } }).data?.items ?? []
-    );
-  };
-  // What changes before the operator has looked at a new object is a part of how it was made.
-  await until('it is recorded that it was made', async () =>
-    (await recorded()).some(({ kind, name }) => kind === 'Paymaster' && name === 'shop'),
-  );
-  const change = { spec: { sponsor: { name: 'Our Shop' } } };
-  kubectl('patch', 'pm', 'shop', '-n', 'quickstart', '--type=merge', '-p', JSON.stringify(change));
-  const byKubectl = () => recorded('?actor=kubectl-patch');
-  await until('it is recorded', async () => (await byKubectl()).length > 0);
-  expect(await byKubectl()).toEqual([
-    expect.objectContaining({
-      action: 'changed',
-      kind: 'Paymaster',
-      namespace: 'quickstart',
-      name: 'shop',
-      source: 'manager',
-      fields: [{ field: 'spec.sponsor.name', before: null, after: '"Our Shop"' }],
-    }),
-  ]);
-});
-
 describe('the dashboard on the Kubernetes API', () => {
   let apiKey: string;
 

@@ -40,14 +40,6 @@ describe('the operator', () => {
     });
   });
 
-  test('records changes where the database of the ledger is named, and says what is wrong with its address', () => {
-    expect(parseOperatorConfig(operator).database).toBeUndefined();
-    const named = parseOperatorConfig({ ...operator, PAYMASTER_DATABASE_URL: database });
-    expect(named.database).toMatchObject({ kind: 'postgres', address: { host: 'db.example.com' } });
-    const wrong = { ...operator, PAYMASTER_DATABASE_URL: 'mysql://user:secret@host' };
-    expect(mistakesOf(() => parseOperatorConfig(wrong)).join()).not.toContain('secret');
-  });
-
   test('has the quotas and defaults of the platform, as the dashboard has; without any it grants all', () => {
     const platform = {
       PAYMASTER_QUOTA_PAYMASTERS: '500',
@@ -118,7 +110,7 @@ test.each<{ name: string; tables: Record<string, SettingRows>; parse: (env: type
   { name: 'server', tables: serverSettings, parse: parseServerConfig },
 ])('--help of the $name has every setting that it reads, once, and no other', ({ name, tables, parse }) => {
   const read = new Set<string>();
-  const right = name === 'operator' ? { ...operator, PAYMASTER_DATABASE_URL: database } : server;
+  const right = name === 'operator' ? operator : server;
   parse(noting(right, read) as typeof server);
   const printed = settingsHelp(name, tables)
     .match(/^ {2}[A-Z][A-Z_]+/gm)!

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { DomainError } from '../../core/errors.js';
 import type { ChangeLog } from '../../core/ledger/change.js';
 import { paymasterIdOf } from '../../core/config/ids.js';
+import type { ResourceEvent } from '../../core/resources/kubernetes-events.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { aDecision, reservationOf } from '../conformance/ledger-records.js';
 import { managePrefix } from '../../server/dashboard/endpoints.js';
@@ -20,6 +21,7 @@ import {
 let ledger: WrittenLedger;
 let host: DashboardHost;
 let isAway = false;
+const events: ResourceEvent[] = [];
 beforeAll(async () => {
   ledger = await openSqliteLedger();
   const stored = ledger.changes!;
@@ -30,7 +32,10 @@ beforeAll(async () => {
       return stored.record(write);
     },
   };
-  host = await startDashboard({ ledger: { ...ledger, changes } });
+  host = await startDashboard({
+    ledger: { ...ledger, changes },
+    events: { record: (event) => void events.push(event) },
+  });
 });
 afterAll(async () => {
   await host.stop();
@@ -85,7 +90,7 @@ describe('GET /manage/v1/changes', () => {
     const id = await addLimit(key, 'a day');
     const paused = await pause(key, id);
     const [change, policy, paymaster] = await changes();
-    expect(paymaster).toMatchObject({ action: 'created', kind: 'Paymaster', source: 'token', requestId });
+    expect(paymaster).toMatchObject({ action: 'created', kind: 'Paymaster', requestId });
     expect(policy).toMatchObject({ action: 'created', kind: 'PaymasterPolicy' });
     expect(change).toMatchObject({
       action: 'changed',
@@ -93,6 +98,23 @@ describe('GET /manage/v1/changes', () => {
       fields: [{ field: 'spec.active', before: null, after: 'false' }],
     });
     expect(await changes(`?actor=${encodeURIComponent(String(change!['actor']))}&limit=1`)).toEqual([change]);
+  });
+
+  test('a write is an event of its object, which names the token and the fields and not their values', async () => {
+    const { key } = await made('told');
+    const id = await addLimit(key, 'a day');
+    events.length = 0;
+    const paused = await pause(key, id);
+    const requestId = paused.headers.get('x-request-id');
+    const [change] = await changes();
+    expect(events.map(({ object: { kind }, ...rest }) => ({ kind, ...rest }))).toEqual([
+      {
+        kind: 'PaymasterPolicy',
+        type: 'Normal',
+        reason: 'Changed',
+        note: `By token ${String(change!['actor'])}, request ${requestId}: spec.active`,
+      },
+    ]);
   });
 
   test('a write that changes nothing names nobody', async () => {

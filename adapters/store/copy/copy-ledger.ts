@@ -2,7 +2,15 @@ import type { EpochMs } from '../../../core/units/time.js';
 import { rollupUnits } from '../../../core/ledger/steps.js';
 import type { Postgres, Session } from '../../postgres/transactions.js';
 import type { Database } from '../../sqlite/database.js';
-import { columns, coveredColumns, kindOf, namesOf, type Columns, type Table } from '../ledger/columns.js';
+import {
+  columns,
+  coveredColumns,
+  kindOf,
+  nameColumns,
+  namesOf,
+  type Columns,
+  type Table,
+} from '../ledger/columns.js';
 import { postgresDialect } from '../ledger/dialect.js';
 import { makeParts } from '../ledger/partitions.js';
 import { rollUpSlice } from '../ledger/roll-up.js';
@@ -18,16 +26,6 @@ const tables = [
   'usage',
   'change',
 ] as const satisfies readonly Table[];
-
-/** See changes.ts. */
-const object = {
-  kind: 'text',
-  namespace: 'text',
-  name: 'text',
-  uid: 'text',
-  generation: 'integer',
-  fields: 'json',
-} as const satisfies Columns;
 
 const rowsAtOnce = 1_000;
 
@@ -56,7 +54,7 @@ export async function makePartsFor(postgres: Postgres, db: Database): Promise<vo
 export async function copyLedger(
   db: Database,
   session: Session,
-  onCopied: (table: Table | 'object' | 'covered', rows: number) => void,
+  onCopied: (table: Table | 'name' | 'covered', rows: number) => void,
 ): Promise<void> {
   for (const table of tables) {
     const isRecord = records.some((name) => name === table);
@@ -67,9 +65,8 @@ export async function copyLedger(
     );
     onCopied(table, await insert(session, table, all, read.iterate()));
   }
-  // What the next change of each object is compared with.
-  const known = db.sql.prepare(`SELECT ${Object.keys(object).join(', ')} FROM ledger_object`);
-  onCopied('object', await insert(session, 'object', object, known.iterate()));
+  const names = db.sql.prepare(`SELECT ${Object.keys(nameColumns).join(', ')} FROM ledger_name`);
+  onCopied('name', await insert(session, 'name', nameColumns, names.iterate()));
   const covered = db.sql.prepare(`SELECT ${Object.keys(coveredColumns).join(', ')} FROM ledger_covered`);
   onCopied('covered', await insert(session, 'covered', coveredColumns, covered.iterate()));
   for (const table of records)
@@ -82,7 +79,7 @@ export async function copyLedger(
 /** The number of rows. */
 async function insert(
   session: Session,
-  table: Table | 'object' | 'covered',
+  table: Table | 'name' | 'covered',
   all: Columns,
   rows: Iterable<unknown>,
 ): Promise<number> {

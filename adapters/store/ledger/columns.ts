@@ -115,9 +115,8 @@ export const columns = {
     name: 'text',
     uid: 'text',
     generation: 'integer',
-    source: 'text',
-    author: 'text?',
-    request_id: 'text?',
+    author: 'text',
+    request_id: 'text',
     fields: 'json',
     left_out: 'integer',
   },
@@ -152,6 +151,15 @@ export const coveredColumns = {
   from_block: 'integer',
   to_block: 'integer',
 } as const satisfies Columns;
+
+/** What objects were called, see object-names.ts. Not in parts: a name is needed for as long as there are records of its object. */
+export const nameColumns = {
+  organisation: 'text',
+  kind: 'text',
+  id: 'text',
+  shown: 'text',
+} as const satisfies Columns;
+export const nameKey = ['organisation', 'kind', 'id'] as const;
 
 /** Which movement a row is. */
 export const movementKey = [

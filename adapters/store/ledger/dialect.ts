@@ -5,7 +5,7 @@ import { kindOf, type Columns, type Table } from './columns.js';
  * one JSON text.
  */
 export type Dialect = {
-  table(name: Table | 'mark' | 'object' | 'covered'): string;
+  table(name: Table | 'mark' | 'name' | 'covered'): string;
   /** Rises with every write: which rows a reader has seen. See `Position`. */
   readonly position: 'xact' | 'rowid';
   readonly types: Readonly<Record<ReturnType<typeof kindOf>['kind'], string>>;

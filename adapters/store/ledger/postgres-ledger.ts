@@ -15,11 +15,12 @@ import {
   type Session,
   type Transaction,
 } from '../../postgres/transactions.js';
-import { knownObjects, readChanges, readDeleted, recordChange } from './changes.js';
+import { readChanges, recordChange } from './changes.js';
 import { columns, namesOf, usageKey, type RowOf } from './columns.js';
 import { postgresDialect } from './dialect.js';
 import { readFunds } from './funds.js';
 import { orderedInputs, readBlocks } from './inputs.js';
+import { namesAtOnce, newNames, readNames, writeNames } from './object-names.js';
 import { makeParts, migratePostgresLedger } from './partitions.js';
 import type { Mark, Position } from './position.js';
 import type { Reader } from './reader.js';
@@ -56,7 +57,7 @@ const sliceRows = 4_000;
  */
 export function createPostgresLedger(
   options: PostgresLedgerOptions,
-): StoredLedger & Required<Pick<StoredLedger, 'replays' | 'changes'>> {
+): StoredLedger & Required<Pick<StoredLedger, 'replays'>> {
   const { clock, retention = defaultRetention, maxBytes = usualLedgerBytes, searchMs = 5_000 } = options;
   const postgres = createPostgres(options);
   let migrated: Promise<void> | undefined;
@@ -117,17 +118,17 @@ export function createPostgresLedger(
     size: async () => ({ used: await run('read', sizeOfPostgres), capacity: maxBytes }),
     replays: createReplayTable(run),
     changes: {
-      record: (write) =>
-        run('write', async (session) => {
-          const { kind, namespace, name } = write.object;
-          await session.query(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, [
-            `change ${kind} ${namespace}/${name}`,
-          ]);
-          await recordChange(readerOf(session), write);
-        }),
+      record: (write) => run('write', (session) => recordChange(readerOf(session), write)),
       list: (query) => read((reader) => readChanges(reader, query)),
-      deleted: (query) => read((reader) => readDeleted(reader, query)),
-      known: () => read(knownObjects),
+    },
+    names: {
+      async keep(names) {
+        for (let from = 0; from < names.length; from += namesAtOnce) {
+          const added = await read((reader) => newNames(reader, names.slice(from, from + namesAtOnce)));
+          if (added.length > 0) await run('write', (session) => writeNames(readerOf(session), added));
+        }
+      },
+      list: (organisation, kind) => read((reader) => readNames(reader, organisation, kind)),
     },
     ping: () =>
       read(async ({ query }) => {

@@ -3,6 +3,8 @@ import {
   coveredColumns,
   kindOf,
   movementKey,
+  nameColumns,
+  nameKey,
   usageKey,
   type Columns,
   type Table,
@@ -18,9 +20,6 @@ export const eraLength = 2 ** 44;
 export function xactOfEra(era: number): string {
   return `pg_current_xact_id()::text::bigint + ${era * eraLength}`;
 }
-
-/** Every answer about usage needs the names of deleted objects, which are few among many changes. */
-const deletionsIndex = `(organisation, kind, day, id) WHERE action = 'deleted'`;
 
 /** The tables of the ledger in PostgreSQL, as steps that are only ever appended, see `migrate`. Their parts: partitions.ts. */
 export const postgresSteps: readonly string[] = [
@@ -58,10 +57,9 @@ export const postgresSteps: readonly string[] = [
   `
   ${partedTable('change', 'id, day', 'day')}
   CREATE INDEX ON ledger.change (organisation, day, id);
-  ${objectTable(postgresDialect)}
+  ${nameTable(postgresDialect)}
   ${changesView}
   `,
-  `CREATE INDEX ON ledger.change ${deletionsIndex}`,
   `
   ${partedTable('movement', `${movementKey.join(', ')}, day`, 'day')}
   CREATE INDEX ON ledger.movement (chain_id, contract, at);
@@ -99,9 +97,8 @@ export const sqliteSteps: readonly string[] = [
   `
   ${rowTable('change', 'UNIQUE (id)')}
   CREATE INDEX ledger_change_organisation ON ledger_change (organisation, day, id);
-  ${objectTable(sqliteDialect)}
+  ${nameTable(sqliteDialect)}
   `,
-  `CREATE INDEX ledger_change_deleted ON ledger_change ${deletionsIndex}`,
   `
   CREATE TABLE ledger_movement (
     ${columnsOf(columns.movement, sqliteDialect)}, PRIMARY KEY (${movementKey.join(', ')})
@@ -111,11 +108,9 @@ export const sqliteSteps: readonly string[] = [
   `,
 ];
 
-/** What is known of each object, see changes.ts. */
-function objectTable({ table, types }: Dialect): string {
-  return `CREATE TABLE ${table('object')} (
-    kind ${types.text} NOT NULL, namespace ${types.text} NOT NULL, name ${types.text} NOT NULL, uid ${types.text} NOT NULL,
-    generation ${types.integer} NOT NULL, fields ${types.json} NOT NULL, PRIMARY KEY (kind, namespace, name)
+function nameTable(dialect: Dialect): string {
+  return `CREATE TABLE ${dialect.table('name')} (
+    ${columnsOf(nameColumns, dialect)}, PRIMARY KEY (${nameKey.join(', ')})
   );`;
 }
 

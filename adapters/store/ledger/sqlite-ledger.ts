@@ -79,8 +79,10 @@ export async function createSqliteLedger(options: SqliteLedgerOptions): Promise<
     changes: {
       record: (write) => call('recordChange', write),
       list: (query) => call('changes', query),
-      deleted: (query) => call('deleted', query),
-      known: () => call('known'),
+    },
+    names: {
+      keep: (names) => call('keepNames', names),
+      list: (organisation, kind) => call('names', organisation, kind),
     },
     prune: (now) => call('prune', now),
     size: async () => ({ used: await call('usedBytes'), capacity: maxBytes }),

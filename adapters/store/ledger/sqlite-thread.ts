@@ -7,15 +7,17 @@ import {
   type Ledger,
   type Retention,
 } from '../../../core/ledger/ledger.js';
-import type { ChangeQuery, ChangeWrite, DeletedQuery } from '../../../core/ledger/change.js';
+import type { ChangeQuery, ChangeWrite } from '../../../core/ledger/change.js';
+import type { NamedKind, ObjectName } from '../../../core/ledger/object-names.js';
 import type { PriceQuery } from '../../../core/ledger/prices.js';
 import type { FundsQuery } from '../../../core/ledger/query.js';
 import type { StatementQuery } from '../../../core/ledger/statement.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { plainError, type PlainError } from '../../sqlite/plain-error.js';
-import { knownObjects, readChanges, readDeleted, recordChange } from './changes.js';
+import { readChanges, recordChange } from './changes.js';
 import { readFunds } from './funds.js';
 import { readBlocks, type InputBlock } from './inputs.js';
+import { namesAtOnce, newNames, readNames, writeNames } from './object-names.js';
 import { readTail, rollUpSlice } from './roll-up.js';
 import { findDecision, searchDecisions } from './search.js';
 import { pruneSqlite } from './sqlite-retention.js';
@@ -66,8 +68,13 @@ function methodsOf(
       read((reader) => readBlocks(reader, query, after)),
     recordChange: (write: ChangeWrite) => tables.change((reader) => recordChange(reader, write)),
     changes: (query: ChangeQuery) => read((reader) => readChanges(reader, query)),
-    deleted: (query: DeletedQuery) => read((reader) => readDeleted(reader, query)),
-    known: () => read(knownObjects),
+    keepNames: async (names: readonly ObjectName[]) => {
+      for (let from = 0; from < names.length; from += namesAtOnce) {
+        const added = await read((reader) => newNames(reader, names.slice(from, from + namesAtOnce)));
+        if (added.length > 0) await tables.change((reader) => writeNames(reader, added));
+      }
+    },
+    names: (organisation: string, kind: NamedKind) => read((reader) => readNames(reader, organisation, kind)),
     rollUp: async () => {
       const isMore = await rollUpSlice(tables);
       tables.checkpoint();

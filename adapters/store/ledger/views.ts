@@ -79,7 +79,7 @@ const senders = `
 /** A row for each changed field. */
 export const changesView = `
   CREATE VIEW ledger.changes AS SELECT ${day} AS day, id, ${at('at')} AS at, organisation, action, kind, namespace, name, uid, generation,
-    source, author, request_id, item ->> 'field' AS field, item ->> 'before' AS before, item ->> 'after' AS after, left_out
+    author, request_id, item ->> 'field' AS field, item ->> 'before' AS before, item ->> 'after' AS after, left_out
   FROM ledger.change, jsonb_array_elements(fields) AS one(item);`;
 
 /** Of the balances of accounts; see docs/ledger.md. An empty text stands for no value. */

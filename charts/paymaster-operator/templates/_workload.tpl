@@ -6,8 +6,6 @@ Call with (dict "root" $ "component" "rpc" "entryPoint" "dist/server/main.js" "v
 {{- $root := .root -}}
 {{- $values := .values -}}
 {{- $isServer := has .component (list "dashboard" "rpc") -}}
-{{- /* The operator records changes in the ledger. */}}
-{{- $usesDatabase := or $isServer $root.Values.ledger.enabled }}
 {{- $databaseFiles := include "paymaster.databaseFiles" $root | fromYaml -}}
 apiVersion: apps/v1
 kind: Deployment
@@ -123,7 +121,7 @@ spec:
             {{- if and (eq .component "dashboard") $values.platformTokens.secretName }}
             - { name: platform-tokens, mountPath: /etc/paymaster/platform, readOnly: true }
             {{- end }}
-            {{- if and $usesDatabase $databaseFiles }}
+            {{- if and $isServer $databaseFiles }}
             - { name: database, mountPath: /etc/paymaster/database, readOnly: true }
             {{- end }}
       volumes:
@@ -163,7 +161,7 @@ spec:
         - name: platform-tokens
           secret: { secretName: {{ $values.platformTokens.secretName }}, defaultMode: 0440, optional: true, items: [{ key: tokens, path: tokens }] }
         {{- end }}
-        {{- if and $usesDatabase $databaseFiles }}
+        {{- if and $isServer $databaseFiles }}
         - name: database
           projected:
             defaultMode: 0440
@@ -224,9 +222,6 @@ spec:
 - { name: PAYMASTER_LEASE_NAME, value: {{ include "paymaster.fullname" .root }}-operator }
 - { name: PAYMASTER_PUBLIC_RPC_URL, value: {{ include "paymaster.publicRpcUrl" .root | quote }} }
 - { name: PAYMASTER_TENANT_GRANT, value: {{ include "paymaster.clusterName" (dict "root" .root "name" "tenant") }}/{{ include "paymaster.fullname" .root }}-dashboard }
-{{- if .root.Values.ledger.enabled }}
-{{ include "paymaster.env.database" . | trim }}
-{{- end }}
 {{- if .root.Values.operator.connectionSecrets.organisations }}
 - { name: PAYMASTER_SECRETS_GRANT, value: {{ include "paymaster.clusterName" (dict "root" .root "name" "connection-secrets") }}/{{ include "paymaster.fullname" .root }}-operator }
 {{- end }}

@@ -8,9 +8,8 @@ type Change = {
   readonly action: string;
   readonly kind: string;
   readonly name: string;
-  readonly source: string;
-  readonly actor: string | null;
-  readonly requestId: string | null;
+  readonly actor: string;
+  readonly requestId: string;
   readonly leftOut: number;
   readonly fields: readonly {
     readonly field: string;
@@ -21,7 +20,7 @@ type Change = {
 
 const kinds = ['Paymaster', 'SmartContract', 'PaymasterPolicy', 'DashboardToken'];
 
-/** Who changed what, by whichever way. */
+/** Which token changed what. */
 export function Changes() {
   const { kind = '', name = '' } = route.value.query;
   const asked = new URLSearchParams({ limit: '100', ...(kind && { kind }), ...(name && { name }) });
@@ -44,11 +43,11 @@ export function Changes() {
           </button>
         )}
       </div>
-      <Card title="Who changed what in the last 30 days, the newest first">
+      <Card title="What tokens changed in the last 30 days, the newest first">
         <Shown
           live={changes}
           isEmpty={({ items }) => items.length === 0}
-          empty="Nothing was changed in the last 30 days, by the API, by a manifest or by hand."
+          empty="No token changed anything in the last 30 days. Changes by manifests are in Git, those by hand in the audit log of the cluster."
         >
           {({ items, nextCursor }) => (
             <>
@@ -61,15 +60,9 @@ export function Changes() {
                     name: 'What',
                     of: (change) => <Changed change={change} onChoose={(of) => choose({ name: of })} />,
                   },
-                  {
-                    name: 'By',
-                    of: ({ actor, source }) => (actor === null ? 'unknown' : `${actor} (${source})`),
-                  },
+                  { name: 'By', of: ({ actor }) => actor },
                   { name: 'Fields', of: ({ fields }) => <Fields fields={fields} /> },
-                  {
-                    name: 'Request',
-                    of: ({ requestId }) => requestId && <code class="quiet">{requestId}</code>,
-                  },
+                  { name: 'Request', of: ({ requestId }) => <code class="quiet">{requestId}</code> },
                 ]}
               />
               {nextCursor !== null && (

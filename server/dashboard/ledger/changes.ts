@@ -28,23 +28,11 @@ const writeShape = shapeOf<Written>()({
   name: [schemas.text, 'shop-ten-a-day'],
   uid: [schemas.text, '0f8fad5b-d9cb-569f-a165-70867728950e'],
   generation: [about(schemas.count, 'Of the object, after the change.'), 2],
-  source: [
-    {
-      enum: ['token', 'manager'],
-      description: 'Whether a token of REST wrote it, or a field manager such as kubectl or Argo CD.',
-    },
-    'token',
-    ({ author }) => author.source,
-  ],
-  actor: [
-    about(schemas.textOrNull, 'Name of the token or manager; null when nobody knows.'),
-    'on call',
-    ({ author }) => author.name,
-  ],
+  actor: [about(schemas.text, 'Name of the token.'), 'on call', ({ author }) => author.name],
   requestId: [
-    about(schemas.textOrNull, 'X-Request-Id of the answer to the write.'),
+    about(schemas.text, 'X-Request-Id of the answer to the write.'),
     '5cbe1a1f-0b1e-4c3e-9a53-2a4bd7a01b1c',
-    ({ author }) => (author.source === 'token' ? author.requestId : null),
+    ({ author }) => author.requestId,
   ],
   leftOut: [
     about(
@@ -71,7 +59,7 @@ const columns = [...writeShape.columns, ...fieldShape.columns];
 
 export const changesEndpoint = endpoint({
   operationId: 'listChanges',
-  summary: 'Who changed which object, the newest first',
+  summary: 'Which token changed which object, the newest first',
   method: 'get',
   path: '/changes',
   scope: 'organisation',
@@ -82,7 +70,7 @@ export const changesEndpoint = endpoint({
     until: instant('End (exclusive), rounded up to a minute; may be in the future. Default: now.'),
     kind: oneOf('Only of objects of this kind.', kinds),
     name: name('Only of objects of this name.'),
-    actor: name('Only by the token or field manager of this name.'),
+    actor: name('Only by the token of this name.'),
     cursor: text('`nextCursor` of the answer before; all other parameters as before.', 400),
     limit: integer(`Writes of a page. Default ${pageSize}.`, 1, maxPageSize),
   },

@@ -1,13 +1,16 @@
 import { FairSlots } from '../../../adapters/fair-slots.js';
-import type { ChangeLog } from '../../../core/ledger/change.js';
+import type { ChangeLog, ChangeQuery } from '../../../core/ledger/change.js';
+import type { ObjectNames } from '../../../core/ledger/object-names.js';
 import type { Ledger } from '../../../core/ledger/ledger.js';
+import { given } from '../../../core/units/given.js';
 
 /** What endpoints ask of the ledger. */
 export type Questions = Pick<
   Ledger,
   'usage' | 'decisions' | 'decision' | 'funds' | 'statement' | 'prices' | 'spent'
 > & {
-  readonly changes?: Pick<ChangeLog, 'list' | 'deleted'>;
+  readonly changes?: Pick<ChangeLog, 'list'>;
+  readonly names?: Pick<ObjectNames, 'list'>;
 };
 /** The ledger for the questions of one organisation. */
 export type FairLedger = (organisation: string) => Questions;
@@ -24,7 +27,7 @@ export function createFairLedger(ledger: Questions): FairLedger {
     waitingPerKey: Number.POSITIVE_INFINITY,
     maxWaitMs: 60_000,
   });
-  const { changes } = ledger;
+  const { changes, names } = ledger;
   return (organisation) => {
     const ask = <T>(question: () => Promise<T>): Promise<T> => slots.run(organisation, question);
     return {
@@ -35,14 +38,12 @@ export function createFairLedger(ledger: Questions): FairLedger {
       spent: (query) => ask(() => ledger.spent(query)),
       statement: (query) => ask(() => ledger.statement(query)),
       prices: (query) => ask(() => ledger.prices(query)),
-      ...(changes === undefined
-        ? {}
-        : {
-            changes: {
-              list: (query) => ask(() => changes.list(query)),
-              deleted: (query) => ask(() => changes.deleted(query)),
-            },
-          }),
+      ...given({
+        changes: changes && { list: (query: ChangeQuery) => ask(() => changes.list(query)) },
+        names: names && {
+          list: (...what: Parameters<ObjectNames['list']>) => ask(() => names.list(...what)),
+        },
+      }),
     };
   };
 }

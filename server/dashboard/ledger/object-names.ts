@@ -9,6 +9,7 @@ import {
   shownAmounts,
   type MutableAmounts,
 } from '../../../core/ledger/amounts.js';
+import type { NamedKind } from '../../../core/ledger/object-names.js';
 import type { UsageRow } from '../../../core/ledger/query.js';
 import type { Principal } from '../auth.js';
 import type { Tools } from '../deps.js';
@@ -19,23 +20,22 @@ import type { Questions } from './fair-ledger.js';
 type Named = { readonly name: string; readonly labels: Readonly<Record<string, string>> };
 export type Names = (id: string) => Named | undefined;
 
-const idOf = { Paymaster: paymasterIdOf, PaymasterPolicy: policyIdOf } as const;
-export type NamedKind = keyof typeof idOf;
+export const idOf = { Paymaster: paymasterIdOf, PaymasterPolicy: policyIdOf } as const;
 
 const patienceMs = 3_000;
 
 /** By id, of one kind of an organisation. While the API server is away, as they were last seen, or none. */
 export async function objectNames(
   tools: Pick<Tools, 'resources' | 'lastSeen'>,
-  { changes }: Pick<Questions, 'changes'>,
+  { names: kept }: Pick<Questions, 'names'>,
   { organisation, namespace, tenant }: Pick<Principal, 'organisation' | 'namespace' | 'tenant'>,
   kind: NamedKind,
 ): Promise<Names> {
   const names = new Map<string, Named>();
   if (kind === 'PaymasterPolicy')
     for (const [id, name] of budgetNames(organisation)) names.set(id, { name, labels: {} });
-  for (const { name, shown } of (await changes?.deleted({ organisation: tenant, kind })) ?? [])
-    names.set(idOf[kind](tenant, name), { name: shown ?? name, labels: {} });
+  for (const { id, shown } of (await kept?.list(tenant, kind)) ?? [])
+    names.set(id, { name: shown, labels: {} });
   // An answer is worth more than the names in it.
   const seen = tools.lastSeen.of(`names of ${kind} ${tenant}`, async () => ({
     present: (await tools.resources.list(kind, { namespace })).map(({ metadata, spec }) => ({

@@ -5,6 +5,7 @@ import { usageGroups, usageSteps, type UsageGroup, type UsageRow } from '../../.
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { formatInstant } from '../../../core/units/time.js';
 import { formatDecimal } from '../../../core/units/wei.js';
+import type { NamedKind } from '../../../core/ledger/object-names.js';
 import type { Principal } from '../auth.js';
 import type { Tools } from '../deps.js';
 import { tableOf } from '../call.js';
@@ -14,7 +15,7 @@ import { about, inCoins, shapeOf } from '../shape.js';
 import { tokenPayment } from './decision-record.js';
 import type { Questions } from './fair-ledger.js';
 import { createMethodNames } from './method-names.js';
-import { byLabel, labelOf, objectNames, type NamedKind } from './object-names.js';
+import { byLabel, labelOf, objectNames } from './object-names.js';
 import { rangeOf, widened } from './range.js';
 import { requireLedger } from './require-ledger.js';
 import * as schemas from './schemas.js';

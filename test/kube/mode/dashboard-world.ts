@@ -73,7 +73,11 @@ export async function startKubeOperator(
 ): Promise<{ stop(): Promise<void> }> {
   const transport = parts.transport('operator');
   const common = { transport, clock: systemClock, log: silentLogger, metrics: noMetrics };
-  const events = createKubeEventRecorder({ ...common, instance: 'operator-of-the-tests' });
+  const events = createKubeEventRecorder({
+    ...common,
+    component: 'operator',
+    instance: 'operator-of-the-tests',
+  });
   parts.onStop(() => events.stop());
   const operator = await startTestOperator({
     resources: openResources(parts, transport),
