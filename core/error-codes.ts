@@ -22,6 +22,7 @@ type Row = {
 };
 
 const readMessage = 'Correct what the message names.';
+const listedToken = 'Name a token of pm_supportedERC20Tokens.';
 const otherName = 'Choose another one.';
 const invalidParams = { code: -32602, status: 400, retryable: false } as const;
 
@@ -214,12 +215,12 @@ export const errorCodes = {
   },
   FEE_TOKEN_REQUIRED: {
     text: 'The mode ERC20 needs the address of a token.',
-    remedy: 'Name a token of pm_supportedERC20Tokens.',
+    remedy: listedToken,
     rpc: invalidParams,
   },
   FEE_TOKEN_UNSUPPORTED: {
     text: 'The token is not served.',
-    remedy: 'Name a token of pm_supportedERC20Tokens.',
+    remedy: listedToken,
     rpc: invalidParams,
   },
   ESTIMATION_FAILED: {

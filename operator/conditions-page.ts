@@ -6,7 +6,7 @@ export function renderConditions(): string {
   const sections = Object.entries(conditionReasons).map(([type, reasons]) => {
     const rows = Object.entries(reasons as Readonly<Record<string, ReasonText>>).map(
       ([reason, { status, text }]) =>
-        `| ${status} | \`${reason}\` | ${text} | ${remedyOf(type, reason) ?? '–'} |`,
+        `| ${status} | \`${reason}\` | ${text} | ${remedyOf(`${type}/${reason}`) ?? '–'} |`,
     );
     const head = `## ${type}\n\n${about[type] ?? ''}`.trimEnd();
     return `${head}\n\n| status | reason | meaning | what to do |\n|---|---|---|---|\n${rows.join('\n')}\n`;

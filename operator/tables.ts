@@ -1,5 +1,5 @@
 import { policyKinds } from '../core/policy/kinds.js';
-import type { Check } from '../core/problems/check.js';
+import { remedyOfCheck, type Check } from '../core/problems/check.js';
 import { checkIds, checks } from '../core/problems/checks.js';
 import type { PolicyKind } from '../core/policy/kind.js';
 
@@ -39,13 +39,13 @@ export function policyTable(): string {
 /** Every check, with an anchor of its id, and where to read on. */
 export function checkTable(): string {
   const rows = checkIds.map((id) => {
-    const { severity, what, remedy, conditions = [], readiness = [], alert }: Check = checks[id];
+    const { severity, what, conditions = [], readiness = [], alert }: Check = checks[id];
     const shown = [...new Set(conditions.map((each) => each.split('/', 1)[0] ?? each))];
     return [
       `<a id="${id}"></a>\`${id}\``,
       severity,
       what,
-      remedy,
+      remedyOfCheck(checks[id]),
       [
         ...shown.map((type) => `[${type}](conditions.md#${type.toLowerCase()})`),
         ...readiness.map((name) => `\`${name}\` of /readyz`),

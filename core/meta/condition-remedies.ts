@@ -1,12 +1,19 @@
-/** What to do about a condition with a reason; undefined: nothing. */
-export function remedyOf(type: string, reason: string): string | undefined {
-  return remedies[`${type}/${reason}`];
+import { errorCodes } from '../error-codes.js';
+
+/** What to do about a condition with a reason, written `Type/Reason`; undefined: nothing. */
+export function remedyOf(condition: string): string | undefined {
+  return remedies[condition];
 }
 
 const seeOther = 'See the other condition, which has the message.';
 const seeChain = 'Nothing on the object: see the status of the Chain.';
 const priceSource =
   'Check the source in `spec.price` or `spec.nativePrice`; quotes in a FeeToken are refused until it answers.';
+const topUp = 'Top up the deposit that the message names.';
+const addKey = 'Add the key file to the Secret of the signers.';
+const checkAddress = 'Check the address, or deploy the contract.';
+const giveFunding = 'Give `spec.funding`, or ask the platform for a default funding wallet.';
+const stake = '`paymaster contract stake` as the owner of the contract.';
 
 const remedies: Readonly<Record<string, string>> = {
   'Accepted/Invalid': 'Correct the field that the message names.',
@@ -17,14 +24,14 @@ const remedies: Readonly<Record<string, string>> = {
   'Accepted/NoOrganisation': 'Ask the platform for an Organisation that names this namespace.',
   'Accepted/FundingNotProven': 'Sign the funding message with the wallet, or leave `spec.funding` out.',
   'Accepted/ChainNotAllowed': 'Ask the platform to allow the chain for the Organisation.',
-  'Accepted/QuotaExceeded': 'Delete what is not needed, or ask the platform to raise the quota.',
+  'Accepted/QuotaExceeded': errorCodes.QUOTA_EXCEEDED.remedy,
   'Accepted/TooMany': 'Delete or pause what is not needed; the oldest count.',
   'ResolvedRefs/ChainNotFound': 'Use one of the chains that the message lists.',
-  'ResolvedRefs/VersionNotFound': 'Use one of the versions that the message lists.',
+  'ResolvedRefs/VersionNotFound': errorCodes.VERSION_NOT_SUPPORTED.remedy,
   'ResolvedRefs/AccountSignatureUnsupported':
     'Use a version on EntryPoint 0.9 whose contract reads the paymaster signature, e.g. `verifying-0.9`, or set `requireAccountSignature: false`.',
   'ResolvedRefs/PaymasterNotFound': 'Create the Paymaster, or correct `spec.paymasterRef`.',
-  'ResolvedRefs/SignerNotFound': 'Add the key file to the Secret of the signers.',
+  'ResolvedRefs/SignerNotFound': addKey,
   'ResolvedRefs/SignerUnusable':
     'Do what the message says: give the service accounts of operator and rpc the right to use the key, or correct the file (docs/keys.md).',
   'OpenFunding/EveryOrganisation':
@@ -38,8 +45,8 @@ const remedies: Readonly<Record<string, string>> = {
   'Ready/PolicyInvalid': 'Correct or pause the policies that the message names.',
   'Ready/NoNativePrice':
     'Ask the platform for `nativePrice` of the Chain, or for `enforcement: Shadow` of the budget.',
-  'Ready/NotFunded': 'Give `spec.funding`, or ask the platform for a default funding wallet.',
-  'Ready/NoCode': 'Check the address, or deploy the contract.',
+  'Ready/NotFunded': giveFunding,
+  'Ready/NoCode': checkAddress,
   'Ready/NoAccess': seeOther,
   'Ready/SecretNotWritten': seeOther,
   'Ready/SignerNotAuthorized': 'Authorise the signer on the contract, or mount the key that it accepts.',
@@ -51,24 +58,24 @@ const remedies: Readonly<Record<string, string>> = {
   'Ready/Suspended': 'Set `spec.suspended` to false when signing may go on.',
   'Ready/Paused': 'Set `spec.active` to true when it should count again.',
   'Serving/NotReady': seeOther,
-  'Serving/DepositEmpty': 'Top up the deposit that the message names.',
+  'Serving/DepositEmpty': topUp,
   'Serving/LimitFull': 'Wait for the next cycle, or raise the threshold of the limit that the message names.',
   'Serving/WebhookFailing': 'Repair the host of the webhook that the message names.',
   'Serving/TokensUnpriced': 'See PriceUsable of the FeeTokens that the message names.',
   'Serving/ContractUnusable':
     'Put right on chain or in the profile what the message names; signing goes on by itself, a minute after it stopped at the earliest.',
-  'Funded/Low': 'Top up the deposit that the message names.',
-  'Funded/Empty': 'Top up the deposit that the message names.',
-  'Funded/NoFundingWallet': 'Give `spec.funding`, or ask the platform for a default funding wallet.',
+  'Funded/Low': topUp,
+  'Funded/Empty': topUp,
+  'Funded/NoFundingWallet': giveFunding,
   'SignerAuthorized/NotAuthorized':
     '`paymaster contract authorise` as the owner of the contract, or mount the key that it accepts.',
-  'SignerAuthorized/SignerNotFound': 'Add the key file to the Secret of the signers.',
+  'SignerAuthorized/SignerNotFound': addKey,
   'OpenSponsorship/NoContracts': 'Register a SmartContract, or set `defaultContractAction: Deny`.',
   'OpenSponsorship/ContractsInShadow':
     'Set `contractsEnforcement` to Enforce once nothing is listed as `would_refuse`.',
   'CapsLimited/WiderThanPlatform': 'Lower the cap, or ask the platform to raise that of the Chain.',
   'AddressChecksum/Wrong': 'Copy the address again from its source; the object works as it is.',
-  'ContractCode/NoCode': 'Check the address, or deploy the contract.',
+  'ContractCode/NoCode': checkAddress,
   'Reachable/Unreachable': 'Check the URLs of `spec.rpc`, the network and the node.',
   'Reachable/WrongChain': 'Correct `spec.rpc`, or `spec.chainId`.',
   'ClockSkew/Ahead': 'Compare the clock of the cluster with that of the chain.',
@@ -83,9 +90,9 @@ const remedies: Readonly<Record<string, string>> = {
     'Find out who replaced the code, and what it does. To go on, set `codeHash` of the profile to the hash that the message names.',
   'Deposited/Empty':
     '`paymaster contract deposit`, which chooses the call: `depositTo` of the EntryPoint is lost on a contract that keeps balances itself.',
-  'Staked/Unstaked': '`paymaster contract stake` as the owner of the contract.',
+  'Staked/Unstaked': stake,
   'Staked/TooLow': '`paymaster contract stake` as the owner of the contract: it adds what is missing.',
-  'Staked/Unlocked': '`paymaster contract stake` as the owner of the contract.',
+  'Staked/Unlocked': stake,
   'UsageStoreLost/Lost':
     'Wait until every earlier promise has expired, and find out what emptied the store. Do not restore a backup.',
   'UsageStoreLost/LossAccepted':

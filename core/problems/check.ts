@@ -1,4 +1,5 @@
 import type { ConditionReason, ConditionType } from '../meta/condition-reasons.js';
+import { remedyOf } from '../meta/condition-remedies.js';
 
 /** Critical: something is not signed, or money is at risk. Warning: it soon will be, or may be. Note: it may be meant so. */
 export const severities = ['critical', 'warning', 'note'] as const;
@@ -11,8 +12,8 @@ export type Check = {
   readonly severity: Severity;
   /** What is wrong, as a sentence. */
   readonly what: string;
-  /** What to do. A condition with its reason may have another remedy, which then goes first. */
-  readonly remedy: string;
+  /** What to do, where its conditions do not say it; a condition with its reason may have another remedy, which then goes first. Absent: that of the first condition. */
+  readonly remedy?: string;
   /** Conditions, with their reasons, by which a status shows it. */
   readonly conditions?: readonly Shown[];
   /** Checks of `/readyz` that fail then. */
@@ -24,3 +25,8 @@ export type Check = {
 };
 
 export type Checks = Readonly<Record<string, Check>>;
+
+/** Empty: nobody has written one, which a test refuses. */
+export function remedyOfCheck({ remedy, conditions: [first] = [] }: Check): string {
+  return remedy ?? (first && remedyOf(first)) ?? '';
+}

@@ -7,7 +7,7 @@ import { kindNames } from '../resources/kinds.js';
 import type { Chain } from '../resources/chain.js';
 import type { Paymaster } from '../resources/paymaster.js';
 import { parseInstant, type EpochMs } from '../units/time.js';
-import { severities, type Check, type Severity } from './check.js';
+import { remedyOfCheck, severities, type Check, type Severity } from './check.js';
 import { checkIds, checks, runbookOf, type CheckId } from './checks.js';
 import { createLimited, type Limited } from './limited.js';
 
@@ -90,13 +90,13 @@ export function problem(
   of: Pick<Problem, 'kind' | 'name' | 'displayName' | 'namespace'>,
   message: string = checks[check].what,
 ): Problem {
-  const { severity, what, remedy } = checks[check];
+  const { severity, what } = checks[check];
   return {
     check,
     severity,
     ...of,
     meaning: what,
-    remedy,
+    remedy: remedyOfCheck(checks[check]),
     message,
     isCurrent: true,
     runbook: runbookOf(check),
@@ -147,9 +147,9 @@ function fromCondition(
 ): readonly Problem[] {
   const check = checkOfCondition(type, reason);
   if (check === undefined) return [];
-  const { severity, what, remedy, isOfPlatform }: Check = checks[check];
+  const { severity, what, isOfPlatform }: Check = checks[check];
   const meaning = reasons[type]?.[reason]?.text ?? what;
-  const toDo = remedyOf(type, reason) ?? remedy;
+  const toDo = remedyOf(`${type}/${reason}`) ?? remedyOfCheck(checks[check]);
   const isForeign = uses !== undefined && kindNames[object.kind].scope === 'Cluster';
   if (isForeign && isOfPlatform) return [];
   return [

@@ -1,3 +1,5 @@
+import { conditionReasons } from '../meta/condition-reasons.js';
+import { remedyOf } from '../meta/condition-remedies.js';
 import { kindNames } from '../resources/kinds.js';
 import { arrayOf, record, type JsonSchema } from '../schema/json-schema.js';
 import { severities } from './check.js';
@@ -55,8 +57,8 @@ export const problemExample: ProblemRecord = {
   displayName: 'counter',
   condition: 'ResolvedRefs',
   reason: 'PaymasterNotFound',
-  meaning: 'The paymasterRef names no Paymaster of this namespace.',
-  remedy: 'Create the Paymaster, or correct `spec.paymasterRef`.',
+  meaning: conditionReasons.ResolvedRefs.PaymasterNotFound.text,
+  remedy: remedyOf('ResolvedRefs/PaymasterNotFound') ?? '',
   message: 'There is no Paymaster shop in this namespace.',
   since: '2026-01-01T00:00:00Z',
   isCurrent: true,

@@ -5,7 +5,6 @@ export const chains = {
   'chain-away': {
     severity: 'critical',
     what: 'No node of the chain answers.',
-    remedy: 'Check the URLs of `spec.rpc`, the network and the node.',
     conditions: ['Reachable/Unreachable'],
     readiness: ['chains-followed'],
     alert: 'PaymasterChainNotReady',
@@ -13,7 +12,6 @@ export const chains = {
   'wrong-chain': {
     severity: 'critical',
     what: 'The node serves another chain.',
-    remedy: 'Correct `spec.rpc`, or `spec.chainId`.',
     conditions: ['Reachable/WrongChain'],
     alert: 'PaymasterChainNotReady',
   },
@@ -28,7 +26,6 @@ export const chains = {
   'nothing-to-serve': {
     severity: 'warning',
     what: 'A Chain has no contract profile, so no paymaster can use it.',
-    remedy: 'List at least one contract in `spec.profiles`, or delete the Chain.',
     conditions: ['Ready/NothingToServe'],
   },
   'clock-ahead': {
@@ -41,7 +38,6 @@ export const chains = {
   'clock-skew': {
     severity: 'warning',
     what: 'The chain is ahead of the clock.',
-    remedy: 'Compare the clock of the cluster with that of the chain.',
     conditions: ['ClockSkew/Ahead'],
   },
   'price-unusable': {
@@ -66,7 +62,6 @@ export const chains = {
   'no-native-price': {
     severity: 'critical',
     what: 'A limit or a budget in dollars counts on a chain whose coin has no price.',
-    remedy: 'Ask the platform for `nativePrice` of the Chain, or use another `thresholdType`.',
     conditions: ['Accepted/NoNativePrice', 'Ready/NoNativePrice'],
   },
   'data-fee-unknown': {

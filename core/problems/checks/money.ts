@@ -32,7 +32,6 @@ export const money = {
   'open-sponsorship': {
     severity: 'critical',
     what: 'A paymaster pays for calls of any contract.',
-    remedy: 'Register a SmartContract, or set `defaultContractAction: Deny`.',
     conditions: ['OpenSponsorship/NoContracts', 'OpenSponsorship/ContractsInShadow'],
     alert: 'PaymasterOpenSponsorship',
   },
@@ -64,7 +63,6 @@ export const money = {
   'token-unsecured': {
     severity: 'note',
     what: 'A contract takes tokens after the call, so a payment can be lost.',
-    remedy: 'Nothing, or set `tokenPayment: preFund` where the layout has it.',
     conditions: ['TokenSecured/AfterCall', 'TokenSecured/NoRefunds'],
   },
 } as const satisfies Checks;

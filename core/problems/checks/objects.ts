@@ -21,7 +21,6 @@ export const objects = {
   'object-invalid': {
     severity: 'warning',
     what: 'A field is wrong; what was in force before stays in force.',
-    remedy: 'Correct the field that the message names.',
     conditions: ['Accepted/Invalid', 'Accepted/BadChecksum'],
   },
   'not-allowed': {
@@ -49,7 +48,6 @@ export const objects = {
   'policy-invalid': {
     severity: 'critical',
     what: 'An active policy has never been valid, so every request is refused.',
-    remedy: 'Correct or pause the policies that the message names.',
     conditions: ['Ready/PolicyInvalid'],
   },
   'not-programmed': {
@@ -73,7 +71,6 @@ export const objects = {
   'caps-limited': {
     severity: 'note',
     what: "A cap is wider than the platform's, which counts instead.",
-    remedy: 'Lower the cap, or ask the platform to raise that of the Chain.',
     conditions: ['CapsLimited/WiderThanPlatform'],
   },
   'address-checksum': {
@@ -85,7 +82,6 @@ export const objects = {
   suspended: {
     severity: 'note',
     what: 'A paymaster or its chain is suspended.',
-    remedy: 'Set `spec.suspended` to false when signing may go on.',
     conditions: ['Ready/Suspended'],
   },
 } as const satisfies Checks;

@@ -65,7 +65,6 @@ export const processes = {
   'webhook-failing': {
     severity: 'critical',
     what: 'A webhook does not answer, so its policy refuses.',
-    remedy: 'Repair the host of the webhook that the message names.',
     conditions: ['Serving/WebhookFailing'],
     alert: 'PaymasterWebhookFailing',
   },

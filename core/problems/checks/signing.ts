@@ -49,13 +49,11 @@ export const signing = {
   'contract-without-code': {
     severity: 'warning',
     what: 'A registered contract has no code on the chain.',
-    remedy: 'Check the address, or deploy the contract.',
     conditions: ['ContractCode/NoCode'],
   },
   'stake-missing': {
     severity: 'warning',
     what: 'The contract has no stake that bundlers accept.',
-    remedy: '`paymaster contract stake` as the owner of the contract.',
     conditions: ['Staked/Unstaked', 'Staked/TooLow', 'Staked/Unlocked'],
   },
 } as const satisfies Checks;

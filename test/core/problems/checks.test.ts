@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { conditionReasons } from '../../../core/meta/condition-reasons.js';
 import { remedyOf } from '../../../core/meta/condition-remedies.js';
-import type { Check } from '../../../core/problems/check.js';
+import { remedyOfCheck, type Check } from '../../../core/problems/check.js';
 import { checkIds, checks, runbookOf } from '../../../core/problems/checks.js';
 import { checkOfCondition } from '../../../core/problems/problems.js';
 import { repositoryRoot } from '../../support/repository-root.js';
@@ -36,12 +36,14 @@ describe('the table of checks', () => {
   test('has every reason about which something is to be done, once', () => {
     const withRemedy = Object.entries(conditionReasons).flatMap(([type, reasons]) =>
       Object.keys(reasons)
-        .filter((reason) => remedyOf(type, reason) !== undefined)
+        .filter((reason) => remedyOf(`${type}/${reason}`) !== undefined)
         .map((reason) => `${type}/${reason}`),
     );
     expect([...shown, ...sums].toSorted()).toEqual(withRemedy.toSorted());
     expect(new Set(shown).size).toBe(shown.length);
   });
+
+  test.each(rows)('$id says what to do', (row) => expect(remedyOfCheck(row)).toMatch(/^[A-Z`].+\.$/));
 
   test('calls nothing wrong that is as it should be', () => {
     for (const type of Object.keys(conditionReasons))
