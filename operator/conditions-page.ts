@@ -18,6 +18,8 @@ const introduction = `<!-- Generated from core/meta/condition-reasons.ts and ope
 
 # Conditions
 
+What each condition in the status of an object means, and what to do about it.
+
 \`kubectl get\` shows \`Ready\` and its reason; \`kubectl describe\` shows all conditions with messages that name the field, file or address.
 
 \`Ready\` of a Paymaster is True when its spec is accepted, resolved and programmed, and nothing of the platform blocks it: chain not

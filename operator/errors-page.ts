@@ -34,6 +34,8 @@ const introduction = `<!-- Generated from core/error-codes.ts, core/error-reason
 
 # Errors
 
+What each error and refusal means, and what its caller can do about it.
+
 REST answers the HTTP status with \`{"statusCode", "message"}\`. JSON-RPC answers \`error.code\`, with the HTTP status in parentheses for a single call, and \`error.data\` says \`reason\`,
 \`requestId\` and \`retryable\`. A dash: this side never answers it.
 `;
