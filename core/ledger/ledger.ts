@@ -13,8 +13,7 @@ import type {
 import type { HourPrice, PriceQuery } from './prices.js';
 import type { SpentQuery, SpentRow } from './spent.js';
 import type { AccountMovements, StatementQuery } from './statement.js';
-import type { ReplayRegister } from './replay-register.js';
-import type { DecisionInputs, LedgerRecord, RecordId } from './record.js';
+import type { LedgerRecord, RecordId } from './record.js';
 
 /**
  * Port: what was decided, mined and paid, in the database of the usage store, which writes it in the turns that decide.
@@ -40,10 +39,6 @@ export type Ledger = {
   statement(query: StatementQuery): Promise<readonly AccountMovements[]>;
   /** The first price of each hour that has one. */
   prices(query: PriceQuery): Promise<readonly HourPrice[]>;
-  /** The recorded inputs of paymasters in a time range, in the order in which they were decided, page by page. */
-  inputs(query: InputsQuery): AsyncIterable<readonly DecisionInputs[]>;
-  /** Shared by all processes that open this ledger. Absent: one process opens it. */
-  readonly replays?: ReplayRegister;
   /** Who changed which object. Absent: nobody keeps it. */
   readonly changes?: ChangeLog;
   ping(): Promise<void>;
@@ -82,23 +77,15 @@ export function asEntries(records: readonly AddedRecord[]): readonly LedgerEntry
   return records as readonly unknown[] as readonly LedgerEntry[];
 }
 
-export type InputsQuery = {
-  readonly organisation: string;
-  readonly paymasterIds: readonly string[];
-  readonly from: EpochMs;
-  readonly to: EpochMs;
-};
-
 /** How long records are kept, in days. */
 export type Retention = {
   /** Decisions, settlements and roll-ups. */
   readonly decisions: number;
-  readonly inputs: number;
   /** Per minute; after that one sample per hour is kept as long as decisions. */
   readonly funds: number;
 };
 
-export const defaultRetention: Retention = { decisions: 400, inputs: 7, funds: 30 };
+export const defaultRetention: Retention = { decisions: 400, funds: 30 };
 
 /** Room for records, unless a setting names another. */
 export const usualLedgerBytes = 10_000_000_000;

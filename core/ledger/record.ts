@@ -5,7 +5,7 @@ import type { Mode } from '../usage/reservation.js';
 import type { CoveredBlocks, Movement } from './movement.js';
 
 /** One line of the ledger. Records are only added, never changed. Amounts are wei. */
-export type LedgerRecord = Decision | Settlement | Reversal | FundsSample | Movements | DecisionInputs | Gap;
+export type LedgerRecord = Decision | Settlement | Reversal | FundsSample | Movements | Gap;
 
 /** Our own, unique, and in the order of time (UUID version 7). Never chosen by a caller. */
 export type RecordId = string;
@@ -130,20 +130,6 @@ export type Movements = Line<'movements'> & {
   readonly after?: number;
   readonly movements: readonly Movement[];
   readonly covered: readonly CoveredBlocks[];
-};
-
-/**
- * Everything that a decision was based on, or how a reservation ended, for replays. Kept for a shorter time. `id` is
- * that of the decision; of an ending its own.
- */
-export type DecisionInputs = PaymasterLine<'inputs'> & {
-  /**
-   * Its place among all decisions and endings of the chain, see `orderOf` of core/usage; where the usage store was not asked, the
-   * newest that the process had seen. Those of one place: by id.
-   */
-  readonly sequence: number;
-  /** JSON; its shape is known to `server/decision`. */
-  readonly body: string;
 };
 
 /** Records that could not be kept. They are missing, and the ledger says how many. */

@@ -39,7 +39,7 @@ import { createWrites } from './writes.js';
  */
 export function createDashboard(deps: DashboardDeps): Express {
   const { resources, configs, fundingMessages, masterKeys, webhooks, clock, log, usage } = deps;
-  const { ledger, replays, webhookUrls = {}, quotas = {}, platformTokens, explanations } = deps;
+  const { ledger, webhookUrls = {}, quotas = {}, platformTokens, explanations } = deps;
   const lastSeen = deps.lastSeen ?? createLastSeen({ resources, clock });
   const tools: Tools = {
     resources,
@@ -51,9 +51,9 @@ export function createDashboard(deps: DashboardDeps): Express {
     clock,
     log,
     usage,
-    ...given({ ledger: ledger && createFairLedger(ledger), changes: ledger?.changes, replays, explanations }),
+    ...given({ ledger: ledger && createFairLedger(ledger), changes: ledger?.changes, explanations }),
     passes: createPasses({ masterKeys, clock }),
-    proposals: { resources, configs, webhookUrls, quotas },
+    webhookUrls,
     lastSeen,
     pace: createPace(),
     writes: createWrites({ resources, clock, log }),

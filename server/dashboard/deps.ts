@@ -14,8 +14,6 @@ import type { Organisation } from '../../core/resources/organisation.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { MasterKeys, PlatformTokens } from '../../core/secrets.js';
 import type { Instruments } from '../ops/instruments.js';
-import type { ProposalDeps } from '../replay/proposal.js';
-import type { Replays } from '../replay/replays.js';
 import type { RateLimiter } from '../http/rate-limit.js';
 import type { Pace } from '../../adapters/pace.js';
 import type { Turns } from '../../adapters/turns.js';
@@ -36,8 +34,6 @@ export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly usage: UsageReading;
   /** Where decisions and their cost are kept. Default: nowhere, and its endpoints answer 501. */
   readonly ledger?: Ledger;
-  /** Set with `ledger`. */
-  readonly replays?: Replays;
   readonly masterKeys: MasterKeys;
   /** Default: the platform has no tokens, and nobody reaches what is for it. */
   readonly platformTokens?: PlatformTokens;
@@ -69,15 +65,7 @@ export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
 /** What handlers share. */
 export type Tools = Pick<
   DashboardDeps,
-  | 'configs'
-  | 'fundingMessages'
-  | 'masterKeys'
-  | 'clock'
-  | 'log'
-  | 'usage'
-  | 'replays'
-  | 'webhooks'
-  | 'explanations'
+  'configs' | 'fundingMessages' | 'masterKeys' | 'clock' | 'log' | 'usage' | 'webhooks' | 'explanations'
 > & {
   readonly passes: Pick<Passes, 'issue'>;
   /** Of test deliveries, by organisation. */
@@ -88,7 +76,7 @@ export type Tools = Pick<
   readonly ledger?: FairLedger;
   /** Who changed what; `writes` are recorded there. */
   readonly changes?: Pick<ChangeLog, 'record'>;
-  readonly proposals: ProposalDeps;
+  readonly webhookUrls: WebhookUrlRules;
   /** Readings go on with it while the API server is away. */
   readonly lastSeen: LastSeen;
   /** For long work: names of methods are read from ABIs. */

@@ -4,7 +4,6 @@ import { changesEndpoint } from './ledger/changes.js';
 import { decisionEndpoint, decisionsEndpoint } from './ledger/decisions.js';
 import { fundsEndpoint } from './ledger/funds.js';
 import { limitsEndpoint } from './ledger/limits.js';
-import { cancelReplayEndpoint, replayEndpoint, startReplayEndpoint } from './ledger/replays.js';
 import { usageEndpoint } from './ledger/usage.js';
 import { statementsEndpoint } from './ledger/statements.js';
 import { updateLimit } from './limits.js';
@@ -85,7 +84,4 @@ export const manageEndpoints: readonly Endpoint[] = [
   fundsEndpoint,
   statementsEndpoint,
   changesEndpoint,
-  startReplayEndpoint,
-  replayEndpoint,
-  cancelReplayEndpoint,
 ];

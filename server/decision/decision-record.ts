@@ -1,18 +1,14 @@
 import { countedPolicies } from '../../core/policy/derived.js';
 import type { DecidedCall, DecidedPolicy, Decision } from '../../core/ledger/record.js';
 import { findContract, hasSelector, type AllowList } from '../../core/policy/rules/allow-list/compile.js';
-import { pass, type Refusal } from '../../core/refusal.js';
+import type { Refusal } from '../../core/refusal.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { DecodedCalls } from '../../core/userop/call-data.js';
-import type { InputsRecords } from '../ledger/inputs-records.js';
 import type { RecordIds } from '../ledger/record-ids.js';
 import type { RefusalRecords } from '../ledger/refusal-records.js';
-import { recordedVerdict } from './inputs.js';
-import { inputsOf, orderIn, type AnswerParts, type RecordedMode } from './inputs-of.js';
-import { formatInputs } from './inputs-text.js';
 import type { Promised } from './reservation.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
-import type { Case, Subject } from './step.js';
+import type { Case, Mode, Subject } from './step.js';
 
 /** Makes one record of every verdict. */
 export type DecisionRecords = ReturnType<typeof createDecisionRecords>;
@@ -22,13 +18,8 @@ const mostCalls = 32;
 const mostCallCharacters = 4_000;
 const longestDetail = 500;
 
-export function createDecisionRecords(deps: {
-  readonly ids: RecordIds;
-  readonly refusals: RefusalRecords;
-  /** Absent: nobody can decide again what was decided. */
-  readonly inputs?: InputsRecords | undefined;
-}) {
-  const { ids, refusals, inputs } = deps;
+export function createDecisionRecords(deps: { readonly ids: RecordIds; readonly refusals: RefusalRecords }) {
+  const { ids, refusals } = deps;
   const counted = createCountedPolicies();
 
   return {
@@ -78,21 +69,16 @@ export function createDecisionRecords(deps: {
       };
     },
 
-    /** The step that `record` was for has reserved. Nothing waits for it. */
-    reserved<C extends Case>(mode: RecordedMode<C>, on: C, { id, at }: Decision, asked: AnswerParts): void {
-      if (inputs === undefined) return;
-      const { tenant: organisation, paymasterId, chainId } = on.paymaster;
-      const body = formatInputs(inputsOf(mode, on, pass, asked));
-      inputs.add({ id, at, organisation, paymasterId, chainId }, orderIn(on, asked), body);
-    },
-
     /** Nothing waits for it. */
-    refused<C extends Case>(mode: RecordedMode<C>, on: C, refusal: Refusal, asked: AnswerParts = {}): void {
-      const { reason, detail, policyId } = refusal;
-      const { promised } = asked;
+    refused<C extends Case>(
+      mode: Pick<Mode<never, C>, 'subject'>,
+      on: C,
+      { reason, detail, policyId }: Refusal,
+      promised?: Promised,
+    ): void {
       const { tenant: organisation, paymasterId, chainId } = on.paymaster;
       const subject = mode.subject(on);
-      const kept = refusals.add({ organisation, paymasterId, chainId }, reason, () => ({
+      refusals.add({ organisation, paymasterId, chainId }, reason, () => ({
         ...aboutRequest(on, subject),
         ...ids.next(),
         contract: subject.contract,
@@ -113,9 +99,6 @@ export function createDecisionRecords(deps: {
         maxCostWei: promised?.promise.prefundWei,
         validUntil: undefined,
       }));
-      if (inputs === undefined || kept === undefined) return;
-      const body = formatInputs(inputsOf(mode, on, recordedVerdict(refusal), asked));
-      inputs.add(kept, orderIn(on, asked), body);
     },
   };
 }

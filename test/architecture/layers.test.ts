@@ -35,7 +35,7 @@ const core = [
   'problems',
 ];
 /** The files beside these folders put them together. */
-const server = ['http', 'ops', 'view', 'ledger', 'follower', 'decision', 'replay', 'rpc', 'dashboard'];
+const server = ['http', 'ops', 'view', 'ledger', 'follower', 'decision', 'rpc', 'dashboard'];
 
 describe.each([
   { folder: 'core', layers: core },

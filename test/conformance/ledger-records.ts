@@ -1,6 +1,5 @@
 import type {
   Decision,
-  DecisionInputs,
   FundsSample,
   Gap,
   MinedFacts,
@@ -131,22 +130,6 @@ export function aGap(organisation: string, time: EpochMs, change: Partial<Gap> =
     reason: 'METHOD_NOT_ALLOWED',
     count: 5,
     ...change,
-  };
-}
-
-export function inputsOf(
-  { id, at: time, organisation, paymasterId, chainId }: Decision,
-  sequence: number,
-): DecisionInputs {
-  return {
-    kind: 'inputs',
-    id,
-    at: time,
-    organisation,
-    paymasterId,
-    chainId,
-    sequence,
-    body: `{"of":"${id}"}`,
   };
 }
 

@@ -10,7 +10,7 @@ import {
   type UsageQuery,
   type UsageRow,
 } from '../../core/ledger/query.js';
-import type { Decision, DecisionInputs } from '../../core/ledger/record.js';
+import type { Decision } from '../../core/ledger/record.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { createMemoryLedger, type TestedLedger } from '../fakes/memory-ledger.js';
@@ -29,7 +29,6 @@ import {
   aSettlement,
   at,
   hex,
-  inputsOf,
   reservationOf,
 } from './ledger-records.js';
 
@@ -97,7 +96,6 @@ export function ledgerConformance(implementation: string, create: () => Promise<
       const mine = aDecision('tenant-a', noon);
       const other = aDecision('tenant-b', noon, { requestId: mine.requestId, userOpHash: hex(32, 77) });
       await ledger.append([...reservationOf(mine), ...reservationOf(other, aSettlement(other, noon))]);
-      await ledger.append(alone(inputsOf(mine, 1), inputsOf(other, 1)));
       expect(await ledger.decision('tenant-a', other.id)).toBeUndefined();
       expect(await idsOf(ledger, { organisation: 'tenant-a' })).toEqual([mine.id]);
       expect(await idsOf(ledger, { organisation: 'tenant-a', requestId: mine.requestId })).toEqual([mine.id]);
@@ -107,7 +105,6 @@ export function ledgerConformance(implementation: string, create: () => Promise<
       for (const groupBy of groups)
         for (const row of await usageOf(ledger, { organisation: 'tenant-a', groupBy, step: 'day' }))
           expect(row.spentWei).toBe(0n);
-      expect(await inputsIn(ledger, 'tenant-a', ['shop'])).toEqual([inputsOf(mine, 1)]);
     });
 
     test('pages lose and repeat nothing while newer decisions are stored', async () => {
@@ -146,7 +143,6 @@ export function ledgerConformance(implementation: string, create: () => Promise<
     test('ranges contain their beginning and not their end', async () => {
       const [first, second] = [aDecision('ranges', noon), aDecision('ranges', (noon + minuteMs) as EpochMs)];
       await ledger.append([...reservationOf(first), ...reservationOf(second)]);
-      await ledger.append(alone(inputsOf(first, 1), inputsOf(second, 2)));
       const from = noon;
       const to = (noon + minuteMs) as EpochMs;
       expect(await idsOf(ledger, { organisation: 'ranges', from, to })).toEqual([first.id]);
@@ -155,7 +151,6 @@ export function ledgerConformance(implementation: string, create: () => Promise<
         { from, to, sponsored: 1 },
       ]);
       expect(await usageOf(ledger, { organisation: 'ranges', from: to, to })).toEqual([]);
-      expect(await inputsIn(ledger, 'ranges', ['shop'], from, to)).toEqual([inputsOf(first, 1)]);
     });
 
     test('decisions are found by paymaster, sender, verdict, reason, request id and operation hash', async () => {
@@ -566,19 +561,6 @@ export function ledgerConformance(implementation: string, create: () => Promise<
       expect(await ledger.funds({ accounts: [], from: noon, to })).toEqual([]);
     });
 
-    test('inputs are answered in the order in which they were decided', async () => {
-      const organisation = 'inputs';
-      const midnight = at('2026-02-01T00:00:00Z');
-      const decisions = times(30).map((index) => aDecision(organisation, (midnight - 15 + index) as EpochMs));
-      const recorded = decisions.map((one, index) => inputsOf(one, index ^ 1));
-      const elsewhere = inputsOf(aDecision(organisation, midnight, { paymasterId: 'till' }), 4);
-      await ledger.append(alone(...recorded.toReversed(), elsewhere));
-      await ledger.append(alone(...recorded));
-      const found = await inputsIn(ledger, organisation, ['shop', 'absent']);
-      expect(found).toEqual(recorded.toSorted((a, b) => a.sequence - b.sequence));
-      expect(await inputsIn(ledger, organisation, [])).toEqual([]);
-    });
-
     test('entries in any order, and again, give the same as all records say', async () => {
       let run = 0;
       await fc.assert(
@@ -608,15 +590,12 @@ export function ledgerConformance(implementation: string, create: () => Promise<
         [0, 1].map((minute) => aSample(contract, (ago(days) + minute * minuteMs) as EpochMs)),
       );
       await own.append([...reservationOf(lapsed), ...reservationOf(kept), ...alone(...sampled)]);
-      const recorded = [9, 6].map((days) => inputsOf(aDecision(organisation, ago(days)), 10 - days));
-      await own.append(alone(...recorded));
       while (await own.prune(now));
       expect(await own.decision(organisation, lapsed.id)).toBeUndefined();
       expect(await own.decision(organisation, kept.id)).toBeDefined();
       expect(await usageOf(own, { organisation, step: 'month', from: ago(500), to: now })).toMatchObject([
         { sponsored: 1 },
       ]);
-      expect(await inputsIn(own, organisation, ['shop'], ago(30), now)).toEqual(recorded.slice(1));
       const [{ samples } = { samples: [] }] = await own.funds({
         accounts: [account],
         from: ago(500),
@@ -697,18 +676,6 @@ function rangesOf(rows: readonly UsageRow[]): [string, string, number][] {
     new Date(to).toISOString(),
     sponsored,
   ]);
-}
-
-async function inputsIn(
-  ledger: TestedLedger,
-  organisation: string,
-  paymasterIds: readonly string[],
-  from = allOf('').from,
-  to = allOf('').to,
-): Promise<DecisionInputs[]> {
-  const found: DecisionInputs[] = [];
-  for await (const page of ledger.inputs({ organisation, paymasterIds, from, to })) found.push(...page);
-  return found;
 }
 
 /** One reservation of a random history: decisions, and how it ended, with reorganisations between. */

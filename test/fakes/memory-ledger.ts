@@ -16,7 +16,6 @@ import type {
 } from '../../core/ledger/query.js';
 import type {
   Decision,
-  DecisionInputs,
   FundsSample,
   Gap,
   MinedFacts,
@@ -57,7 +56,6 @@ export function createMemoryLedger(): TestedLedger {
   const entries = new Map<string, LedgerEntry>();
   /** Ids of entries by reservation. */
   const reservations = new Map<string, Set<string>>();
-  const inputs = new Map<string, DecisionInputs>();
   const samples = new Map<string, FundsSample>();
   const balances = createMemoryMovements();
   let isOpen = true;
@@ -173,9 +171,7 @@ export function createMemoryLedger(): TestedLedger {
         for (const entry of added) {
           const { record } = entry;
           recordTime(record.id);
-          if (record.kind === 'inputs') {
-            if (!inputs.has(record.id)) inputs.set(record.id, record);
-          } else if (record.kind === 'funds') {
+          if (record.kind === 'funds') {
             const key = `${accountOf(record)} ${Math.floor(record.at / minuteMs)}`;
             if (!samples.has(key)) samples.set(key, record);
           } else if (record.kind === 'movements') {
@@ -286,22 +282,11 @@ export function createMemoryLedger(): TestedLedger {
         return [...first.values()].sort((a, b) => a.chainId - b.chainId || a.hour - b.hour);
       }),
 
-    inputs: async function* ({ organisation, paymasterIds, from, to }) {
-      const found = await open(() =>
-        [...inputs.values()]
-          .filter((one) => one.organisation === organisation && paymasterIds.includes(one.paymasterId))
-          .filter((one) => one.at >= from && one.at < to)
-          .sort((a, b) => a.chainId - b.chainId || a.sequence - b.sequence || (a.id < b.id ? -1 : 1)),
-      );
-      for (let first = 0; first < found.length; first += 100) yield found.slice(first, first + 100);
-    },
-
     prune: (now) =>
       open(() => {
         const oldest = (days: number): number => now - days * dayMs;
         for (const [id, { record }] of entries)
           if (record.at < oldest(defaultRetention.decisions)) entries.delete(id);
-        for (const [id, { at }] of inputs) if (at < oldest(defaultRetention.inputs)) inputs.delete(id);
         const hours = new Set<string>();
         for (const [key, sample] of [...samples].sort(([, a], [, b]) => a.at - b.at)) {
           const hour = `${accountOf(sample)} ${Math.floor(sample.at / hourMs)}`;

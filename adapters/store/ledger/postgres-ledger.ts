@@ -6,7 +6,6 @@ import {
   type LedgerMaintenance,
   type Retention,
 } from '../../../core/ledger/ledger.js';
-import { rollupUnits } from '../../../core/ledger/steps.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
 import { changeTables } from '../../postgres/migrate.js';
 import {
@@ -19,11 +18,9 @@ import { knownObjects, readChanges, readDeleted, recordChange } from './changes.
 import { columns, namesOf, usageKey, type RowOf } from './columns.js';
 import { postgresDialect } from './dialect.js';
 import { readFunds } from './funds.js';
-import { orderedInputs, readBlocks } from './inputs.js';
 import { makeParts, migratePostgresLedger } from './partitions.js';
 import type { Mark, Position } from './position.js';
 import type { Reader } from './reader.js';
-import { createReplayTable, pruneReplays } from './replays.js';
 import { prunePostgres, sizeOfPostgres } from './postgres-retention.js';
 import { readTail, rollUpSlice, type RollUpTables } from './roll-up.js';
 import { eraLength, xactOfEra } from './schema.js';
@@ -56,7 +53,7 @@ const sliceRows = 4_000;
  */
 export function createPostgresLedger(
   options: PostgresLedgerOptions,
-): StoredLedger & Required<Pick<StoredLedger, 'replays' | 'changes'>> {
+): StoredLedger & Required<Pick<StoredLedger, 'changes'>> {
   const { clock, retention = defaultRetention, maxBytes = usualLedgerBytes, searchMs = 5_000 } = options;
   const postgres = createPostgres(options);
   let migrated: Promise<void> | undefined;
@@ -109,13 +106,8 @@ export function createPostgresLedger(
     funds: (query) => read(async (reader) => readFunds(reader, query, await readTail(tables, reader))),
     statement: (query) => read((reader) => readStatement(reader, query)),
     prices: (query) => read((reader) => readPrices(reader, query)),
-    inputs: (query) => orderedInputs((after) => read((reader) => readBlocks(reader, query, after))),
-    prune: async (now) => {
-      await pruneReplays(run, (now - retention.inputs * rollupUnits.day) as EpochMs);
-      return prunePostgres(postgres, now, retention, maxBytes * prunedShare);
-    },
+    prune: (now) => prunePostgres(postgres, now, retention, maxBytes * prunedShare),
     size: async () => ({ used: await run('read', sizeOfPostgres), capacity: maxBytes }),
-    replays: createReplayTable(run),
     changes: {
       record: (write) =>
         run('write', async (session) => {

@@ -39,21 +39,13 @@ export async function sizeOfPostgres(session: Session): Promise<number> {
   return bytesOf(await knownParts(session));
 }
 
-/**
- * The oldest inputs first; then, as long as it is not today's inputs alone that are too many, the oldest days of everything else, except
- * the last two.
- */
+/** The oldest days, except the last two. */
 function partsBeyond(parts: readonly StoredPart[], now: EpochMs, maxBytes: number): readonly StoredPart[] {
-  const today = startOf(now, 'day');
-  const isOldInputs = ({ table, end }: StoredPart): boolean => table === 'inputs' && end <= today;
-  const isOld = ({ table, end }: StoredPart): boolean => table !== 'inputs' && end <= today - rollupUnits.day;
-  const newInputs = parts.filter((part) => part.table === 'inputs' && !isOldInputs(part));
-  const inputs = firstBeyond(parts.filter(isOldInputs), bytesOf(parts) - maxBytes);
-  const others = firstBeyond(
-    parts.filter(isOld),
-    bytesOf(parts) - bytesOf(inputs) - bytesOf(newInputs) - maxBytes,
+  const end = startOf(now, 'day') - rollupUnits.day;
+  return firstBeyond(
+    parts.filter((part) => part.end <= end),
+    bytesOf(parts) - maxBytes,
   );
-  return [...inputs, ...others];
 }
 
 /** As many of the first parts as it takes to be rid of `bytes`. */

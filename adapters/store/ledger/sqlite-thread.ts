@@ -1,12 +1,6 @@
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
-import {
-  defaultRetention,
-  prunedShare,
-  type InputsQuery,
-  type Ledger,
-  type Retention,
-} from '../../../core/ledger/ledger.js';
+import { defaultRetention, prunedShare, type Ledger, type Retention } from '../../../core/ledger/ledger.js';
 import type { ChangeQuery, ChangeWrite, DeletedQuery } from '../../../core/ledger/change.js';
 import type { PriceQuery } from '../../../core/ledger/prices.js';
 import type { FundsQuery } from '../../../core/ledger/query.js';
@@ -15,7 +9,6 @@ import type { EpochMs } from '../../../core/units/time.js';
 import { plainError, type PlainError } from '../../sqlite/plain-error.js';
 import { knownObjects, readChanges, readDeleted, recordChange } from './changes.js';
 import { readFunds } from './funds.js';
-import { readBlocks, type InputBlock } from './inputs.js';
 import { readTail, rollUpSlice } from './roll-up.js';
 import { findDecision, searchDecisions } from './search.js';
 import { pruneSqlite } from './sqlite-retention.js';
@@ -62,8 +55,6 @@ function methodsOf(
       read(async (reader) => readFunds(reader, query, await readTail(tables, reader))),
     statement: (query: StatementQuery) => read((reader) => readStatement(reader, query)),
     prices: (query: PriceQuery) => read((reader) => readPrices(reader, query)),
-    blocks: (query: InputsQuery, after: InputBlock | undefined) =>
-      read((reader) => readBlocks(reader, query, after)),
     recordChange: (write: ChangeWrite) => tables.change((reader) => recordChange(reader, write)),
     changes: (query: ChangeQuery) => read((reader) => readChanges(reader, query)),
     deleted: (query: DeletedQuery) => read((reader) => readDeleted(reader, query)),

@@ -1,8 +1,6 @@
 import { useState } from 'preact/hooks';
-import { call, type Me } from '../api.js';
+import { call } from '../api.js';
 import type { Managed, PolicySpec } from '../records.js';
-import { proposal } from '../proposal.js';
-import { hrefOf } from '../route.js';
 import { Chosen, useChosen } from './change.js';
 import { CycleFields, cyclePatchOf, noCycle } from './cycle.js';
 import { Field, OpenForm, Options } from './form.js';
@@ -33,7 +31,7 @@ export const units: Readonly<Record<string, string>> = {
   USD: 'dollars',
 };
 
-/** Another threshold or cycle for a limit. Before it refuses more, recorded operations can be decided again under it. */
+/** Another threshold or cycle for a limit. */
 export function ChangeLimit({
   policies,
   onDone,
@@ -61,21 +59,6 @@ export function ChangeLimit({
   const patch = {
     ...(next.threshold !== present.threshold && amountPatch('threshold', next.threshold)),
     ...(next.perOperation !== present.perOperation && amountPatch('perOperation', next.perOperation)),
-  };
-  const replay = async (): Promise<void> => {
-    const { organisation } = await call<Me>('/manage/v1/me');
-    const members = Object.entries({ ...spendingLimit, ...patch }).filter(([, value]) => value !== null);
-    proposal.value = JSON.stringify(
-      {
-        apiVersion: 'paymasters.dev/v1alpha1',
-        kind: 'PaymasterPolicy',
-        metadata: { name, namespace: organisation.name },
-        spec: { ...spec, enforcement: next.enforcement, spendingLimit: Object.fromEntries(members) },
-      },
-      undefined,
-      2,
-    );
-    location.hash = hrefOf('replay');
   };
   return (
     <OpenForm
@@ -133,12 +116,7 @@ export function ChangeLimit({
       )}
       {isStricter && (
         <div class="wide">
-          <Note kind="warn">This refuses more than now. What it would have refused can be seen before.</Note>
-          <p>
-            <button type="button" onClick={() => void replay()}>
-              See what it would have refused
-            </button>
-          </p>
+          <Note kind="warn">This refuses more than now.</Note>
         </div>
       )}
     </OpenForm>
