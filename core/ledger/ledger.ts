@@ -11,6 +11,7 @@ import type {
   UsageRow,
 } from './query.js';
 import type { HourPrice, PriceQuery } from './prices.js';
+import type { PastGap, PastPage, PastQuery } from './past.js';
 import type { SpentQuery, SpentRow } from './spent.js';
 import type { AccountMovements, StatementQuery } from './statement.js';
 import type { LedgerRecord, RecordId } from './record.js';
@@ -37,6 +38,10 @@ export type Ledger = {
   funds(query: FundsQuery): Promise<readonly FundsHistory[]>;
   /** What changed the balances of accounts: in the order of the accounts that are named, then of those that paid. */
   statement(query: StatementQuery): Promise<readonly AccountMovements[]>;
+  /** Decisions of one paymaster and how they ended, page by page, for a what-if. */
+  past(query: PastQuery): Promise<PastPage>;
+  /** Records of one paymaster that were left out, by cause and reason. */
+  gaps(query: Omit<PastQuery, 'after' | 'limit'>): Promise<readonly PastGap[]>;
   /** The first price of each hour that has one. */
   prices(query: PriceQuery): Promise<readonly HourPrice[]>;
   /** Who changed which object. Absent: nobody keeps it. */

@@ -58,6 +58,12 @@ export type Decision = PaymasterLine<'decision'> & {
   readonly validUntil: EpochSeconds | undefined;
   /** Mode ERC20. */
   readonly token: AddressKey | undefined;
+  /** The first 20 bytes of `initCode`: the factory, or the marker of EIP-7702. Undefined: the account exists. */
+  readonly factory: Hex | undefined;
+  /** How many calls `calls` does not name; undefined: they could not be read. */
+  readonly callsLeftOut: number | undefined;
+  /** US dollars per coin with 18 implied decimals, by which limits counted it; undefined: no price could be used. */
+  readonly usdPerNative: bigint | undefined;
 };
 
 export type DecidedCall = {

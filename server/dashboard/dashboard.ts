@@ -54,6 +54,7 @@ export function createDashboard(deps: DashboardDeps): Express {
     ...given({ ledger: ledger && createFairLedger(ledger), changes: ledger?.changes, explanations }),
     passes: createPasses({ masterKeys, clock }),
     webhookUrls,
+    quotas,
     lastSeen,
     pace: createPace(),
     writes: createWrites({ resources, clock, log }),

@@ -77,6 +77,7 @@ export type Tools = Pick<
   /** Who changed what; `writes` are recorded there. */
   readonly changes?: Pick<ChangeLog, 'record'>;
   readonly webhookUrls: WebhookUrlRules;
+  readonly quotas: Quotas;
   /** Readings go on with it while the API server is away. */
   readonly lastSeen: LastSeen;
   /** For long work: names of methods are read from ABIs. */

@@ -5,6 +5,7 @@ import { decisionEndpoint, decisionsEndpoint } from './ledger/decisions.js';
 import { fundsEndpoint } from './ledger/funds.js';
 import { limitsEndpoint } from './ledger/limits.js';
 import { usageEndpoint } from './ledger/usage.js';
+import { whatIfEndpoint } from './ledger/what-if.js';
 import { statementsEndpoint } from './ledger/statements.js';
 import { updateLimit } from './limits.js';
 import { chainsEndpoint } from './manage/chains.js';
@@ -84,4 +85,5 @@ export const manageEndpoints: readonly Endpoint[] = [
   fundsEndpoint,
   statementsEndpoint,
   changesEndpoint,
+  whatIfEndpoint,
 ];

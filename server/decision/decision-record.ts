@@ -28,7 +28,7 @@ export function createDecisionRecords(deps: { readonly ids: RecordIds; readonly 
      * signature; elsewhere the settlement tells it.
      */
     promised(
-      { paymaster, profile, request, shadow }: Case,
+      { paymaster, profile, request, shadow, usdPerNative }: Case,
       { mode, token, calls }: Subject,
       verdict: 'sponsored' | 'committed',
       { promise }: Promised,
@@ -55,7 +55,9 @@ export function createDecisionRecords(deps: { readonly ids: RecordIds; readonly 
         nonce: op.nonce,
         userOpHash,
         digest: promise.digest,
-        calls: decidedCalls(calls, paymaster.allowList),
+        ...decidedCalls(calls, paymaster.allowList),
+        factory: factoryOf(op),
+        usdPerNative,
         verdict,
         reason: undefined,
         detail: undefined,
@@ -148,7 +150,7 @@ function cleanDetail(detail: string): string {
     .replace(/\p{Cc}+/gu, ' ');
 }
 
-function aboutRequest({ paymaster, profile, request }: Case, { mode, token, calls }: Subject) {
+function aboutRequest({ paymaster, profile, request, usdPerNative }: Case, { mode, token, calls }: Subject) {
   const { method, requestId, callerRequestId, op } = request;
   return {
     kind: 'decision' as const,
@@ -162,13 +164,23 @@ function aboutRequest({ paymaster, profile, request }: Case, { mode, token, call
     callerRequestId,
     sender: op.sender,
     nonce: op.nonce,
-    calls: decidedCalls(calls, paymaster.allowList),
+    ...decidedCalls(calls, paymaster.allowList),
+    factory: factoryOf(op),
+    usdPerNative,
     token,
   };
 }
 
-function decidedCalls(decoded: DecodedCalls, allowList: AllowList): readonly DecidedCall[] {
-  if (decoded.outcome === 'refused') return [];
+/** Where it exists, what a rule about factories sees of it. */
+function factoryOf({ initCode }: { readonly initCode: Hex }): Hex | undefined {
+  return initCode === '0x' ? undefined : `0x${initCode.slice(2, 42)}`;
+}
+
+function decidedCalls(
+  decoded: DecodedCalls,
+  allowList: AllowList,
+): Pick<Decision, 'calls' | 'callsLeftOut'> {
+  if (decoded.outcome === 'refused') return { calls: [], callsLeftOut: undefined };
   const decided: DecidedCall[] = [];
   let characters = 0;
   for (const { target, selector } of decoded.calls) {
@@ -180,5 +192,5 @@ function decidedCalls(decoded: DecodedCalls, allowList: AllowList): readonly Dec
     else if (!hasSelector(contract, selector)) decided.push({ target, selector, contractId: contract.name });
     else decided.push({ target, selector, contractId: contract.name, name: selector });
   }
-  return decided;
+  return { calls: decided, callsLeftOut: decoded.calls.length - decided.length };
 }

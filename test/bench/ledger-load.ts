@@ -103,6 +103,9 @@ function entriesOf(index: number): LedgerEntry[] {
     maxCostWei: isRefused ? undefined : 400_000_000_000_000n,
     validUntil: undefined,
     token: undefined,
+    factory: undefined,
+    callsLeftOut: 0,
+    usdPerNative: undefined,
   };
   if (isRefused) return [{ record: decision, reservation: undefined }];
   const entries: LedgerEntry[] = [{ record: decision, reservation: decision.id }];

@@ -65,6 +65,9 @@ export function aDecision(organisation: string, time: EpochMs, change: Partial<D
     maxCostWei: 1000n,
     validUntil: undefined,
     token: undefined,
+    factory: undefined,
+    callsLeftOut: 0,
+    usdPerNative: undefined,
     ...change,
   };
 }

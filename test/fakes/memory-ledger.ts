@@ -22,6 +22,7 @@ import type {
   Reversal,
   Settlement,
 } from '../../core/ledger/record.js';
+import type { PastGap, PastRecord } from '../../core/ledger/past.js';
 import type { SpentRow } from '../../core/ledger/spent.js';
 import type { HourPrice } from '../../core/ledger/prices.js';
 import type { AddressKey } from '../../core/units/address.js';
@@ -260,6 +261,32 @@ export function createMemoryLedger(): TestedLedger {
 
     statement: (query) => open(() => balances.statement(query)),
 
+    past: ({ organisation, paymasterId, from, to, after = '', limit }) =>
+      open(() => {
+        const records = [...entries.values()]
+          .filter(({ record }) => 'paymasterId' in record && record.paymasterId === paymasterId)
+          .filter(({ record }) => 'organisation' in record && record.organisation === organisation)
+          .filter(({ record: { id } }) => recordTime(id) >= from && recordTime(id) < to && id > after)
+          .toSorted((a, b) => (a.record.id < b.record.id ? -1 : 1))
+          .flatMap(pastOf);
+        const page = records.slice(0, limit);
+        const last = page.length < limit ? undefined : page.at(-1)?.id;
+        return { text: JSON.stringify(page), last };
+      }),
+
+    gaps: ({ organisation, paymasterId, from, to }) =>
+      open(() => {
+        const counts = new Map<string, PastGap>();
+        for (const { record } of entries.values()) {
+          if (record.kind !== 'gap' || record.at < from || record.at >= to) continue;
+          if (record.organisation !== organisation || record.paymasterId !== paymasterId) continue;
+          const { cause, reason, count } = record;
+          const known = counts.get(`${cause} ${reason}`)?.count ?? 0;
+          counts.set(`${cause} ${reason}`, { cause, reason, count: known + count });
+        }
+        return [...counts.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, gap]) => gap);
+      }),
+
     prices: ({ chainIds, from, to }) =>
       open(() => {
         const first = new Map<string, HourPrice>();
@@ -454,4 +481,34 @@ function accountOf({
   fundingAddress,
 }: Omit<AccountName, 'contract'> & Pick<Decision, 'contract'>): string {
   return `${chainId} ${contract ?? ''} ${fundingAddress ?? ''}`;
+}
+
+function pastOf({ record, reservation }: LedgerEntry): PastRecord[] {
+  const { id } = record;
+  if (record.kind === 'settlement' && reservation !== undefined) {
+    const { outcome, mined } = record;
+    return [{ id, reservation, verdict: null, outcome, cost: mined?.actualGasCostWei.toString() ?? null }];
+  }
+  if (record.kind === 'reversal' && reservation !== undefined)
+    return [{ id, reservation, verdict: null, outcome: null, cost: null }];
+  if (record.kind !== 'decision') return [];
+  const { verdict, reason = null, mode = null, entryPoint, sender, factory = null, calls, policies } = record;
+  return [
+    {
+      id,
+      verdict,
+      reason,
+      mode,
+      reservation: reservation ?? null,
+      entryPoint,
+      sender,
+      nonce: String(record.nonce),
+      factory,
+      calls,
+      callsLeftOut: record.callsLeftOut ?? null,
+      campaign: policies.find(({ effect }) => effect === 'campaign')?.policyId ?? null,
+      maxCost: record.maxCostWei?.toString() ?? null,
+      usdPerNative: record.usdPerNative?.toString() ?? null,
+    },
+  ];
 }

@@ -41,6 +41,9 @@ export const columns = {
     max_cost_wei: 'wei?',
     valid_until: 'integer?',
     token: 'text?',
+    factory: 'text?',
+    calls_left_out: 'integer?',
+    usd_per_native: 'wei?',
   },
   /** Settlements and reversals. */
   settlement: {

@@ -18,6 +18,7 @@ import { knownObjects, readChanges, readDeleted, recordChange } from './changes.
 import { columns, namesOf, usageKey, type RowOf } from './columns.js';
 import { postgresDialect } from './dialect.js';
 import { readFunds } from './funds.js';
+import { readGaps, readPast } from './past.js';
 import { makeParts, migratePostgresLedger } from './partitions.js';
 import type { Mark, Position } from './position.js';
 import type { Reader } from './reader.js';
@@ -106,6 +107,8 @@ export function createPostgresLedger(
     funds: (query) => read(async (reader) => readFunds(reader, query, await readTail(tables, reader))),
     statement: (query) => read((reader) => readStatement(reader, query)),
     prices: (query) => read((reader) => readPrices(reader, query)),
+    past: (query) => read((reader) => readPast(reader, query)),
+    gaps: (query) => read((reader) => readGaps(reader, query)),
     prune: (now) => prunePostgres(postgres, now, retention, maxBytes * prunedShare),
     size: async () => ({ used: await run('read', sizeOfPostgres), capacity: maxBytes }),
     changes: {

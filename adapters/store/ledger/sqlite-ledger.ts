@@ -74,6 +74,8 @@ export async function createSqliteLedger(options: SqliteLedgerOptions): Promise<
     funds: (query) => call('funds', query),
     statement: (query) => call('statement', query),
     prices: (query) => call('prices', query),
+    past: (query) => call('past', query),
+    gaps: (query) => call('gaps', query),
     changes: {
       record: (write) => call('recordChange', write),
       list: (query) => call('changes', query),

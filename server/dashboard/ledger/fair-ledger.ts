@@ -5,7 +5,7 @@ import type { Ledger } from '../../../core/ledger/ledger.js';
 /** What endpoints ask of the ledger. */
 export type Questions = Pick<
   Ledger,
-  'usage' | 'decisions' | 'decision' | 'funds' | 'statement' | 'prices' | 'spent'
+  'usage' | 'decisions' | 'decision' | 'funds' | 'statement' | 'prices' | 'spent' | 'past' | 'gaps'
 > & {
   readonly changes?: Pick<ChangeLog, 'list' | 'deleted'>;
 };
@@ -35,6 +35,8 @@ export function createFairLedger(ledger: Questions): FairLedger {
       spent: (query) => ask(() => ledger.spent(query)),
       statement: (query) => ask(() => ledger.statement(query)),
       prices: (query) => ask(() => ledger.prices(query)),
+      past: (query) => ask(() => ledger.past(query)),
+      gaps: (query) => ask(() => ledger.gaps(query)),
       ...(changes === undefined
         ? {}
         : {

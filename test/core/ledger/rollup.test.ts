@@ -91,6 +91,9 @@ function decision(index: number, policyId: string): Decision {
     maxCostWei: 1_001n + BigInt(index),
     validUntil: undefined,
     token: undefined,
+    factory: undefined,
+    callsLeftOut: 0,
+    usdPerNative: undefined,
   };
 }
 
