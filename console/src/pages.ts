@@ -7,6 +7,7 @@ import { Playground } from './pages/playground.js';
 import { WhatIsWrong } from './pages/problems.js';
 import { Tokens } from './pages/tokens.js';
 import { Usage } from './pages/usage.js';
+import { WhatIf } from './pages/what-if.js';
 
 type Page = { readonly title: string; readonly page: ComponentType };
 
@@ -17,6 +18,7 @@ export const pages: Readonly<Record<string, Page>> = {
   paymaster: { title: 'Paymasters', page: Paymaster },
   activity: { title: 'Activity', page: Activity },
   usage: { title: 'Usage', page: Usage },
+  'what-if': { title: 'What-if', page: WhatIf },
   playground: { title: 'Playground', page: Playground },
   changes: { title: 'Changes', page: Changes },
   tokens: { title: 'Tokens', page: Tokens },

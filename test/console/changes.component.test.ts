@@ -26,6 +26,18 @@ test('the playground explains an operation and changes nothing', async () => {
   expect(faults).toEqual([]);
 });
 
+test('what-if says what a change would have refused', async () => {
+  const { page, faults } = await open('what-if');
+  await page.getByRole('button', { name: 'Begin with an example' }).click();
+  const yaml = await page.getByRole('textbox').inputValue();
+  await page.getByRole('textbox').fill(yaml.replace('threshold: "5"', 'threshold: "1"'));
+  await page.getByRole('button', { name: 'Ask', exact: true }).click();
+  await page.getByRole('heading', { name: 'Would be refused' }).waitFor();
+  expect(await page.getByRole('region', { name: 'Result' }).textContent()).toMatch(/Would be refused[1-9]/);
+  expect(await violationsOf(page)).toEqual([]);
+  expect(faults).toEqual([]);
+});
+
 test('before a limit is lowered the page shows what it would have refused, and then lowers it', async () => {
   const { page, faults } = await open('paymaster/shop');
   await page.getByText('Change a limit').click();
@@ -34,6 +46,12 @@ test('before a limit is lowered the page shows what it would have refused, and t
     .getByRole('combobox', { name: 'Limit', exact: true })
     .selectOption({ label: 'operations per day' });
   await form.getByLabel('New threshold, instead of').fill('1');
+  await page.getByRole('button', { name: 'See what it would have refused' }).click();
+  await page.getByRole('heading', { name: 'What-if', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Ask', exact: true }).click();
+  await page.getByRole('heading', { name: 'Would be refused' }).waitFor();
+  expect(await page.getByRole('region', { name: 'Result' }).textContent()).toMatch(/Would be refused[1-9]/);
+
   await page.goto(`${connection().dashboardUrl}/console/#/paymaster/shop`);
   await page.getByText('Change a limit').click();
   const limit = form.getByRole('combobox', { name: 'Limit', exact: true });
@@ -62,7 +80,7 @@ test('before a limit is lowered the page shows what it would have refused, and t
   expect(faults.filter((fault) => !fault.includes('409'))).toEqual([]);
 });
 
-test('a limit is made of each cycle, changed to another one, and says that it begins to refuse', async () => {
+test('a limit is made of each cycle, changed to another one, and offers the what-if before it begins to refuse', async () => {
   const { page, faults } = await open('overview');
   const { authToken } = connection();
   const limitOf = async (name: string) => {

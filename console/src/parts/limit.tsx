@@ -1,6 +1,8 @@
 import { useState } from 'preact/hooks';
-import { call } from '../api.js';
+import { call, type Me } from '../api.js';
 import type { Managed, PolicySpec } from '../records.js';
+import { proposal } from '../proposal.js';
+import { hrefOf } from '../route.js';
 import { Chosen, useChosen } from './change.js';
 import { CycleFields, cyclePatchOf, noCycle } from './cycle.js';
 import { Field, OpenForm, Options } from './form.js';
@@ -31,7 +33,7 @@ export const units: Readonly<Record<string, string>> = {
   USD: 'dollars',
 };
 
-/** Another threshold or cycle for a limit. */
+/** Another threshold or cycle for a limit. Before it refuses more, recorded decisions can be judged by it. */
 export function ChangeLimit({
   policies,
   onDone,
@@ -59,6 +61,21 @@ export function ChangeLimit({
   const patch = {
     ...(next.threshold !== present.threshold && amountPatch('threshold', next.threshold)),
     ...(next.perOperation !== present.perOperation && amountPatch('perOperation', next.perOperation)),
+  };
+  const ask = async (): Promise<void> => {
+    const { organisation } = await call<Me>('/manage/v1/me');
+    const members = Object.entries({ ...spendingLimit, ...patch }).filter(([, value]) => value !== null);
+    proposal.value = JSON.stringify(
+      {
+        apiVersion: 'paymasters.dev/v1alpha1',
+        kind: 'PaymasterPolicy',
+        metadata: { name, namespace: organisation.name },
+        spec: { ...spec, enforcement: next.enforcement, spendingLimit: Object.fromEntries(members) },
+      },
+      undefined,
+      2,
+    );
+    location.hash = hrefOf('what-if');
   };
   return (
     <OpenForm
@@ -116,7 +133,12 @@ export function ChangeLimit({
       )}
       {isStricter && (
         <div class="wide">
-          <Note kind="warn">This refuses more than now.</Note>
+          <Note kind="warn">This refuses more than now. What it would have refused can be seen before.</Note>
+          <p>
+            <button type="button" onClick={() => void ask()}>
+              See what it would have refused
+            </button>
+          </p>
         </div>
       )}
     </OpenForm>
