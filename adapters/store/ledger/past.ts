@@ -19,8 +19,8 @@ export async function readPast(
   const text = (column: string): string => `CAST(${column} AS text) AS ${column}`;
   const none = (column: string): string => `CAST(NULL AS text) AS ${column}`;
   const part = (table: 'decision' | 'settlement', columns: readonly string[]): string =>
-    `SELECT * FROM (SELECT ${columns.join(', ')} FROM ${dialect.table(table)}
-     WHERE ${within}${table === 'settlement' ? ' AND reservation IS NOT NULL' : ''} ORDER BY ${table}.id LIMIT ${limit}) AS of_${table}`;
+    `SELECT * FROM (SELECT ${columns.join(', ')} FROM ${dialect.table(table)} AS stored
+     WHERE ${within}${table === 'settlement' ? ' AND reservation IS NOT NULL' : ''} ORDER BY stored.id LIMIT ${limit}) AS of_${table}`;
   const only = [
     'verdict',
     'reason',
