@@ -776,6 +776,20 @@ async function expectSameSpent(
   expect(await sumsOf(ledger)).toEqual(await sumsOf(model));
 }
 
+async function pastOf(
+  ledger: TestedLedger,
+  of: Omit<Parameters<TestedLedger['past']>[0], 'after' | 'limit'>,
+): Promise<readonly unknown[]> {
+  const all: unknown[] = [];
+  let after: string | undefined;
+  do {
+    const page = await ledger.past({ ...of, after, limit: 3 });
+    all.push(...(JSON.parse(page.text) as readonly unknown[]));
+    after = page.last;
+  } while (after !== undefined);
+  return all;
+}
+
 async function expectSame(ledger: TestedLedger, model: TestedLedger, organisation: string): Promise<void> {
   const cut = { from: (noon - 7 * hourMs) as EpochMs, to: (noon + 31 * hourMs + 5 * minuteMs) as EpochMs };
   for (const groupBy of [undefined, ...groups])
@@ -799,6 +813,11 @@ async function expectSame(ledger: TestedLedger, model: TestedLedger, organisatio
             paymasterId: undefined,
           });
       }
+  for (const paymasterId of ['shop', 'till']) {
+    const of = { organisation, paymasterId, ...cut };
+    expect(await pastOf(ledger, of)).toEqual(await pastOf(model, of));
+    expect(await ledger.gaps(of)).toEqual(await model.gaps(of));
+  }
   for (const query of [{}, { sender: address(1) }, { verdict: 'sponsored' as const }])
     expect(await viewsOf(ledger, { organisation, ...query })).toEqual(
       await viewsOf(model, { organisation, ...query }),
