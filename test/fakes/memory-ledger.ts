@@ -247,7 +247,6 @@ export function createMemoryLedger(): TestedLedger {
             ...query,
             groupBy: query.groupBy ?? 'paymaster',
             step,
-            senders: false,
             limit: Infinity,
           });
           return rows
@@ -331,10 +330,7 @@ export function createMemoryLedger(): TestedLedger {
 }
 
 function usageRows(events: readonly Event[], query: UsageQuery): readonly UsageRow[] {
-  const rows = new Map<
-    string,
-    { row: UsageRow; senders: Set<string>; tokens: Map<AddressKey, [number | undefined, bigint]> }
-  >();
+  const rows = new Map<string, { row: UsageRow; tokens: Map<AddressKey, [number | undefined, bigint]> }>();
   for (const event of events) {
     if (event.organisation !== query.organisation) continue;
     if (query.paymasterId !== undefined && event.paymasterId !== query.paymasterId) continue;
@@ -343,14 +339,11 @@ function usageRows(events: readonly Event[], query: UsageQuery): readonly UsageR
     const to = Math.min(query.to, stepEnd(event.at, query.step));
     for (const [group, parts] of valuesOf(event, query.groupBy)) {
       const key = `${from} ${group ?? ''}`;
-      const { row, senders, tokens } = rows.get(key) ?? {
+      const { row, tokens } = rows.get(key) ?? {
         row: emptyRow(from as EpochMs, to as EpochMs, group),
-        senders: new Set<string>(),
         tokens: new Map<AddressKey, [number | undefined, bigint]>(),
       };
       const part = (amount: bigint): bigint => partOf(amount, event.decision?.calls.length ?? 0, parts);
-      if (event.decision?.verdict === 'sponsored' && event.counts.sponsored)
-        senders.add(event.decision.sender);
       const token = event.mined?.token;
       if (token)
         tokens.set(token.address, [
@@ -366,13 +359,12 @@ function usageRows(events: readonly Event[], query: UsageQuery): readonly UsageR
         expired: row.expired + (event.counts.expired ?? 0),
         promisedWei: row.promisedWei + part(event.promised),
         spentWei: row.spentWei + part(event.mined?.actualGasCostWei ?? 0n),
-        senders: query.senders && to - from <= dayMs && query.step !== 'month' ? senders.size : undefined,
         tokens: [...tokens]
           .filter(([, [, amount]]) => amount !== 0n)
           .map(([address, [decimals, amount]]) => ({ address, decimals, amount }))
           .sort((a, b) => (a.address < b.address ? -1 : 1)),
       };
-      rows.set(key, { row: counted, senders, tokens });
+      rows.set(key, { row: counted, tokens });
     }
   }
   return [...rows.values()]
@@ -383,7 +375,7 @@ function usageRows(events: readonly Event[], query: UsageQuery): readonly UsageR
 
 function emptyRow(from: EpochMs, to: EpochMs, group: string | undefined): UsageRow {
   const counts = { sponsored: 0, refused: 0, mined: 0, reverted: 0, expired: 0 };
-  return { from, to, group, ...counts, promisedWei: 0n, spentWei: 0n, senders: undefined, tokens: [] };
+  return { from, to, group, ...counts, promisedWei: 0n, spentWei: 0n, tokens: [] };
 }
 
 type Effect = Decision['policies'][number]['effect'];

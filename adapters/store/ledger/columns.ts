@@ -113,8 +113,8 @@ export const columns = {
     left_out: 'integer',
   },
   /**
-   * Sums of a minute, hour or day (`unit`), which begins at `start`; of senders by day only. `tokens`: lists of token, decimals (or
-   * null) and amount. `seen`, of senders: lists of dimension, value, and the minutes of the day of the first and the last sponsored operation.
+   * Sums of a minute, hour or day (`unit`), which begins at `start`; of senders by day only. `tokens`: lists of token, decimals (or null)
+   * and amount.
    */
   usage: {
     unit: 'text',
@@ -131,7 +131,6 @@ export const columns = {
     promised_wei: 'wei',
     spent_wei: 'wei',
     tokens: 'json',
-    seen: 'json',
   },
 } as const satisfies Readonly<Record<string, Columns>>;
 export type Table = keyof typeof columns;

@@ -171,7 +171,7 @@ async function endOfSlice(
 const put = `
   INSERT INTO ledger.usage (${namesOf('usage').join(', ')})
   SELECT ${namesOf('usage')
-    .map((name) => (name === 'tokens' || name === 'seen' ? postgresDialect.json(name) : name))
+    .map((name) => (name === 'tokens' ? postgresDialect.json(name) : name))
     .join(', ')} FROM ${postgresDialect.rows('$1', 'added', columns.usage)}
   ON CONFLICT (${usageKey.join(', ')}) DO UPDATE SET ${namesOf('usage')
     .filter((name) => !usageKey.some((key) => key === name))

@@ -1,5 +1,5 @@
 import type { Retention } from '../../../core/ledger/ledger.js';
-import { rollupUnits, startOf } from '../../../core/ledger/steps.js';
+import { minutesKeptFrom, rollupUnits, startOf } from '../../../core/ledger/steps.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { movementKey, usageKey } from './columns.js';
 import { readMark } from './position.js';
@@ -25,7 +25,13 @@ export async function pruneSqlite(
   const lapsed: readonly Slice[] = [
     () => removeRecords(tables, dayOfTime(ago(retention.decisions))),
     () => removeChanges(tables, dayOfTime(ago(retention.decisions))),
-    () => removeByKey(tables, 'usage', usageKey, `start < ${startOf(ago(retention.decisions), 'day')}`),
+    () =>
+      removeByKey(
+        tables,
+        'usage',
+        usageKey,
+        `start < ${startOf(ago(retention.decisions), 'day')} OR (unit = 'minute' AND start < ${minutesKeptFrom(now)})`,
+      ),
     () => removeByKey(tables, 'movement', movementKey, `day < ${dayOfTime(ago(retention.decisions))}`),
     () =>
       removeByKey(

@@ -73,7 +73,7 @@ const usage = ['minute', 'hour', 'day'].map(
 );
 
 const senders = `
-  CREATE VIEW ledger.senders_day AS SELECT ${at('start')} AS day, organisation, paymaster_id, value AS sender, ${sums}, tokens, seen
+  CREATE VIEW ledger.senders_day AS SELECT ${at('start')} AS day, organisation, paymaster_id, value AS sender, ${sums}, tokens
   FROM ledger.usage WHERE unit = 'day' AND dimension = 'sender';`;
 
 /** A row for each changed field. */

@@ -149,7 +149,7 @@ async function everythingIn(ledger: Ledger) {
         // A row for each minute and group is most of the work.
         if (!isSoak && groupBy !== undefined && step === 'minute') continue;
         const query = { organisation, paymasterId: undefined, ...range, step, groupBy };
-        usage.push(await ledger.usage({ ...query, senders: true, limit: 10_000 }));
+        usage.push(await ledger.usage({ ...query, limit: 10_000 }));
       }
   const decisions: unknown[] = [];
   for (let before: string | undefined, isLast = false; !isLast;) {

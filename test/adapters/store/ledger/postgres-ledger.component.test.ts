@@ -79,7 +79,6 @@ async function total(ledger: WrittenLedger): Promise<UsageRow | undefined> {
     to: at('2026-12-01T00:00:00Z'),
     step: 'month',
     groupBy: undefined,
-    senders: false,
     limit: 10,
   });
   return rows[0];
