@@ -176,10 +176,7 @@ function factoryOf({ initCode }: { readonly initCode: Hex }): Hex | undefined {
   return initCode === '0x' ? undefined : `0x${initCode.slice(2, 42)}`;
 }
 
-function decidedCalls(
-  decoded: DecodedCalls,
-  allowList: AllowList,
-): Pick<Decision, 'calls' | 'callsLeftOut'> {
+function decidedCalls(decoded: DecodedCalls, allowList: AllowList): Pick<Decision, 'calls' | 'callsLeftOut'> {
   if (decoded.outcome === 'refused') return { calls: [], callsLeftOut: undefined };
   const decided: DecidedCall[] = [];
   let characters = 0;

@@ -58,7 +58,7 @@ export async function readGaps(
   );
   return rows.map(({ cause, reason, count }) => ({
     cause: String(cause) as PastGap['cause'],
-    reason: reason === null ? undefined : String(reason),
+    reason: typeof reason === 'string' ? reason : undefined,
     count: Number(count),
   }));
 }
