@@ -178,11 +178,6 @@ export const errorCodes = {
     remedy: 'Ask the platform to set PAYMASTER_JSON_RPC_URL.',
     rest: { status: 501 },
   },
-  REPLAYS_BUSY: {
-    text: 'Too many replays run.',
-    remedy: 'Wait until one has ended, or cancel your own.',
-    rest: { status: 429, retryAfterSeconds: 5 },
-  },
   RPC_PARSE_ERROR: {
     text: 'The body is not JSON.',
     remedy: 'Send JSON.',

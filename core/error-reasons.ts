@@ -51,7 +51,6 @@ export const errorReasons = {
       'Try again in a minute; the condition PriceUsable of the Chain says what is wrong with its price.',
   },
   RATE_LIMIT: { text: 'The key or client has used up its rate.' },
-  REPLAYS_BUSY: { text: 'Too many replays run.' },
   RPC_UNAVAILABLE: { text: 'The JSON-RPC server that explains does not answer, or does not take the call.' },
   SIGNER_MISSING: { text: 'The signing key is not mounted here.' },
   SIGNER_UNAVAILABLE: { text: 'The signing key cannot be used at the moment.' },

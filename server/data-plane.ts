@@ -23,7 +23,7 @@ import type { GasEstimator } from '../core/userop/estimator.js';
 import type { TokenPaymentChecker } from '../core/paymaster/token-payment-checker.js';
 import type { Instruments } from './ops/instruments.js';
 import type { RecentRefusals } from './ops/recent-refusals.js';
-import { createRecording, withOrder, type Recording } from './ledger/recording.js';
+import { createRecording, type Recording } from './ledger/recording.js';
 import type { LedgerRoom } from './ledger/room.js';
 import { createServedNames } from './ledger/served-names.js';
 import { createFollower, type Follower, type FollowerDeps } from './follower/follower.js';
@@ -37,8 +37,6 @@ import { createBodyAdmission } from './http/body-admission.js';
 import { createRpcRouter, type RequestBodies } from './rpc/router.js';
 import { dollarsOf } from './decision/facts.js';
 import { createDecisionRecords } from './decision/decision-record.js';
-import { formatInputs } from './decision/inputs-text.js';
-import type { FollowerLedger } from './follower/records.js';
 import { createExplain } from './decision/show/explain.js';
 import { tokenMode } from './decision/token/in-tokens.js';
 import { withNewAccounts } from './decision/steps/new-accounts.js';
@@ -103,8 +101,6 @@ export type DataPlaneDeps = Ambient & {
   readonly names?: Pick<ObjectNames, 'keep'>;
   /** What it has room for. Default: everything. */
   readonly ledgerRoom?: LedgerRoom;
-  /** Whether the ledger also gets what each decision was based on, for replays. Default false. */
-  readonly ledgerInputs?: boolean;
   /** Refusals that it gets of a paymaster and reason. Default 20. */
   readonly refusalsPerSecond?: number;
   /** Nothing is signed on configs that the store has not confirmed for this long. Default 6 h. */
@@ -132,7 +128,6 @@ export function createDataPlane(deps: DataPlaneDeps) {
     createRecording({
       ...deps,
       ledger: deps.ledger,
-      recordsInputs: deps.ledgerInputs === true,
       usdPerNative: (chainId) => dollarsOf(prices, view.chain(chainId)),
     });
   const records = recording && createDecisionRecords(recording);
@@ -163,7 +158,6 @@ export function createDataPlane(deps: DataPlaneDeps) {
           usage: { ...waits.usage, ...notes.ofUsage(waits.usage) },
           hosts: notes.ofWebhooks(waits.hosts),
         };
-  const ordered = recording?.inputs === undefined ? noted : { ...noted, usage: withOrder(noted.usage) };
   const hashes = createSignedHashes();
   const takeBack = createTakeBack({ usage: deps.usage, recording, log });
   const shared = {
@@ -177,7 +171,7 @@ export function createDataPlane(deps: DataPlaneDeps) {
     hashes,
     takeBack,
     wouldRefuse: ({ reason }: Refusal) => instruments.wouldRefuse.with({ reason }).inc(),
-    ...ordered,
+    ...noted,
     ...recorded,
   };
   const sponsored = sponsoredMode(shared);
@@ -309,9 +303,6 @@ function followChains(
 ): Follower {
   const { usage, lease, recovery, pollMs, chains, clock, log, instruments } = deps;
   const { tokenAccounts, losses, recording, onStall } = parts;
-  const inputs = recording?.inputs;
-  const ending: FollowerLedger['ending'] =
-    inputs && ((of, order, one) => inputs.add(of, order, formatInputs({ kind: 'ending', ...one })));
   return createFollower({
     usage,
     ...given({ pollMs, lease, recovery, losses, onStall }),
@@ -320,7 +311,6 @@ function followChains(
       : {
           ledger: {
             ...recording,
-            ending,
             organisationOf: (id: string) => view.tenantOf(id) ?? '',
             wallets: (chainId: number) => view.fundingAccounts(chainId),
           },

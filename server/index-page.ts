@@ -18,7 +18,7 @@ export function renderIndex(roles: readonly Role[], hasOps: boolean): string {
           'GET /api/v2/public/sdk/openapi.json': 'its endpoints, and what webhook hosts are sent',
           'GET /manage/v1/usage, /decisions, /limits, /funds':
             'what was decided, mined and spent (authToken)',
-          'POST /manage/v1/replays': 'what another configuration would have decided (authToken)',
+          'POST /manage/v1/what-if': 'what other rules would have done (authToken)',
         }
       : {}),
     ...(hasOps

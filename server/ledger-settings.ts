@@ -14,12 +14,6 @@ const kept = {
     ['on', 'off'],
     true,
   ),
-  inputs: either(
-    'PAYMASTER_LEDGER_INPUTS',
-    'Whether it also keeps what decisions were based on, for replays.',
-    ['on', 'off'],
-    true,
-  ),
   refusalsPerSecond: integer(
     'PAYMASTER_LEDGER_REFUSALS_PER_SECOND',
     'Refusals of a paymaster and reason that are recorded; the others are counted.',
@@ -41,12 +35,6 @@ const retention = {
     days,
     defaultRetention.decisions,
   ),
-  inputs: integer(
-    'PAYMASTER_LEDGER_INPUTS_RETENTION_DAYS',
-    'Days for which inputs are kept.',
-    days,
-    defaultRetention.inputs,
-  ),
   funds: integer(
     'PAYMASTER_LEDGER_FUNDS_RETENTION_DAYS',
     'Days for which the balances of minutes are kept.',
@@ -58,7 +46,6 @@ const retention = {
 export const ledgerSettings = {
   ...kept,
   decisionDays: retention.decisions,
-  inputDays: retention.inputs,
   fundDays: retention.funds,
 };
 

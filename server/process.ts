@@ -141,7 +141,6 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
     signers,
     webhooks,
     webhookKeys: announced.keys,
-    ledgerInputs: config.ledger.inputs,
     refusalsPerSecond: config.ledger.refusalsPerSecond,
     trustedProxies: config.trustedProxies,
     goodbyeMs,

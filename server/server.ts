@@ -16,8 +16,6 @@ import { createDataPlane, type DataPlaneDeps } from './data-plane.js';
 import { renderIndex } from './index-page.js';
 import { connectionLimits, createHttpServer, type HttpServer } from './http/http-server.js';
 import { createInstruments, type Instruments } from './ops/instruments.js';
-import { createMemoryRegister } from './replay/memory-register.js';
-import { createReplays } from './replay/replays.js';
 import { createOps } from './ops/ops.js';
 import { isReadyFor, sharedDependency, type CheckReport, type ReadinessCheck } from './ops/readiness.js';
 import { createOpenRpc } from './rpc/openrpc.js';
@@ -139,7 +137,6 @@ export function createServer(deps: ServerDeps) {
   async function stop(): Promise<void> {
     isStopping = true;
     await http.stop(drainMs, deps.goodbyeMs);
-    await dashboard?.stop();
     await explanations?.stop();
     await dataPlane?.stop();
     // Stopped last: until then it answers that this process is alive and not ready.
@@ -186,16 +183,12 @@ function createDashboardRole(
   const { configs, messages, usage, webhooks, clock, log } = deps;
   if (deps.dashboard === undefined || messages === undefined)
     throw new Error('the dashboard role needs resources, master keys and funding messages');
-  const { ledger } = deps.dashboard;
   // The readiness check, which runs every few seconds, keeps what was last seen of the Organisations current.
   const lastSeen = createLastSeen({ resources: deps.dashboard.resources, clock });
-  const register = ledger?.replays ?? createMemoryRegister(clock);
-  const replays = ledger && createReplays({ ledger, register, clock, log });
   const app: RequestHandler = createDashboard({
     usage,
     ...deps.dashboard,
     trustedProxies: deps.trustedProxies ?? 0,
-    ...(replays === undefined ? {} : { replays }),
     configs,
     webhooks,
     fundingMessages: messages,
@@ -219,7 +212,7 @@ function createDashboardRole(
       { unreadyAfterMs: 60_000 },
     ),
   ];
-  return { app, checks, stop: async () => replays?.stop() };
+  return { app, checks };
 }
 
 /** Where this process reaches itself. */

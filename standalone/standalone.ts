@@ -187,7 +187,6 @@ async function startParts(
     recentRefusals: refusals,
     ...given({ ledger: config.ledger.isOn ? usage.ledger : undefined, ledgerRoom: keeping?.room }),
     ...given({ names: ledger?.names }),
-    ledgerInputs: config.ledger.inputs,
     refusalsPerSecond: config.ledger.refusalsPerSecond,
     handle: createStatusEndpoint({
       operatorToken,

@@ -5,9 +5,9 @@ import { Overview } from './pages/overview.js';
 import { Paymaster } from './pages/paymaster.js';
 import { Playground } from './pages/playground.js';
 import { WhatIsWrong } from './pages/problems.js';
-import { Replay } from './pages/replay.js';
 import { Tokens } from './pages/tokens.js';
 import { Usage } from './pages/usage.js';
+import { WhatIf } from './pages/what-if.js';
 
 type Page = { readonly title: string; readonly page: ComponentType };
 
@@ -18,7 +18,7 @@ export const pages: Readonly<Record<string, Page>> = {
   paymaster: { title: 'Paymasters', page: Paymaster },
   activity: { title: 'Activity', page: Activity },
   usage: { title: 'Usage', page: Usage },
-  replay: { title: 'Replay', page: Replay },
+  'what-if': { title: 'What-if', page: WhatIf },
   playground: { title: 'Playground', page: Playground },
   changes: { title: 'Changes', page: Changes },
   tokens: { title: 'Tokens', page: Tokens },

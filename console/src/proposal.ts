@@ -1,4 +1,4 @@
 import { signal } from '@preact/signals';
 
-/** Resources that a page wants replayed; the page of replays takes them. */
+/** Resources that a page wants judged; the page What-if takes them. */
 export const proposal = signal('');

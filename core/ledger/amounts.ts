@@ -2,7 +2,7 @@ import type { AddressKey } from '../units/address.js';
 import type { UsageRow } from './query.js';
 
 /** The sums of a row of usage. Money is wei; amounts of tokens are in the token's smallest unit. */
-export type Amounts = Omit<UsageRow, 'from' | 'to' | 'group' | 'senders' | 'tokens'> & {
+export type Amounts = Omit<UsageRow, 'from' | 'to' | 'group' | 'tokens'> & {
   /** By address. */
   readonly tokens: ReadonlyMap<AddressKey, TokenSum>;
 };
@@ -60,6 +60,6 @@ function shownTokens({ tokens }: Amounts): UsageRow['tokens'] {
     .sort((a, b) => (a.address < b.address ? -1 : 1));
 }
 
-export function shownAmounts(amounts: Amounts): Omit<UsageRow, 'from' | 'to' | 'group' | 'senders'> {
+export function shownAmounts(amounts: Amounts): Omit<UsageRow, 'from' | 'to' | 'group'> {
   return { ...amounts, tokens: shownTokens(amounts) };
 }

@@ -12,10 +12,10 @@ import type {
   UsageRow,
 } from './query.js';
 import type { HourPrice, PriceQuery } from './prices.js';
+import type { PastGap, PastPage, PastQuery } from './past.js';
 import type { SpentQuery, SpentRow } from './spent.js';
 import type { AccountMovements, StatementQuery } from './statement.js';
-import type { ReplayRegister } from './replay-register.js';
-import type { DecisionInputs, LedgerRecord, RecordId } from './record.js';
+import type { LedgerRecord, RecordId } from './record.js';
 
 /**
  * Port: what was decided, mined and paid, in the database of the usage store, which writes it in the turns that decide.
@@ -39,12 +39,12 @@ export type Ledger = {
   funds(query: FundsQuery): Promise<readonly FundsHistory[]>;
   /** What changed the balances of accounts: in the order of the accounts that are named, then of those that paid. */
   statement(query: StatementQuery): Promise<readonly AccountMovements[]>;
+  /** Decisions of one paymaster and how they ended, page by page, for a what-if. */
+  past(query: PastQuery): Promise<PastPage>;
+  /** Records of one paymaster that were left out, by cause and reason. */
+  gaps(query: Omit<PastQuery, 'after' | 'limit'>): Promise<readonly PastGap[]>;
   /** The first price of each hour that has one. */
   prices(query: PriceQuery): Promise<readonly HourPrice[]>;
-  /** The recorded inputs of paymasters in a time range, in the order in which they were decided, page by page. */
-  inputs(query: InputsQuery): AsyncIterable<readonly DecisionInputs[]>;
-  /** Shared by all processes that open this ledger. Absent: one process opens it. */
-  readonly replays?: ReplayRegister;
   /** Which token changed which object. Absent: nobody keeps it. */
   readonly changes?: ChangeLog;
   /** Absent: what was deleted has no name. */
@@ -85,23 +85,15 @@ export function asEntries(records: readonly AddedRecord[]): readonly LedgerEntry
   return records as readonly unknown[] as readonly LedgerEntry[];
 }
 
-export type InputsQuery = {
-  readonly organisation: string;
-  readonly paymasterIds: readonly string[];
-  readonly from: EpochMs;
-  readonly to: EpochMs;
-};
-
 /** How long records are kept, in days. */
 export type Retention = {
   /** Decisions, settlements and roll-ups. */
   readonly decisions: number;
-  readonly inputs: number;
   /** Per minute; after that one sample per hour is kept as long as decisions. */
   readonly funds: number;
 };
 
-export const defaultRetention: Retention = { decisions: 400, inputs: 7, funds: 30 };
+export const defaultRetention: Retention = { decisions: 400, funds: 30 };
 
 /** Room for records, unless a setting names another. */
 export const usualLedgerBytes = 10_000_000_000;

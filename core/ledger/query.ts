@@ -38,8 +38,6 @@ export type UsageQuery = {
   readonly step: UsageStep;
   /** Undefined: one row per step. */
   readonly groupBy: UsageGroup | undefined;
-  /** Whether to count distinct senders, which takes time in proportion to their number. */
-  readonly senders: boolean;
   /** At most this many rows; one more is answered if there are more. */
   readonly limit: number;
 };
@@ -59,11 +57,6 @@ export type UsageRow = {
   readonly expired: number;
   readonly promisedWei: bigint;
   readonly spentWei: bigint;
-  /**
-   * Distinct senders of sponsored operations. Always exact; undefined if the query does not ask for them, for rows
-   * longer than a day (UTC), and for rows of a part of a day where it cannot be told.
-   */
-  readonly senders: number | undefined;
   readonly tokens: readonly {
     readonly address: AddressKey;
     readonly decimals: number | undefined;

@@ -5,7 +5,7 @@ import type { Mode } from '../usage/reservation.js';
 import type { CoveredBlocks, Movement } from './movement.js';
 
 /** One line of the ledger. Records are only added, never changed. Amounts are wei. */
-export type LedgerRecord = Decision | Settlement | Reversal | FundsSample | Movements | DecisionInputs | Gap;
+export type LedgerRecord = Decision | Settlement | Reversal | FundsSample | Movements | Gap;
 
 /** Our own, unique, and in the order of time (UUID version 7). Never chosen by a caller. */
 export type RecordId = string;
@@ -58,6 +58,12 @@ export type Decision = PaymasterLine<'decision'> & {
   readonly validUntil: EpochSeconds | undefined;
   /** Mode ERC20. */
   readonly token: AddressKey | undefined;
+  /** The first 20 bytes of `initCode`: the factory, or the marker of EIP-7702. Undefined: the account exists. */
+  readonly factory: Hex | undefined;
+  /** How many calls `calls` does not name; undefined: they could not be read. */
+  readonly callsLeftOut: number | undefined;
+  /** US dollars per coin with 18 implied decimals, by which limits counted it; undefined: no price could be used. */
+  readonly usdPerNative: bigint | undefined;
 };
 
 export type DecidedCall = {
@@ -130,20 +136,6 @@ export type Movements = Line<'movements'> & {
   readonly after?: number;
   readonly movements: readonly Movement[];
   readonly covered: readonly CoveredBlocks[];
-};
-
-/**
- * Everything that a decision was based on, or how a reservation ended, for replays. Kept for a shorter time. `id` is
- * that of the decision; of an ending its own.
- */
-export type DecisionInputs = PaymasterLine<'inputs'> & {
-  /**
-   * Its place among all decisions and endings of the chain, see `orderOf` of core/usage; where the usage store was not asked, the
-   * newest that the process had seen. Those of one place: by id.
-   */
-  readonly sequence: number;
-  /** JSON; its shape is known to `server/decision`. */
-  readonly body: string;
 };
 
 /** Records that could not be kept. They are missing, and the ledger says how many. */

@@ -40,23 +40,10 @@ type SenderDelta = Owner & {
   readonly day: EpochMs;
   readonly sender: AddressKey;
   readonly amounts: Amounts;
-  /** Values for which the sender had operations sponsored. */
-  readonly seen: readonly Seen[];
-};
-
-/** `first` and `last`: the minutes of the first and the last sponsored operation of the day. */
-export type Seen = {
-  readonly dimension: RollupDimension;
-  readonly value: string;
-  readonly first: EpochMs;
-  readonly last: EpochMs;
 };
 
 type MutableRollup = RollupDelta & { readonly amounts: MutableAmounts };
-type MutableSender = Omit<SenderDelta, 'amounts' | 'seen'> & {
-  readonly amounts: MutableAmounts;
-  seen: readonly Seen[];
-};
+type MutableSender = SenderDelta & { readonly amounts: MutableAmounts };
 /** Decisions of one paymaster and minute that count in the same sums; `senders` are those of the day. */
 type Alike = {
   readonly first: Decision;
@@ -64,12 +51,10 @@ type Alike = {
   readonly day: EpochMs;
   readonly shares: readonly Share[];
   readonly deltas: readonly MutableRollup[];
-  readonly seen: readonly Seen[];
   readonly senders: Map<AddressKey, MutableSender>;
 };
 /** So many are kept per paymaster, so that decisions that are all different cost little more. */
 const mostAlike = 8;
-const nothingSeen: readonly Seen[] = [];
 type Owner = { readonly organisation: string; readonly paymasterId: string };
 type Counts = Partial<Omit<Amounts, 'tokens'>>;
 type Change = Counts & { readonly token?: TokenPayment };
@@ -112,32 +97,28 @@ export function createTally() {
     for (const one of known) if (one.minute === minute && countsAlike(one.first, decision)) return one;
     const shares = sharesOf(decision);
     const deltas = deltasOf(decision, minute, shares);
-    const seen = shares.map(({ dimension, value }) => ({ dimension, value, first: minute, last: minute }));
     const day = startOf(minute, 'day');
     const ofDay = entryOf(
       senders,
       `${day}\n${organisation}\n${paymasterId}`,
       () => new Map<AddressKey, MutableSender>(),
     );
-    const made: Alike = { first: decision, minute, day, shares, deltas, seen, senders: ofDay };
+    const made: Alike = { first: decision, minute, day, shares, deltas, senders: ofDay };
     if (known.length === mostAlike) known.shift();
     known.push(made);
     return made;
   }
 
-  function addOperation(decision: Decision, at: EpochMs, change: Change, isSeen: boolean): void {
-    const { shares, deltas, seen, day, senders: ofDay } = alikeOf(decision, startOf(at, 'minute'));
+  function addOperation(decision: Decision, at: EpochMs, change: Change): void {
+    const { shares, deltas, day, senders: ofDay } = alikeOf(decision, startOf(at, 'minute'));
     for (let i = 0; i < shares.length; i += 1) addChange(deltas[i]!.amounts, change, shares[i]);
     const { organisation, paymasterId, sender } = decision;
     let delta = ofDay.get(sender);
     if (delta === undefined) {
-      delta = { day, organisation, paymasterId, sender, amounts: noAmounts(), seen: nothingSeen };
+      delta = { day, organisation, paymasterId, sender, amounts: noAmounts() };
       ofDay.set(sender, delta);
     }
     addChange(delta.amounts, change);
-    if (!isSeen || delta.seen === seen) return;
-    // Lists are shared by senders, so they are never changed.
-    delta.seen = mergedSeen(delta.seen, seen);
   }
 
   function sharesOf(decision: Decision): readonly Share[] {
@@ -159,7 +140,7 @@ export function createTally() {
       const change: Change = isPromise(decision)
         ? { sponsored: 1, promisedWei: maxCostWei ?? 0n }
         : { refused: 1 };
-      addOperation(decision, at, change, isPromise(decision));
+      addOperation(decision, at, change);
     },
     /**
      * For each decision of a reservation whose settlement stands from now on (`sign` 1), or no longer (-1). `mined`:
@@ -176,7 +157,7 @@ export function createTally() {
         settlement.mined !== undefined && decision.id === mined
           ? minedChange(settlement.mined, sign)
           : { expired: sign };
-      addOperation(decision, settlement.at, change, false);
+      addOperation(decision, settlement.at, change);
     },
     /** A mined operation whose decision is not stored: its cost belongs to the paymaster alone. */
     addUnmatched: (settlement: Settlement, sign: Sign): void => {
@@ -216,19 +197,6 @@ function addChange(sum: MutableAmounts, change: Change, share?: Share): void {
   if (change.spentWei !== undefined) sum.spentWei += part(change.spentWei);
   const { token } = change;
   if (token !== undefined) addToken(sum, token.address, { ...token, amount: part(token.amount) });
-}
-
-/** Of both lists: for each value the time between the first and the last operation. Neither list is changed. */
-export function mergedSeen(before: readonly Seen[], more: readonly Seen[]): readonly Seen[] {
-  if (before.length === 0) return more;
-  const merged = new Map<string, Seen>();
-  for (const one of [...before, ...more]) {
-    const name = `${one.dimension}\n${one.value}`;
-    const other = merged.get(name) ?? one;
-    const first = Math.min(other.first, one.first) as EpochMs;
-    merged.set(name, { ...one, first, last: Math.max(other.last, one.last) as EpochMs });
-  }
-  return [...merged.values()];
 }
 
 function entryOf<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {

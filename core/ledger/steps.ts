@@ -18,6 +18,11 @@ export function endOf(at: EpochMs, unit: RollupUnit | 'month'): EpochMs {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1) as EpochMs;
 }
 
+/** Sums of minutes are kept for two whole days and today (UTC); those of hours and days as long as decisions. */
+export function minutesKeptFrom(now: EpochMs): EpochMs {
+  return startOf((now - 2 * rollupUnits.day) as EpochMs, 'day');
+}
+
 /** The step of a row of usage that contains `at`, cut to the range. */
 export function rowRange(at: EpochMs, step: UsageStep, range: Range): Range {
   return {

@@ -28,11 +28,6 @@ export type Reply = {
   readonly data?: unknown;
   /** Instead of `data`: written record by record. */
   readonly list?: List;
-  /**
-   * The answer and how it goes on, for a caller who prefers lines of JSON; absent: it does not go on. `gone`: the caller is
-   * no longer there.
-   */
-  readonly lines?: (gone: AbortSignal) => AsyncIterable<object>;
   /** The same as a table; absent: JSON only. */
   readonly table?: Table;
   /** Of the object that is answered, instead of one of the answer itself. */

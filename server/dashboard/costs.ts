@@ -14,6 +14,8 @@ const costs = {
   host: { slots: 20, perKey: 2, waitingPerKey: 8, maxWaitMs: 2_000 },
   /** Waits for a JSON-RPC server, for fifteen seconds at most. */
   decision: { slots: 40, perKey: 4, waitingPerKey: 16, maxWaitMs: 2_000 },
+  /** A thread with half a gigabyte, for a minute at most. */
+  whatIf: { slots: 2, perKey: 1, waitingPerKey: 0, maxWaitMs: 1_000 },
 } as const satisfies Record<string, SlotLimits>;
 export type Cost = keyof typeof costs;
 
@@ -30,6 +32,7 @@ export function createSpending(): Spending {
     reading: new FairSlots(costs.reading),
     host: new FairSlots(costs.host),
     decision: new FairSlots(costs.decision),
+    whatIf: new FairSlots(costs.whatIf),
   } as const satisfies Record<Cost, FairSlots>;
   return async (cost, organisation, work) => {
     if (cost === undefined) return work();

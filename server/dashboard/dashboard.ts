@@ -39,7 +39,7 @@ import { createWrites } from './writes.js';
  */
 export function createDashboard(deps: DashboardDeps): Express {
   const { resources, configs, fundingMessages, masterKeys, webhooks, clock, log, usage } = deps;
-  const { ledger, replays, webhookUrls = {}, quotas = {}, platformTokens, explanations, events } = deps;
+  const { ledger, webhookUrls = {}, quotas = {}, platformTokens, explanations, events } = deps;
   const lastSeen = deps.lastSeen ?? createLastSeen({ resources, clock });
   const tools: Tools = {
     resources,
@@ -52,9 +52,10 @@ export function createDashboard(deps: DashboardDeps): Express {
     log,
     usage,
     ...given({ ledger: ledger && createFairLedger(ledger), changes: ledger?.changes, names: ledger?.names }),
-    ...given({ replays, explanations, events }),
+    ...given({ explanations, events }),
     passes: createPasses({ masterKeys, clock }),
-    proposals: { resources, configs, webhookUrls, quotas },
+    webhookUrls,
+    quotas,
     lastSeen,
     pace: createPace(),
     writes: createWrites({ resources, clock, log }),

@@ -16,8 +16,6 @@ import type { Organisation } from '../../core/resources/organisation.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { MasterKeys, PlatformTokens } from '../../core/secrets.js';
 import type { Instruments } from '../ops/instruments.js';
-import type { ProposalDeps } from '../replay/proposal.js';
-import type { Replays } from '../replay/replays.js';
 import type { RateLimiter } from '../http/rate-limit.js';
 import type { Pace } from '../../adapters/pace.js';
 import type { Turns } from '../../adapters/turns.js';
@@ -40,8 +38,6 @@ export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly ledger?: Ledger;
   /** Gets an event for each write. Default: no events. */
   readonly events?: EventRecorder;
-  /** Set with `ledger`. */
-  readonly replays?: Replays;
   readonly masterKeys: MasterKeys;
   /** Default: the platform has no tokens, and nobody reaches what is for it. */
   readonly platformTokens?: PlatformTokens;
@@ -79,7 +75,6 @@ export type Tools = Pick<
   | 'clock'
   | 'log'
   | 'usage'
-  | 'replays'
   | 'events'
   | 'webhooks'
   | 'explanations'
@@ -95,7 +90,8 @@ export type Tools = Pick<
   readonly changes?: Pick<ChangeLog, 'record'>;
   /** What they delete keeps its name. */
   readonly names?: Pick<ObjectNames, 'keep'>;
-  readonly proposals: ProposalDeps;
+  readonly webhookUrls: WebhookUrlRules;
+  readonly quotas: Quotas;
   /** Readings go on with it while the API server is away. */
   readonly lastSeen: LastSeen;
   /** For long work: names of methods are read from ABIs. */

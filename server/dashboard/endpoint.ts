@@ -46,7 +46,7 @@ type Documented = {
   readonly schema?: JsonSchema;
   readonly example?: unknown;
   /** What a caller may ask for instead of one JSON answer. */
-  readonly form?: 'table' | 'lines';
+  readonly form?: 'table';
   /** HTTP status of the answer. Default 200. */
   readonly status?: number;
   /** What it answers besides the errors of every endpoint. */

@@ -4,8 +4,8 @@ import { changesEndpoint } from './ledger/changes.js';
 import { decisionEndpoint, decisionsEndpoint } from './ledger/decisions.js';
 import { fundsEndpoint } from './ledger/funds.js';
 import { limitsEndpoint } from './ledger/limits.js';
-import { cancelReplayEndpoint, replayEndpoint, startReplayEndpoint } from './ledger/replays.js';
 import { usageEndpoint } from './ledger/usage.js';
+import { whatIfEndpoint } from './ledger/what-if.js';
 import { statementsEndpoint } from './ledger/statements.js';
 import { updateLimit } from './limits.js';
 import { chainsEndpoint } from './manage/chains.js';
@@ -85,7 +85,5 @@ export const manageEndpoints: readonly Endpoint[] = [
   fundsEndpoint,
   statementsEndpoint,
   changesEndpoint,
-  startReplayEndpoint,
-  replayEndpoint,
-  cancelReplayEndpoint,
+  whatIfEndpoint,
 ];

@@ -144,7 +144,7 @@ const manageErrors = {
   400: 'A parameter that is unknown, repeated or wrong, an empty or too long range, too many rows.',
   401: 'A missing or unacceptable token.',
   403: 'The token lacks the scope.',
-  404: 'The organisation has no such decision, paymaster or replay.',
+  404: 'The organisation has no such decision or paymaster.',
   429: 'Too many requests; see Retry-After.',
   500: 'An error of the service.',
   501: 'No ledger is kept here; the message says what to set.',
@@ -153,14 +153,6 @@ const manageErrors = {
 
 const otherForms = {
   table: { 'text/csv': { schema: { type: 'string', description: 'RFC 4180 with a header line.' } } },
-  lines: {
-    'application/x-ndjson': {
-      schema: {
-        type: 'string',
-        description: 'A line about every second, each as the JSON answer, until it has ended.',
-      },
-    },
-  },
 } as const;
 
 const errorSchema: JsonSchema = record({

@@ -22,17 +22,13 @@ export async function send(
   else await sendList(response, successEnvelope(message), list);
 }
 
-const linesType = 'application/x-ndjson';
-
 /** JSON, or what the caller prefers of the forms that the answer has. */
 async function sendPreferred(
   request: Request,
   response: Response,
-  { data, lines, table, list, etag: ofObject }: Reply,
+  { data, table, list, etag: ofObject }: Reply,
 ): Promise<void> {
   response.set('Vary', 'Accept');
-  const isLines = lines !== undefined && request.accepts(['application/json', linesType]) === linesType;
-  if (isLines) return sendLines(response, lines);
   const isTable = table !== undefined && request.accepts(['application/json', 'text/csv']) === 'text/csv';
   if (isTable) return sendTable(response, table, request.method === 'HEAD');
   if (list !== undefined) return void response.type('application/json').send(await pageOf(list));
@@ -51,14 +47,6 @@ async function pageOf({ records, cursor = null }: List): Promise<string> {
   const items: string[] = [];
   for await (const record of records) items.push(record);
   return `{"data":{"items":[${items.join(',')}],"nextCursor":${JSON.stringify(cursor)}}}`;
-}
-
-async function sendLines(response: Response, lines: NonNullable<Reply['lines']>): Promise<void> {
-  response.type(linesType).set('Cache-Control', 'private, no-store');
-  await whole(response, async (gone) => {
-    for await (const data of lines(gone)) response.write(`${JSON.stringify({ data })}\n`);
-    response.end();
-  });
 }
 
 async function sendTable(response: Response, { columns, pages }: Table, isHead: boolean): Promise<void> {

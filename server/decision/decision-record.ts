@@ -1,18 +1,14 @@
 import { countedPolicies } from '../../core/policy/derived.js';
 import type { DecidedCall, DecidedPolicy, Decision } from '../../core/ledger/record.js';
 import { findContract, hasSelector, type AllowList } from '../../core/policy/rules/allow-list/compile.js';
-import { pass, type Refusal } from '../../core/refusal.js';
+import type { Refusal } from '../../core/refusal.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { DecodedCalls } from '../../core/userop/call-data.js';
-import type { InputsRecords } from '../ledger/inputs-records.js';
 import type { RecordIds } from '../ledger/record-ids.js';
 import type { RefusalRecords } from '../ledger/refusal-records.js';
-import { recordedVerdict } from './inputs.js';
-import { inputsOf, orderIn, type AnswerParts, type RecordedMode } from './inputs-of.js';
-import { formatInputs } from './inputs-text.js';
 import type { Promised } from './reservation.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
-import type { Case, Subject } from './step.js';
+import type { Case, Mode, Subject } from './step.js';
 
 /** Makes one record of every verdict. */
 export type DecisionRecords = ReturnType<typeof createDecisionRecords>;
@@ -22,13 +18,8 @@ const mostCalls = 32;
 const mostCallCharacters = 4_000;
 const longestDetail = 500;
 
-export function createDecisionRecords(deps: {
-  readonly ids: RecordIds;
-  readonly refusals: RefusalRecords;
-  /** Absent: nobody can decide again what was decided. */
-  readonly inputs?: InputsRecords | undefined;
-}) {
-  const { ids, refusals, inputs } = deps;
+export function createDecisionRecords(deps: { readonly ids: RecordIds; readonly refusals: RefusalRecords }) {
+  const { ids, refusals } = deps;
   const counted = createCountedPolicies();
 
   return {
@@ -37,7 +28,7 @@ export function createDecisionRecords(deps: {
      * signature; elsewhere the settlement tells it.
      */
     promised(
-      { paymaster, profile, request, shadow }: Case,
+      { paymaster, profile, request, shadow, usdPerNative }: Case,
       { mode, token, calls }: Subject,
       verdict: 'sponsored' | 'committed',
       { promise }: Promised,
@@ -64,7 +55,9 @@ export function createDecisionRecords(deps: {
         nonce: op.nonce,
         userOpHash,
         digest: promise.digest,
-        calls: decidedCalls(calls, paymaster.allowList),
+        ...decidedCalls(calls, paymaster.allowList),
+        factory: factoryOf(op),
+        usdPerNative,
         verdict,
         reason: undefined,
         detail: undefined,
@@ -78,21 +71,16 @@ export function createDecisionRecords(deps: {
       };
     },
 
-    /** The step that `record` was for has reserved. Nothing waits for it. */
-    reserved<C extends Case>(mode: RecordedMode<C>, on: C, { id, at }: Decision, asked: AnswerParts): void {
-      if (inputs === undefined) return;
-      const { tenant: organisation, paymasterId, chainId } = on.paymaster;
-      const body = formatInputs(inputsOf(mode, on, pass, asked));
-      inputs.add({ id, at, organisation, paymasterId, chainId }, orderIn(on, asked), body);
-    },
-
     /** Nothing waits for it. */
-    refused<C extends Case>(mode: RecordedMode<C>, on: C, refusal: Refusal, asked: AnswerParts = {}): void {
-      const { reason, detail, policyId } = refusal;
-      const { promised } = asked;
+    refused<C extends Case>(
+      mode: Pick<Mode<never, C>, 'subject'>,
+      on: C,
+      { reason, detail, policyId }: Refusal,
+      promised?: Promised,
+    ): void {
       const { tenant: organisation, paymasterId, chainId } = on.paymaster;
       const subject = mode.subject(on);
-      const kept = refusals.add({ organisation, paymasterId, chainId }, reason, () => ({
+      refusals.add({ organisation, paymasterId, chainId }, reason, () => ({
         ...aboutRequest(on, subject),
         ...ids.next(),
         contract: subject.contract,
@@ -113,9 +101,6 @@ export function createDecisionRecords(deps: {
         maxCostWei: promised?.promise.prefundWei,
         validUntil: undefined,
       }));
-      if (inputs === undefined || kept === undefined) return;
-      const body = formatInputs(inputsOf(mode, on, recordedVerdict(refusal), asked));
-      inputs.add(kept, orderIn(on, asked), body);
     },
   };
 }
@@ -165,7 +150,7 @@ function cleanDetail(detail: string): string {
     .replace(/\p{Cc}+/gu, ' ');
 }
 
-function aboutRequest({ paymaster, profile, request }: Case, { mode, token, calls }: Subject) {
+function aboutRequest({ paymaster, profile, request, usdPerNative }: Case, { mode, token, calls }: Subject) {
   const { method, requestId, callerRequestId, op } = request;
   return {
     kind: 'decision' as const,
@@ -179,13 +164,20 @@ function aboutRequest({ paymaster, profile, request }: Case, { mode, token, call
     callerRequestId,
     sender: op.sender,
     nonce: op.nonce,
-    calls: decidedCalls(calls, paymaster.allowList),
+    ...decidedCalls(calls, paymaster.allowList),
+    factory: factoryOf(op),
+    usdPerNative,
     token,
   };
 }
 
-function decidedCalls(decoded: DecodedCalls, allowList: AllowList): readonly DecidedCall[] {
-  if (decoded.outcome === 'refused') return [];
+/** Where it exists, what a rule about factories sees of it. */
+function factoryOf({ initCode }: { readonly initCode: Hex }): Hex | undefined {
+  return initCode === '0x' ? undefined : `0x${initCode.slice(2, 42)}`;
+}
+
+function decidedCalls(decoded: DecodedCalls, allowList: AllowList): Pick<Decision, 'calls' | 'callsLeftOut'> {
+  if (decoded.outcome === 'refused') return { calls: [], callsLeftOut: undefined };
   const decided: DecidedCall[] = [];
   let characters = 0;
   for (const { target, selector } of decoded.calls) {
@@ -197,5 +189,5 @@ function decidedCalls(decoded: DecodedCalls, allowList: AllowList): readonly Dec
     else if (!hasSelector(contract, selector)) decided.push({ target, selector, contractId: contract.name });
     else decided.push({ target, selector, contractId: contract.name, name: selector });
   }
-  return decided;
+  return { calls: decided, callsLeftOut: decoded.calls.length - decided.length };
 }

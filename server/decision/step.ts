@@ -10,7 +10,6 @@ import type { EpochMs } from '../../core/units/time.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { RequestFacts } from './facts.js';
-import type { DecidedInputs } from './inputs.js';
 import type { PlannedReservation, Promised } from './reservation.js';
 
 // A decision is a list of steps per mode, run in three ways: until the first refusal (sign.ts), to the end (explain.ts), and
@@ -27,8 +26,6 @@ export type Case = RequestFacts & {
   usage: (Peeked<PlannedReservation> & { readonly promised: Promised }) | undefined;
   /** Limits by simulation, if there was one. */
   estimate: Estimate | undefined;
-  /** What the simulations of a finalize said. */
-  validation: Verdict | undefined;
 };
 
 export type Step<C> = {
@@ -113,6 +110,4 @@ export type Mode<Request, C extends Case, Terms extends Window = Window> = {
   readonly gas: (on: C) => PaymasterGas;
   /** For the records of decisions. */
   readonly subject: (on: C) => Subject;
-  /** What only this mode reads, for the records of inputs. */
-  readonly read: (on: C) => Pick<DecidedInputs, 'webhooks' | 'payment'>;
 };

@@ -13,7 +13,6 @@ import { isOlderHead, stepBalances } from './balances.js';
 import type { ChainFollowerDeps } from './chain-follower-deps.js';
 import { Connection } from './connection.js';
 import { continuityOf, Lag, type ContinuityState } from './continuity.js';
-import { recordEndings, recordRestored } from './ending-inputs.js';
 import { History } from './history.js';
 import { joined } from './late.js';
 import { chargesOfLoss, unpaidIn } from './loss-charges.js';
@@ -216,14 +215,9 @@ export class ChainFollower {
       charges,
       restored: corrected.restored,
       balances: stepBalances(followed, balances, known, { readAt: startedAt, isOlder }),
-      ...this.#ordered,
     });
     if (!result.isTaken) return idle;
     const ended = endedInStep(result.ended, { settled, released: [...used, ...ending.released] });
-    if (ledger !== undefined) {
-      recordRestored(ledger, result, corrected.restored);
-      recordEndings(ledger, result, ended, settled);
-    }
     this.#history.add(stored, { cursor: next, ended, undo: negated(charges) });
     this.#releaser.remember(ending);
     this.#written = isCaughtUp ? { head: head.number, basis, at: startedAt } : undefined;
@@ -297,16 +291,15 @@ export class ChainFollower {
 
   /** Undefined when nothing is taken back. Throws UNAVAILABLE. */
   async #takeBack(source: Source, stored: Cursor, head: Block): Promise<Round | undefined> {
-    const { log, ledger } = this.#deps;
+    const { log } = this.#deps;
     // Another follower may have taken a step at the same block.
     await this.#readHistory();
     const back = await takeBackStep(this.#deps, source, this.#history, { stored, head });
     if (back === undefined) return undefined;
     const { common, restored, givenBack } = back;
     const { next } = back.step;
-    const result = await this.#advance({ ...back.step, ...this.#ordered });
+    const result = await this.#advance(back.step);
     if (!result.isTaken) return idle;
-    if (ledger !== undefined) recordRestored(ledger, result, restored);
     this.#history.rollBack(common);
     this.#releaser.forget();
     this.#movements.rollBack(next.blockNumber);
@@ -321,11 +314,6 @@ export class ChainFollower {
       mostAboveLimitsGwei: givenBack,
     });
     return { ...idle, cursor: next, restored: restored.length, isComplete: false };
-  }
-
-  /** Records of inputs keep the places of a step's endings. */
-  get #ordered(): Pick<FollowerStep, 'ordered'> {
-    return this.#deps.ledger?.ending === undefined ? {} : { ordered: true };
   }
 
   /** Throws UNAVAILABLE. */

@@ -3,7 +3,6 @@ import type { FollowerStep } from '../../core/usage/follower-step.js';
 import type { AccountId, Reservation } from '../../core/usage/reservation.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
-import type { Ending } from '../ledger/inputs-records.js';
 import type { RecordIds } from '../ledger/record-ids.js';
 import { operationId, reservationId } from './mined.js';
 import type { Settled } from './settlement.js';
@@ -28,11 +27,7 @@ export type FollowerLedger = {
   readonly organisationOf: (paymasterId: string) => string;
   /** Balances inside the contracts of a chain that may pay for its paymasters: their movements are recorded. Default: none. */
   readonly wallets?: (chainId: number) => readonly AccountId[];
-  /** Records where an ending comes among the decisions. Absent: nobody decides them again. */
-  readonly ending?: ((of: EndedRecord, order: number, ending: Ending) => void) | undefined;
 };
-
-export type EndedRecord = Pick<Settlement, 'id' | 'at' | 'organisation' | 'paymasterId' | 'chainId'>;
 
 export type RecordContext = FollowerLedger & {
   readonly chainId: number;

@@ -21,7 +21,7 @@ export function createLedgerKeeping(
   const used = gauge('paymaster_ledger_used_bytes', 'Bytes that the records of the ledger take.');
   const capacity = gauge(
     'paymaster_ledger_capacity_bytes',
-    'Bytes that the ledger may take. Beyond nine tenths the oldest records are removed, inputs first. Beyond all of them no inputs are written.',
+    'Bytes that the ledger may take. Beyond nine tenths the oldest records are removed. Beyond all of them refusals are only counted.',
   );
   const failures = metrics.counter<'work'>({
     name: 'paymaster_ledger_failures_total',

@@ -3,7 +3,7 @@ import type { LedgerRecord } from '../../core/ledger/record.js';
 import type { Logger } from '../../core/log.js';
 
 /**
- * Records that nothing waits for (refusals, inputs, balances), on their way to the ledger. A request only puts its record
+ * Records that nothing waits for (refusals, balances), on their way to the ledger. A request only puts its record
  * here; they are written together every 250 ms, or as soon as there are 500 or half a MiB. While the store does not take them they wait, at
  * most about 16 MiB of them.
  */
@@ -11,10 +11,10 @@ export type Offers = ReturnType<typeof createOffers>;
 
 const everyMs = 250;
 const batchSize = 500;
-/** The thread that signs makes text of a batch and compresses it. Other work has its turn before the next one. */
+/** The thread that signs makes text of a batch. Other work has its turn before the next one. */
 const batchBytes = 512 * 1_024;
 const mostBytes = 16 * 1_048_576;
-/** Of a record without its inputs, about. */
+/** Of a record, about. */
 const recordBytes = 1_000;
 
 export function createOffers(deps: { readonly ledger: LedgerWriter; readonly log: Logger }) {
@@ -87,8 +87,7 @@ function nextOf(waiting: readonly LedgerRecord[]): readonly LedgerRecord[] {
   return waiting.slice(0, end === -1 ? waiting.length : Math.max(1, end));
 }
 
-/** Bytes of it, about; stored it takes less, because inputs are compressed. */
+/** Bytes of it, about. */
 export function sizeOf(record: LedgerRecord): number {
-  if (record.kind === 'inputs') return recordBytes + record.body.length;
   return recordBytes + (record.kind === 'decision' ? (record.detail?.length ?? 0) : 0);
 }

@@ -4,8 +4,7 @@ import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { Instruments } from '../ops/instruments.js';
 import { createFundsSamples } from './funds.js';
 import { createGaps } from './gaps.js';
-import { createInputsRecords } from './inputs-records.js';
-import { createOffers, type Offers } from './offers.js';
+import { createOffers } from './offers.js';
 import { createRecordIds } from './record-ids.js';
 import { createRefusalRecords } from './refusal-records.js';
 import type { LedgerRoom } from './room.js';
@@ -19,25 +18,14 @@ export function createRecording(
     /** Absent: the ledger always has room. */
     readonly ledgerRoom?: LedgerRoom;
     readonly usage: Pick<UsageStore, 'accounts' | 'now'>;
-    readonly instruments: Pick<Instruments, 'ledgerDropped' | 'ledgerInputsDropped'>;
-    readonly recordsInputs: boolean;
+    readonly instruments: Pick<Instruments, 'ledgerDropped'>;
     /** See createFundsSamples. */
     readonly usdPerNative: (chainId: number) => bigint | undefined;
     /** Absent: the default. */
     readonly refusalsPerSecond?: number;
   },
 ) {
-  const {
-    ledger,
-    ledgerRoom,
-    usage,
-    clock,
-    log,
-    instruments,
-    recordsInputs,
-    usdPerNative,
-    refusalsPerSecond,
-  } = deps;
+  const { ledger, ledgerRoom, usage, clock, log, instruments, usdPerNative, refusalsPerSecond } = deps;
   // The store's time, which replicas share: ids order what different replicas record about one reservation.
   const ids = createRecordIds(usage);
   const offers = createOffers({ ledger, log });
@@ -46,43 +34,25 @@ export function createRecording(
     space: instruments.ledgerDropped.with({ cause: 'space' }),
   };
   const gaps = createGaps({ offers, ids, dropped: (cause) => counts[cause].inc() });
-  // Inputs are the longest records and the least needed ones, so they never take the room of the others.
-  const inputOffers = recordsInputs ? createOffers({ ledger, log }) : undefined;
-  const missed = instruments.ledgerInputsDropped.with({});
-  const within = (all: Offers) => ledgerRoom?.within(all) ?? all;
-  const inputs =
-    inputOffers && createInputsRecords({ offers: within(inputOffers), dropped: () => missed.inc() });
   const funds = createFundsSamples({ usage, offers, ids, usdPerNative, clock, log });
   return {
     ids,
     refusals: createRefusalRecords({
-      offers: within(offers),
+      offers: ledgerRoom?.within(offers) ?? offers,
       gaps,
       clock,
       ...(refusalsPerSecond === undefined ? {} : { perSecond: refusalsPerSecond }),
     }),
     funds,
-    /** Undefined: inputs are not recorded. */
-    inputs,
     start(): void {
       offers.start();
-      inputOffers?.start();
       gaps.start();
     },
     /** Offers what still waits. Call it when no request is running. May be called twice. */
     async stop(): Promise<void> {
       await funds.stop();
       gaps.stop();
-      await Promise.all([offers.stop(), inputOffers?.stop()]);
+      await offers.stop();
     },
-  };
-}
-
-/** The same store; its answers name their place among all decisions, which the records of inputs keep. */
-export function withOrder<U extends Pick<UsageStore, 'reserve' | 'peek'>>(usage: U): U {
-  return {
-    ...usage,
-    reserve: (request) => usage.reserve({ ...request, ordered: true }),
-    peek: (request) => usage.peek({ ...request, ordered: true }),
   };
 }

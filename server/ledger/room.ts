@@ -1,17 +1,15 @@
 import type { LedgerSize } from '../../core/ledger/ledger.js';
-import type { Decision, DecisionInputs } from '../../core/ledger/record.js';
+import type { Decision } from '../../core/ledger/record.js';
 import { startOf } from '../../core/ledger/steps.js';
 import type { Clock } from '../../core/units/time.js';
 import { sizeOf, type Offers } from './offers.js';
 
-/** How much of its capacity the ledger may take with each of them: inputs give way to refusals. */
-const mostOf = { inputs: 1, refusals: 1.1 } as const;
 /** Of what is free, in an hour, for all processes together. */
 const organisationShare = 1 / 5;
 
 /**
- * Room for records that callers can cause without end: inputs and refusals. All others are always written.
- * - Beyond the ledger's capacity nothing has room. Between two measurements a process adds what it offers itself, uncompressed.
+ * Room for records that callers can cause without end: refusals. All others are always written.
+ * - Beyond the ledger's capacity nothing has room. Between two measurements a process adds what it offers itself.
  * - In an hour an organisation gets at most a fifth of the room that was free in it: so it never takes all, and it floods only its own.
  *   Each of `processes` gives it an equal part of that, so that they need not ask each other.
  */
@@ -42,11 +40,12 @@ export function createLedgerRoom({
   }
 
   /** Before the first measurement there is room. */
-  function hasRoom({ kind, organisation }: Decision | DecisionInputs, bytes: number): boolean {
+  function hasRoom({ organisation }: Decision, bytes: number): boolean {
     if (size === undefined) return true;
-    const most = size.capacity * (kind === 'inputs' ? mostOf.inputs : mostOf.refusals);
-    const share = ((most - leastUsed) * organisationShare) / processes;
-    return size.used + offered + bytes <= most && (byOrganisation.get(organisation) ?? 0) + bytes <= share;
+    const share = ((size.capacity - leastUsed) * organisationShare) / processes;
+    return (
+      size.used + offered + bytes <= size.capacity && (byOrganisation.get(organisation) ?? 0) + bytes <= share
+    );
   }
 
   return {
@@ -60,11 +59,11 @@ export function createLedgerRoom({
       leastUsed = Math.min(leastUsed, size.used);
       return size;
     },
-    /** The same offers, of inputs and refusals that there is room for. */
+    /** The same offers, of refusals that there is room for. */
     within(offers: Pick<Offers, 'add' | 'waitingBytes'>) {
       sources.push(offers);
       return {
-        add(record: Decision | DecisionInputs): boolean {
+        add(record: Decision): boolean {
           beginHour();
           const bytes = sizeOf(record);
           if (!hasRoom(record, bytes) || !offers.add(record)) return false;

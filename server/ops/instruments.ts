@@ -136,10 +136,6 @@ export function createInstruments(metrics: Metrics) {
       'paymaster_ledger_dropped_total',
       'Records of refusals that were not kept, by cause: rate (more than are recorded of a paymaster and reason), space (no room in memory, in the size of the ledger, or in the share of the organisation).',
     ),
-    ledgerInputsDropped: by().counter(
-      'paymaster_ledger_inputs_dropped_total',
-      'Inputs of decisions that were not kept for lack of room. A replay cannot decide these again.',
-    ),
     signQueue: by().gauge(
       'paymaster_sign_queue_depth',
       'Operations waiting for their signature when the last batch was taken.',

@@ -110,7 +110,6 @@ async function fromLedger(
           paymasterId: undefined,
           groupBy: undefined,
           step: 'month',
-          senders: false,
           limit: 10,
         }),
         decisions: (await ledger.decisions({ organisation, ...range, limit: shownDecisions })).decisions,

@@ -30,12 +30,13 @@ const core = [
   'usage',
   'ledger',
   'policy',
+  'what-if',
   'resources',
   'config',
   'problems',
 ];
 /** The files beside these folders put them together. */
-const server = ['http', 'ops', 'view', 'ledger', 'follower', 'decision', 'replay', 'rpc', 'dashboard'];
+const server = ['http', 'ops', 'view', 'ledger', 'follower', 'decision', 'what-if', 'rpc', 'dashboard'];
 
 describe.each([
   { folder: 'core', layers: core },

@@ -117,7 +117,6 @@ const ask = async (method: string, path: string, body?: string): Promise<number>
   return response.status;
 };
 const sdk = '/api/v2/public/sdk';
-const now = () => new Date().toISOString();
 
 type Flood = { readonly name: string; readonly ask: () => Promise<number> };
 
@@ -127,24 +126,6 @@ test.each<Flood>([
     ask: () => ask('POST', `${sdk}/paymaster`, `{"name":[${'1e-323,'.repeat(140_000)}1]}`),
   },
   { name: 'lists of contracts with the longest ABIs', ask: () => ask('GET', `${sdk}/paymaster`) },
-  {
-    name: 'replays of a proposal as long as it may be',
-    ask: () => {
-      const name = 'x'.repeat(40);
-      const policy = (n: number) => ({
-        apiVersion: 'paymasters.dev/v1alpha1',
-        kind: 'PaymasterPolicy',
-        metadata: { name: `${name}${n}`, namespace: 'tenant' },
-        spec: { paymasterRef: { name: 'wide' }, name: `${n}`, policyType: 'WALLET_DEPLOYMENT' },
-      });
-      const resources = Array.from({ length: 250 }, (_, n) => policy(n))
-        .map((each) => stringify(each))
-        .join('---\n')
-        .slice(0, 65_000);
-      const from = new Date(Date.now() - 3_600_000).toISOString();
-      return ask('POST', '/manage/v1/replays', JSON.stringify({ from, to: now(), resources }));
-    },
-  },
 ])(
   '$name: others are answered meanwhile',
   async ({ ask: flood }) => {

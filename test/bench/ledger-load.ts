@@ -49,7 +49,6 @@ export async function measureUsageQuery(ledger: Ledger, queries: number): Promis
       to: ledgerMonth.to,
       step: 'day',
       groupBy: 'policy',
-      senders: false,
       limit: 10_000,
     });
     times.push(performance.now() - started);
@@ -103,6 +102,9 @@ function entriesOf(index: number): LedgerEntry[] {
     maxCostWei: isRefused ? undefined : 400_000_000_000_000n,
     validUntil: undefined,
     token: undefined,
+    factory: undefined,
+    callsLeftOut: 0,
+    usdPerNative: undefined,
   };
   if (isRefused) return [{ record: decision, reservation: undefined }];
   const entries: LedgerEntry[] = [{ record: decision, reservation: decision.id }];

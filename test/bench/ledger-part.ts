@@ -22,11 +22,6 @@ export async function measureLedger(options: BenchOptions, load: Load): Promise<
   return measureRecording(options, load, { args: ['--ledger'], says: 'on', atLeast: 0.95 });
 }
 
-/** The same when the inputs of each decision are recorded too: more than twice as many bytes. */
-export async function measureLedgerInputs(options: BenchOptions, load: Load): Promise<LedgerResult> {
-  return measureRecording(options, load, { args: ['--ledger', '--inputs'], says: 'on with inputs' });
-}
-
 type Recorded = { readonly args: readonly string[]; readonly says: string; readonly atLeast?: number };
 
 async function measureRecording(

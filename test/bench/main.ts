@@ -6,8 +6,7 @@ import { measureConsoles } from './consoles-part.js';
 import { measureFailover } from './failover-part.js';
 import { isMet, renderGoals, type Goal } from './goals.js';
 import { measureKubernetes } from './kubernetes-part.js';
-import { measureLedger, measureLedgerInputs } from './ledger-part.js';
-import { measureReplay } from './replay-part.js';
+import { measureLedger } from './ledger-part.js';
 import { measureLedgerQuery } from './ledger-query-part.js';
 import { parseOptions, type BenchOptions } from './options.js';
 import { measureServers } from './servers-part.js';
@@ -94,11 +93,6 @@ async function runParts({ parts }: BenchOptions): Promise<void> {
     results['ledger'] = ledger;
     goals.push(...ledger.goals);
   }
-  if (parts.has('ledger-inputs')) {
-    const inputs = await measureLedgerInputs(options, load);
-    results['ledger-inputs'] = inputs;
-    goals.push(...inputs.goals);
-  }
   if (parts.has('consoles')) {
     const consoles = await measureConsoles(options, load);
     results['consoles'] = consoles;
@@ -118,11 +112,6 @@ async function runParts({ parts }: BenchOptions): Promise<void> {
     const ledger = await measureLedgerQuery();
     results['ledger-query'] = ledger;
     goals.push(...ledger.goals);
-  }
-  if (parts.has('replay')) {
-    const replay = await measureReplay();
-    results['replay'] = replay;
-    goals.push(...replay.goals);
   }
   if (parts.has('before')) {
     const before = await measureBefore(options, load);

@@ -21,20 +21,15 @@ const parts = [
   'store',
   'rules',
   'ledger',
-  'ledger-inputs',
   'ledger-query',
   'consoles',
-  'replay',
   'propagation',
   'kube',
   'failover',
   'before',
 ] as const;
-/**
- * Run when they are named: each lost leader takes a lease's time, several minutes in all; `before` needs another build; what
- * `ledger-inputs` measures is off unless somebody asks for it.
- */
-const partsByDefault = parts.filter((part) => !['failover', 'before', 'ledger-inputs'].includes(part));
+/** Run when they are named: each lost leader takes a lease's time, several minutes in all; `before` needs another build. */
+const partsByDefault = parts.filter((part) => !['failover', 'before'].includes(part));
 export type Part = (typeof parts)[number];
 
 /** `--repeats 5 --seconds 1.5 --only servers,scale --sizes 100,1000`. Throws RangeError on anything else. */

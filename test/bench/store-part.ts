@@ -16,7 +16,7 @@ export type StoreResult = { readonly goals: readonly Goal[] };
 
 const spread: RequestShape = { calls: 1, paymasters: 10 };
 const hot: RequestShape = { calls: 1, paymasters: 1 };
-const recorded = ['--ledger', '--inputs'];
+const recorded = ['--ledger'];
 const rate = (window: Measurement) => window.requestsPerSecond;
 const cpu = (window: Measurement) => window.cpuMicros;
 /** Of windows that are twice as long as others, or of which no narrow bound is asked. */
@@ -24,7 +24,7 @@ const roundsOf = ({ repeats }: BenchOptions) => Math.min(repeats, 3);
 /** Sponsorships one at a time, of which the bytes are counted. */
 const countedAlone = 1_000;
 
-/** What the store costs with everything on: limits, ledger, inputs. Both databases, against the limit and against each other. */
+/** What the store costs with everything on: limits and ledger. Both databases, against the limit and against each other. */
 export async function measureStore(options: BenchOptions, load: Load): Promise<StoreResult> {
   const postgres = await startPostgres({ folder: tmpdir() });
   try {
@@ -64,7 +64,7 @@ async function measureEmbedded(options: BenchOptions, load: Load, url: string): 
   }));
   const alone = await windows(1, roundsOf(options), stores);
   const goal = (name: string, value: number, required?: Goal['required']): Goal => ({
-    name: `${name}, ledger on with inputs`,
+    name: `${name}, ledger on`,
     value,
     unit: 'ratio',
     ...(required === undefined ? {} : { required }),
@@ -177,7 +177,7 @@ async function measureShared(
       calm.push(await withEndings(() => at(signedPerSecond)));
     }
     const goal = (name: string, value: number, unit: Goal['unit'], required?: Goal['required']): Goal => ({
-      name: `PostgreSQL, ledger on with inputs: ${name}`,
+      name: `PostgreSQL, ledger on: ${name}`,
       value,
       unit,
       ...(required === undefined ? {} : { required }),

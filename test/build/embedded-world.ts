@@ -47,9 +47,7 @@ export async function openEmbeddedRpcWorld({ clock }: { readonly clock: Clock })
     ledger: {
       usage: async (query) => (await open()).usage(query),
       decisions: async (query) => (await open()).decisions(query),
-      inputs: async function* (query) {
-        yield* (await open()).inputs(query);
-      },
+      past: async (query) => (await open()).past(query),
     },
     stop: async () => {
       await (await opened)?.stop();

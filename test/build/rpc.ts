@@ -173,7 +173,6 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
     configs: served,
     usage,
     ledger: records,
-    ledgerInputs: true,
     chains: { get: () => tokenAccountChain, stop: () => Promise.resolve() },
     prices: options.prices ?? pricesOf(world),
     payments: {

@@ -41,7 +41,7 @@ export type RpcWorld = {
   readonly usage: UsageStore;
   /** Where the server's records go, and where they are read. */
   readonly records: LedgerWriter;
-  readonly ledger: Pick<Ledger, 'usage' | 'decisions' | 'inputs'>;
+  readonly ledger: Pick<Ledger, 'usage' | 'decisions' | 'past'>;
   stop(): Promise<void>;
 };
 

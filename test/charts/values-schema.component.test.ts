@@ -111,11 +111,6 @@ describe('values.schema.json', () => {
       message: /operator\.resources\.requests\.cpu \(1500m\) must not be above its limit \(1\)/,
     },
     {
-      name: 'inputs of decisions are not kept longer than the decisions',
-      set: 'ledger.enabled=true&ledger.retentionDays.inputs=500',
-      message: /ledger\.retentionDays\.inputs \(500\) must not be above decisions \(400\)/,
-    },
-    {
       name: 'a volume has room',
       set: 'postgres.bundled.persistence.size=0Gi',
       message: /at '\/postgres\/bundled\/persistence\/size': .*does not match pattern/,

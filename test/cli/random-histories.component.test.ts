@@ -59,7 +59,7 @@ type Step = {
 };
 
 const rows = manageEndpoints.filter(
-  ({ method, path }) => method !== 'get' && !path.startsWith('/replays') && path !== '/policies/:name/test',
+  ({ method, path }) => method !== 'get' && path !== '/policies/:name/test',
 );
 const kindOf = (path: string): Kind =>
   (({ paymasters: 'Paymaster', contracts: 'SmartContract', policies: 'PaymasterPolicy' }) as const)[

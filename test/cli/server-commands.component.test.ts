@@ -148,28 +148,6 @@ describe('what is sent, and what its answer ends with', () => {
     }
   }
 
-  test('a body of options and a file; a whole one of a file', async () => {
-    const resources = join(folder, 'change.yaml');
-    writeFileSync(resources, 'kind: PaymasterPolicy\n');
-    await answering({ status: 202, text: '{"data":{"id":"r1"}}' }, async (url, asked) => {
-      const ids = ['--paymaster-ids', 'a', '--paymaster-ids', 'b'];
-      await run(['replay', 'create', ...range, '--resources', resources, ...ids], { url });
-      expect(JSON.parse(asked[0]?.body ?? '')).toEqual({
-        from: '2026-01-31T00:00:00Z',
-        to: '2026-02-01T00:00:00Z',
-        resources: 'kind: PaymasterPolicy\n',
-        paymasterIds: ['a', 'b'],
-      });
-      expect(asked[0]).toMatchObject({
-        line: 'POST /manage/v1/replays',
-        headers: { authorization: `Bearer ${acmeToken}`, 'content-type': 'application/json' },
-      });
-      writeFileSync(resources, 'from: "1"\nto: "2"\n');
-      await run(['replay', 'create', '-f', resources], { url });
-      expect(JSON.parse(asked[1]?.body ?? '')).toEqual({ from: '1', to: '2' });
-    });
-  });
-
   test.each([
     {
       status: 401,

@@ -1,6 +1,5 @@
 import type {
   Decision,
-  DecisionInputs,
   FundsSample,
   Gap,
   MinedFacts,
@@ -66,6 +65,9 @@ export function aDecision(organisation: string, time: EpochMs, change: Partial<D
     maxCostWei: 1000n,
     validUntil: undefined,
     token: undefined,
+    factory: undefined,
+    callsLeftOut: 0,
+    usdPerNative: undefined,
     ...change,
   };
 }
@@ -131,22 +133,6 @@ export function aGap(organisation: string, time: EpochMs, change: Partial<Gap> =
     reason: 'METHOD_NOT_ALLOWED',
     count: 5,
     ...change,
-  };
-}
-
-export function inputsOf(
-  { id, at: time, organisation, paymasterId, chainId }: Decision,
-  sequence: number,
-): DecisionInputs {
-  return {
-    kind: 'inputs',
-    id,
-    at: time,
-    organisation,
-    paymasterId,
-    chainId,
-    sequence,
-    body: `{"of":"${id}"}`,
   };
 }
 

@@ -26,16 +26,14 @@ test('the playground explains an operation and changes nothing', async () => {
   expect(faults).toEqual([]);
 });
 
-test('a replay says what a change would have refused', async () => {
-  const { page, faults } = await open('replay');
+test('what-if says what a change would have refused', async () => {
+  const { page, faults } = await open('what-if');
   await page.getByRole('button', { name: 'Begin with an example' }).click();
-  // The example is of the organisation that the quickstart has.
-  const example = await page.getByRole('textbox').inputValue();
-  const yaml = example.replace('namespace: quickstart', 'namespace: changes');
+  const yaml = await page.getByRole('textbox').inputValue();
   await page.getByRole('textbox').fill(yaml.replace('threshold: "5"', 'threshold: "1"'));
-  await page.getByRole('button', { name: 'Replay', exact: true }).click();
-  await page.getByRole('heading', { name: 'Newly refused' }).waitFor();
-  expect(await page.getByRole('region', { name: 'Result' }).textContent()).toContain('Newly refused1');
+  await page.getByRole('button', { name: 'Ask', exact: true }).click();
+  await page.getByRole('heading', { name: 'Would be refused' }).waitFor();
+  expect(await page.getByRole('region', { name: 'Result' }).textContent()).toMatch(/Would be refused[1-9]/);
   expect(await violationsOf(page)).toEqual([]);
   expect(faults).toEqual([]);
 });
@@ -49,10 +47,10 @@ test('before a limit is lowered the page shows what it would have refused, and t
     .selectOption({ label: 'operations per day' });
   await form.getByLabel('New threshold, instead of').fill('1');
   await page.getByRole('button', { name: 'See what it would have refused' }).click();
-  await page.getByRole('heading', { name: 'Replay', exact: true }).waitFor();
-  await page.getByRole('button', { name: 'Replay', exact: true }).click();
-  await page.getByRole('heading', { name: 'Newly refused' }).waitFor();
-  expect(await page.getByRole('region', { name: 'Result' }).textContent()).toMatch(/Newly refused[1-9]/);
+  await page.getByRole('heading', { name: 'What-if', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Ask', exact: true }).click();
+  await page.getByRole('heading', { name: 'Would be refused' }).waitFor();
+  expect(await page.getByRole('region', { name: 'Result' }).textContent()).toMatch(/Would be refused[1-9]/);
 
   await page.goto(`${connection().dashboardUrl}/console/#/paymaster/shop`);
   await page.getByText('Change a limit').click();
@@ -82,7 +80,7 @@ test('before a limit is lowered the page shows what it would have refused, and t
   expect(faults.filter((fault) => !fault.includes('409'))).toEqual([]);
 });
 
-test('a limit is made of each cycle, changed to another one, and offers the replay before it begins to refuse', async () => {
+test('a limit is made of each cycle, changed to another one, and offers the what-if before it begins to refuse', async () => {
   const { page, faults } = await open('overview');
   const { authToken } = connection();
   const limitOf = async (name: string) => {

@@ -51,7 +51,7 @@ test.each(writes)('$name', async ({ at, strokes, says, path, want }) => {
   expect(faults).toEqual([]);
 });
 
-test.each([[game], ['tokens'], ['replay'], ['playground']])(
+test.each([[game], ['tokens'], ['what-if'], ['playground']])(
   'with every form open %s is accessible in light and dark, and is not cut at 200 %% zoom',
   async (path) => {
     const { page } = await opened(path, { colorScheme: 'light' });

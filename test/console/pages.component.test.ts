@@ -44,7 +44,7 @@ const pages: readonly { readonly path: string; readonly shows: (page: Page) => P
     path: 'usage',
     shows: (page) => page.getByRole('cell', { name: 'counter.increment' }).waitFor({ state: 'attached' }),
   },
-  { path: 'replay', shows: (page) => page.getByRole('button', { name: 'Replay', exact: true }).waitFor() },
+  { path: 'what-if', shows: (page) => page.getByRole('button', { name: 'Ask', exact: true }).waitFor() },
   { path: 'playground', shows: (page) => page.getByRole('button', { name: 'Explain' }).waitFor() },
   {
     path: 'changes',

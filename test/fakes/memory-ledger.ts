@@ -16,13 +16,13 @@ import type {
 } from '../../core/ledger/query.js';
 import type {
   Decision,
-  DecisionInputs,
   FundsSample,
   Gap,
   MinedFacts,
   Reversal,
   Settlement,
 } from '../../core/ledger/record.js';
+import type { PastGap, PastRecord } from '../../core/ledger/past.js';
 import type { SpentRow } from '../../core/ledger/spent.js';
 import type { HourPrice } from '../../core/ledger/prices.js';
 import type { AddressKey } from '../../core/units/address.js';
@@ -57,7 +57,6 @@ export function createMemoryLedger(): TestedLedger {
   const entries = new Map<string, LedgerEntry>();
   /** Ids of entries by reservation. */
   const reservations = new Map<string, Set<string>>();
-  const inputs = new Map<string, DecisionInputs>();
   const samples = new Map<string, FundsSample>();
   const balances = createMemoryMovements();
   let isOpen = true;
@@ -173,9 +172,7 @@ export function createMemoryLedger(): TestedLedger {
         for (const entry of added) {
           const { record } = entry;
           recordTime(record.id);
-          if (record.kind === 'inputs') {
-            if (!inputs.has(record.id)) inputs.set(record.id, record);
-          } else if (record.kind === 'funds') {
+          if (record.kind === 'funds') {
             const key = `${accountOf(record)} ${Math.floor(record.at / minuteMs)}`;
             if (!samples.has(key)) samples.set(key, record);
           } else if (record.kind === 'movements') {
@@ -250,7 +247,6 @@ export function createMemoryLedger(): TestedLedger {
             ...query,
             groupBy: query.groupBy ?? 'paymaster',
             step,
-            senders: false,
             limit: Infinity,
           });
           return rows
@@ -263,6 +259,32 @@ export function createMemoryLedger(): TestedLedger {
       }),
 
     statement: (query) => open(() => balances.statement(query)),
+
+    past: ({ organisation, paymasterId, from, to, after = '', limit }) =>
+      open(() => {
+        const records = [...entries.values()]
+          .filter(({ record }) => 'paymasterId' in record && record.paymasterId === paymasterId)
+          .filter(({ record }) => 'organisation' in record && record.organisation === organisation)
+          .filter(({ record: { id } }) => recordTime(id) >= from && recordTime(id) < to && id > after)
+          .toSorted((a, b) => (a.record.id < b.record.id ? -1 : 1))
+          .flatMap(pastOf);
+        const page = records.slice(0, limit);
+        const last = page.length < limit ? undefined : page.at(-1)?.id;
+        return { text: JSON.stringify(page), last };
+      }),
+
+    gaps: ({ organisation, paymasterId, from, to }) =>
+      open(() => {
+        const counts = new Map<string, PastGap>();
+        for (const { record } of entries.values()) {
+          if (record.kind !== 'gap' || record.at < from || record.at >= to) continue;
+          if (record.organisation !== organisation || record.paymasterId !== paymasterId) continue;
+          const { cause, reason, count } = record;
+          const known = counts.get(`${cause} ${reason}`)?.count ?? 0;
+          counts.set(`${cause} ${reason}`, { cause, reason, count: known + count });
+        }
+        return [...counts.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, gap]) => gap);
+      }),
 
     prices: ({ chainIds, from, to }) =>
       open(() => {
@@ -286,22 +308,11 @@ export function createMemoryLedger(): TestedLedger {
         return [...first.values()].sort((a, b) => a.chainId - b.chainId || a.hour - b.hour);
       }),
 
-    inputs: async function* ({ organisation, paymasterIds, from, to }) {
-      const found = await open(() =>
-        [...inputs.values()]
-          .filter((one) => one.organisation === organisation && paymasterIds.includes(one.paymasterId))
-          .filter((one) => one.at >= from && one.at < to)
-          .sort((a, b) => a.chainId - b.chainId || a.sequence - b.sequence || (a.id < b.id ? -1 : 1)),
-      );
-      for (let first = 0; first < found.length; first += 100) yield found.slice(first, first + 100);
-    },
-
     prune: (now) =>
       open(() => {
         const oldest = (days: number): number => now - days * dayMs;
         for (const [id, { record }] of entries)
           if (record.at < oldest(defaultRetention.decisions)) entries.delete(id);
-        for (const [id, { at }] of inputs) if (at < oldest(defaultRetention.inputs)) inputs.delete(id);
         const hours = new Set<string>();
         for (const [key, sample] of [...samples].sort(([, a], [, b]) => a.at - b.at)) {
           const hour = `${accountOf(sample)} ${Math.floor(sample.at / hourMs)}`;
@@ -319,10 +330,7 @@ export function createMemoryLedger(): TestedLedger {
 }
 
 function usageRows(events: readonly Event[], query: UsageQuery): readonly UsageRow[] {
-  const rows = new Map<
-    string,
-    { row: UsageRow; senders: Set<string>; tokens: Map<AddressKey, [number | undefined, bigint]> }
-  >();
+  const rows = new Map<string, { row: UsageRow; tokens: Map<AddressKey, [number | undefined, bigint]> }>();
   for (const event of events) {
     if (event.organisation !== query.organisation) continue;
     if (query.paymasterId !== undefined && event.paymasterId !== query.paymasterId) continue;
@@ -331,14 +339,11 @@ function usageRows(events: readonly Event[], query: UsageQuery): readonly UsageR
     const to = Math.min(query.to, stepEnd(event.at, query.step));
     for (const [group, parts] of valuesOf(event, query.groupBy)) {
       const key = `${from} ${group ?? ''}`;
-      const { row, senders, tokens } = rows.get(key) ?? {
+      const { row, tokens } = rows.get(key) ?? {
         row: emptyRow(from as EpochMs, to as EpochMs, group),
-        senders: new Set<string>(),
         tokens: new Map<AddressKey, [number | undefined, bigint]>(),
       };
       const part = (amount: bigint): bigint => partOf(amount, event.decision?.calls.length ?? 0, parts);
-      if (event.decision?.verdict === 'sponsored' && event.counts.sponsored)
-        senders.add(event.decision.sender);
       const token = event.mined?.token;
       if (token)
         tokens.set(token.address, [
@@ -354,13 +359,12 @@ function usageRows(events: readonly Event[], query: UsageQuery): readonly UsageR
         expired: row.expired + (event.counts.expired ?? 0),
         promisedWei: row.promisedWei + part(event.promised),
         spentWei: row.spentWei + part(event.mined?.actualGasCostWei ?? 0n),
-        senders: query.senders && to - from <= dayMs && query.step !== 'month' ? senders.size : undefined,
         tokens: [...tokens]
           .filter(([, [, amount]]) => amount !== 0n)
           .map(([address, [decimals, amount]]) => ({ address, decimals, amount }))
           .sort((a, b) => (a.address < b.address ? -1 : 1)),
       };
-      rows.set(key, { row: counted, senders, tokens });
+      rows.set(key, { row: counted, tokens });
     }
   }
   return [...rows.values()]
@@ -371,7 +375,7 @@ function usageRows(events: readonly Event[], query: UsageQuery): readonly UsageR
 
 function emptyRow(from: EpochMs, to: EpochMs, group: string | undefined): UsageRow {
   const counts = { sponsored: 0, refused: 0, mined: 0, reverted: 0, expired: 0 };
-  return { from, to, group, ...counts, promisedWei: 0n, spentWei: 0n, senders: undefined, tokens: [] };
+  return { from, to, group, ...counts, promisedWei: 0n, spentWei: 0n, tokens: [] };
 }
 
 type Effect = Decision['policies'][number]['effect'];
@@ -469,4 +473,34 @@ function accountOf({
   fundingAddress,
 }: Omit<AccountName, 'contract'> & Pick<Decision, 'contract'>): string {
   return `${chainId} ${contract ?? ''} ${fundingAddress ?? ''}`;
+}
+
+function pastOf({ record, reservation }: LedgerEntry): PastRecord[] {
+  const { id } = record;
+  if (record.kind === 'settlement' && reservation !== undefined) {
+    const { outcome, mined } = record;
+    return [{ id, reservation, verdict: null, outcome, cost: mined?.actualGasCostWei.toString() ?? null }];
+  }
+  if (record.kind === 'reversal' && reservation !== undefined)
+    return [{ id, reservation, verdict: null, outcome: null, cost: null }];
+  if (record.kind !== 'decision') return [];
+  const { verdict, reason = null, mode = null, entryPoint, sender, factory = null, calls, policies } = record;
+  return [
+    {
+      id,
+      verdict,
+      reason,
+      mode,
+      reservation: reservation ?? null,
+      entryPoint,
+      sender,
+      nonce: String(record.nonce),
+      factory,
+      calls,
+      callsLeftOut: record.callsLeftOut ?? null,
+      campaign: policies.find(({ effect }) => effect === 'campaign')?.policyId ?? null,
+      maxCost: record.maxCostWei?.toString() ?? null,
+      usdPerNative: record.usdPerNative?.toString() ?? null,
+    },
+  ];
 }

@@ -286,11 +286,11 @@ describe('usage', () => {
     expect(await of('groupBy=sender')).toMatchObject([{ spentUsd: null, unpricedWei: null }]);
   });
 
-  test('widens its range to whole minutes, and may end in the future', async () => {
+  test('widens its range to whole minutes, or to hours where minutes are no longer kept, and may end in the future', async () => {
     const future = await ask('/usage?from=2026-01-31T00:00:00Z&to=2034-01-01T00:00:00Z&step=month');
     expect(future).toMatchObject({ status: 200, data: { to: '2034-01-01T00:00:00.000Z' } });
     const { data } = await ask('/usage?from=2026-01-31T12:00:00.500Z&to=2026-01-31T12:00:01Z');
-    expect(data).toMatchObject({ from: '2026-01-31T12:00:00.000Z', to: '2026-01-31T12:01:00.000Z' });
+    expect(data).toMatchObject({ from: '2026-01-31T12:00:00.000Z', to: '2026-01-31T13:00:00.000Z' });
   });
 
   test('is the same until something happens, and says so to those who ask', async () => {

@@ -228,8 +228,8 @@ describe('usage with names', () => {
       rows.map(({ group, sponsored, promisedWei, senders }) => ({ group, sponsored, promisedWei, senders })),
     ).toEqual(
       expect.arrayContaining([
-        { group: 'red', sponsored: 2, promisedWei: '10', senders: null },
-        { group: '(none)', sponsored: 1, promisedWei: '5', senders: null },
+        { group: 'red', sponsored: 2, promisedWei: '10' },
+        { group: '(none)', sponsored: 1, promisedWei: '5' },
       ]),
     );
     expect((await usage('groupBy=label'))[0]).toMatchObject({

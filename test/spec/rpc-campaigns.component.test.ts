@@ -193,7 +193,6 @@ describe('a paymaster whose policies have campaigns', () => {
         paymasterId: undefined,
         step: 'day',
         groupBy: 'campaign',
-        senders: false,
         limit: 100,
       });
       return isRecorded && rows.some(({ group, sponsored: signed }) => group === 'winter' && signed >= 1);

@@ -1,11 +1,9 @@
-import { inspect } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { entryPoints } from '../../core/entry-point/address.js';
-import type { Decision, LedgerRecord } from '../../core/ledger/record.js';
-import { pass, refuse } from '../../core/refusal.js';
+import type { Decision } from '../../core/ledger/record.js';
+import { refuse } from '../../core/refusal.js';
 import { toAddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
-import { parseInputs } from '../../server/decision/inputs-text.js';
 import { addressOf, aLimitConfig, aPaymasterConfig, someToken } from '../build/configs.js';
 import { aTokenChain, usdx } from '../build/fee-tokens.js';
 import { anOperation, execute } from '../build/operations.js';
@@ -26,51 +24,23 @@ function fresh(callData?: string) {
   return anOperation({ nonce: `0x${nonce.toString(16)}`, ...(callData === undefined ? {} : { callData }) });
 }
 
-/** All decisions and inputs that the server has recorded. */
-async function recorded(): Promise<readonly LedgerRecord[]> {
-  const { namespace: organisation, paymasterId } = aPaymasterConfig();
+/** All decisions that the server has recorded. */
+async function recorded(): Promise<readonly Decision[]> {
+  const { namespace: organisation } = aPaymasterConfig();
   const range = { organisation, from: 0 as EpochMs, to: (host.clock.now() + 86_400_000) as EpochMs };
   const { decisions } = await host.ledger.decisions({ ...range, limit: 500 });
-  const inputs: LedgerRecord[] = [];
-  for await (const page of host.ledger.inputs({ ...range, paymasterIds: [paymasterId] }))
-    inputs.push(...page);
-  return [...decisions.map(({ decision }) => decision), ...inputs];
-}
-
-/** Reads records until `found` answers `count` of them. */
-async function untilFound<T>(count: number, found: (records: readonly LedgerRecord[]) => T[]): Promise<T[]> {
-  let those: T[] = [];
-  await until(`${count} records are there`, async () => {
-    those = found(await recorded());
-    return those.length >= count;
-  });
-  return those;
+  return decisions.map(({ decision }) => decision);
 }
 
 /** The records of these operations, in their order, as soon as there are `count` of them. */
 async function recordsOf(operations: readonly object[], count: number): Promise<readonly Decision[]> {
   const nonces = operations.map((operation) => BigInt(String(Object(operation)['nonce'])));
-  const found = await untilFound(count, (records) =>
-    records.filter(
-      (record): record is Decision => record.kind === 'decision' && nonces.includes(record.nonce),
-    ),
-  );
+  let found: readonly Decision[] = [];
+  await until(`${count} records are there`, async () => {
+    found = (await recorded()).filter((record) => nonces.includes(record.nonce));
+    return found.length >= count;
+  });
   return found.toSorted((a, b) => (a.id < b.id ? -1 : 1));
-}
-
-/** What the decisions about these operations were based on, in the order in which they were made, with the records. */
-async function inputsOf(operations: readonly object[], count: number) {
-  const ids = (await recordsOf(operations, count)).map(({ id }) => id);
-  const found = await untilFound(count, (records) =>
-    records.flatMap((record) =>
-      record.kind === 'inputs' && ids.includes(record.id)
-        ? [{ record, inputs: parseInputs(record.body) }]
-        : [],
-    ),
-  );
-  return found.toSorted(
-    (a, b) => a.record.sequence - b.record.sequence || (a.record.id < b.record.id ? -1 : 1),
-  );
 }
 
 test('a signature has a record in either mode, with what it may cost and the limits that count it', async () => {
@@ -141,84 +111,6 @@ test('each call of a batch has its own record, whatever id the caller repeats', 
   expect(new Set(records.map(({ id }) => id)).size).toBe(6);
   expect(records.map(({ callerRequestId }) => callerRequestId)).toEqual(Array(6).fill('"one"forall'));
   expect(records.filter(({ verdict }) => verdict === 'refused')).toHaveLength(2);
-});
-
-test('beside each verdict is what it was based on: the operation, fees, simulations, prices and answers', async () => {
-  const webhook = {
-    policyId: 'ask',
-    name: 'Ask',
-    url: 'https://host.example/',
-    method: 'POST',
-    onError: 'Deny',
-  } as const;
-  await host.put({ webhooks: [webhook] });
-  const estimate = { callGasLimit: 90_000n, verificationGasLimit: 150_000n, preVerificationGas: 60_000n };
-  host.world.estimate = () => Promise.resolve(estimate);
-  host.world.payment = () => Promise.resolve(pass);
-  const [a, b, c] = [fresh(), fresh(), fresh(stranger)];
-  const secret = { sponsorshipInfo: { webhookData: { coupon: 'top-secret' } } };
-  const given = { ...a, callGasLimit: '0x' };
-  const answers = [
-    await host.call('pm_sponsorUserOperation', [given, { ...sponsored, ...secret }]),
-    await host.call('pm_sponsorUserOperation', [b, inTokens]),
-    await host.call('pm_getPaymasterStubData', [c, entryPoints['0.6'], '0x7a69', sponsored]),
-  ];
-  expect(answers.map(({ body }) => body.error?.data.reason)).toEqual([
-    undefined,
-    undefined,
-    'CONTRACT_NOT_REGISTERED',
-  ]);
-  await host.put();
-  const [first, second, third] = await inputsOf([a, b, c], 3);
-  const common = {
-    kind: 'decided',
-    entryPoint: entryPoints['0.6'].toLowerCase(),
-    generations: { paymaster: expect.any(Number), chain: expect.any(Number) },
-    now: expect.any(Number),
-    head: expect.objectContaining({ baseFeePerGas: expect.any(BigInt) }),
-  };
-  const usage = { outcome: 'reserved', plannedAt: expect.any(Number), prefundWei: expect.any(BigInt) };
-  expect(first?.inputs).toMatchObject({
-    ...common,
-    verdict: { pass: true },
-    mode: 'SPONSORED',
-    request: {
-      method: 'pm_sponsorUserOperation',
-      op: { nonce: BigInt(String(a['nonce'])), callData: a['callData'] },
-    },
-    estimate: { ...estimate, preVerificationGas: expect.any(BigInt) },
-    webhooks: [{ policyId: 'ask', verdict: 'verified' }],
-    usage,
-  });
-  expect(second?.inputs).toMatchObject({
-    ...common,
-    verdict: { pass: true },
-    mode: 'ERC20',
-    request: { feeToken: usdx.address.toLowerCase() },
-    payment: { price: { rate: expect.any(BigInt) }, takeable: expect.any(BigInt), simulated: { pass: true } },
-    usage,
-  });
-  expect(third?.inputs).toMatchObject({
-    ...common,
-    verdict: { pass: false, reason: 'CONTRACT_NOT_REGISTERED' },
-    request: { isStub: true },
-  });
-  expect(third?.inputs).not.toHaveProperty('usage');
-  expect(inspect(await recorded(), { depth: null })).not.toMatch(/top-secret|coupon/);
-});
-
-test('a decision comes after those that it has counted', async () => {
-  await host.put({ limits: [aLimitConfig({ policyId: 'two', threshold: '2' })] });
-  const operations = [fresh(), fresh(), fresh(), fresh()];
-  await Promise.all(operations.map((one) => host.call('pm_sponsorUserOperation', [one, sponsored])));
-  await host.put();
-  const found = await inputsOf(operations, 4);
-  expect(found.map(({ inputs }) => inputs)).toMatchObject([
-    { verdict: { pass: true } },
-    { verdict: { pass: true } },
-    { verdict: { reason: 'LIMIT_REACHED', policyId: 'two' }, usage: { outcome: 'limit' } },
-    { verdict: { reason: 'LIMIT_REACHED', policyId: 'two' }, usage: { outcome: 'limit' } },
-  ]);
 });
 
 test('explanations and quotes have no record', async () => {

@@ -180,7 +180,6 @@ describe.each(refusing)('$name in Shadow', ({ policyId, reason, config, callData
         paymasterId: undefined,
         step: 'day',
         groupBy: 'wouldRefuse',
-        senders: false,
         limit: 100,
       });
       return rows.some(({ group, sponsored: signed }) => group === policyId && signed >= 1);

@@ -240,7 +240,6 @@ async function readAll(ledger: StoredLedger) {
       paymasterId: undefined,
       step: 'month',
       groupBy,
-      senders: true,
       limit: 100,
     });
     return rows.map((row) => ({ ...row, from: 0, to: 0 }));

@@ -18,14 +18,7 @@ import { eraLength, xactOfEra } from '../ledger/schema.js';
 import { openSqliteTables } from '../ledger/sqlite-tables.js';
 
 const records = ['decision', 'settlement', 'gap'] as const;
-const tables = [
-  ...records,
-  'inputs',
-  'funds',
-  'movement',
-  'usage',
-  'change',
-] as const satisfies readonly Table[];
+const tables = [...records, 'funds', 'movement', 'usage', 'change'] as const satisfies readonly Table[];
 
 const rowsAtOnce = 1_000;
 
@@ -90,15 +83,10 @@ async function insert(
     FROM ${postgresDialect.rows('$1', 'added', all)}`;
   let copied = 0;
   for (const some of chunks(rows)) {
-    await session.query(statement, [JSON.stringify(some, asText)]);
+    await session.query(statement, [JSON.stringify(some)]);
     copied += some.length;
   }
   return copied;
-}
-
-/** Bytes as PostgreSQL reads them. */
-function asText(_: string, value: unknown): unknown {
-  return value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : value;
 }
 
 export function* chunks<T>(all: Iterable<T>): Generator<readonly T[]> {

@@ -4,7 +4,7 @@
  * `id`: a UUID of version 7. `wei`: an integer of 256 bits or a sum of such. `json`: text of JSON. `flag`: 0 or 1. `integer`: below 2^53;
  * times are milliseconds since 1970, days are days since 1970 (UTC).
  */
-type Kind = 'id' | 'text' | 'integer' | 'wei' | 'json' | 'flag' | 'bytes';
+type Kind = 'id' | 'text' | 'integer' | 'wei' | 'json' | 'flag';
 export type Column = Kind | `${Kind}?`;
 export type Columns = Readonly<Record<string, Column>>;
 
@@ -41,6 +41,9 @@ export const columns = {
     max_cost_wei: 'wei?',
     valid_until: 'integer?',
     token: 'text?',
+    factory: 'text?',
+    calls_left_out: 'integer?',
+    usd_per_native: 'wei?',
   },
   /** Settlements and reversals. */
   settlement: {
@@ -62,18 +65,6 @@ export const columns = {
     token_decimals: 'integer?',
   },
   gap: { ...common, cause: 'text', reason: 'text?', count: 'integer' },
-  /** One block for each write, organisation, chain and day; see input-blocks.ts. */
-  inputs: {
-    day: 'integer',
-    organisation: 'text',
-    chain_id: 'integer',
-    first_sequence: 'integer',
-    last_sequence: 'integer',
-    first_at: 'integer',
-    last_at: 'integer',
-    count: 'integer',
-    body: 'bytes',
-  },
   /** The first sample of an account in each minute and hour (`unit`), which begins at `start`. */
   funds: {
     day: 'integer',
@@ -121,8 +112,8 @@ export const columns = {
     left_out: 'integer',
   },
   /**
-   * Sums of a minute, hour or day (`unit`), which begins at `start`; of senders by day only. `tokens`: lists of token, decimals (or
-   * null) and amount. `seen`, of senders: lists of dimension, value, and the minutes of the day of the first and the last sponsored operation.
+   * Sums of a minute, hour or day (`unit`), which begins at `start`; of senders by day only. `tokens`: lists of token, decimals (or null)
+   * and amount.
    */
   usage: {
     unit: 'text',
@@ -139,7 +130,6 @@ export const columns = {
     promised_wei: 'wei',
     spent_wei: 'wei',
     tokens: 'json',
-    seen: 'json',
   },
 } as const satisfies Readonly<Record<string, Columns>>;
 export type Table = keyof typeof columns;
@@ -183,7 +173,7 @@ export const sumColumns = [
   'spent_wei',
 ] as const;
 
-export type Cell = string | number | Uint8Array | null;
+export type Cell = string | number | null;
 /** What is written into a row, in the order of its columns. */
 export type RowOf<T extends Table> = {
   readonly [Name in keyof (typeof columns)[T]]: (typeof columns)[T][Name] extends `${string}?`

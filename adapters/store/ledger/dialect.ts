@@ -37,7 +37,6 @@ export const postgresDialect: Dialect = {
     wei: 'numeric',
     json: 'jsonb',
     flag: 'integer',
-    bytes: 'bytea',
   },
   list: (parameter, kind) =>
     `(SELECT value::${postgresDialect.types[kind]} FROM json_array_elements_text(${parameter}::json) AS one(value))`,
@@ -73,7 +72,6 @@ export const sqliteDialect: Dialect = {
     wei: 'TEXT',
     json: 'TEXT',
     flag: 'INTEGER',
-    bytes: 'BLOB',
   },
   list: (parameter) => `(SELECT value FROM json_each(${parameter}))`,
   rows: (parameter, alias, columns) =>

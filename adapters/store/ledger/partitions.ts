@@ -15,7 +15,6 @@ const tables = {
   decision: { period: 'day', kept: 'decisions' },
   settlement: { period: 'day', kept: 'decisions' },
   gap: { period: 'day', kept: 'decisions' },
-  inputs: { period: 'day', kept: 'inputs' },
   // Samples of minutes are deleted earlier, see retention.
   funds: { period: 'day', kept: 'decisions' },
   movement: { period: 'month', kept: 'decisions' },

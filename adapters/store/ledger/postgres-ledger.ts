@@ -6,7 +6,6 @@ import {
   type LedgerMaintenance,
   type Retention,
 } from '../../../core/ledger/ledger.js';
-import { rollupUnits } from '../../../core/ledger/steps.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
 import { changeTables } from '../../postgres/migrate.js';
 import {
@@ -19,12 +18,11 @@ import { readChanges, recordChange } from './changes.js';
 import { columns, namesOf, usageKey, type RowOf } from './columns.js';
 import { postgresDialect } from './dialect.js';
 import { readFunds } from './funds.js';
-import { orderedInputs, readBlocks } from './inputs.js';
 import { namesAtOnce, newNames, readNames, writeNames } from './object-names.js';
+import { readGaps, readPast } from './past.js';
 import { makeParts, migratePostgresLedger } from './partitions.js';
 import type { Mark, Position } from './position.js';
 import type { Reader } from './reader.js';
-import { createReplayTable, pruneReplays } from './replays.js';
 import { prunePostgres, sizeOfPostgres } from './postgres-retention.js';
 import { readTail, rollUpSlice, type RollUpTables } from './roll-up.js';
 import { eraLength, xactOfEra } from './schema.js';
@@ -55,9 +53,7 @@ const sliceRows = 4_000;
  * The ledger in the database of the usage store. It connects, and creates its tables, when it is first used; several processes may do so at
  * the same time. Every method throws UNAVAILABLE when the database cannot answer, and works again as soon as it can.
  */
-export function createPostgresLedger(
-  options: PostgresLedgerOptions,
-): StoredLedger & Required<Pick<StoredLedger, 'replays'>> {
+export function createPostgresLedger(options: PostgresLedgerOptions): StoredLedger {
   const { clock, retention = defaultRetention, maxBytes = usualLedgerBytes, searchMs = 5_000 } = options;
   const postgres = createPostgres(options);
   let migrated: Promise<void> | undefined;
@@ -110,13 +106,10 @@ export function createPostgresLedger(
     funds: (query) => read(async (reader) => readFunds(reader, query, await readTail(tables, reader))),
     statement: (query) => read((reader) => readStatement(reader, query)),
     prices: (query) => read((reader) => readPrices(reader, query)),
-    inputs: (query) => orderedInputs((after) => read((reader) => readBlocks(reader, query, after))),
-    prune: async (now) => {
-      await pruneReplays(run, (now - retention.inputs * rollupUnits.day) as EpochMs);
-      return prunePostgres(postgres, now, retention, maxBytes * prunedShare);
-    },
+    past: (query) => read((reader) => readPast(reader, query)),
+    gaps: (query) => read((reader) => readGaps(reader, query)),
+    prune: (now) => prunePostgres(postgres, now, retention, maxBytes * prunedShare),
     size: async () => ({ used: await run('read', sizeOfPostgres), capacity: maxBytes }),
-    replays: createReplayTable(run),
     changes: {
       record: (write) => run('write', (session) => recordChange(readerOf(session), write)),
       list: (query) => read((reader) => readChanges(reader, query)),
@@ -177,7 +170,7 @@ async function endOfSlice(
 const put = `
   INSERT INTO ledger.usage (${namesOf('usage').join(', ')})
   SELECT ${namesOf('usage')
-    .map((name) => (name === 'tokens' || name === 'seen' ? postgresDialect.json(name) : name))
+    .map((name) => (name === 'tokens' ? postgresDialect.json(name) : name))
     .join(', ')} FROM ${postgresDialect.rows('$1', 'added', columns.usage)}
   ON CONFLICT (${usageKey.join(', ')}) DO UPDATE SET ${namesOf('usage')
     .filter((name) => !usageKey.some((key) => key === name))

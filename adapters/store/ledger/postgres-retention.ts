@@ -1,9 +1,10 @@
 import { isDomainError } from '../../../core/errors.js';
 import type { Retention } from '../../../core/ledger/ledger.js';
-import { rollupUnits, startOf } from '../../../core/ledger/steps.js';
+import { minutesKeptFrom, rollupUnits, startOf } from '../../../core/ledger/steps.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type { Postgres, Session } from '../../postgres/transactions.js';
 import { dropPart, knownParts, lapsedParts, makePartsAhead, type StoredPart } from './partitions.js';
+import { usageKey } from './columns.js';
 import { dayOfTime } from './record-rows.js';
 
 /** So that one call takes seconds, also where a part is large. */
@@ -31,29 +32,31 @@ export async function prunePostgres(
       // Somebody reads it. It goes with a later call.
       if (!isDomainError(error) || error.details.reason !== lockTimeout) throw error;
     }
-  const deleted = await deleteMinutes(postgres, dayOfTime(now) - retention.funds);
-  return old.length > mostDropped || deleted === mostDeleted;
+  const funds = `unit = 'minute' AND day < ${dayOfTime(now) - retention.funds}`;
+  const minutes = `unit = 'minute' AND start < ${minutesKeptFrom(now)}`;
+  const isMore = [
+    await deleteSome(
+      postgres,
+      'funds',
+      ['chain_id', 'contract', 'funding_address', 'unit', 'start', 'day'],
+      funds,
+    ),
+    await deleteSome(postgres, 'usage', usageKey, minutes),
+  ];
+  return old.length > mostDropped || isMore.includes(true);
 }
 
 export async function sizeOfPostgres(session: Session): Promise<number> {
   return bytesOf(await knownParts(session));
 }
 
-/**
- * The oldest inputs first; then, as long as it is not today's inputs alone that are too many, the oldest days of everything else, except
- * the last two.
- */
+/** The oldest days, except the last two. */
 function partsBeyond(parts: readonly StoredPart[], now: EpochMs, maxBytes: number): readonly StoredPart[] {
-  const today = startOf(now, 'day');
-  const isOldInputs = ({ table, end }: StoredPart): boolean => table === 'inputs' && end <= today;
-  const isOld = ({ table, end }: StoredPart): boolean => table !== 'inputs' && end <= today - rollupUnits.day;
-  const newInputs = parts.filter((part) => part.table === 'inputs' && !isOldInputs(part));
-  const inputs = firstBeyond(parts.filter(isOldInputs), bytesOf(parts) - maxBytes);
-  const others = firstBeyond(
-    parts.filter(isOld),
-    bytesOf(parts) - bytesOf(inputs) - bytesOf(newInputs) - maxBytes,
+  const end = startOf(now, 'day') - rollupUnits.day;
+  return firstBeyond(
+    parts.filter((part) => part.end <= end),
+    bytesOf(parts) - maxBytes,
   );
-  return [...inputs, ...others];
 }
 
 /** As many of the first parts as it takes to be rid of `bytes`. */
@@ -70,15 +73,19 @@ function bytesOf(parts: readonly StoredPart[]): number {
   return parts.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** Samples of minutes; those of hours stay as long as their part. */
-async function deleteMinutes(postgres: Postgres, before: number): Promise<number> {
+/** True when there may be more. */
+async function deleteSome(
+  postgres: Postgres,
+  table: 'funds' | 'usage',
+  key: readonly string[],
+  isOld: string,
+): Promise<boolean> {
+  const names = key.join(', ');
   const deleted = await postgres.transaction({ mode: 'write', timeoutMs: 10_000 }, (session) =>
     session.query(
-      `DELETE FROM ledger.funds WHERE (chain_id, contract, funding_address, unit, start, day) IN (
-         SELECT chain_id, contract, funding_address, unit, start, day FROM ledger.funds
-         WHERE unit = 'minute' AND day < $1 LIMIT ${mostDeleted}) AND day < $1 RETURNING 1`,
-      [before],
+      `DELETE FROM ledger.${table} WHERE (${names}) IN (SELECT ${names} FROM ledger.${table} WHERE ${isOld} LIMIT ${mostDeleted})
+       AND ${isOld} RETURNING 1`,
     ),
   );
-  return deleted.length;
+  return deleted.length === mostDeleted;
 }

@@ -82,6 +82,9 @@ export function decisionRow({ record, reservation }: EntryOf<Decision>): RowOf<'
     max_cost_wei: record.maxCostWei?.toString() ?? null,
     valid_until: record.validUntil ?? null,
     token: record.token ?? null,
+    factory: record.factory ?? null,
+    calls_left_out: record.callsLeftOut ?? null,
+    usd_per_native: record.usdPerNative?.toString() ?? null,
   };
 }
 
@@ -108,6 +111,9 @@ export function decisionOf(row: Row): Decision {
     maxCostWei: optional(row['max_cost_wei'], (value) => BigInt(String(value))),
     validUntil: optional(row['valid_until'], (value) => Number(value) as EpochSeconds),
     token: row['token'] ?? undefined,
+    factory: row['factory'] ?? undefined,
+    callsLeftOut: optional(row['calls_left_out'], Number),
+    usdPerNative: optional(row['usd_per_native'], (value) => BigInt(String(value))),
   };
   // The columns hold what `decisionRow` has written.
   return record as unknown as Decision;

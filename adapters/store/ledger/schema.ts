@@ -35,9 +35,6 @@ export const postgresSteps: readonly string[] = [
   CREATE INDEX ON ledger.settlement (user_op_hash) WHERE user_op_hash IS NOT NULL;
 
   ${partedTable('gap', 'id, day', 'day')}
-  CREATE SEQUENCE ledger.block;
-  ${partedTable('inputs', 'number, day', 'day')}
-  CREATE INDEX ON ledger.inputs (organisation, chain_id, first_sequence, number);
   ${partedTable('funds', 'chain_id, contract, funding_address, unit, start, day', 'day')}
   ${partedTable('usage', usageKey.join(', '), 'start')}
   CREATE INDEX ON ledger.usage (value, unit, start) WHERE dimension = 'account';
@@ -48,10 +45,6 @@ export const postgresSteps: readonly string[] = [
   );
   INSERT INTO ledger.mark SELECT 1, 0, 0, 0, system_identifier::text, 0 FROM pg_control_system();
 
-  CREATE TABLE ledger.replays (
-    organisation text PRIMARY KEY, id uuid NOT NULL, status text NOT NULL, is_running boolean NOT NULL,
-    is_cancelled boolean NOT NULL, reported_at timestamptz NOT NULL
-  );
   ${publishedViews}
   `,
   `
@@ -79,8 +72,6 @@ export const sqliteSteps: readonly string[] = [
   ${rowTable('settlement', 'UNIQUE (id)')}
   CREATE INDEX ledger_settlement_reservation ON ledger_settlement (reservation) WHERE reservation IS NOT NULL;
   ${rowTable('gap', 'UNIQUE (id)')}
-  ${rowTable('inputs')}
-  CREATE INDEX ledger_inputs_sequence ON ledger_inputs (organisation, chain_id, first_sequence);
   CREATE TABLE ledger_funds (
     ${columnsOf(columns.funds, sqliteDialect)}, PRIMARY KEY (chain_id, contract, funding_address, unit, start)
   ) STRICT, WITHOUT ROWID;
@@ -123,11 +114,7 @@ function coveredTable(dialect: Dialect): string {
 /** No part takes what no other takes: see partitions.ts. */
 function partedTable(name: Table, key: string, range: string): string {
   const isRolledUp = rolledUp.includes(name);
-  const extra = isRolledUp
-    ? `xact bigint NOT NULL DEFAULT (${xactOfEra(0)}),`
-    : name === 'inputs'
-      ? `number bigint NOT NULL DEFAULT nextval('ledger.block'),`
-      : '';
+  const extra = isRolledUp ? `xact bigint NOT NULL DEFAULT (${xactOfEra(0)}),` : '';
   return `
   CREATE TABLE ledger.${name} (${extra} ${columnsOf(columns[name], postgresDialect)}, PRIMARY KEY (${key}))
     PARTITION BY RANGE (${range});

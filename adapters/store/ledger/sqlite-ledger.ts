@@ -2,7 +2,6 @@ import { Worker } from 'node:worker_threads';
 import { DomainError, messageOf } from '../../../core/errors.js';
 import { usualLedgerBytes } from '../../../core/ledger/ledger.js';
 import { errorOf } from '../../sqlite/plain-error.js';
-import { orderedInputs } from './inputs.js';
 import type { StoredLedger } from './postgres-ledger.js';
 import type { Answer, Methods, Request, ThreadOptions } from './sqlite-thread.js';
 
@@ -75,7 +74,8 @@ export async function createSqliteLedger(options: SqliteLedgerOptions): Promise<
     funds: (query) => call('funds', query),
     statement: (query) => call('statement', query),
     prices: (query) => call('prices', query),
-    inputs: (query) => orderedInputs((after) => call('blocks', query, after && { ...after, inputs: [] })),
+    past: (query) => call('past', query),
+    gaps: (query) => call('gaps', query),
     changes: {
       record: (write) => call('recordChange', write),
       list: (query) => call('changes', query),

@@ -1,5 +1,5 @@
 import type { Retention } from '../../../core/ledger/ledger.js';
-import { rollupUnits, startOf } from '../../../core/ledger/steps.js';
+import { minutesKeptFrom, rollupUnits, startOf } from '../../../core/ledger/steps.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { movementKey, usageKey } from './columns.js';
 import { readMark } from './position.js';
@@ -8,7 +8,6 @@ import type { SqliteTables } from './sqlite-tables.js';
 
 /** So many rows are removed in one transaction: turns of the usage store wait for it. */
 const mostRows = 250;
-const mostBlocks = 20;
 /** So that one call takes seconds at most. */
 const mostMs = 2_000;
 
@@ -24,10 +23,15 @@ export async function pruneSqlite(
   const ago = (days: number): EpochMs => (now - days * rollupUnits.day) as EpochMs;
   const today = startOf(now, 'day');
   const lapsed: readonly Slice[] = [
-    () => removeInputs(tables, ago(retention.inputs)),
     () => removeRecords(tables, dayOfTime(ago(retention.decisions))),
     () => removeChanges(tables, dayOfTime(ago(retention.decisions))),
-    () => removeByKey(tables, 'usage', usageKey, `start < ${startOf(ago(retention.decisions), 'day')}`),
+    () =>
+      removeByKey(
+        tables,
+        'usage',
+        usageKey,
+        `start < ${startOf(ago(retention.decisions), 'day')} OR (unit = 'minute' AND start < ${minutesKeptFrom(now)})`,
+      ),
     () => removeByKey(tables, 'movement', movementKey, `day < ${dayOfTime(ago(retention.decisions))}`),
     () =>
       removeByKey(
@@ -37,9 +41,8 @@ export async function pruneSqlite(
         `start < ${ago(retention.decisions)} OR (unit = 'minute' AND start < ${ago(retention.funds)})`,
       ),
   ];
-  // The oldest inputs first; when no inputs are left, the oldest days of everything else, but for the last two.
+  // The oldest days, but for the last two.
   const beyond: readonly Slice[] = [
-    () => removeInputs(tables, Infinity),
     () => removeRecords(tables, dayOfTime(today) - 1),
     () => removeChanges(tables, dayOfTime(today) - 1),
   ];
@@ -49,14 +52,6 @@ export async function pruneSqlite(
     while (tables.usedBytes() > maxBytes && (await slice(now)) > 0)
       if (performance.now() > until) return true;
   return false;
-}
-
-/** Blocks are in the order of time. */
-async function removeInputs(tables: SqliteTables, before: number): Promise<number> {
-  const rows = await tables.read(({ query }) =>
-    query(`SELECT number, last_at FROM ledger_inputs ORDER BY number LIMIT ${mostBlocks}`),
-  );
-  return removePrefix(tables, 'inputs', rows, ({ last_at: at }) => Number(at) < before);
 }
 
 /** Its newest row stays as well. */

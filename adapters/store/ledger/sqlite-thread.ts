@@ -1,14 +1,9 @@
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
-import {
-  defaultRetention,
-  prunedShare,
-  type InputsQuery,
-  type Ledger,
-  type Retention,
-} from '../../../core/ledger/ledger.js';
+import { defaultRetention, prunedShare, type Ledger, type Retention } from '../../../core/ledger/ledger.js';
 import type { ChangeQuery, ChangeWrite } from '../../../core/ledger/change.js';
 import type { NamedKind, ObjectName } from '../../../core/ledger/object-names.js';
+import type { PastQuery } from '../../../core/ledger/past.js';
 import type { PriceQuery } from '../../../core/ledger/prices.js';
 import type { FundsQuery } from '../../../core/ledger/query.js';
 import type { StatementQuery } from '../../../core/ledger/statement.js';
@@ -16,8 +11,8 @@ import type { EpochMs } from '../../../core/units/time.js';
 import { plainError, type PlainError } from '../../sqlite/plain-error.js';
 import { readChanges, recordChange } from './changes.js';
 import { readFunds } from './funds.js';
-import { readBlocks, type InputBlock } from './inputs.js';
 import { namesAtOnce, newNames, readNames, writeNames } from './object-names.js';
+import { readGaps, readPast } from './past.js';
 import { readTail, rollUpSlice } from './roll-up.js';
 import { findDecision, searchDecisions } from './search.js';
 import { pruneSqlite } from './sqlite-retention.js';
@@ -63,9 +58,9 @@ function methodsOf(
     funds: (query: FundsQuery) =>
       read(async (reader) => readFunds(reader, query, await readTail(tables, reader))),
     statement: (query: StatementQuery) => read((reader) => readStatement(reader, query)),
+    past: (query: PastQuery) => read((reader) => readPast(reader, query)),
+    gaps: (query: Omit<PastQuery, 'after' | 'limit'>) => read((reader) => readGaps(reader, query)),
     prices: (query: PriceQuery) => read((reader) => readPrices(reader, query)),
-    blocks: (query: InputsQuery, after: InputBlock | undefined) =>
-      read((reader) => readBlocks(reader, query, after)),
     recordChange: (write: ChangeWrite) => tables.change((reader) => recordChange(reader, write)),
     changes: (query: ChangeQuery) => read((reader) => readChanges(reader, query)),
     keepNames: async (names: readonly ObjectName[]) => {

@@ -5,8 +5,8 @@ import {
   type Amounts,
   type MutableAmounts,
 } from '../../../core/ledger/amounts.js';
-import { mergedSeen, type Seen, type Tally } from '../../../core/ledger/rollup.js';
-import { rollupUnits, startOf, type RollupUnit } from '../../../core/ledger/steps.js';
+import type { Tally } from '../../../core/ledger/rollup.js';
+import { startOf, type RollupUnit } from '../../../core/ledger/steps.js';
 import type { AddressKey } from '../../../core/units/address.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { usageKey, type RowOf } from './columns.js';
@@ -15,14 +15,11 @@ import { jsonOf, type Row } from './record-rows.js';
 import { keyText } from './text.js';
 
 type Key = Readonly<Record<(typeof usageKey)[number], string | number>> & { readonly start: EpochMs };
-/** Thousands of senders have the same list `seen`, which is never changed. */
-export type Sum = { readonly key: Key; readonly amounts: MutableAmounts; seen: readonly Seen[] };
+export type Sum = { readonly key: Key; readonly amounts: MutableAmounts };
 /** By key. */
 export type Sums = ReadonlyMap<string, Sum>;
 
 const units: readonly RollupUnit[] = ['minute', 'hour', 'day'];
-const minuteMs = 60_000;
-const nothingSeen: readonly Seen[] = [];
 
 /** What a tally adds to the sums of minutes, hours and days, and to those of senders. */
 export function sumsOf(tally: Tally): Sums {
@@ -30,12 +27,11 @@ export function sumsOf(tally: Tally): Sums {
   for (const { minute, organisation, paymasterId, dimension, value, amounts } of tally.rollups())
     for (const unit of units) {
       const key = { unit, start: startOf(minute, unit), ...ownedBy(organisation, paymasterId) };
-      addTo(sums, { ...key, dimension, value: keyText(value) }, amounts, nothingSeen);
+      addTo(sums, { ...key, dimension, value: keyText(value) }, amounts);
     }
-  const stored = oncePerList((seen) => seen.map((one) => ({ ...one, value: keyText(one.value) })));
-  for (const { day, organisation, paymasterId, sender, amounts, seen } of tally.senders()) {
+  for (const { day, organisation, paymasterId, sender, amounts } of tally.senders()) {
     const key = { unit: 'day', start: day, ...ownedBy(organisation, paymasterId) };
-    addTo(sums, { ...key, dimension: 'sender', value: keyText(sender) }, amounts, stored(seen));
+    addTo(sums, { ...key, dimension: 'sender', value: keyText(sender) }, amounts);
   }
   return sums;
 }
@@ -64,46 +60,25 @@ export async function addStored({ dialect, query }: Reader, sums: Sums): Promise
     [JSON.stringify(keys), Math.min(...starts), Math.max(...starts)],
   );
   const found = sums as Map<string, Sum>;
-  for (const row of rows) addTo(found, keyOf(row), amountsOf(row), seenOf(row));
+  for (const row of rows) addTo(found, keyOf(row), amountsOf(row));
 }
 
 export function addSums(sums: Map<string, Sum>, more: Sums): void {
-  for (const { key, amounts, seen } of more.values()) addTo(sums, key, amounts, seen);
+  for (const { key, amounts } of more.values()) addTo(sums, key, amounts);
 }
 
-function addTo(sums: Map<string, Sum>, key: Key, amounts: Amounts, seen: readonly Seen[]): void {
+function addTo(sums: Map<string, Sum>, key: Key, amounts: Amounts): void {
   const name = usageKey.map((column) => key[column]).join('\n');
   let sum = sums.get(name);
   if (sum === undefined) {
-    sum = { key, amounts: noAmounts(), seen: nothingSeen };
+    sum = { key, amounts: noAmounts() };
     sums.set(name, sum);
   }
   addAmounts(sum.amounts, amounts);
-  sum.seen = mergedSeen(sum.seen, seen);
-}
-
-function oncePerList<T>(make: (seen: readonly Seen[]) => T): (seen: readonly Seen[]) => T {
-  const made = new Map<readonly Seen[], T>();
-  return (seen) => {
-    const value = made.get(seen) ?? make(seen);
-    made.set(seen, value);
-    return value;
-  };
 }
 
 export function usageRows(sums: Sums): readonly RowOf<'usage'>[] {
-  const seenText = oncePerList((seen) =>
-    JSON.stringify(
-      // A list is of one day.
-      seen.map(({ dimension, value, first, last }) => [
-        dimension,
-        value,
-        minuteOfDay(first),
-        minuteOfDay(last),
-      ]),
-    ),
-  );
-  return [...sums.values()].map(({ key, amounts, seen }) => ({
+  return [...sums.values()].map(({ key, amounts }) => ({
     unit: key.unit,
     start: key.start,
     organisation: key.organisation,
@@ -120,12 +95,7 @@ export function usageRows(sums: Sums): readonly RowOf<'usage'>[] {
     tokens: JSON.stringify(
       [...amounts.tokens].map(([token, { amount, decimals }]) => [token, decimals ?? null, String(amount)]),
     ),
-    seen: seenText(seen),
   }));
-}
-
-function minuteOfDay(at: EpochMs): number {
-  return (at % rollupUnits.day) / minuteMs;
 }
 
 function keyOf(row: Row): Key {
@@ -158,12 +128,4 @@ export function amountsOf(row: Row): MutableAmounts {
   ][])
     addToken(amounts, address, { amount: BigInt(amount), decimals: decimals ?? undefined });
   return amounts;
-}
-
-function seenOf(row: Row): readonly Seen[] {
-  const start = Number(row['start']);
-  const at = (minute: number): EpochMs => (start + minute * minuteMs) as EpochMs;
-  return (jsonOf(row['seen']) as [Seen['dimension'], string, number, number][]).map(
-    ([dimension, value, first, last]) => ({ dimension, value, first: at(first), last: at(last) }),
-  );
 }

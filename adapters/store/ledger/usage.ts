@@ -38,12 +38,10 @@ export async function readUsage(reader: Reader, query: UsageQuery, tail: Sums): 
       decimals: token['decimals'] === null ? undefined : Number(token['decimals']),
     });
   }
-  const senders = await readSenders(reader, query, parts);
-  return [...found].map(([name, { row, amounts }]) => ({
+  return [...found.values()].map(({ row, amounts }) => ({
     ...rowRange(Number(row['bucket']) as EpochMs, query.step, query),
     group: query.groupBy === undefined ? undefined : String(row['value']),
     ...shownAmounts(amounts),
-    senders: senders === undefined ? undefined : senders.has(name) ? senders.get(name) : 0,
   }));
 }
 
@@ -86,11 +84,11 @@ function usageParts({ dialect }: Reader, query: UsageQuery, tail: Sums) {
       ),
     );
     // One type for both: amounts of a parameter are text.
-    const tailColumns = `start, value, ${named}, ${dialect.json('tokens')} AS tokens, ${dialect.json('seen')} AS seen`;
+    const tailColumns = `start, value, ${named}, ${dialect.json('tokens')} AS tokens`;
     const all = [
       ...spans.map(
         ({ unit, from, to }) =>
-          `SELECT start, value, ${named}, tokens, seen FROM ${dialect.table('usage')}
+          `SELECT start, value, ${named}, tokens FROM ${dialect.table('usage')}
            WHERE ${where} AND unit = '${unit}' AND start >= ${values.add(from)} AND start < ${values.add(to)}`,
       ),
       ...(kept.length === 0
@@ -99,7 +97,7 @@ function usageParts({ dialect }: Reader, query: UsageQuery, tail: Sums) {
             `SELECT ${tailColumns} FROM ${dialect.rows(values.add(JSON.stringify(kept)), 'added', columns.usage)}`,
           ]),
     ].join(' UNION ALL ');
-    return `SELECT ${bucket} AS bucket, start, ${value} AS value, value AS own, ${named}, tokens, seen FROM (${all}) AS each_sum`;
+    return `SELECT ${bucket} AS bucket, ${value} AS value, ${named}, tokens FROM (${all}) AS each_sum`;
   };
 }
 
@@ -117,51 +115,6 @@ function readTokens(
        FROM (${source}) AS part, ${dialect.elements('part.tokens', 'item')}) AS token
      GROUP BY bucket, value, token, decimals`,
     values.list,
-  );
-}
-
-/**
- * Distinct senders by row. A sender of a day has the minutes of its first and last operation: it counts for a row that
- * holds either. Between them it cannot be told, and such a row has no number.
- */
-async function readSenders(
-  { dialect, query: ask }: Reader,
-  query: UsageQuery,
-  parts: Parts,
-): Promise<ReadonlyMap<string, number | undefined> | undefined> {
-  if (!query.senders || query.step === 'month') return undefined;
-  const values = new Values();
-  const source = parts('sender', values);
-  if (source === undefined) return new Map();
-  const isBySender = query.groupBy === 'sender';
-  const value = isBySender ? 'own' : query.groupBy === undefined ? `''` : 'item.value ->> 1';
-  const length = rollupUnits[query.step];
-  // The steps of a day, by their begin.
-  const begins = Array.from({ length: rollupUnits.day / length }, (_, i) => i * length);
-  const isHeld = (at: string): string => `(${at} >= row_from AND ${at} < row_to)`;
-  const from = `CAST(${values.add(query.from)} AS bigint)`;
-  const to = `CAST(${values.add(query.to)} AS bigint)`;
-  const rows = await ask(
-    `WITH seen AS (
-       SELECT own AS sender, ${value} AS value, start,
-         start + CAST(item.value ->> 2 AS bigint) * 60000 AS first_at, start + CAST(item.value ->> 3 AS bigint) * 60000 AS last_at
-       FROM (${source}) AS part, ${dialect.elements('part.seen', 'item')}
-       WHERE item.value ->> 0 = ${values.add(isBySender ? 'paymaster' : dimensionOf(query))}
-     ), spread AS (
-       SELECT sender, value, first_at, last_at, start + step.begin_ms AS bucket,
-         CASE WHEN start + step.begin_ms < ${from} THEN ${from} ELSE start + step.begin_ms END AS row_from,
-         CASE WHEN start + step.begin_ms + ${length} > ${to} THEN ${to} ELSE start + step.begin_ms + ${length} END AS row_to
-       FROM seen CROSS JOIN ${dialect.rows(values.add(JSON.stringify(begins.map((begin_ms) => ({ begin_ms })))), 'step', { begin_ms: 'integer' })}
-       WHERE start + step.begin_ms <= last_at AND start + step.begin_ms + ${length} > first_at
-     )
-     SELECT bucket, value,
-       count(DISTINCT CASE WHEN ${isHeld('first_at')} OR ${isHeld('last_at')} THEN sender END) AS senders,
-       max(CASE WHEN first_at < row_from AND last_at >= row_to THEN 1 ELSE 0 END) AS is_unknown
-     FROM spread GROUP BY bucket, value`,
-    values.list,
-  );
-  return new Map(
-    rows.map((row) => [nameOf(row), Number(row['is_unknown']) === 1 ? undefined : Number(row['senders'])]),
   );
 }
 

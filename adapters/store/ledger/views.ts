@@ -9,7 +9,7 @@ const common = `id, ${at('at')} AS at, organisation, paymaster_id, chain_id`;
 const decisions = `
   CREATE VIEW ledger.decisions AS SELECT ${day} AS day, ${common}, reservation, entry_point, contract, funding_address, mode, method,
     request_id, caller_request_id, sender, nonce, user_op_hash, digest, calls, verdict, reason, detail, policies, max_cost_wei,
-    valid_until, token
+    valid_until, token, factory, calls_left_out, usd_per_native
   FROM ledger.decision;`;
 
 const settlements = `
@@ -73,7 +73,7 @@ const usage = ['minute', 'hour', 'day'].map(
 );
 
 const senders = `
-  CREATE VIEW ledger.senders_day AS SELECT ${at('start')} AS day, organisation, paymaster_id, value AS sender, ${sums}, tokens, seen
+  CREATE VIEW ledger.senders_day AS SELECT ${at('start')} AS day, organisation, paymaster_id, value AS sender, ${sums}, tokens
   FROM ledger.usage WHERE unit = 'day' AND dimension = 'sender';`;
 
 /** A row for each changed field. */

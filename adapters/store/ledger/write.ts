@@ -1,10 +1,8 @@
 import type { LedgerEntry } from '../../../core/ledger/ledger.js';
-import type { DecisionInputs } from '../../../core/ledger/record.js';
 import type { Statement } from '../../postgres/pipeline.js';
 import type { Database } from '../../sqlite/database.js';
 import { columns, kindOf, namesOf, type Cell, type Columns, type Table } from './columns.js';
 import { postgresDialect, sqliteDialect } from './dialect.js';
-import { inputBlocks } from './input-blocks.js';
 import { movementWritesOf } from './movement-rows.js';
 import { decisionRow, fundsRows, gapRow, settlementRow } from './record-rows.js';
 
@@ -22,7 +20,6 @@ function rowsOf(entries: readonly LedgerEntry[]): ReadonlyMap<RecordTable, reado
     if (known === undefined) rows.set(table, [row]);
     else known.push(row);
   };
-  const inputs: DecisionInputs[] = [];
   for (const entry of entries) {
     const { record, reservation } = entry;
     switch (record.kind) {
@@ -39,32 +36,23 @@ function rowsOf(entries: readonly LedgerEntry[]): ReadonlyMap<RecordTable, reado
       case 'funds':
         for (const row of fundsRows({ record, reservation })) add('funds', row);
         break;
-      case 'inputs':
-        inputs.push(record);
-        break;
       case 'movements':
         break;
     }
   }
-  for (const block of inputBlocks(inputs)) add('inputs', block);
   return rows;
 }
 
 /**
  * What PostgreSQL stores in a turn's second trip. Decisions, settlements and gaps of a day that has no part of its table fail, and the
- * turn with them; inputs and funds of such a day are not stored: the statement's answer has a row for each one that was. Nor are
+ * turn with them; funds of such a day are not stored: the statement's answer has a row for each one that was. Nor are
  * movements of such a month, whose blocks then stay uncovered.
  */
 export function ledgerStatements(entries: readonly LedgerEntry[]): readonly Statement[] {
   const statements: Statement[] = [];
   for (const [table, rows] of rowsOf(entries))
-    if (table === 'inputs') for (const row of rows) statements.push(addInputs(row));
-    else statements.push({ name: `add-${table}`, text: insertTexts[table], values: [JSON.stringify(rows)] });
+    statements.push({ name: `add-${table}`, text: insertTexts[table], values: [JSON.stringify(rows)] });
   return [...statements, ...movementWritesOf(postgresDialect, entries)];
-}
-
-function addInputs(row: LedgerRow): Statement {
-  return { name: 'add-inputs', text: insertInputs, values: namesOf('inputs').map((name) => row[name]) };
 }
 
 function insertText(table: Table, where = ''): string {
@@ -80,13 +68,7 @@ const insertTexts = {
   settlement: insertText('settlement'),
   gap: insertText('gap'),
   funds: `${insertText('funds', `WHERE ${postgresDialect.hasPart('funds', 'day', 'day')}`)} RETURNING 1`,
-} as const satisfies Record<Exclude<RecordTable, 'inputs'>, string>;
-
-const insertInputs = `INSERT INTO ledger.inputs (${namesOf('inputs').join(', ')})
-  SELECT ${Object.values(columns.inputs)
-    .map((column, i) => `$${i + 1}::${postgresDialect.types[kindOf(column).kind]}`)
-    .join(', ')}
-  WHERE ${postgresDialect.hasPart('inputs', 'day', '$1::bigint')} RETURNING 1`;
+} as const satisfies Record<RecordTable, string>;
 
 export type SqliteLedgerWriter = {
   /** Within a transaction of the database. Throws INVALID_INPUT for an id that is not one of ours. */
@@ -106,7 +88,6 @@ export function createSqliteLedgerWriter({ sql }: Database): SqliteLedgerWriter 
     decision: insert('decision'),
     settlement: insert('settlement'),
     gap: insert('gap'),
-    inputs: insert('inputs'),
     funds: insert('funds'),
   };
   const ofMovements = new Map<string, ReturnType<typeof sql.prepare>>();

@@ -249,11 +249,9 @@ spec:
 - { name: PAYMASTER_LEDGER, value: {{ .root.Values.ledger.enabled | ternary "on" "off" | quote }} }
 {{- if eq .component "rpc" }}
 {{- with .root.Values.ledger }}
-- { name: PAYMASTER_LEDGER_INPUTS, value: {{ .inputs | ternary "on" "off" | quote }} }
 - { name: PAYMASTER_LEDGER_REFUSALS_PER_SECOND, value: {{ .refusalsPerSecond | quote }} }
 - { name: PAYMASTER_LEDGER_MAX_BYTES, value: {{ int64 .maxBytes | quote }} }
 - { name: PAYMASTER_LEDGER_RETENTION_DAYS, value: {{ .retentionDays.decisions | quote }} }
-- { name: PAYMASTER_LEDGER_INPUTS_RETENTION_DAYS, value: {{ .retentionDays.inputs | quote }} }
 - { name: PAYMASTER_LEDGER_FUNDS_RETENTION_DAYS, value: {{ .retentionDays.funds | quote }} }
 {{- end }}
 {{- end }}

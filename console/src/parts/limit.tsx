@@ -33,7 +33,7 @@ export const units: Readonly<Record<string, string>> = {
   USD: 'dollars',
 };
 
-/** Another threshold or cycle for a limit. Before it refuses more, recorded operations can be decided again under it. */
+/** Another threshold or cycle for a limit. Before it refuses more, recorded decisions can be judged by it. */
 export function ChangeLimit({
   policies,
   onDone,
@@ -62,7 +62,7 @@ export function ChangeLimit({
     ...(next.threshold !== present.threshold && amountPatch('threshold', next.threshold)),
     ...(next.perOperation !== present.perOperation && amountPatch('perOperation', next.perOperation)),
   };
-  const replay = async (): Promise<void> => {
+  const ask = async (): Promise<void> => {
     const { organisation } = await call<Me>('/manage/v1/me');
     const members = Object.entries({ ...spendingLimit, ...patch }).filter(([, value]) => value !== null);
     proposal.value = JSON.stringify(
@@ -75,7 +75,7 @@ export function ChangeLimit({
       undefined,
       2,
     );
-    location.hash = hrefOf('replay');
+    location.hash = hrefOf('what-if');
   };
   return (
     <OpenForm
@@ -135,7 +135,7 @@ export function ChangeLimit({
         <div class="wide">
           <Note kind="warn">This refuses more than now. What it would have refused can be seen before.</Note>
           <p>
-            <button type="button" onClick={() => void replay()}>
+            <button type="button" onClick={() => void ask()}>
               See what it would have refused
             </button>
           </p>

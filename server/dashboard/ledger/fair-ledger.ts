@@ -7,7 +7,7 @@ import { given } from '../../../core/units/given.js';
 /** What endpoints ask of the ledger. */
 export type Questions = Pick<
   Ledger,
-  'usage' | 'decisions' | 'decision' | 'funds' | 'statement' | 'prices' | 'spent'
+  'usage' | 'decisions' | 'decision' | 'funds' | 'statement' | 'prices' | 'spent' | 'past' | 'gaps'
 > & {
   readonly changes?: Pick<ChangeLog, 'list'>;
   readonly names?: Pick<ObjectNames, 'list'>;
@@ -38,6 +38,8 @@ export function createFairLedger(ledger: Questions): FairLedger {
       spent: (query) => ask(() => ledger.spent(query)),
       statement: (query) => ask(() => ledger.statement(query)),
       prices: (query) => ask(() => ledger.prices(query)),
+      past: (query) => ask(() => ledger.past(query)),
+      gaps: (query) => ask(() => ledger.gaps(query)),
       ...given({
         changes: changes && { list: (query: ChangeQuery) => ask(() => changes.list(query)) },
         names: names && {

@@ -48,13 +48,13 @@ export async function objectNames(
   return (id) => names.get(id);
 }
 
-/** Rows by paymaster as rows by the value of a label. Senders cannot be added up: one may use several paymasters. */
+/** Rows by paymaster as rows by the value of a label. */
 export function byLabel(rows: readonly UsageRow[], names: Names, label: string): readonly UsageRow[] {
   const sums = new Map<string, { readonly row: UsageRow; readonly amounts: MutableAmounts }>();
   for (const row of rows) {
     const group = labelOf(names(row.group ?? '')?.labels, label);
     const key = `${row.from} ${group}`;
-    const sum = sums.get(key) ?? { row: { ...row, group, senders: undefined }, amounts: noAmounts() };
+    const sum = sums.get(key) ?? { row: { ...row, group }, amounts: noAmounts() };
     sums.set(key, sum);
     addAmounts(sum.amounts, { ...row, tokens: new Map() });
     for (const { address, ...token } of row.tokens) addToken(sum.amounts, address, token);

@@ -1,6 +1,6 @@
 import { formatInstant, type EpochMs } from '../../../core/units/time.js';
 import { invalidInput } from '../../../core/errors.js';
-import { endOf, startOf, type Range } from '../../../core/ledger/steps.js';
+import { endOf, minutesKeptFrom, startOf, type Range } from '../../../core/ledger/steps.js';
 
 const dayMs = 86_400_000;
 const minuteMs = 60_000;
@@ -36,6 +36,13 @@ export function isWithin({ from, to }: Range, maxDays: number): boolean {
   return from < to && to - from <= maxDays * dayMs + 2 * minuteMs;
 }
 
-export function widened({ from, to }: Range, unit: 'minute' | 'day'): Range {
+/** Widened to whole hours where sums of minutes are no longer kept. */
+export function withKeptSums(range: Range, now: EpochMs): Range {
+  const kept = minutesKeptFrom(now);
+  const { from, to } = widened(range, 'hour');
+  return { from: range.from < kept ? from : range.from, to: range.to < kept ? to : range.to };
+}
+
+export function widened({ from, to }: Range, unit: 'minute' | 'hour' | 'day'): Range {
   return { from: startOf(from, unit), to: startOf(to, unit) === to ? to : endOf(to, unit) };
 }

@@ -10,21 +10,19 @@ import type { Principal } from '../auth.js';
 import type { Tools } from '../deps.js';
 import { tableOf } from '../call.js';
 import { endpoint } from '../endpoint.js';
-import { boolean, instant, name, oneOf, uuid } from '../parameters.js';
+import { instant, name, oneOf, uuid } from '../parameters.js';
 import { about, inCoins, shapeOf } from '../shape.js';
 import { tokenPayment } from './decision-record.js';
 import type { Questions } from './fair-ledger.js';
 import { createMethodNames } from './method-names.js';
 import { byLabel, labelOf, objectNames } from './object-names.js';
-import { rangeOf, widened } from './range.js';
+import { rangeOf, widened, withKeptSums } from './range.js';
 import { requireLedger } from './require-ledger.js';
 import * as schemas from './schemas.js';
 
 const maxRows = 10_000;
-const sendersDays = 31;
 /** Longest range by step; rows of days and months are few. */
 const maxDays = { minute: 2, hour: 100, day: 4000, month: 4000 } as const;
-const dayMs = 86_400_000;
 const groups = [...(Object.keys(usageGroups) as UsageGroup[]), 'label' as const];
 /** Groups whose values are ids of objects, whose names are answered. */
 const namedKinds: Partial<Record<(typeof groups)[number], NamedKind>> = {
@@ -87,7 +85,6 @@ const rowShape = shapeOf<Shown>()({
     about(schemas.countOrNull, 'Age of the oldest price in spentUsd when its hour began.'),
     0,
   ],
-  senders: [schemas.countOrNull, 3],
   tokens: [arrayOf(tokenPayment.schema), [], ({ tokens }) => tokens.map(tokenPayment.render)],
   method: [
     about(schemas.textOrNull, 'With groupBy=method: its name by the ABI of the registered contract.'),
@@ -104,7 +101,9 @@ export const usageEndpoint = endpoint({
   needs: ['read', 'finance'],
   cost: 'reading',
   parameters: {
-    from: instant('Begin, rounded down to a minute. Default: 30 days before the end, for step=minute one.'),
+    from: instant(
+      'Begin, rounded down to a minute, before the last two days (UTC) to an hour. Default: 30 days before the end, for step=minute one.',
+    ),
     to: instant('End (exclusive), rounded up to a minute; may be in the future. Default: now.'),
     step: oneOf('Length of a row, in UTC. Default day.', usageSteps),
     groupBy: oneOf(
@@ -113,9 +112,6 @@ export const usageEndpoint = endpoint({
     ),
     label: name('With groupBy=label: the label of paymasters by whose values is grouped, e.g. team.'),
     paymasterId: uuid('Only of this paymaster. Default: all of the organisation.'),
-    senders: boolean(
-      'Whether to count distinct senders of each row; null in rows of a minute, or longer than a day. Default: true for ranges of at most 31 days.',
-    ),
   },
   form: 'table',
   schema: record({
@@ -153,7 +149,10 @@ export const usageEndpoint = endpoint({
       defaultDays: step === 'minute' ? 1 : 30,
       maxDays: maxDays[step],
     });
-    const range = groupBy === 'sender' ? widened(asked, 'day') : asked;
+    const kept = withKeptSums(asked, tools.clock.now());
+    if (step === 'minute' && kept.from < asked.from)
+      throw invalidInput({ field: 'from', expected: 'of the last two days (UTC) with step=minute' });
+    const range = groupBy === 'sender' ? widened(asked, 'day') : kept;
     const query = {
       organisation: principal.tenant,
       paymasterId,
@@ -163,12 +162,6 @@ export const usageEndpoint = endpoint({
     };
     const stored = await ledger.usage({
       ...query,
-      // They are counted one by one.
-      senders:
-        (given.senders ?? range.to - range.from <= sendersDays * dayMs) &&
-        step !== 'month' &&
-        step !== 'minute' &&
-        groupBy !== 'label',
       limit: maxRows,
     });
     if (stored.length > maxRows)

@@ -87,7 +87,7 @@ async function* ofShadow(
 ): AsyncGenerator<Problem> {
   if (ledger === undefined) return;
   const to = (Math.ceil(clock.now() / minuteMs) * minuteMs) as EpochMs;
-  const range = { from: plusMs(to, -dayMs), to, step: 'day', senders: false, limit: mostRows } as const;
+  const range = { from: plusMs(to, -dayMs), to, step: 'day', limit: mostRows } as const;
   const questions = ledger(tenant);
   const usage = (paymasterId: string | undefined, groupBy: 'paymaster' | 'wouldRefuse') =>
     questions.usage({ organisation: tenant, paymasterId, groupBy, ...range });

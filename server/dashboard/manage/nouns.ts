@@ -109,7 +109,7 @@ const policies: Noun<'PaymasterPolicy'> = {
     const problem =
       data &&
       kind.problem?.(data, {
-        webhookUrls: tools.proposals.webhookUrls,
+        webhookUrls: tools.webhookUrls,
         methods: await methodsFor(tools, call, spec),
       });
     if (problem !== undefined) throw new DomainError('INVALID_INPUT', problem);

@@ -9,7 +9,6 @@ import type { ConfigView } from '../../view/config-view.js';
 import { isOpen, type ServedPaymaster } from '../../view/served-paymaster.js';
 import type { DecisionRecords } from '../decision-record.js';
 import { withFreshConfig } from '../fresh-config.js';
-import type { AnswerParts, RecordedMode } from '../inputs-of.js';
 import { limitsOfRefusal } from '../gas-limits.js';
 import type { RefusedSponsorship, Sponsored, SponsorRequest, Sponsorship } from '../request.js';
 import { replanReservation, withHashes, type Promised } from '../reservation.js';
@@ -76,8 +75,7 @@ async function attempt<C extends Case, Terms extends Window>(
   const answer = await reserve(usage, plan);
   const reserved = outcomeOf(on, answer);
   if (reserved === 'stale') return 'stale';
-  if (!reserved.pass) return refused(deps, mode, on, reserved, { promised, answer });
-  if (record !== undefined) records?.reserved(mode, on, record, { promised, answer });
+  if (!reserved.pass) return refused(deps, mode, on, reserved, promised);
   signed?.recorded();
   const ended = await signing.sign(on.signer, toSign, on.paymaster.paymasterId);
   // Where a signature may exist, what was reserved stays until the promise has expired.
@@ -95,7 +93,7 @@ type Decided =
 /** Runs the steps; passed means that they have all passed on a config that is still the newest. */
 export function decideSteps<C extends Case>(
   deps: Pick<SignDeps, 'view' | 'records'>,
-  mode: Pick<Mode<never, C>, 'steps' | 'subject' | 'read'>,
+  mode: Pick<Mode<never, C>, 'steps' | 'subject'>,
   on: C,
 ): Decided | Promise<Decided> {
   const running = runToRefusal(mode.steps, on);
@@ -105,7 +103,7 @@ export function decideSteps<C extends Case>(
 
 function afterSteps<C extends Case>(
   deps: Pick<SignDeps, 'view' | 'records'>,
-  mode: RecordedMode<C>,
+  mode: Pick<Mode<never, C>, 'subject'>,
   on: C,
   outcome: Outcome,
 ): Decided {
@@ -145,12 +143,12 @@ export function sponsored<C extends Case, Terms extends Window>(
 /** Records a refusal, and answers it. The client needs limits even when it comes before they were found. */
 export function refused<C extends Case>(
   { records }: Pick<SignDeps, 'records'>,
-  mode: RecordedMode<C>,
+  mode: Pick<Mode<never, C>, 'subject'>,
   on: C,
   refusal: Refusal,
-  asked?: AnswerParts,
+  promised?: Promised,
 ): RefusedSponsorship {
-  records?.refused(mode, on, refusal, asked);
+  records?.refused(mode, on, refusal, promised);
   const { profile, request, estimating, op } = on;
   return { outcome: 'refused', profile, refusal, limits: op ?? limitsOfRefusal(request.op, estimating) };
 }

@@ -23,7 +23,7 @@ type StubDeps = {
  * its user. Reserves nothing, signs nothing, simulates nothing, calls no webhook.
  */
 export function createStub<Request extends SponsorRequest, C extends Case>(
-  mode: Pick<Mode<Request, C>, 'gather' | 'steps' | 'stub' | 'subject' | 'read'>,
+  mode: Pick<Mode<Request, C>, 'gather' | 'steps' | 'stub' | 'subject'>,
   { clock, isPayer, records }: StubDeps,
 ): Stub<Request> {
   const steps = stepsOfStub(mode.steps);
@@ -32,7 +32,7 @@ export function createStub<Request extends SponsorRequest, C extends Case>(
     const on = mode.gather(paymaster, { ...request, calculateGasLimits: true });
     const outcome = await runToRefusal(steps, on);
     if (outcome !== 'stale' && !outcome.pass) {
-      records?.refused(mode, on, outcome, { isStub: true });
+      records?.refused(mode, on, outcome);
       throw refusedError(outcome, { isPayer });
     }
     return mode.stub(on, clock.now());

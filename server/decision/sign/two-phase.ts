@@ -54,8 +54,7 @@ export function createCommit<Request extends SponsorRequest, C extends Case, Ter
       const answer = await reserve(usage, plan);
       const reserved = outcomeOf(on, answer);
       if (reserved === 'stale') return 'stale';
-      if (!reserved.pass) return refused(deps, mode, on, reserved, { promised, answer });
-      if (record !== undefined) records?.reserved(mode, on, record, { promised, answer });
+      if (!reserved.pass) return refused(deps, mode, on, reserved, promised);
       return sponsored(mode, on, op, { promised, terms, paymasterAndData });
     });
 }
@@ -81,14 +80,14 @@ export function createFinalize<Request extends SponsorRequest, C extends Case, T
       const outcome = await runToRefusal(steps, on);
       if (outcome === 'stale') return 'stale';
       const { committed } = request;
-      if (!outcome.pass) return refused(deps, mode, on, outcome, { committed });
+      if (!outcome.pass) return refused(deps, mode, on, outcome);
       const draft = redraft(on, op, committed, clock.now());
       const paymasterAndData = draft && signatureToTail(mode.encode(on, op, draft.terms, stubSignature()));
       if (draft === undefined || dataOf(paymasterAndData) !== dataOf(committed)) {
         // Another replica may have answered the commit by a newer config, with another wallet or contract.
         if (draft !== undefined && (await isServedNewer(usage, draft.promised))) return 'stale';
         const refusal = refuse('COMMIT_NOT_OPEN', 'paymasterData is not what a commit answered');
-        return refused(deps, mode, on, refusal, { committed });
+        return refused(deps, mode, on, refusal);
       }
 
       // A finalize without its commit costs the chain nothing.
@@ -101,7 +100,7 @@ export function createFinalize<Request extends SponsorRequest, C extends Case, T
       const looked = await peek(usage, plan);
       const peeked = outcomeOf(on, looked);
       if (peeked === 'stale') return 'stale';
-      if (!peeked.pass) return refused(deps, mode, on, peeked, { promised, answer: looked, committed });
+      if (!peeked.pass) return refused(deps, mode, on, peeked, promised);
       const { profile } = on;
       const { paymasterId, chainId } = on.paymaster;
       const { entryPoint, entryPointVersion } = profile;
@@ -111,17 +110,14 @@ export function createFinalize<Request extends SponsorRequest, C extends Case, T
         accounts.validate({ ...target, ...validated }),
         simulate?.(on, draft) ?? Promise.resolve(pass),
       ]);
-      on.validation = simulated;
-      if (!simulated.pass) return refused(deps, mode, on, simulated, { promised, answer: looked, committed });
+      if (!simulated.pass) return refused(deps, mode, on, simulated, promised);
       // The simulations take time, in which the config may have been paused, tightened or suspended.
       if (!view.isCurrent(on.paymaster, on.chain)) return 'stale';
 
       const answer = await reserve(usage, plan);
       const reserved = outcomeOf(on, answer);
-      const asked = { promised, answer, committed };
       if (reserved === 'stale') return 'stale';
-      if (!reserved.pass) return refused(deps, mode, on, reserved, asked);
-      if (record !== undefined) records?.reserved(mode, on, record, asked);
+      if (!reserved.pass) return refused(deps, mode, on, reserved, promised);
       const signature = signatureOf(await signing.sign(on.signer, draft.toSign, paymasterId));
       const signed = joinPaymasterSignature(dataOf(committed) ?? '0x', bytesToHex(signature));
       return sponsored(mode, on, op, { ...draft, promised, paymasterAndData: signed });

@@ -33,7 +33,6 @@ export function gatherCase(deps: FactDeps, paymaster: ServedPaymaster, request: 
     op: undefined,
     usage: undefined,
     estimate: undefined,
-    validation: undefined,
     outcomes: undefined,
     shadowsAsked: undefined,
   };

@@ -145,15 +145,6 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
       token: undefined,
       calls,
     }),
-    read: ({ paymaster, outcomes }) => {
-      if (outcomes === undefined) return {};
-      return {
-        webhooks: askedPolicies(paymaster).flatMap(({ policyId }) => {
-          const verdict = outcomes.get(policyId)?.verdict;
-          return verdict === undefined ? [] : [{ policyId, verdict }];
-        }),
-      };
-    },
   };
 }
 

@@ -18,7 +18,6 @@ import type {
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import { beginPayments } from './early-payment.js';
 import type { FactDeps } from '../facts.js';
-import { recordedVerdict } from '../inputs.js';
 import { noLimits, withLimits } from '../gas-limits.js';
 import { inRange } from '../steps/in-range.js';
 import { promiseOf, type Stake } from '../steps/promise.js';
@@ -122,7 +121,6 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
     const asked = estimateIfAsked(estimator, on, isPriced ? beginWith : undefined);
     return whenBoth(asked, holds, (estimate, takeable) => {
       on.estimate = estimate;
-      on.takeable = takeable;
       on.draft = draftWith(estimate, takeable);
       on.op = on.draft.op;
       return on.draft.verdict;
@@ -138,9 +136,9 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
   /** Would exactly this operation pay? */
   async function decidePayment(on: TokenCase): Promise<Verdict> {
     const draft = known(on.draft);
-    on.simulated =
-      (await on.early?.verdictOn(draft)) ?? (await simulatePayment(on, draft, { ground: known(on.ground) }));
-    return on.simulated;
+    return (
+      (await on.early?.verdictOn(draft)) ?? (await simulatePayment(on, draft, { ground: known(on.ground) }))
+    );
   }
 
   function simulatePayment(
@@ -205,14 +203,6 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
       token: feeToken,
       // No step of this mode decodes them: the user pays, whatever is called.
       calls: decodeCalls(op.callData, op.callDataBytes),
-    }),
-    read: ({ price, payer, takeable, simulated }) => ({
-      payment: {
-        ...(price === undefined ? {} : { price: { rate: price.rate } }),
-        ...(payer === undefined ? {} : { payer }),
-        ...(takeable === undefined ? {} : { takeable }),
-        ...(simulated === undefined ? {} : { simulated: recordedVerdict(simulated) }),
-      },
     }),
     finalize: {
       steps: [

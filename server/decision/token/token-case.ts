@@ -1,5 +1,4 @@
 import type { Price } from '../../../core/pricing/price-source.js';
-import type { Verdict } from '../../../core/refusal.js';
 import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
 import type { AddressKey } from '../../../core/units/address.js';
 import type { PaymentGround } from '../../../core/paymaster/token-payment-checker.js';
@@ -29,10 +28,6 @@ export type TokenCase = Case &
     ground: Promise<PaymentGround> | undefined;
     /** Simulated while limits are confirmed, with each that may be the ones. */
     early: EarlyPayments | undefined;
-    /** See `takeableNow`. */
-    takeable: bigint | undefined;
-    /** Whether the simulated operation pays. */
-    simulated: Verdict | undefined;
     /** The most that the contract can take, in token base units. */
     charge: bigint | undefined;
   };
@@ -49,9 +44,6 @@ export function gatherTokenCase(
     op: undefined,
     usage: undefined,
     estimate: undefined,
-    validation: undefined,
-    takeable: undefined,
-    simulated: undefined,
     token: undefined,
     price: undefined,
     payer: undefined,

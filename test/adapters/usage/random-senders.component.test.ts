@@ -16,7 +16,7 @@ import { always } from '../../../core/usage/window.js';
 import { createRecording } from '../../../server/ledger/recording.js';
 import { createLedgerRoom } from '../../../server/ledger/room.js';
 import { createInstruments } from '../../../server/ops/instruments.js';
-import { aRefusal, inputsOf } from '../../conformance/ledger-records.js';
+import { aRefusal } from '../../conformance/ledger-records.js';
 import { aBar, aHold, aLimit, aRequest, aSpend, chainId } from '../../conformance/usage-requests.js';
 import { sharedPostgres, type SharedPostgres } from '../../support/postgres.js';
 import { isSoak } from '../../support/soak-seconds.js';
@@ -51,7 +51,6 @@ async function flood({ usage, writer, ledger, rows }: Flooded): Promise<void> {
     clock: systemClock,
     log: silentLogger,
     instruments: createInstruments(noMetrics),
-    recordsInputs: true,
     usdPerNative: () => undefined,
     // As many as a machine of any speed can send.
     refusalsPerSecond: refusals,
@@ -75,11 +74,9 @@ async function flood({ usage, writer, ledger, rows }: Flooded): Promise<void> {
         const outcome = await ask(usage, sender, 0);
         const organisation = `org-${i % organisations}`;
         const of = { organisation, paymasterId: organisation, chainId };
-        const kept = recording.refusals.add(of, 'LIMIT_REACHED', () =>
+        recording.refusals.add(of, 'LIMIT_REACHED', () =>
           aRefusal(organisation, systemClock.now(), { ...of, ...recording.ids.next(), sender }),
         );
-        const body = randomBytes(8_000).toString('hex');
-        if (kept !== undefined) recording.inputs?.add(inputsOf(kept, asked + i), undefined, body);
         return outcome;
       }),
     );

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { MemoryRows } from '../../../core/usage/memory-rows.js';
+import { MemoryRows } from '../../support/memory-rows.js';
 import { joined, withPromise, type Promises } from '../../../core/usage/promises.js';
 import type { RowChanges } from '../../../core/usage/rows.js';
 import type { Turn } from '../../../core/usage/turn.js';

@@ -45,7 +45,6 @@ const { values } = parseArgs({
     // Port of a remote signer, which signs for the second half of the paymasters.
     remote: { type: 'string' },
     ledger: { type: 'boolean', default: false },
-    inputs: { type: 'boolean', default: false },
     // `within`: this process serves the console, too. `alone`: it does nothing else. `elsewhere`: another process does.
     dashboard: { type: 'string' },
     // Instead of the limits: rules of every kind.
@@ -139,7 +138,7 @@ const server = createServer({
       return { number: 1, timestamp: toSeconds(now), ...fees, observedAt: now };
     },
   },
-  ...(values.ledger ? { ledger: usage.ledger, ledgerInputs: values.inputs } : {}),
+  ...(values.ledger ? { ledger: usage.ledger } : {}),
   clock,
   log,
   metrics,

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { gwei } from '../../../core/units/wei.js';
 import type { FollowerStep } from '../../../core/usage/follower-step.js';
 import type { ReserveRequest } from '../../../core/usage/reserve-request.js';
-import { MemoryRows } from '../../../core/usage/memory-rows.js';
+import { MemoryRows } from '../../support/memory-rows.js';
 import type { Turn } from '../../../core/usage/turn.js';
 import { aKey, aLimit, aRequest, chainId, startMs } from '../usage-requests.js';
 import { reserved, type Suite } from './suite.js';

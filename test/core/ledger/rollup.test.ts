@@ -22,29 +22,6 @@ describe('a tally of many decisions', () => {
     });
     expect(sumsOf([together])).toEqual(sumsOf(alone));
   });
-
-  it('keeps for each sender the first and the last minute of each value', () => {
-    const tally = createTally();
-    for (const one of decisions) tally.addDecision(one);
-    const senders = [...tally.senders()];
-    expect(senders).toHaveLength(3);
-    for (const { seen, sender } of senders) {
-      const own = decisions.filter((one) => one.sender === sender);
-      for (const policy of new Set(own.map(({ policies }) => policies[0]?.policyId))) {
-        const minutes = own
-          .filter(({ policies }) => policies[0]?.policyId === policy)
-          .map(({ at }) => at - (at % minute));
-        expect(seen).toContainEqual({
-          dimension: 'policy',
-          value: policy,
-          first: Math.min(...minutes),
-          last: Math.max(...minutes),
-        });
-      }
-      const names = seen.map(({ dimension, value }) => `${dimension} ${value}`);
-      expect(new Set(names).size).toBe(names.length);
-    }
-  });
 });
 
 function sumsOf(
@@ -91,6 +68,9 @@ function decision(index: number, policyId: string): Decision {
     maxCostWei: 1_001n + BigInt(index),
     validUntil: undefined,
     token: undefined,
+    factory: undefined,
+    callsLeftOut: 0,
+    usdPerNative: undefined,
   };
 }
 

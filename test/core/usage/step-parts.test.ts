@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { MemoryRows } from '../../../core/usage/memory-rows.js';
+import { MemoryRows } from '../../support/memory-rows.js';
 import type { RowStore } from '../../../core/usage/row-store.js';
 import type { RowChanges, StepChange } from '../../../core/usage/rows.js';
 import { itemsPerPart, type OpenStep } from '../../../core/usage/step-parts.js';

@@ -35,10 +35,6 @@ export async function startInstalledPlane(): Promise<{
   });
   try {
     plane.kubectl(['apply', '--server-side', '-f', join(repositoryRoot, 'charts/install.yaml')]);
-    // install.yaml keeps no ledger; these tests do, and then the chart lets the dashboard read chains' configs for replays.
-    const rule = { apiGroups: [group], resources: ['chainconfigs', 'addresslists'], verbs: ['get'] };
-    const more = JSON.stringify([{ op: 'add', path: '/rules/-', value: rule }]);
-    plane.kubectl(['patch', 'role', 'paymaster-dashboard', '-n', systemNamespace, '--type=json', '-p', more]);
     plane.kubectl(['wait', '--for=condition=Established', '--timeout=240s', 'crd', '--all']);
     await untilServed(plane.transport());
   } catch (error) {

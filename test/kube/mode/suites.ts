@@ -39,7 +39,6 @@ export const suitesOfSoak: SuiteTable = {
     'Fields as they are rendered; what the API server keeps of them is in the conformance of resource stores.',
   'dashboard-unprogrammed': 'Waits in vain for a status, which neither store writes by itself.',
   'ledger-api': 'Questions to the ledger: its conformance.',
-  'ledger-replays': 'Decides from configs and the ledger: their conformance; the rights are in kube/rights.',
   'manage-changes':
     'Records of changes: the conformance of ledgers, and kube/installation for those by kubectl.',
   'manage-explain': 'Asks another process; on Kubernetes in kube/installation.',

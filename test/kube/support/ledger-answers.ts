@@ -50,7 +50,6 @@ export async function readUsage(access: Access, paymasterId: string): Promise<Us
     ...range,
     paymasterId,
     step: 'month',
-    senders: 'false',
   });
   return rows.reduce(
     (sum, row) => ({

@@ -29,7 +29,7 @@ test('a question that fails gives its turn back', async () => {
       throw new DomainError('UNAVAILABLE', 'away');
     },
   });
-  const usage = { paymasterId: undefined, step: 'day', groupBy: undefined, senders: false } as const;
+  const usage = { paymasterId: undefined, step: 'day', groupBy: undefined } as const;
   for (let each = 0; each < 5; each += 1)
     await expect(fair('acme').usage({ ...query('acme'), ...usage })).rejects.toMatchObject({
       code: 'UNAVAILABLE',

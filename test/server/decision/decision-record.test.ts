@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Decision, DecisionInputs } from '../../../core/ledger/record.js';
+import type { Decision } from '../../../core/ledger/record.js';
 import { silentLogger } from '../../../core/log.js';
 import { refuse } from '../../../core/refusal.js';
 import { toAddressKey } from '../../../core/units/address.js';
@@ -10,8 +10,6 @@ import { draftSponsorship } from '../../../server/decision/steps/sponsored.js';
 import { gatherCase } from '../../../server/decision/steps/sponsored-case.js';
 import { withLimits } from '../../../server/decision/gas-limits.js';
 import type { Subject } from '../../../server/decision/step.js';
-import { parseInputs } from '../../../server/decision/inputs-text.js';
-import { createInputsRecords } from '../../../server/ledger/inputs-records.js';
 import { createRecordIds } from '../../../server/ledger/record-ids.js';
 import { serveChain } from '../../../server/view/served-chain.js';
 import { servePaymaster } from '../../../server/view/served-paymaster.js';
@@ -28,7 +26,7 @@ import {
 import { anOperation, execute, executeBatch, mintCall } from '../../build/operations.js';
 import { signsBy } from '../../build/signing.js';
 import { createTakeBack } from '../../../server/decision/sign/take-back.js';
-import { MemoryRows } from '../../../core/usage/memory-rows.js';
+import { MemoryRows } from '../../support/memory-rows.js';
 import type { StepRecord } from '../../../core/usage/reservation.js';
 import { gwei } from '../../../core/units/wei.js';
 
@@ -106,85 +104,16 @@ test('a record stays below 8 kB, whatever the number of calls and the length of 
 });
 
 test('records of a later tenant of a namespace are under the name of that tenant', () => {
-  const { mode, on, subject, promised, refused, inputs, records } = aCase(execute(), 'Token', {
+  const { mode, on, subject, promised, refused, records } = aCase(execute(), 'Token', {
     tenant: 'acme@2',
   });
   const record = records.promised(on, subject, 'sponsored', promised);
-  records.reserved(mode, on, record, { promised });
   records.refused(mode, on, refuse('NOT_FUNDED', ''));
   expect(record).toMatchObject({ organisation: 'acme@2' });
-  for (const of of [...refused, ...inputs]) expect(of.organisation).toBe('acme@2');
+  for (const of of refused) expect(of.organisation).toBe('acme@2');
 });
 
-test('what a signed decision was based on is recorded under its id, at its place, and without secrets', () => {
-  const { mode, on, subject, promised, inputs, records } = aCase();
-  const record = records.promised(on, subject, 'sponsored', promised);
-  const request = planReservation(promised, Infinity)(someNow);
-  on.estimate = { callGasLimit: 1n, verificationGasLimit: 2n, preVerificationGas: 3n };
-  const answer = { request, now: someNow, result: { outcome: 'reserved', order: 77 } } as const;
-  records.reserved(mode, on, record, { promised, answer });
-  const [{ body, ...of } = { body: '' }] = inputs;
-  expect(of).toEqual({
-    kind: 'inputs',
-    id: record.id,
-    at: someNow,
-    organisation: 'acme',
-    paymasterId: on.paymaster.paymasterId,
-    chainId: on.chain.chainId,
-    sequence: 77,
-  });
-  const { callDataBytes: _, ...op } = on.request.op;
-  expect(parseInputs(body)).toEqual({
-    kind: 'decided',
-    mode: 'SPONSORED',
-    verdict: { pass: true },
-    request: { op, calculateGasLimits: false, method: 'pm_sponsorUserOperation' },
-    generations: { paymaster: on.paymaster.configGeneration, chain: on.chain.config.configGeneration },
-    entryPoint: on.profile.entryPointKey,
-    now: someNow,
-    head: on.head,
-    estimate: on.estimate,
-    webhooks: [{ policyId: 'w-1', verdict: 'verified' }],
-    usage: {
-      outcome: 'reserved',
-      plannedAt: someNow,
-      prefundWei: promised.promise.prefundWei,
-      validUntil: promised.promise.validUntil,
-    },
-  });
-  expect(body).not.toMatch(/top-secret|coupon|ours|theirs/);
-});
-
-test('a refusal that is not recorded has no inputs; one before the usage store was asked has the place that was seen last', () => {
-  const dropped = aCase(execute(), 'Token', { keepsRefusals: false });
-  dropped.records.refused(dropped.mode, dropped.on, refuse('NOT_FUNDED', ''));
-  expect(dropped.inputs).toEqual([]);
-
-  const { mode, on, promised, inputs, refused, records } = aCase();
-  const request = planReservation(promised, Infinity)(someNow);
-  const answer = {
-    request,
-    now: someNow,
-    result: { outcome: 'limit', index: 0, used: 1, order: 50 },
-  } as const;
-  const refusal = { ...refuse('LIMIT_REACHED', 'a detail'), policyId: 'p-1' };
-  records.refused(mode, on, refuse('NOT_FUNDED', ''));
-  records.refused(mode, on, refusal, { promised, answer });
-  records.refused(mode, on, refuse('NOT_FUNDED', ''), { isStub: true });
-  expect(inputs.map(({ id, sequence }) => [id, sequence])).toEqual(
-    refused.map(({ id }, i) => [id, [0, 50, 50][i]]),
-  );
-  expect(inputs.map(({ body }) => parseInputs(body))).toEqual([
-    expect.objectContaining({ verdict: { pass: false, reason: 'NOT_FUNDED' } }),
-    expect.objectContaining({
-      verdict: { pass: false, reason: 'LIMIT_REACHED', policyId: 'p-1' },
-      usage: expect.objectContaining({ outcome: 'limit' }),
-    }),
-    expect.objectContaining({ request: expect.objectContaining({ isStub: true }) }),
-  ]);
-});
-
-test('a promise that could not be signed ends unused, in the ledger and at its place among the decisions', async () => {
+test('a promise that could not be signed ends unused, in the ledger too', async () => {
   const { on, mode, promised, records } = aCase();
   const { chainId, tenant: organisation, paymasterId } = on.paymaster;
   const rows = new MemoryRows(chainId);
@@ -196,7 +125,6 @@ test('a promise that could not be signed ends unused, in the ledger and at its p
   expect(rows.turn((turn) => turn.reserve(request, someNow))).toEqual({ outcome: 'reserved' });
 
   const ended: (StepRecord | undefined)[] = [];
-  const inputs: DecisionInputs[] = [];
   const takeBack = createTakeBack({
     usage: {
       takeBack: async (promise) => {
@@ -204,37 +132,22 @@ test('a promise that could not be signed ends unused, in the ledger and at its p
         return rows.turn((turn) => turn.takeBack(promise));
       },
     },
-    recording: {
-      ids: createRecordIds({ now: () => someNow }),
-      inputs: createInputsRecords({
-        offers: { add: (one) => inputs.push(one as DecisionInputs) > 0 },
-        dropped: () => {},
-      }),
-    },
+    recording: { ids: createRecordIds({ now: () => someNow }) },
     log: silentLogger,
   });
   await takeBack(promised);
   expect(rows.reservation(request.key)).toBeUndefined();
   const line = { organisation, paymasterId, chainId };
   expect(ended).toEqual([expect.objectContaining({ ...line, kind: 'settlement', outcome: 'expired' })]);
-  const { entryPoint, sender, nonce } = request.key;
-  expect(inputs.map(({ body }) => parseInputs(body))).toEqual([
-    { kind: 'ending', how: 'released', entryPoint, sender, nonce },
-  ]);
 
   // Nothing ends a second time, and a store that does not answer leaves the promise to expire.
   await takeBack(promised);
-  expect(inputs).toHaveLength(1);
   const failing = { takeBack: () => Promise.reject(new Error('no database')) };
   await createTakeBack({ usage: failing, recording: undefined, log: silentLogger })(promised);
 });
 
 /** A request to a paymaster with one limit and one registered contract, as far as a step list has decided it. */
-function aCase(
-  callData = execute(),
-  contractName = 'Token',
-  { tenant, keepsRefusals = true }: { readonly tenant?: string; readonly keepsRefusals?: boolean } = {},
-) {
+function aCase(callData = execute(), contractName = 'Token', { tenant }: { readonly tenant?: string } = {}) {
   const config = { ...aPaymasterConfig(), ...(tenant === undefined ? {} : { tenant }) };
   const paymaster = servePaymaster(
     {
@@ -289,33 +202,17 @@ function aCase(
     calls: on.calls,
   };
   const { promised } = draftSponsorship(on, withLimits(on.request.op, on.request.op), someNow);
-  const mode = {
-    subject: () => subject,
-    read: () => ({ webhooks: [{ policyId: 'w-1', verdict: 'verified' as const }] }),
-  } as const;
+  const mode = { subject: () => subject } as const;
   const refused: Decision[] = [];
-  const inputs: DecisionInputs[] = [];
   const records = createDecisionRecords({
     ids: createRecordIds(clock),
     refusals: {
       add(_of, _reason, make) {
-        if (!keepsRefusals) return undefined;
         const decision = make();
         refused.push(decision);
         return decision;
       },
     },
-    inputs: createInputsRecords({
-      offers: {
-        add(record) {
-          inputs.push(record as DecisionInputs);
-          return true;
-        },
-      },
-      dropped: () => {
-        throw new Error('there is room');
-      },
-    }),
   });
-  return { on, subject, mode, promised, records, refused, inputs };
+  return { on, subject, mode, promised, records, refused };
 }

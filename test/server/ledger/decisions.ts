@@ -31,6 +31,9 @@ export function aDecision(change: Partial<Decision> = {}): Decision {
     maxCostWei: undefined,
     validUntil: undefined,
     token: undefined,
+    factory: undefined,
+    callsLeftOut: 0,
+    usdPerNative: undefined,
     ...change,
   };
 }

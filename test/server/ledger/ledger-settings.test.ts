@@ -9,10 +9,9 @@ function read(values: Readonly<Record<string, string>>) {
   return settings.finish(ledger);
 }
 
-test('the ledger is on, with inputs, unless a setting says otherwise', () => {
+test('the ledger is on unless a setting says otherwise', () => {
   expect(read({})).toEqual({
     isOn: true,
-    inputs: true,
     refusalsPerSecond: 20,
     retention: defaultRetention,
     maxBytes: usualLedgerBytes,
@@ -20,14 +19,12 @@ test('the ledger is on, with inputs, unless a setting says otherwise', () => {
   expect(
     read({
       PAYMASTER_LEDGER: 'off',
-      PAYMASTER_LEDGER_INPUTS: 'off',
       PAYMASTER_LEDGER_REFUSALS_PER_SECOND: '3',
       PAYMASTER_LEDGER_RETENTION_DAYS: '30',
       PAYMASTER_LEDGER_MAX_BYTES: '20000000',
     }),
   ).toEqual({
     isOn: false,
-    inputs: false,
     refusalsPerSecond: 3,
     retention: { ...defaultRetention, decisions: 30 },
     maxBytes: 20_000_000,

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import type { LedgerSize } from '../../../core/ledger/ledger.js';
-import type { Decision, DecisionInputs, LedgerRecord } from '../../../core/ledger/record.js';
+import type { LedgerRecord } from '../../../core/ledger/record.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { createLedgerRoom } from '../../../server/ledger/room.js';
-import { at, aRefusal, inputsOf } from '../../conformance/ledger-records.js';
+import { at, aRefusal } from '../../conformance/ledger-records.js';
 
 const noon = at('2026-11-22T12:00:00Z');
 const hourMs = 3_600_000;
@@ -13,17 +13,14 @@ const recordBytes = 10_000;
 
 test('before the first measurement there is room', () => {
   const world = aRoom();
-  expect(world.offer('inputs', 'acme', 1_000)).toBe(1_000);
-  expect(world.offer('refusal', 'acme', 1_000)).toBe(1_000);
+  expect(world.offer('acme', 1_000)).toBe(1_000);
 });
 
-test('inputs end at the capacity and refusals at a tenth more, whatever other processes have written', async () => {
+test('refusals end at the capacity, whatever other processes have written', async () => {
   const world = aRoom();
   await world.measure(capacity - 100);
-  expect(world.offer('inputs', 'acme', 1)).toBe(0);
-  expect(world.offer('refusal', 'acme', 1)).toBe(1);
-  await world.measure(capacity * 1.1 - 100);
-  expect(world.offer('refusal', 'other', 1)).toBe(0);
+  expect(world.offer('acme', 1)).toBe(0);
+  expect(world.offer('other', 1)).toBe(0);
 });
 
 test('a flood ends within one measurement: what was offered since the last one counts', async () => {
@@ -31,7 +28,7 @@ test('a flood ends within one measurement: what was offered since the last one c
   const free = 1_000_000;
   await world.measure(capacity - free);
   const organisations = [...Array(20).keys()].map((number) => `org-${number}`);
-  const kept = organisations.map((organisation) => world.offer('inputs', organisation, 1_000));
+  const kept = organisations.map((organisation) => world.offer(organisation, 1_000));
   expect(kept.reduce((sum, count) => sum + count)).toBe(free / recordBytes);
   expect(kept[0]).toBe(free / 5 / recordBytes);
 });
@@ -41,10 +38,10 @@ test('what is offered while the size is measured counts until the next measureme
   const { promise, resolve } = Promise.withResolvers<LedgerSize>();
   await world.measure(capacity - 200_000);
   const measured = world.room.measured(promise);
-  const kept = ['a', 'b', 'c'].map((organisation) => world.offer('inputs', organisation, 1_000));
+  const kept = ['a', 'b', 'c'].map((organisation) => world.offer(organisation, 1_000));
   resolve({ used: capacity - 200_000, capacity });
   await measured;
-  const rest = ['d', 'e', 'f', 'g'].map((organisation) => world.offer('inputs', organisation, 1_000));
+  const rest = ['d', 'e', 'f', 'g'].map((organisation) => world.offer(organisation, 1_000));
   expect([kept, rest]).toEqual([
     [4, 4, 4],
     [4, 4, 0, 0],
@@ -54,46 +51,45 @@ test('what is offered while the size is measured counts until the next measureme
 test('what waits in memory while the size is measured counts on, because the size does not show it', async () => {
   const world = aRoom();
   await world.measure(capacity - 20 * recordBytes);
-  for (const organisation of ['a', 'b', 'c']) expect(world.offer('inputs', organisation, 1_000)).toBe(4);
+  for (const organisation of ['a', 'b', 'c']) expect(world.offer(organisation, 1_000)).toBe(4);
   world.waiting = 10 * recordBytes;
   await world.measure(capacity - 18 * recordBytes);
-  const kept = ['d', 'e', 'f'].map((organisation) => world.offer('inputs', organisation, 1_000));
+  const kept = ['d', 'e', 'f'].map((organisation) => world.offer(organisation, 1_000));
   expect(kept).toEqual([4, 4, 0]);
 });
 
-test('an organisation gets a fifth of the room that is free in an hour, of inputs and refusals together; others keep theirs', async () => {
+test('an organisation gets a fifth of the room that is free in an hour; others keep theirs', async () => {
   const world = aRoom();
   await world.measure(0);
   const fifth = capacity / 5 / recordBytes;
-  expect(world.offer('inputs', 'greedy', fifth + 1_000)).toBe(fifth);
+  expect(world.offer('greedy', fifth + 1_000)).toBe(fifth);
   await world.measure(capacity / 5);
-  expect(world.offer('inputs', 'greedy', 1)).toBe(0);
-  expect(world.offer('refusal', 'greedy', fifth)).toBe(fifth / 10);
-  expect(world.offer('inputs', 'honest', 1_000)).toBe(1_000);
+  expect(world.offer('greedy', 1)).toBe(0);
+  expect(world.offer('honest', 1_000)).toBe(1_000);
 });
 
 test('the next hour has its own share, of the room that is free then', async () => {
   const world = aRoom();
   await world.measure(0);
-  world.offer('inputs', 'greedy', capacity);
+  world.offer('greedy', capacity);
   await world.measure(capacity / 2);
-  expect(world.offer('inputs', 'greedy', 1)).toBe(0);
+  expect(world.offer('greedy', 1)).toBe(0);
   world.clock.now += hourMs;
-  expect(world.offer('inputs', 'greedy', capacity)).toBe(capacity / 2 / 5 / recordBytes);
+  expect(world.offer('greedy', capacity)).toBe(capacity / 2 / 5 / recordBytes);
 });
 
 test('what was removed in the hour is free in it', async () => {
   const world = aRoom();
   await world.measure(capacity);
-  expect(world.offer('inputs', 'acme', 1)).toBe(0);
+  expect(world.offer('acme', 1)).toBe(0);
   await world.measure(capacity / 2);
-  expect(world.offer('inputs', 'acme', 1)).toBe(1);
+  expect(world.offer('acme', 1)).toBe(1);
 });
 
 test('three processes together give an organisation what one of them would', async () => {
   const worlds = [aRoom(3), aRoom(3), aRoom(3)];
   for (const world of worlds) await world.measure(capacity / 2);
-  const kept = worlds.map((world) => world.offer('inputs', 'greedy', capacity));
+  const kept = worlds.map((world) => world.offer('greedy', capacity));
   const fifth = capacity / 2 / 5 / recordBytes;
   const sum = kept.reduce((all, count) => all + count);
   expect(sum).toBeLessThanOrEqual(fifth);
@@ -104,9 +100,9 @@ test('what the offers do not take is not counted', async () => {
   const world = aRoom();
   await world.measure(capacity - 5 * recordBytes);
   world.isTaking = false;
-  expect(world.offer('inputs', 'acme', 1_000)).toBe(0);
+  expect(world.offer('acme', 1_000)).toBe(0);
   world.isTaking = true;
-  expect(world.offer('inputs', 'acme', 1_000)).toBe(1);
+  expect(world.offer('acme', 1_000)).toBe(1);
 });
 
 function aRoom(processes = 1) {
@@ -123,17 +119,11 @@ function aRoom(processes = 1) {
   }
 
   /** Offers so many records, until one is refused: how many were kept. */
-  function offer(kind: 'inputs' | 'refusal', organisation: string, count: number): number {
-    const record = of(kind, organisation);
+  function offer(organisation: string, count: number): number {
+    const record = aRefusal(organisation, noon, { detail: 'x'.repeat(recordBytes - 1_000) });
     let kept = 0;
     while (kept < count && offers.add(record)) kept += 1;
     return kept;
   }
   return world;
-}
-
-function of(kind: 'inputs' | 'refusal', organisation: string): Decision | DecisionInputs {
-  const text = 'x'.repeat(recordBytes - 1_000);
-  const refusal = aRefusal(organisation, noon, { detail: text });
-  return kind === 'refusal' ? refusal : { ...inputsOf(refusal, 1), body: text };
 }

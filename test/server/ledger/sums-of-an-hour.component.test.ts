@@ -216,7 +216,6 @@ test.each(['SQLite', 'PostgreSQL'] as const)(
         paymasterId: undefined,
         step: 'month',
         groupBy,
-        senders: false,
         limit: 100,
       });
     }

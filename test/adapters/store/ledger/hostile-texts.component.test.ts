@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parsePostgresUrl } from '../../../../adapters/postgres/address.js';
 import { createPostgres, type Postgres } from '../../../../adapters/postgres/transactions.js';
 import { openDatabase, type Database } from '../../../../adapters/sqlite/database.js';
-import { inputsOfBlock } from '../../../../adapters/store/ledger/input-blocks.js';
 import { makeParts, migratePostgresLedger } from '../../../../adapters/store/ledger/partitions.js';
 import { decisionOf, gapOf, settlementOf, type Row } from '../../../../adapters/store/ledger/record-rows.js';
 import { migrateSqliteLedger } from '../../../../adapters/store/ledger/sqlite-tables.js';
@@ -16,10 +15,10 @@ import {
   alone,
   aRefusal,
   aReversal,
+  aSample,
   aSettlement,
   at,
   hex,
-  inputsOf,
   reservationOf,
 } from '../../../conformance/ledger-records.js';
 import { sharedPostgres, type SharedPostgres } from '../../../support/postgres.js';
@@ -88,8 +87,7 @@ describe.each(['PostgreSQL', 'SQLite'] as const)('a ledger in %s', (name) => {
     };
     const refusal = aRefusal(hostile, noon, own);
     const gap = aGap(hostile, noon, { paymasterId: hostile, reason: hostile });
-    const inputs = { ...inputsOf(refusal, 1), body: hostile };
-    await write(alone(refusal, gap, inputs));
+    await write(alone(refusal, gap));
     expect((await read('decision')).map(decisionOf)).toEqual([
       {
         ...refusal,
@@ -107,9 +105,6 @@ describe.each(['PostgreSQL', 'SQLite'] as const)('a ledger in %s', (name) => {
     expect((await read('gap')).map(gapOf)).toEqual([
       { ...gap, organisation: clean, paymasterId: clean, reason: clean },
     ]);
-    const [block] = (await read('inputs')).flatMap(inputsOfBlock);
-    expect(block).toMatchObject({ id: inputs.id, organisation: clean, sequence: 1 });
-    expect(block?.body).toContain('half a pair');
   });
 
   test('takes any time and amount that a node tells, and an entry twice is an entry once', async () => {
@@ -137,13 +132,13 @@ describe.each(['PostgreSQL', 'SQLite'] as const)('a ledger in %s', (name) => {
   });
 });
 
-test('PostgreSQL leaves out inputs of a day that has no part, and refuses decisions of such a day', async () => {
+test('PostgreSQL leaves out samples of a day that has no part, and refuses decisions of such a day', async () => {
   const later = at('2027-11-22T12:00:00Z');
   const decision = aDecision('acme', later);
-  await databases.PostgreSQL.write(alone(inputsOf(decision, 1)));
+  await databases.PostgreSQL.write(alone(aSample(hex(20, 5) as never, later)));
   await expect(databases.PostgreSQL.write(reservationOf(decision))).rejects.toThrow(/partition/);
   await makeParts(postgres, ['decision'], [later]);
   await databases.PostgreSQL.write(reservationOf(decision));
-  const days = (await databases.PostgreSQL.read('inputs')).map(({ day }) => Number(day));
+  const days = (await databases.PostgreSQL.read('funds')).map(({ day }) => Number(day));
   expect(days).not.toContain(Math.floor(later / 86_400_000));
 });

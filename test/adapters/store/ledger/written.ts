@@ -55,7 +55,7 @@ export function openPostgresLedger(
 export async function writePostgres(postgres: Postgres, entries: readonly LedgerEntry[]): Promise<void> {
   await makeParts(
     postgres,
-    ['decision', 'settlement', 'gap', 'inputs', 'funds', 'movement'],
+    ['decision', 'settlement', 'gap', 'funds', 'movement'],
     new Set(entries.map(({ record }) => recordTime(record.id))),
   );
   await postgres.transaction({ mode: 'write', timeoutMs: 30_000 }, async (session) => {

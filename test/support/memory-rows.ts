@@ -1,6 +1,6 @@
-import type { EpochMs } from '../units/time.js';
-import { accountName } from './accounts.js';
-import { partyName, reservationName } from './reservations.js';
+import type { EpochMs } from '../../core/units/time.js';
+import { accountName } from '../../core/usage/accounts.js';
+import { partyName, reservationName } from '../../core/usage/reservations.js';
 import {
   isEmptyAccount,
   isEmptyCounter,
@@ -10,11 +10,11 @@ import {
   type FenceRow,
   type RowChanges,
   type RowSource,
-} from './rows.js';
-import { Turn } from './turn.js';
-import type { AccountId, CounterId, Reservation, ReservationKey } from './reservation.js';
+} from '../../core/usage/rows.js';
+import { Turn } from '../../core/usage/turn.js';
+import type { AccountId, CounterId, Reservation, ReservationKey } from '../../core/usage/reservation.js';
 
-/** Rows of one chain in memory: for replays, and as the plain meaning of turns in tests. */
+/** Rows of one chain in memory: the plain meaning of turns. */
 export class MemoryRows implements RowSource {
   readonly chainId: number;
   chain: ChainRow = { cursor: undefined, since: 0, forgottenUntil: 0, open: undefined };

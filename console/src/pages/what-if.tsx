@@ -1,0 +1,173 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { call } from '../api.js';
+import { count, words } from '../format.js';
+import { Card, Facts, Hex, Note, Select, Table, Time } from '../parts/parts.js';
+import { proposal } from '../proposal.js';
+import { rangeChoices, rangeOf } from '../range.js';
+import { hrefOf } from '../route.js';
+
+type Found = {
+  readonly count: number;
+  readonly byReasonAndDay: readonly {
+    readonly reason: string;
+    readonly day: string;
+    readonly count: number;
+  }[];
+  readonly examples: readonly {
+    readonly reason: string;
+    readonly decision: string;
+    readonly sender: string;
+    readonly detail: string;
+  }[];
+};
+
+type Answer = {
+  readonly judged: number;
+  readonly stillSigned: number;
+  readonly stillRefused: number;
+  readonly wouldBeRefused: Found;
+  readonly wouldPass: Found;
+  readonly unknown: Found;
+  readonly gaps: readonly { readonly reason: string | null; readonly count: number }[];
+  readonly notJudged: readonly { readonly rule: string; readonly name: string | null }[];
+};
+
+/** Paste a change, and see what it would have done to decisions that were recorded. */
+export function WhatIf() {
+  const [range, setRange] = useState('24h');
+  const [yaml, setYaml] = useState(proposal.peek());
+  useEffect(() => void (proposal.value = ''), []);
+  const [error, setError] = useState<string>();
+  const [answer, setAnswer] = useState<Answer>();
+  const [isAsking, setAsking] = useState(false);
+  const asked = useRef(0);
+
+  async function ask(event: SubmitEvent): Promise<void> {
+    event.preventDefault();
+    const own = (asked.current += 1);
+    setAsking(true);
+    setAnswer(undefined);
+    setError(undefined);
+    try {
+      const body = { from: rangeOf(range).from, to: new Date().toISOString(), resources: yaml };
+      const found = await call<Answer>('/manage/v1/what-if', { method: 'POST', body });
+      if (own === asked.current) setAnswer(found);
+    } catch (cause) {
+      if (own === asked.current) setError((cause as Error).message);
+    }
+    if (own === asked.current) setAsking(false);
+  }
+
+  return (
+    <>
+      <div class="top">
+        <h1>What-if</h1>
+      </div>
+      <Card title="What would this change have done?">
+        <p class="quiet">
+          Recorded decisions are judged with your change. Nothing is stored, signed or called.
+        </p>
+        {error !== undefined && <Note kind="error">{error}</Note>}
+        <form onSubmit={(event) => void ask(event)}>
+          <label class="field">
+            <span>Changed or new Paymaster, SmartContract or PaymasterPolicy of one paymaster, as YAML</span>
+            <textarea
+              spellcheck={false}
+              value={yaml}
+              placeholder={example}
+              onInput={(event) => setYaml(event.currentTarget.value)}
+            />
+          </label>
+          <p class="row">
+            <Select
+              label="Operations of"
+              value={range}
+              choices={rangeChoices.filter(([of]) => of !== '1y')}
+              onChoose={setRange}
+            />
+            <button class="main" disabled={isAsking}>
+              {isAsking ? 'Judging…' : 'Ask'}
+            </button>
+            <button type="button" onClick={() => setYaml(example)}>
+              Begin with an example
+            </button>
+          </p>
+        </form>
+      </Card>
+      {answer !== undefined && (
+        <Card title="Result">
+          <Result answer={answer} />
+        </Card>
+      )}
+    </>
+  );
+}
+
+const example = `apiVersion: paymasters.dev/v1alpha1
+kind: PaymasterPolicy
+metadata: { name: shop-operations-per-day, namespace: quickstart }
+spec:
+  paymasterRef: { name: shop }
+  name: operations per day
+  policyType: PAYMASTER_SA_LIMIT
+  spendingLimit:
+    scope: PAYMASTER
+    cycleDuration: { value: 1, unit: day }
+    threshold: "5"
+    thresholdType: COUNT
+`;
+
+function Result({ answer }: { readonly answer: Answer }) {
+  const { judged, stillSigned, stillRefused, wouldBeRefused, wouldPass, unknown, gaps, notJudged } = answer;
+  const missing = gaps.reduce((sum, gap) => sum + gap.count, 0);
+  const named = notJudged.flatMap(({ rule, name }) => (name === null ? [] : [`${words(rule)} “${name}”`]));
+  return (
+    <>
+      {judged === 0 && <Note kind="warn">No recorded decision lies in this time. Choose a longer one.</Note>}
+      {missing > 0 && <Note kind="warn">{count(missing)} more decisions were only counted.</Note>}
+      {named.length > 0 && <Note kind="warn">Not judged: {named.join(', ')}.</Note>}
+      <Facts>
+        {[
+          ['Judged', count(judged)],
+          ['As before', `${count(stillSigned)} signed, ${count(stillRefused)} refused`],
+          ['Would be refused', <b>{count(wouldBeRefused.count)}</b>],
+          ['Would pass', <b>{count(wouldPass.count)}</b>],
+          ['Unknown', count(unknown.count)],
+        ]}
+      </Facts>
+      <Those title="Would be refused" found={wouldBeRefused} />
+      <Those title="Would pass" found={wouldPass} />
+      <Those title="Unknown: a cost, price or call was not recorded" found={unknown} />
+    </>
+  );
+}
+
+function Those({ title, found }: { readonly title: string; readonly found: Found }) {
+  if (found.count === 0) return null;
+  return (
+    <>
+      <h3>{title}</h3>
+      <Table
+        caption={`${title}, by day`}
+        rows={found.byReasonAndDay}
+        columns={[
+          { name: 'Day', of: ({ day }) => <Time>{day}</Time> },
+          { name: 'Reason', of: ({ reason }) => words(reason) },
+          { name: 'Decisions', of: (group) => count(group.count) },
+        ]}
+      />
+      <Table
+        caption={`${title}, the first of each reason`}
+        rows={found.examples}
+        columns={[
+          {
+            name: 'Reason',
+            of: ({ decision, reason }) => <a href={hrefOf('activity', {}, decision)}>{words(reason)}</a>,
+          },
+          { name: 'Account', of: ({ sender }) => <Hex>{sender}</Hex> },
+          { name: 'Detail', of: ({ detail }) => detail },
+        ]}
+      />
+    </>
+  );
+}

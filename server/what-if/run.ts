@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { eachObject } from '../../adapters/resources/pages.js';
+import { inTime, withinDeadline } from '../../adapters/within-deadline.js';
+import { paymasterIdOf } from '../../core/config/ids.js';
+import type { ConfigStore } from '../../core/config/config-store.js';
+import { DomainError, invalidInput } from '../../core/errors.js';
+import type { Ledger } from '../../core/ledger/ledger.js';
+import type { PastGap } from '../../core/ledger/past.js';
+import type { RecordId } from '../../core/ledger/record.js';
+import type { ResourceStore } from '../../core/resources/resource-store.js';
+import type { EpochMs } from '../../core/units/time.js';
+import type { WhatIfResult } from '../../core/what-if/what-if.js';
+import type { Begun, CompileContext } from './proposal.js';
+import type { Answer, Question, Questions } from './thread-main.js';
+
+export type WhatIfAsked = Omit<CompileContext, 'served' | 'previous'> & {
+  readonly namespace: string;
+  /** YAML. */
+  readonly resources: string;
+  readonly to: EpochMs;
+  /** The caller has closed the connection. */
+  readonly gone: AbortSignal;
+};
+
+export type WhatIfAnswer = WhatIfResult & Begun & { readonly gaps: readonly PastGap[] };
+
+export type WhatIfDeps = {
+  readonly ledger: Pick<Ledger, 'past' | 'gaps'>;
+  readonly resources: Pick<ResourceStore, 'get' | 'page'>;
+  readonly configs: Pick<ConfigStore, 'getLatest' | 'getPaymaster'>;
+};
+
+const mostDecisions = 1_000_000;
+export const longestText = 65_536;
+const longestMs = 60_000;
+/** Live promises and counters of senders grow with the period; what needs more fails, and nothing else does. */
+const memoryMb = 512;
+/** The thread that signs passes a page on, which takes it about a millisecond. */
+const pageSize = 2_000;
+
+/** Throws INVALID_INPUT for what cannot be judged, UNAVAILABLE after a minute, and ends when `gone` aborts. */
+export async function runWhatIf(deps: WhatIfDeps, asked: WhatIfAsked): Promise<WhatIfAnswer> {
+  const thread = startThread();
+  const tooSlow = () =>
+    new DomainError(
+      'UNAVAILABLE',
+      `The what-if took more than ${longestMs / 1000} s: choose a shorter period`,
+    );
+  try {
+    return await inTime(longestMs, withinDeadline(asked.gone, judge(deps, asked, thread)), tooSlow);
+  } finally {
+    await thread.stop();
+  }
+}
+
+async function judge(deps: WhatIfDeps, asked: WhatIfAsked, { ask }: Thread): Promise<WhatIfAnswer> {
+  const { ledger, resources, configs } = deps;
+  const { namespace, tenant, resources: text, to, gone, ...context } = asked;
+  const { paymaster } = await ask('read', namespace, text);
+  const paymasterId = paymasterIdOf(tenant, paymaster);
+  const existing = await resources.get('Paymaster', { namespace, name: paymaster });
+  if (existing !== undefined) await ask('present', [existing]);
+  for (const kind of ['SmartContract', 'PaymasterPolicy'] as const)
+    for await (const object of eachObject(resources, kind, {
+      namespace,
+      fields: { 'spec.paymasterRef.name': paymaster },
+    }))
+      await ask('present', [object]);
+  const served = (await configs.getPaymaster(paymasterId))?.config;
+  const previous = (await configs.getLatest(paymasterId))?.config;
+  const begun = await ask('compile', paymaster, { ...context, tenant, served, previous });
+  const of = { organisation: tenant, paymasterId, to };
+  let after: RecordId | undefined;
+  do {
+    const page = await ledger.past({ ...of, from: begun.since, after, limit: pageSize });
+    if ((await ask('take', page.text)) > mostDecisions)
+      throw invalidInput({ field: 'from', expected: `a period of at most ${mostDecisions} decisions` });
+    after = page.last;
+  } while (after !== undefined && !gone.aborted);
+  const gaps = await ledger.gaps({ ...of, from: asked.from });
+  return { ...(await ask('result')), ...begun, gaps };
+}
+
+type Thread = ReturnType<typeof startThread>;
+
+function startThread() {
+  const worker = new Worker(new URL('./thread-main.js', import.meta.url), {
+    resourceLimits: { maxOldGenerationSizeMb: memoryMb },
+  });
+  // The process may end meanwhile.
+  worker.unref();
+  const ended = once(worker, 'exit').then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+  async function ask<Name extends keyof Questions>(
+    name: Name,
+    ...values: Parameters<Questions[Name]>
+  ): Promise<ReturnType<Questions[Name]>> {
+    const answered = once(worker, 'message') as Promise<[Answer]>;
+    worker.postMessage({ ask: name, values } satisfies Question);
+    const failed = ended.then((cause) => {
+      throw new DomainError('INTERNAL', 'the what-if needed too much memory: choose a shorter period', {
+        cause,
+      });
+    });
+    const [answer] = await Promise.race([answered, failed]);
+    if ('value' in answer) return answer.value as ReturnType<Questions[Name]>;
+    const { error, problems } = answer;
+    if (problems !== undefined) throw new DomainError('INVALID_INPUT', error, { problems });
+    throw new DomainError('INTERNAL', `the what-if failed: ${error}`);
+  }
+
+  return { ask, stop: async () => void (await worker.terminate()) };
+}
