@@ -20,7 +20,7 @@ beforeAll(async () => {
   installation = await startInstallation({ operators: 1, replicas: 2 });
   const { chainRpcUrl, chainId } = installation.connection;
   devChain = attachDevChain(chainRpcUrl, chainId);
-}, 300_000);
+}, 600_000);
 afterAll(async () => {
   await devChain?.stop();
   await installation?.cluster.stop();

@@ -42,7 +42,7 @@ beforeAll(async () => {
   traffic = await createLedgerTraffic(devChain, version, { replicas: origins, customers });
   faults = createLedgerFaults(devChain, traffic, confirmations);
   comparison = compareLedger({ access: connection, devChain, version, customers, traffic });
-}, 300_000);
+}, 600_000);
 afterAll(async () => {
   stopSupervising?.();
   await devChain?.stop();

@@ -20,7 +20,7 @@ let stopSupervising: (() => void) | undefined;
 beforeAll(async () => {
   installation = await startInstallation({ operators: 1 });
   stopSupervising = supervise(installation);
-}, 300_000);
+}, 600_000);
 afterAll(async () => {
   stopSupervising?.();
   await installation?.cluster.stop();

@@ -41,7 +41,7 @@ beforeAll(async () => {
   stopSupervising = supervise(installation);
   const of = (name: string) => grantsOf(installation.cluster.plane, systemNamespace, `paymaster-${name}`);
   granted = { operator: of('operator'), dashboard: of('dashboard'), rpc: of('rpc') };
-}, 300_000);
+}, 600_000);
 afterAll(async () => {
   stopSupervising?.();
   await installation?.cluster.stop();

@@ -36,7 +36,7 @@ beforeAll(async () => {
   payers = tokenPayers(devChain, version, rpcUrls[0] ?? '');
   honest = await payers.newAccount();
   await everyReplica('takes token payments', undefined);
-}, 240_000);
+}, 600_000);
 afterAll(async () => {
   await devChain?.stop();
   await installation?.cluster.stop();

@@ -58,8 +58,8 @@ export async function startInstallation({
     const { states, connection } = await describeQuickstart(
       cluster,
       { dashboard: dashboard.origin, rpc: replicas[0]?.origin ?? '' },
-      AbortSignal.timeout(280_000),
-      240_000,
+      AbortSignal.timeout(480_000),
+      480_000,
     );
     const complete = connection as Required<Connection>;
     return {
