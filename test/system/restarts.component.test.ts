@@ -133,7 +133,7 @@ describe('usage that is lost', () => {
     expect(readiness.status).toBe(200);
     expect(JSON.stringify(await readiness.json())).toContain('do not restore a backup');
     expect(running.output()).toContain('usage-data: Wait, and do not restore a backup');
-    expect(running.output()).toMatch(/Checking the resources … 7 of 8 ready, 1 refused/);
+    expect(running.output()).toMatch(/Checking the resources … 8 of 9 ready, 1 refused/);
     expect(running.output()).toContain('✗ Chain dev  The usage store has lost its data');
     expect(await stopStandalone(running)).toBe(0);
   });
