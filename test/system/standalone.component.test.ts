@@ -13,7 +13,7 @@ import { until } from '../support/until.js';
 
 // What a new user sees: the command itself, in a separate process.
 
-const { start, spawn, forget } = useStarts();
+const { start, spawn, spawnIn, forget } = useStarts();
 
 /** For tests that change nothing of it. */
 let untouched: Awaited<ReturnType<typeof sharedStandalone>>;
@@ -202,7 +202,7 @@ describe('a start that cannot work ends with one clear line and a non-zero exit'
   });
 
   test('a data directory that another instance uses', async () => {
-    const second = await spawn({ dataDirectory: untouched.dataDirectory });
+    const second = await spawnIn(untouched.dataDirectory);
     expect(await second.ended).toBe(1);
     expect(second.output()).toMatch(/is in use by another process \(\d+\): stop that one first/);
   });

@@ -13,11 +13,12 @@ import {
 export function useStarts() {
   const started: RunningStandalone[] = [];
   const temporary: string[] = [];
+  const foreign = new Set<string>();
   afterEach(async () => {
     for (const each of started.splice(0)) {
       each.signal('SIGKILL');
       await each.ended;
-      removeDataDirectory(each.dataDirectory);
+      if (!foreign.has(each.dataDirectory)) removeDataDirectory(each.dataDirectory);
     }
     for (const each of temporary.splice(0)) rmSync(each, { recursive: true, force: true });
   });
@@ -30,6 +31,11 @@ export function useStarts() {
     start: async (options?: StandaloneOptions) => kept(await startStandalone(options)),
     /** Resolves at once. */
     spawn: async (options?: StandaloneOptions) => kept(await spawnStandalone(options)),
+    /** The same in the directory of another instance, which stays. */
+    spawnIn: async (dataDirectory: string) => {
+      foreign.add(dataDirectory);
+      return kept(await spawnStandalone({ dataDirectory }));
+    },
     /** Removes this directory, too. */
     forget: (directory: string): string => {
       temporary.push(directory);
