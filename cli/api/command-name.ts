@@ -21,8 +21,8 @@ export function commandNameOf({ method, path }: Route, others: readonly Route[])
     const isAct = method === 'post' && !others.some((each) => each.path === path && each.method === 'get');
     return { noun, verb: method === 'get' || isAct ? what : `${verbs[method]}-${what}` };
   }
-  const isRead = others.some((each) => each.path === path && each.method === 'get');
-  if (method === 'post' && !isRead) return { noun };
+  // What has no plural is nothing that can be created: POST /what-if.
+  if (method === 'post' && noun === first) return { noun };
   if (method !== 'get') return { noun, verb: verbs[method] };
   if (parts.length > 1) return { noun, verb: 'show' };
   return noun === first ? { noun } : { noun, verb: 'list' };

@@ -50,6 +50,7 @@ test('a signed operation is recorded with its limits, its calls and the most tha
     callerRequestId: 'theirs',
     sender: on.request.op.sender,
     nonce: on.request.op.nonce,
+    callsLeftOut: 0,
     digest: promised.promise.digest,
     // A listed method is a value of usage; others are one value, since callers choose them.
     calls: [

@@ -56,7 +56,7 @@ test('a ledger with room loses nothing before its time', async () => {
 });
 
 test('its room is that of the measured size', async () => {
-  const keeping = await keep(aLedger(995_000));
+  const keeping = await keep(aLedger(992_000));
   const added: LedgerRecord[] = [];
   const offers = keeping.room.within({
     add: (record) => added.push(record) > 0,
