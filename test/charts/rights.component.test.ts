@@ -160,7 +160,7 @@ const accounts: readonly Account[] = [
       // Which token a caller has sent: it may be of any organisation.
       ...product(['list'], ['chains', 'dashboardtokens', 'feetokens']),
       ...product(['get', 'list', 'create', 'patch', 'delete'], tenants, tenant),
-      ...product(['create', 'patch'], ['events.events.k8s.io'], tenant),
+      ['create', 'events.events.k8s.io', tenant],
       ...product(['get', 'list'], ['paymasterconfigs'], system),
       ...product(['get'], ['chainconfigs', 'addresslists'], system),
       ['get', 'configmaps', system, 'paymaster-master-keys'],
@@ -169,7 +169,7 @@ const accounts: readonly Account[] = [
       // Only where the operator has bound it.
       ...product(['get', 'create', 'patch', 'delete'], tenants, elsewhere),
       ['create', 'events.events.k8s.io', elsewhere],
-      ['list', 'events.events.k8s.io', tenant],
+      ...product(['list', 'patch'], ['events.events.k8s.io'], tenant),
       ...product(['get', 'create', 'patch', 'delete'], tenants, system),
       ...product(['list'], ['paymasters', 'smartcontracts', 'paymasterpolicies'], elsewhere),
       ...product(['list'], ['paymasters', 'smartcontracts', 'paymasterpolicies'], system),

@@ -246,7 +246,7 @@ describe('the dashboard on the Kubernetes API', () => {
   });
 });
 
-test('events report the state of the resources', () => {
+test('events report the state of the resources, and each write of REST', () => {
   const events = kubectl('get', 'events.events.k8s.io', '-n', 'quickstart', '-o', 'json');
   const { items } = JSON.parse(events) as {
     items: { regarding: { name: string; kind: string }; reason: string; reportingController: string }[];
@@ -255,7 +255,7 @@ test('events report the state of the resources', () => {
     'Ready',
   );
   expect(new Set(items.map(({ reportingController }) => reportingController))).toEqual(
-    new Set(['paymasters.dev/operator']),
+    new Set(['paymasters.dev/operator', 'paymasters.dev/dashboard']),
   );
 });
 
