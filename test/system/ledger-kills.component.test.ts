@@ -32,6 +32,8 @@ let faults: LedgerFaults;
 const done = { kills: 0, reorganisations: 0 };
 beforeAll(async () => {
   devChain = await startDevChain();
+  // The follower reads the chain as of a confirmed block, and the dev chain has no states of the blocks that it begins with.
+  await devChain.chain.request('anvil_mine', [`0x${confirmations.toString(16)}`]);
   cpSync(join(repositoryRoot, 'examples/quickstart'), manifests, { recursive: true });
   const chain = join(manifests, 'chain.yaml');
   const text = readFileSync(chain, 'utf8');
