@@ -14,7 +14,7 @@ export function isTextMap(value: unknown): value is Record<string, string> {
 }
 
 /** Every leaf below `value` with its path; members that are `undefined` count as absent, as in JSON. */
-export function leavesOf(value: Tree, prefix: FieldPath = []): { path: FieldPath; value: unknown }[] {
+export function leavesOf(value: Tree, prefix: FieldPath = []): Leaf[] {
   return Object.entries(value)
     .filter(([, child]) => child !== undefined)
     .flatMap(([name, child]) => {
@@ -34,11 +34,6 @@ export function pathOfKey(key: string): FieldPath {
   return key.split('\0');
 }
 
-/** True when `path` is `ancestor` or lies below it. */
-export function isAtOrBelow(path: string, ancestor: string): boolean {
-  return path === ancestor || path.startsWith(`${ancestor}\0`);
-}
-
 /** The path as people write it: `spec.funding.address`, `metadata.annotations["paymasters.dev/created-by"]`. */
 export function formatPath(path: FieldPath): string {
   return path.reduce(
@@ -55,60 +50,96 @@ export function getAt(tree: unknown, path: FieldPath): unknown {
   );
 }
 
-/** A copy with `value` at `path`; parents that are missing or not objects become objects. */
-export function setAt(tree: unknown, path: FieldPath, value: unknown): Tree {
-  const [name, ...rest] = path;
-  const base = isObject(tree) ? tree : {};
-  if (name === undefined) return base;
-  return withMember(base, name, rest.length === 0 ? value : setAt(own(base, name), rest, value));
+export type Leaf = { readonly path: FieldPath; readonly value: unknown };
+
+/**
+ * A copy with every leaf at its path, in their order; parents that are missing or not objects become objects. Each object on the way
+ * is copied once, however many leaves lie in it.
+ */
+export function setAll(tree: unknown, leaves: readonly Leaf[], depth = 0): Tree {
+  const members = new Map(isObject(tree) ? Object.entries(tree) : []);
+  for (const [name, here] of byName(leaves, depth)) {
+    const last = here.findLastIndex(({ path }) => path.length === depth + 1);
+    const value = last < 0 ? members.get(name) : here[last]?.value;
+    const below = here.slice(last + 1);
+    members.set(name, below.length === 0 ? value : setAll(value, below, depth + 1));
+  }
+  // From entries, so that a field named `__proto__` is an ordinary field.
+  return Object.fromEntries(members);
 }
 
 /**
- * A copy without `path`. Parents that become empty are removed too, because an object that nobody asked for should
- * not remain, unless `isKept` says that someone did ask for it.
+ * A copy without the paths. Parents that become empty are removed too, because an object that nobody asked for should not remain,
+ * unless `isKept` says that someone did ask for it. Each object on the way is copied once.
  */
-export function removeAt(tree: Tree, path: FieldPath, isKept: (path: FieldPath) => boolean): Tree {
-  return removeBelow(tree, path, [], isKept);
+export function removeAll(
+  tree: Tree,
+  paths: readonly FieldPath[],
+  isKept: (path: FieldPath) => boolean,
+  depth = 0,
+): Tree {
+  const members = new Map(Object.entries(tree));
+  for (const [name, here] of byName(
+    paths.map((path) => ({ path })),
+    depth,
+  )) {
+    const child = members.get(name);
+    if (here.some(({ path }) => path.length === depth + 1)) members.delete(name);
+    else if (isObject(child)) {
+      const below = here.map(({ path }) => path);
+      const shrunk = removeAll(child, below, isKept, depth + 1);
+      const parent = below[0]?.slice(0, depth + 1) ?? [];
+      if (Object.keys(shrunk).length === 0 && !isKept(parent)) members.delete(name);
+      else members.set(name, shrunk);
+    }
+  }
+  return Object.fromEntries(members);
 }
 
-function removeBelow(tree: Tree, path: FieldPath, at: FieldPath, isKept: (path: FieldPath) => boolean): Tree {
-  const [name, ...rest] = path;
-  if (name === undefined || !Object.hasOwn(tree, name)) return tree;
-  if (rest.length === 0) return withoutMember(tree, name);
-  const child = tree[name];
-  if (!isObject(child)) return tree;
-  const here = [...at, name];
-  const shrunk = removeBelow(child, rest, here, isKept);
-  return Object.keys(shrunk).length === 0 && !isKept(here)
-    ? withoutMember(tree, name)
-    : withMember(tree, name, shrunk);
+function byName<Item extends { readonly path: FieldPath }>(
+  items: readonly Item[],
+  depth: number,
+): ReadonlyMap<string, readonly Item[]> {
+  return Map.groupBy(
+    items.filter(({ path }) => path.length > depth),
+    ({ path }) => path[depth] ?? '',
+  );
 }
 
-function own(tree: Tree, name: string): unknown {
-  return Object.hasOwn(tree, name) ? tree[name] : undefined;
+/** Paths with what lies above them, so that a question about one of them does not read all. */
+export class PathSet {
+  readonly #paths: ReadonlySet<string>;
+  readonly #above = new Set<string>();
+
+  constructor(paths: Iterable<string>) {
+    this.#paths = new Set(paths);
+    for (const path of this.#paths) for (const ancestor of ancestorsOf(path)) this.#above.add(ancestor);
+  }
+
+  has(path: string): boolean {
+    return this.#paths.has(path);
+  }
+
+  hasAtOrBelow(path: string): boolean {
+    return this.#paths.has(path) || this.#above.has(path);
+  }
+
+  hasAtOrAbove(path: string): boolean {
+    return this.#paths.has(path) || ancestorsOf(path).some((ancestor) => this.#paths.has(ancestor));
+  }
 }
 
-/** Built from entries, so that a field named `__proto__` is an ordinary field. */
-function withMember(tree: Tree, name: string, value: unknown): Tree {
-  if (Object.hasOwn(tree, name))
-    return Object.fromEntries(Object.entries(tree).map(([key, old]) => [key, key === name ? value : old]));
-  return Object.fromEntries([...Object.entries(tree), [name, value]]);
-}
-
-function withoutMember(tree: Tree, name: string): Tree {
-  return Object.fromEntries(Object.entries(tree).filter(([key]) => key !== name));
+function ancestorsOf(key: string): string[] {
+  const path = pathOfKey(key);
+  return path.slice(1).map((_, index) => pathKey(path.slice(0, index + 1)));
 }
 
 /** Leaf paths → `{"f:spec":{"f:active":{}}}`. */
 export function toFieldsV1(paths: Iterable<string>): FieldsV1 {
-  let tree: Tree = {};
-  for (const key of [...paths].sort())
-    tree = setAt(
-      tree,
-      pathOfKey(key).map((name) => `f:${name}`),
-      {},
-    );
-  return tree as FieldsV1;
+  const leaves = [...paths]
+    .sort()
+    .map((key) => ({ path: pathOfKey(key).map((name) => `f:${name}`), value: {} }));
+  return setAll({}, leaves) as FieldsV1;
 }
 
 /** The inverse. A node with `.`, or without fields below it, is itself owned. */

@@ -2,13 +2,13 @@ import {
   formatPath,
   fromFieldsV1,
   getAt,
-  isAtOrBelow,
   isSameJson,
   leavesOf,
   pathKey,
+  PathSet,
   pathOfKey,
-  removeAt,
-  setAt,
+  removeAll,
+  setAll,
   toFieldsV1,
   type FieldPath,
   type Tree,
@@ -49,12 +49,12 @@ export function applyFields(input: ApplyInput): ApplyOutcome {
   const wanted = new Map(leavesOf(fields).map((leaf) => [pathKey(leaf.path), leaf.value]));
   const others = managedFields.filter((entry) => !isEntryOf(entry, manager));
 
-  const disputed = [...wanted]
-    .filter(([key, value]) => isChange(live, pathOfKey(key), value))
-    .map(([key]) => key);
+  const disputed = new Set(
+    [...wanted].filter(([key, value]) => isChange(live, pathOfKey(key), value)).map(([key]) => key),
+  );
   const conflicts = others.flatMap((entry) =>
     pathsOf(entry)
-      .filter((key) => disputed.includes(key))
+      .filter((key) => disputed.has(key))
       .map((key) => ({ field: formatPath(pathOfKey(key)), manager: entry.manager })),
   );
   if (conflicts.length > 0 && !force) return { live, managedFields, conflicts };
@@ -76,19 +76,18 @@ function isChange(live: Tree, path: FieldPath, value: unknown): boolean {
 }
 
 function write(live: Tree, wanted: ReadonlyMap<string, unknown>): Tree {
-  let result = live;
-  for (const [key, value] of wanted) {
-    const path = pathOfKey(key);
-    if (isChange(result, path, value)) result = setAt(result, path, value);
-  }
-  return result;
+  const leaves = [...wanted].map(([key, value]) => ({ path: pathOfKey(key), value }));
+  return setAll(
+    live,
+    leaves.filter(({ path, value }) => isChange(live, path, value)),
+  );
 }
 
-function prune(live: Tree, dropped: readonly string[], owned: readonly string[]): Tree {
-  const isOwned = (path: FieldPath) => owned.includes(pathKey(path));
-  return dropped
-    .filter((key) => !owned.some((other) => isAtOrBelow(other, key)))
-    .reduce((tree, key) => removeAt(tree, pathOfKey(key), isOwned), live);
+function prune(live: Tree, dropped: readonly string[], stillOwned: readonly string[]): Tree {
+  const owned = new PathSet(stillOwned);
+  return removeAll(live, dropped.filter((key) => !owned.hasAtOrBelow(key)).map(pathOfKey), (path) =>
+    owned.has(pathKey(path)),
+  );
 }
 
 function isEntryOf(entry: ManagedFields, manager: string): boolean {
@@ -99,9 +98,9 @@ export function pathsOf(entry: ManagedFields): string[] {
   return entry.fieldsV1 === undefined || entry.subresource !== undefined ? [] : fromFieldsV1(entry.fieldsV1);
 }
 
-function without(entry: ManagedFields, taken: readonly string[]): ManagedFields | undefined {
+function without(entry: ManagedFields, taken: ReadonlySet<string>): ManagedFields | undefined {
   const paths = pathsOf(entry);
-  const left = paths.filter((key) => !taken.includes(key));
+  const left = paths.filter((key) => !taken.has(key));
   if (left.length === paths.length) return entry;
   return left.length === 0 ? undefined : { ...entry, fieldsV1: toFieldsV1(left) };
 }

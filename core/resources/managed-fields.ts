@@ -1,4 +1,13 @@
-import { getAt, isAtOrBelow, isTextMap, pathKey, pathOfKey, setAt, type Tree } from '../meta/field-tree.js';
+import {
+  getAt,
+  isTextMap,
+  pathKey,
+  PathSet,
+  pathOfKey,
+  setAll,
+  type FieldPath,
+  type Leaf,
+} from '../meta/field-tree.js';
 import type { AnyResource, Kind, Resources } from './kinds.js';
 import type { ManagedFields } from '../meta/meta.js';
 import type { DeepPartial } from './resource-store.js';
@@ -19,10 +28,11 @@ export function ownedFields<K extends Kind>(
   object: Resources[K],
   manager: string,
 ): OwnedFields<Resources[K]['spec']> {
-  const owned = (object.metadata.managedFields ?? [])
+  const leaves = (object.metadata.managedFields ?? [])
     .filter((entry) => entry.manager === manager && entry.operation === 'Apply')
     .flatMap(pathsOf)
-    .reduce<Tree>((tree, key) => copyLeaf(object, key, tree), {});
+    .flatMap((key) => leafAt(object, pathOfKey(key)));
+  const owned = setAll({}, leaves);
   const labels = getAt(owned, ['metadata', 'labels']);
   const annotations = getAt(owned, ['metadata', 'annotations']);
   return {
@@ -52,16 +62,26 @@ export function fieldsOfOthers(
 
 /** Who owns a field such as `spec.active`, or anything below it. `Update` owners wrote without apply, e.g. by hand. */
 export function ownersOf(object: AnyResource, fieldPath: string): readonly Owner[] {
-  const key = pathKey(fieldPath.split('.'));
-  return (object.metadata.managedFields ?? [])
-    .filter((entry) => pathsOf(entry).some((path) => isAtOrBelow(path, key) || isAtOrBelow(key, path)))
-    .map(({ manager, operation }) => ({ manager, operation }));
+  return ownersByPath(object)(fieldPath.split('.'));
 }
 
-function copyLeaf(object: AnyResource, key: string, into: Tree): Tree {
-  const path = pathOfKey(key);
+/** The same for many fields of one object, whose entries are read once. */
+export function ownersByPath(object: AnyResource): (path: FieldPath) => readonly Owner[] {
+  const entries = (object.metadata.managedFields ?? []).map((entry) => ({
+    owner: { manager: entry.manager, operation: entry.operation },
+    paths: new PathSet(pathsOf(entry)),
+  }));
+  return (path) => {
+    const key = pathKey(path);
+    return entries
+      .filter(({ paths }) => paths.hasAtOrBelow(key) || paths.hasAtOrAbove(key))
+      .map(({ owner }) => owner);
+  };
+}
+
+function leafAt(object: AnyResource, path: FieldPath): readonly Leaf[] {
   const value = getAt(object, path);
-  if (value === undefined) return into;
+  if (value === undefined) return [];
   // Others may have filled an owned empty object since then: only its presence is ours.
-  return setAt(into, path, isObject(value) ? {} : value);
+  return [{ path, value: isObject(value) ? {} : value }];
 }

@@ -5,14 +5,14 @@ import {
   isSameJson,
   isTextMap,
   leavesOf,
-  removeAt,
-  setAt,
+  removeAll,
+  setAll,
   type FieldPath,
   type Tree,
 } from '../../../core/meta/field-tree.js';
 import { formatKey, keyOf } from '../../../core/meta/meta.js';
 import type { Kind, Resources } from '../../../core/resources/kinds.js';
-import { ownersOf, type OwnedFields } from '../../../core/resources/managed-fields.js';
+import { ownersByPath, type OwnedFields } from '../../../core/resources/managed-fields.js';
 import type { StructuralSchema } from '../../../core/schema/structural.js';
 import { given } from '../../../core/units/given.js';
 import { isObject } from '../../../core/schema/json-value.js';
@@ -40,31 +40,35 @@ export function editOf<K extends Kind>(
   const gone = leavesOf(before).filter(({ path }) => getAt(after, path) === undefined);
   if (set.length === 0 && gone.length === 0) return undefined;
 
+  const ownersAt = ownersByPath(object);
   const lost = gone.flatMap(({ path }) =>
-    ownersOf(object, path.join('.'))
+    ownersAt(path)
       .filter((owner) => owner.manager !== manager)
       .map((owner) => ({ field: formatPath(path), manager: owner.manager })),
   );
   if (lost.length > 0) throw fieldOwned(`${object.kind} ${formatKey(keyOf(object))}`, lost);
-  const kept = gone.reduce<Tree>(
-    (tree, { path }) => removeAt(tree, path, (parent) => getAt(after, parent) !== undefined),
+  const kept = removeAll(
     treeOf({ labels, spec: spec as Tree }),
+    gone.map(({ path }) => path),
+    (parent) => getAt(after, parent) !== undefined,
   );
   return {
-    ...fieldsOf<K>(set.reduce((tree, { path, value }) => setAt(tree, path, value), kept)),
+    ...fieldsOf<K>(setAll(kept, set)),
     ...given({ annotations }),
   };
 }
 
 /** What the owners of other fields would write to get `next`. */
 export function manifestFields(object: Resources[Kind], next: Written, manager: string): Tree {
+  const ownersAt = ownersByPath(object);
   const isOurs = (path: FieldPath): boolean => {
-    const owners = ownersOf(object, path.join('.'));
+    const owners = ownersAt(path);
     return owners.length > 0 && owners.every((owner) => owner.manager === manager);
   };
-  return leavesOf(treeOf(next))
-    .filter(({ path }) => !isOurs(path))
-    .reduce<Tree>((tree, { path, value }) => setAt(tree, path, value), {});
+  return setAll(
+    {},
+    leavesOf(treeOf(next)).filter(({ path }) => !isOurs(path)),
+  );
 }
 
 function treeOf({ labels, spec }: Written): Tree {

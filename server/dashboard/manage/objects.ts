@@ -18,7 +18,7 @@ import { isObject } from '../../../core/schema/json-value.js';
 import { deletionExample, deletionSchema, endsWith } from './deletion.js';
 import { editOf, manifestFields, mergePatch, redact, restore, writtenOf, type Written } from './edit.js';
 import type { Noun, NounKind } from './nouns.js';
-import { bodyOf, etagOf, listSchemaOf, objectShape, type WrittenBody } from './record.js';
+import { bodyOf, etagOf, listSchemaOf, maxLabels, objectShape, type WrittenBody } from './record.js';
 
 /** The endpoints of a noun: `path` is its plural. */
 export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>): readonly Endpoint[] {
@@ -127,7 +127,8 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
       method: 'patch',
       body: bodyOf(noun, 'patch'),
       async handle(tools, call) {
-        const patched = (present: Written) => nextOf(mergePatch(present, call.body) as WrittenBody, {});
+        const patched = (present: Written) =>
+          nextOf(mergePatch(present, call.body) as WrittenBody, {}, present.labels);
         return written(tools, call, await change(tools, call, noun, patched));
       },
     }),
@@ -285,8 +286,17 @@ function validate<K extends NounKind>(
   return problems.map(({ field, ...rest }) => ({ field: field.replace(/^metadata\./, ''), ...rest }));
 }
 
-function nextOf({ labels, spec }: WrittenBody, before: Written['labels']): Written {
+/** What a body asks for; `before` are the labels where it names none. Throws INVALID_INPUT. */
+function nextOf(
+  { labels, spec }: WrittenBody,
+  before: Written['labels'],
+  present: Written['labels'] = before,
+): Written {
+  const labelCount = isTextMap(labels) ? Object.keys(labels).length : 0;
   const problems = [
+    ...(labelCount > Math.max(maxLabels, Object.keys(present).length)
+      ? [{ field: 'labels', expected: `at most ${maxLabels} labels`, value: String(labelCount) }]
+      : []),
     ...(isObject(spec) ? [] : [{ field: 'spec', expected: 'an object', value: quote(spec) }]),
     ...(labels === undefined || isTextMap(labels)
       ? []

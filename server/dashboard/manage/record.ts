@@ -27,6 +27,8 @@ const labels: JsonSchema = {
   additionalProperties: { type: 'string', maxLength: 63 },
   description: 'Labels of the object, e.g. {"team": "growth"}.',
 };
+/** Each label is a field with owners of its own. Objects that kubectl gave more keep them. */
+export const maxLabels = 64;
 const [exampleName, exampleLabels] = ['shop', { team: 'growth' }];
 const name = { ...text, description: 'Name of the object, which never changes.' };
 
@@ -92,7 +94,9 @@ export function bodyOf(noun: Noun, form: 'new' | 'whole' | 'patch'): Body<Writte
     schemas: [
       form === 'patch'
         ? openRecord({}, { labels: { type: 'object' }, spec })
-        : openRecord(form === 'new' ? { name, spec } : { spec }, { labels }),
+        : openRecord(form === 'new' ? { name, spec } : { spec }, {
+            labels: { ...labels, maxProperties: maxLabels },
+          }),
     ],
     example: form === 'new' ? { name: exampleName, ...example } : example,
     parse: readBody,
