@@ -55,7 +55,8 @@ export async function startDevChain(): Promise<DevChain> {
     log: silentLogger,
     clock: systemClock,
     metrics: noMetrics,
-    timeoutMs: 20_000,
+    // Bounds a hang: the largest receipts take a busy machine long.
+    timeoutMs: 120_000,
   });
   try {
     const deployments = describeDevChain(devChainId, signer, devAccounts.deployer.address);

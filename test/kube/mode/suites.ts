@@ -39,8 +39,7 @@ export const suitesOfSoak: SuiteTable = {
     'Fields as they are rendered; what the API server keeps of them is in the conformance of resource stores.',
   'dashboard-unprogrammed': 'Waits in vain for a status, which neither store writes by itself.',
   'ledger-api': 'Questions to the ledger: its conformance.',
-  'manage-changes':
-    'Records of changes: the conformance of ledgers, and kube/installation for those by kubectl.',
+  'manage-changes': 'Records of changes: the conformance of ledgers.',
   'manage-explain': 'Asks another process; on Kubernetes in kube/installation.',
   'manage-funding': 'The same messages as in dashboard-funding.',
   'manage-rows': 'Refusals of wrong tokens, before a store is asked for anything else.',
@@ -70,6 +69,7 @@ export const suitesOfSoak: SuiteTable = {
   'rpc-signing-phases': 'What stays reserved when signing fails: the conformance of usage stores.',
   'rpc-supported-tokens': 'Read from the compiled config.',
   'rpc-window': 'Cycles of the usage store: its conformance.',
+  'what-if': 'Questions to the ledger, with policies that are read as in manage-objects.',
 };
 
 /** Never: what no store can change. */
