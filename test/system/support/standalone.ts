@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Connection } from '../../../standalone/connection.js';
 import { endWithParent } from '../../../standalone/end-with-parent.js';
-import { freePort } from '../../support/cluster/free-port.js';
+import { namesUsedPort, PortInUse } from '../../../standalone/port-choice.js';
+import { freePort, onFreePort } from '../../support/cluster/free-port.js';
 import { repositoryRoot } from '../../support/repository-root.js';
 import { until } from '../../support/until.js';
 
@@ -96,15 +97,19 @@ export async function spawnStandalone(options: StandaloneOptions = {}): Promise<
   };
 }
 
-/** Spawns it and waits until everything answers. */
+/** Spawns it and waits until everything answers; without a `port`, on the next one where another program took the first. */
 export async function startStandalone(options: StandaloneOptions = {}): Promise<RunningStandalone> {
+  return options.port === undefined ? onFreePort((port) => startOn({ ...options, port })) : startOn(options);
+}
+
+async function startOn(options: StandaloneOptions): Promise<RunningStandalone> {
   const running = await spawnStandalone(options);
   let exit: number | NodeJS.Signals | undefined;
   running.ended.then((code) => (exit = code)).catch(() => {});
   const what = () => `everything answers, after it has printed:\n${running.output()}`;
   try {
     await until(what, () => {
-      if (exit !== undefined) throw new Error(`standalone ended with ${exit}:\n${running.output()}`);
+      if (exit !== undefined) throw endedEarly(exit, running.output());
       return running.output().includes('Ctrl-C stops everything');
     });
   } catch (error) {
@@ -114,6 +119,13 @@ export async function startStandalone(options: StandaloneOptions = {}): Promise<
     throw error;
   }
   return running;
+}
+
+function endedEarly(exit: number | NodeJS.Signals, output: string): Error {
+  const message = `standalone ended with ${exit}:\n${output}`;
+  return namesUsedPort(output) || /port \d+ of \S+ is in use/.test(output)
+    ? new PortInUse(message)
+    : new Error(message);
 }
 
 export async function stopStandalone(running: RunningStandalone): Promise<number | NodeJS.Signals> {
