@@ -76,14 +76,14 @@ describe('failover', () => {
 
   test('a hanging first URL leaves time for the second', async () => {
     const [first, second] = [await node(() => 'hang'), await node(() => result('0x1'), aMoment)];
-    chains = connect({ timeoutMs: 4_000 });
+    chains = connect({ timeoutMs: 16_000 });
     const chain = chains.get({ chainId: 1, rpc: { urls: [first.url, second.url] } });
     expect(await chain.chainId()).toBe(1);
   });
 
   test('a call that waits for a connection, since all of them hang, leaves time for the second URL too', async () => {
     const [first, second] = [await node(() => 'hang'), await node(() => result('0x1'), aMoment)];
-    chains = connect({ timeoutMs: 4_000 });
+    chains = connect({ timeoutMs: 16_000 });
     const alone = chains.get({ chainId: 1, rpc: { urls: [first.url] } });
     const hanging = Promise.allSettled(Array.from({ length: 16 }, () => alone.chainId()));
     await until('every connection hangs', () => first.requests.length === 16);
@@ -350,7 +350,7 @@ function connect(options: { readonly urlDirectory?: string; readonly timeoutMs?:
     log: silentLogger,
     clock: { now: () => now as EpochMs },
     metrics,
-    timeoutMs: 10_000,
+    timeoutMs: 120_000,
     ...options,
   });
 }
