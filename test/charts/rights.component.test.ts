@@ -162,10 +162,10 @@ const accounts: readonly Account[] = [
       ...product(['get', 'list', 'create', 'patch', 'delete'], tenants, tenant),
       ['create', 'events.events.k8s.io', tenant],
       ...product(['get', 'list'], ['paymasterconfigs'], system),
-      ...product(['get'], ['chainconfigs', 'addresslists'], system),
       ['get', 'configmaps', system, 'paymaster-master-keys'],
     ],
     mayNot: [
+      ...product(['get'], ['chainconfigs', 'addresslists'], system),
       // Only where the operator has bound it.
       ...product(['get', 'create', 'patch', 'delete'], tenants, elsewhere),
       ['create', 'events.events.k8s.io', elsewhere],

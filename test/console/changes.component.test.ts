@@ -29,7 +29,9 @@ test('the playground explains an operation and changes nothing', async () => {
 test('what-if says what a change would have refused', async () => {
   const { page, faults } = await open('what-if');
   await page.getByRole('button', { name: 'Begin with an example' }).click();
-  const yaml = await page.getByRole('textbox').inputValue();
+  // The example is of the organisation that the quickstart has.
+  const example = await page.getByRole('textbox').inputValue();
+  const yaml = example.replace('namespace: quickstart', 'namespace: changes');
   await page.getByRole('textbox').fill(yaml.replace('threshold: "5"', 'threshold: "1"'));
   await page.getByRole('button', { name: 'Ask', exact: true }).click();
   await page.getByRole('heading', { name: 'Would be refused' }).waitFor();
