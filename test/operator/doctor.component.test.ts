@@ -279,6 +279,8 @@ describe('reports a node that is wrong', () => {
   });
 
   test('whose blocks are final later than the Chain waits for, though soon enough to wait', async () => {
+    // A second apart: the dev chain goes on from a state that was made some time ago.
+    await dev.chain.request('anvil_mine', ['0x64', '0x1']);
     const head = await dev.chain.block('latest');
     const url = await nodes.proxy((method, params) =>
       method === 'eth_getBlockByNumber' && params[0] === 'finalized'
