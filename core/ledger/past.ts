@@ -17,7 +17,8 @@ export type PastDecision = {
   readonly sender: AddressKey;
   readonly nonce: string;
   readonly factory: Hex | null;
-  readonly calls: readonly DecidedCall[];
+  /** JSON of {@link DecidedCall}s. */
+  readonly calls: string;
   readonly callsLeftOut: number | null;
   readonly campaign: string | null;
   /** Wei, as decimal text. */
@@ -29,7 +30,8 @@ export type PastDecision = {
 export type PastEnding = {
   readonly id: RecordId;
   readonly verdict: null;
-  readonly reservation: RecordId;
+  /** Null: of no promise that is recorded. */
+  readonly reservation: RecordId | null;
   readonly outcome: Settlement['outcome'] | null;
   /** Wei, as decimal text; of a mined operation. */
   readonly cost: string | null;

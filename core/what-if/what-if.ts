@@ -1,6 +1,6 @@
 import { isDomainError } from '../errors.js';
 import { recordTime } from '../ledger/record-id.js';
-import type { RecordId } from '../ledger/record.js';
+import type { DecidedCall, RecordId } from '../ledger/record.js';
 import { decisionsIn, sharesOf, type ServedPolicies } from '../policy/derived.js';
 import type { PolicyFacts } from '../policy/kind.js';
 import type { AllowList } from '../policy/rules/allow-list/compile.js';
@@ -102,7 +102,9 @@ export class WhatIf {
   readonly #live = new Map<string, Promised>();
   /** By the id under which their end is recorded. */
   readonly #recorded = new Map<RecordId, Promised>();
-  readonly #ended = new Set<RecordId>();
+  /** A ring: the oldest is forgotten for each new one. */
+  readonly #ended: RecordId[] = [];
+  #endings = 0;
   readonly #refused = new Groups();
   readonly #passed = new Groups();
   readonly #unknown = new Groups();
@@ -238,8 +240,8 @@ export class WhatIf {
   }
 
   #end({ reservation, outcome, cost }: PastEnding): void {
-    const promised = this.#recorded.get(reservation);
-    if (promised === undefined) return;
+    const promised = reservation === null ? undefined : this.#recorded.get(reservation);
+    if (promised === undefined || reservation === null) return;
     for (const [index, { of, amount }] of promised.held.entries())
       if (promised.spent === undefined) of.reserved -= amount;
       else of.used -= promised.spent[index] ?? 0;
@@ -254,11 +256,10 @@ export class WhatIf {
     );
     for (const [index, { of }] of promised.held.entries()) of.used += promised.spent[index] ?? 0;
     if (this.#live.get(promised.operation) === promised) this.#live.delete(promised.operation);
-    this.#ended.add(reservation);
-    const [oldest] = this.#ended;
-    if (this.#ended.size <= mostEnded || oldest === undefined) return;
-    this.#ended.delete(oldest);
-    this.#recorded.delete(oldest);
+    const place = this.#endings++ % mostEnded;
+    const oldest = this.#ended[place];
+    if (oldest !== undefined && oldest !== reservation) this.#recorded.delete(oldest);
+    this.#ended[place] = reservation;
   }
 
   #counter(name: string, unit: Unit): Counter {
@@ -283,7 +284,12 @@ const noData = { start: 0, end: 0 };
 function callsOf({ calls, callsLeftOut }: PastDecision): DecodedCalls {
   if (callsLeftOut === null)
     return { outcome: 'refused', reason: 'CALLDATA_UNDECODABLE', detail: 'its calls could not be read' };
-  const named = calls.map(({ target, selector }) => ({ target, selector, value: 0n, data: noData }));
+  const named = (JSON.parse(calls) as readonly DecidedCall[]).map(({ target, selector }) => ({
+    target,
+    selector,
+    value: 0n,
+    data: noData,
+  }));
   return { outcome: 'calls', calls: named, signature: '' };
 }
 

@@ -14,7 +14,7 @@ const costs = {
   host: { slots: 20, perKey: 2, waitingPerKey: 8, maxWaitMs: 2_000 },
   /** Waits for a JSON-RPC server, for fifteen seconds at most. */
   decision: { slots: 40, perKey: 4, waitingPerKey: 16, maxWaitMs: 2_000 },
-  /** A thread with half a gigabyte, for a minute at most. */
+  /** A thread with half a gigabyte, for two minutes at most. */
   whatIf: { slots: 2, perKey: 1, waitingPerKey: 0, maxWaitMs: 1_000 },
 } as const satisfies Record<string, SlotLimits>;
 export type Cost = keyof typeof costs;

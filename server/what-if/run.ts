@@ -6,7 +6,7 @@ import { paymasterIdOf } from '../../core/config/ids.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import { DomainError, invalidInput } from '../../core/errors.js';
 import type { Ledger } from '../../core/ledger/ledger.js';
-import type { PastGap } from '../../core/ledger/past.js';
+import type { PastGap, PastPage } from '../../core/ledger/past.js';
 import type { RecordId } from '../../core/ledger/record.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { EpochMs } from '../../core/units/time.js';
@@ -33,13 +33,13 @@ export type WhatIfDeps = {
 
 const mostDecisions = 1_000_000;
 export const longestText = 65_536;
-const longestMs = 60_000;
+const longestMs = 120_000;
 /** Live promises and counters of senders grow with the period; what needs more fails, and nothing else does. */
 const memoryMb = 512;
 /** The thread that signs passes a page on, which takes it about a millisecond. */
 const pageSize = 2_000;
 
-/** Throws INVALID_INPUT for what cannot be judged, UNAVAILABLE after a minute, and ends when `gone` aborts. */
+/** Throws INVALID_INPUT for what cannot be judged, UNAVAILABLE after two minutes, and ends when `gone` aborts. */
 export async function runWhatIf(deps: WhatIfDeps, asked: WhatIfAsked): Promise<WhatIfAnswer> {
   const thread = startThread();
   const tooSlow = () =>
@@ -71,13 +71,18 @@ async function judge(deps: WhatIfDeps, asked: WhatIfAsked, { ask }: Thread): Pro
   const previous = (await configs.getLatest(paymasterId))?.config;
   const begun = await ask('compile', paymaster, { ...context, tenant, served, previous });
   const of = { organisation: tenant, paymasterId, to };
-  let after: RecordId | undefined;
-  do {
-    const page = await ledger.past({ ...of, from: begun.since, after, limit: pageSize });
-    if ((await ask('take', page.text)) > mostDecisions)
+  const pageAfter = (after?: RecordId) => ledger.past({ ...of, from: begun.since, after, limit: pageSize });
+  let page: PastPage | undefined = await pageAfter();
+  while (page !== undefined && !gone.aborted) {
+    // The next page is read while this one is judged.
+    const [decisions, next]: [number, PastPage | undefined] = await Promise.all([
+      ask('take', page.text),
+      page.last === undefined ? undefined : pageAfter(page.last),
+    ]);
+    if (decisions > mostDecisions)
       throw invalidInput({ field: 'from', expected: `a period of at most ${mostDecisions} decisions` });
-    after = page.last;
-  } while (after !== undefined && !gone.aborted);
+    page = next;
+  }
   const gaps = await ledger.gaps({ ...of, from: asked.from });
   return { ...(await ask('result')), ...begun, gaps };
 }

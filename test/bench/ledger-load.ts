@@ -26,12 +26,16 @@ export type LedgerLoadResult = { readonly decisions: number; readonly seconds: n
  * Appends decisions in the order of time and batches of 500: one in five is refused, and of the others nine in ten have
  * their settlement beside them.
  */
-export async function fillLedger(ledger: TestedLedger, decisions: number): Promise<LedgerLoadResult> {
+export async function fillLedger(
+  ledger: TestedLedger,
+  decisions: number,
+  paymasterId?: string,
+): Promise<LedgerLoadResult> {
   const started = performance.now();
   for (let first = 0; first < decisions; first += batchSize) {
     const entries: LedgerEntry[] = [];
     for (let index = first; index < Math.min(first + batchSize, decisions); index += 1)
-      entries.push(...entriesOf(index));
+      entries.push(...entriesOf(index, paymasterId));
     await ledger.append(entries);
   }
   return { decisions, seconds: (performance.now() - started) / 1000 };
@@ -60,11 +64,12 @@ export async function measureUsageQuery(ledger: Ledger, queries: number): Promis
   return percentile(times, 0.95);
 }
 
-function entriesOf(index: number): LedgerEntry[] {
+/** `ofAll`: all are of this paymaster. */
+function entriesOf(index: number, ofAll: string | undefined): LedgerEntry[] {
   const { organisation, from, paymasters } = ledgerMonth;
   const at = Math.floor(from + (index * 1000) / decisionsPerSecond) as EpochMs;
   const paymaster = index % paymasters;
-  const paymasterId = `paymaster-${paymaster}`;
+  const paymasterId = ofAll ?? `paymaster-${paymaster}`;
   const isRefused = index % 5 === 0;
   const decision: Decision = {
     kind: 'decision',

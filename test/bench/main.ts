@@ -7,6 +7,7 @@ import { measureFailover } from './failover-part.js';
 import { isMet, renderGoals, type Goal } from './goals.js';
 import { measureKubernetes } from './kubernetes-part.js';
 import { measureLedger } from './ledger-part.js';
+import { measureWhatIf } from './what-if-part.js';
 import { measureLedgerQuery } from './ledger-query-part.js';
 import { parseOptions, type BenchOptions } from './options.js';
 import { measureServers } from './servers-part.js';
@@ -112,6 +113,11 @@ async function runParts({ parts }: BenchOptions): Promise<void> {
     const ledger = await measureLedgerQuery();
     results['ledger-query'] = ledger;
     goals.push(...ledger.goals);
+  }
+  if (parts.has('what-if')) {
+    const whatIf = await measureWhatIf();
+    results['what-if'] = whatIf;
+    goals.push(...whatIf.goals);
   }
   if (parts.has('before')) {
     const before = await measureBefore(options, load);

@@ -22,6 +22,7 @@ const parts = [
   'rules',
   'ledger',
   'ledger-query',
+  'what-if',
   'consoles',
   'propagation',
   'kube',

@@ -772,7 +772,9 @@ async function pastOf(
   let after: string | undefined;
   do {
     const page = await ledger.past({ ...of, after, limit: 3 });
-    all.push(...(JSON.parse(page.text) as readonly unknown[]));
+    const records = JSON.parse(page.text) as readonly { readonly calls?: string }[];
+    // A store may write JSON in another order.
+    all.push(...records.map(({ calls, ...record }) => ({ ...record, calls: calls && JSON.parse(calls) })));
     after = page.last;
   } while (after !== undefined);
   return all;

@@ -475,14 +475,14 @@ function accountOf({
   return `${chainId} ${contract ?? ''} ${fundingAddress ?? ''}`;
 }
 
-function pastOf({ record, reservation }: LedgerEntry): PastRecord[] {
+function pastOf({ record, reservation: of }: LedgerEntry): PastRecord[] {
+  const reservation = of ?? null;
   const { id } = record;
-  if (record.kind === 'settlement' && reservation !== undefined) {
+  if (record.kind === 'settlement') {
     const { outcome, mined } = record;
     return [{ id, reservation, verdict: null, outcome, cost: mined?.actualGasCostWei.toString() ?? null }];
   }
-  if (record.kind === 'reversal' && reservation !== undefined)
-    return [{ id, reservation, verdict: null, outcome: null, cost: null }];
+  if (record.kind === 'reversal') return [{ id, reservation, verdict: null, outcome: null, cost: null }];
   if (record.kind !== 'decision') return [];
   const { verdict, reason = null, mode = null, entryPoint, sender, factory = null, calls, policies } = record;
   return [
@@ -491,12 +491,12 @@ function pastOf({ record, reservation }: LedgerEntry): PastRecord[] {
       verdict,
       reason,
       mode,
-      reservation: reservation ?? null,
+      reservation,
       entryPoint,
       sender,
       nonce: String(record.nonce),
       factory,
-      calls,
+      calls: JSON.stringify(calls),
       callsLeftOut: record.callsLeftOut ?? null,
       campaign: policies.find(({ effect }) => effect === 'campaign')?.policyId ?? null,
       maxCost: record.maxCostWei?.toString() ?? null,
