@@ -1,4 +1,4 @@
-import type { DecidedCall, Gap, RecordId, Settlement } from './record.js';
+import type { Gap, RecordId, Settlement } from './record.js';
 import type { EpochMs } from '../units/time.js';
 import type { AddressKey } from '../units/address.js';
 import type { Hex } from '../units/hex.js';
