@@ -65,6 +65,7 @@ describe('the table of checks', () => {
   test('has no row that no test has made happen', () => {
     const files = [
       'system/doctor.component',
+      'system/doctor-chains.component',
       'system/doctor-outages.component',
       'kube/mode/doctor-pods.component',
       'kube/mode/export.component',
