@@ -9,7 +9,16 @@ import { askForThree } from './support/three-operations.js';
 // Every page of the console in a real browser, of an organisation for which some operations were asked for.
 
 const { connection, open, visit } = useConsole('pages');
-beforeAll(() => askForThree(connection()));
+beforeAll(async () => {
+  await askForThree(connection());
+  const { dashboardUrl, authToken } = connection();
+  const made = await fetch(`${dashboardUrl}/manage/v1/tokens`, {
+    method: 'POST',
+    headers: { authToken, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'robot', scopes: ['read'] }),
+  });
+  if (!made.ok) throw new Error(await made.text());
+});
 
 // A window of 1280 pixels has 640 at 200 %.
 const narrow = [
@@ -48,7 +57,7 @@ const pages: readonly { readonly path: string; readonly shows: (page: Page) => P
   { path: 'playground', shows: (page) => page.getByRole('button', { name: 'Explain' }).waitFor() },
   {
     path: 'changes',
-    shows: (page) => page.getByRole('cell', { name: 'created Paymaster shop' }).first().waitFor(),
+    shows: (page) => page.getByRole('cell', { name: 'created DashboardToken robot' }).first().waitFor(),
   },
   { path: 'tokens', shows: (page) => page.getByText('Make a token').waitFor() },
 ];
@@ -148,8 +157,8 @@ test('the keyboard alone leads from a page to one decision and its trace', async
   expect(faults).toEqual([]);
 });
 
-test.each(['changes', 'paymaster'])('a phone leaves out what a row of %s does not have', async (path) => {
-  const { page } = await open(path, { viewport: { width: 390, height: 844 } });
+test('a phone leaves out what a row does not have', async () => {
+  const { page } = await open('paymaster', { viewport: { width: 390, height: 844 } });
   const none = page.locator('td').filter({ hasText: /^–$/ });
   await none.first().waitFor({ state: 'attached' });
   expect(await none.filter({ visible: true }).count()).toBe(0);

@@ -72,7 +72,7 @@ const pages: readonly { readonly path: string; readonly says: RegExp }[] = [
   { path: 'activity', says: /Nothing in this time that fits. Choose a longer range/ },
   { path: 'usage', says: /Nothing was asked for in this time. Choose a longer range/ },
   { path: 'playground', says: /You have no paymaster yet that could decide/ },
-  { path: 'changes', says: /Nothing was changed in the last 30 days/ },
+  { path: 'changes', says: /No token changed anything in the last 30 days/ },
   { path: 'tokens', says: /You have no token yet.*Make one below/ },
 ];
 
