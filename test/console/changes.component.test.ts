@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { beforeAll, expect, test } from '@jest/globals';
 import { Wallet, getBytes, id } from 'ethers';
 import { anAbi } from '../build/resources.js';
-import { dashboard, freshUserOp, rpc, rpcUrlFor } from '../system/support/client.js';
 import { until } from '../support/until.js';
+import { dashboard, freshUserOp, rpc, rpcUrlFor } from '../system/support/client.js';
 import { violationsOf } from './support/browser.js';
 import { useConsole } from './support/console.js';
 import { askForThree } from './support/three-operations.js';
@@ -29,10 +29,10 @@ test('the playground explains an operation and changes nothing', async () => {
 test('what-if says what a change would have refused', async () => {
   const { page, faults } = await open('what-if');
   await page.getByRole('button', { name: 'Begin with an example' }).click();
-  // The example is of the organisation that the quickstart has.
-  const example = await page.getByRole('textbox').inputValue();
-  const yaml = example.replace('namespace: quickstart', 'namespace: changes');
-  await page.getByRole('textbox').fill(yaml.replace('threshold: "5"', 'threshold: "1"'));
+  // It names this organisation and its paymaster, so that only its figure is changed here.
+  const text = page.getByRole('textbox');
+  await until('the example is there', async () => (await text.inputValue()).includes('threshold: "5"'));
+  await text.fill((await text.inputValue()).replace('threshold: "5"', 'threshold: "1"'));
   await page.getByRole('button', { name: 'Ask', exact: true }).click();
   await page.getByRole('heading', { name: 'Would be refused' }).waitFor();
   expect(await page.getByRole('region', { name: 'Result' }).textContent()).toMatch(/Would be refused[1-9]/);

@@ -1,9 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { call } from '../api.js';
+import { call, type Me } from '../api.js';
 import { count, words } from '../format.js';
 import { Card, Facts, Hex, Note, Select, Table, Time } from '../parts/parts.js';
 import { proposal } from '../proposal.js';
 import { rangeChoices, rangeOf } from '../range.js';
+import type { Managed, PaymasterSpec } from '../records.js';
 import { hrefOf } from '../route.js';
 
 type Found = {
@@ -58,6 +59,19 @@ export function WhatIf() {
     if (own === asked.current) setAsking(false);
   }
 
+  /** A rule for the caller's own paymaster, so that it can be judged as it is. */
+  async function begin(): Promise<void> {
+    try {
+      const [{ organisation }, { items }] = await Promise.all([
+        call<Me>('/manage/v1/me'),
+        call<{ items: readonly Managed<PaymasterSpec>[] }>('/manage/v1/paymasters?limit=1'),
+      ]);
+      setYaml(exampleOf(organisation.name, items[0]?.name ?? 'shop'));
+    } catch (cause) {
+      setError((cause as Error).message);
+    }
+  }
+
   return (
     <>
       <div class="top">
@@ -74,7 +88,6 @@ export function WhatIf() {
             <textarea
               spellcheck={false}
               value={yaml}
-              placeholder={example}
               onInput={(event) => setYaml(event.currentTarget.value)}
             />
           </label>
@@ -88,7 +101,7 @@ export function WhatIf() {
             <button class="main" disabled={isAsking}>
               {isAsking ? 'Judging…' : 'Ask'}
             </button>
-            <button type="button" onClick={() => setYaml(example)}>
+            <button type="button" onClick={() => void begin()}>
               Begin with an example
             </button>
           </p>
@@ -103,11 +116,11 @@ export function WhatIf() {
   );
 }
 
-const example = `apiVersion: paymasters.dev/v1alpha1
+const exampleOf = (namespace: string, paymaster: string): string => `apiVersion: paymasters.dev/v1alpha1
 kind: PaymasterPolicy
-metadata: { name: shop-operations-per-day, namespace: quickstart }
+metadata: { name: ${paymaster}-operations-per-day, namespace: ${namespace} }
 spec:
-  paymasterRef: { name: shop }
+  paymasterRef: { name: ${paymaster} }
   name: operations per day
   policyType: PAYMASTER_SA_LIMIT
   spendingLimit:

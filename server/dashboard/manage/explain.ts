@@ -9,7 +9,7 @@ import type { Body } from '../endpoint.js';
 import { endpoint } from '../endpoint.js';
 import { text } from '../record-schemas.js';
 import { nouns } from './nouns.js';
-import { present } from './objects.js';
+import { present } from './object-changes.js';
 import { ruleOfContracts } from './policy-rules.js';
 
 type Question = { readonly userOp: unknown; readonly context: unknown };

@@ -6,7 +6,7 @@ import { time } from '../ledger/schemas.js';
 import { exampleAddress, text } from '../record-schemas.js';
 import { fundingWalletSchema } from '../schemas.js';
 import { nouns } from './nouns.js';
-import { change, present } from './objects.js';
+import { change, present } from './object-changes.js';
 import { etagOf, objectShape } from './record.js';
 
 const noun = nouns.paymasters;

@@ -14,7 +14,7 @@ import { timeOrNull } from '../ledger/schemas.js';
 import { integer } from '../parameters.js';
 import { text } from '../record-schemas.js';
 import { etagOf } from './record.js';
-import { change, present } from './objects.js';
+import { change, present } from './object-changes.js';
 import { nouns, type Noun } from './nouns.js';
 
 type Keyed = 'Paymaster' | 'PaymasterPolicy';

@@ -7,7 +7,7 @@ import { tableOf } from '../call.js';
 import { endpoint } from '../endpoint.js';
 import { address } from '../parameters.js';
 import { nouns } from './nouns.js';
-import { present } from './objects.js';
+import { present } from './object-changes.js';
 import { ruleOfContracts, ruleOfPolicy } from './policy-rules.js';
 
 const columns = [

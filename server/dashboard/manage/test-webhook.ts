@@ -15,7 +15,7 @@ import { endpoint } from '../endpoint.js';
 import { deliveryBody, deliveryExample, deliverySchema } from '../openapi-webhook.js';
 import { knownGeneration } from './keys.js';
 import { nouns } from './nouns.js';
-import { present } from './objects.js';
+import { present } from './object-changes.js';
 
 const body: Body<Sample> = {
   schemas: [record({}, deliveryBody)],
