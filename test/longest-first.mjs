@@ -4,7 +4,17 @@ import { statSync } from 'node:fs';
  * Beginnings of paths in `dist/test` of the files that take longest, in that order: a file that takes a minute and begins last would keep one worker
  * busy while the others have nothing left to do. Everything else follows, larger files first.
  */
-const first = ['attacks/tenants', 'kube/', 'adversary/', 'system/', 'attacks/', 'charts/', 'architecture/'];
+const first = [
+  'adapters/usage/postgres-usage',
+  'adapters/store/ledger/postgres-ledger',
+  'attacks/tenants',
+  'kube/',
+  'adversary/',
+  'system/',
+  'attacks/',
+  'charts/',
+  'architecture/',
+];
 
 /** Jest's own order needs the times of an earlier run, which a fresh clone does not have. */
 export default class LongestFirst {

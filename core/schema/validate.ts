@@ -19,6 +19,9 @@ export function compileSchema(schema: StructuralSchema, field: string): Validate
     verbose: true,
     strict: true,
     allowUnionTypes: true,
+    // The schemas are ours. To judge them by the meta-schema would compile that for each, which takes most of a start.
+    meta: false,
+    validateSchema: false,
     formats: { int64: true },
   });
   ajv.addVocabulary([

@@ -10,7 +10,7 @@ import { hasNoCopy, type OpenStores } from './stores.js';
  */
 export function openOnPostgres(server: PostgresServer, count: number): OpenStores {
   return async (clock) => {
-    const url = await server.createDatabase();
+    const url = await server.createDatabase('tables');
     const epochMirror = createMemoryEpochMirror();
     const open = (i: number) => openStore(url, { clock, epochMirror, identity: `replica-${i}` });
     const replicas = [await open(0)];

@@ -5,6 +5,9 @@ import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { parsePostgresUrl } from '../../adapters/postgres/address.js';
+import { openPostgresUsageStore } from '../../adapters/store/postgres/usage.js';
+import { silentLogger } from '../../core/log.js';
 import { endWithParent } from '../../standalone/end-with-parent.js';
 import { freePort } from './cluster/free-port.js';
 import { createDataDirectory, ownerOfServer, postgresPrograms } from './cluster/postgres.js';
@@ -20,8 +23,8 @@ export type PostgresServer = {
   readonly directory: string;
   /** Of the certificate that it was started with. */
   readonly certificateFile: string;
-  /** Of a new, empty database. */
-  createDatabase(): Promise<string>;
+  /** Of a new database. */
+  createDatabase(content?: Content): Promise<string>;
   /** Statements on a connection of their own; `postgres` may do all. */
   query(url: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /**
@@ -236,9 +239,9 @@ export async function startPostgres({
     url: urlOf('postgres'),
     directory,
     certificateFile,
-    createDatabase: async () => {
+    createDatabase: async (content) => {
       databases += 1;
-      return createDatabase(urlOf('postgres'), `test_${databases}`);
+      return createDatabase(urlOf('postgres'), `test_${databases}`, content);
     },
     query,
     startStandby,
@@ -279,14 +282,16 @@ export async function sharedPostgres(): Promise<SharedPostgres> {
     port,
     url,
     query,
-    createDatabase: async () => {
+    createDatabase: async (content) => {
       const name = `test_${randomBytes(6).toString('hex')}`;
       created.push(name);
-      return createDatabase(url, name);
+      return createDatabase(url, name, content);
     },
     stop: async () => {
-      for (const name of created.splice(0))
-        await query(url, `DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`);
+      await connected(url, async (client) => {
+        for (const name of created.splice(0))
+          await client.query(`DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`);
+      });
     },
   };
 }
@@ -303,10 +308,11 @@ function room(folder: string): number {
   return bavail * bsize;
 }
 
-export async function query(
-  url: string,
-  text: string,
-): Promise<readonly Readonly<Record<string, unknown>>[]> {
+export function query(url: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  return connected(url, async (client) => (await client.query<Record<string, unknown>>(text)).rows);
+}
+
+async function connected<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url });
   // A server that is killed breaks the connection; the query says so.
   client.on('error', () => {});
@@ -314,24 +320,48 @@ export async function query(
   try {
     // The user that may do all acts as itself, not as the writer of the database.
     await client.query(`SELECT set_config('role', 'none', false) WHERE session_user = 'postgres'`);
-    return (await client.query<Record<string, unknown>>(text)).rows;
+    return await use(client);
   } finally {
     await client.end();
   }
 }
 
+/** What a new database has: the rights of docs/database.md alone, or also the tables of a store that was opened and closed. */
+type Content = 'rights' | 'tables';
+
+/** Each process has its own. */
+const templateOf = (content: Content): string => `${content}_${process.pid}`;
+const [owner, writer] = [`"owner_${process.pid}"`, `"writer_${process.pid}"`];
+/** By the URL of its server. */
+const templates = { rights: new Map<string, Promise<void>>(), tables: new Map<string, Promise<void>>() };
+
 /**
- * A new, empty database on the server of this one, with the owner and the writer of docs/database.md. A connection that a store makes acts
- * as the writer, so that every test finds what needs more than its rights.
+ * A new database on the server of this one, with the owner and the writer of docs/database.md. A connection that a store makes acts as the
+ * writer, so that every test finds what needs more than its rights. Copied, since a store takes longer to make its tables.
  */
-export async function createDatabase(url: string, name: string): Promise<string> {
-  const [owner, writer] = [`"${name}_owner"`, `"${name}_writer"`];
-  await query(url, `CREATE ROLE ${owner}`);
-  await query(url, `CREATE ROLE ${writer}`);
-  await query(url, `CREATE DATABASE "${name}" OWNER ${owner}`);
-  await query(url, `ALTER ROLE CURRENT_USER IN DATABASE "${name}" SET role = ${writer}`);
-  const created = new URL(url);
-  created.pathname = `/${name}`;
+export async function createDatabase(
+  url: string,
+  name: string,
+  content: Content = 'rights',
+): Promise<string> {
+  let made = templates[content].get(url);
+  if (made === undefined) {
+    made = content === 'rights' ? makeRights(url) : makeTables(url);
+    templates[content].set(url, made);
+  }
+  await made;
+  return copyTemplate(url, templateOf(content), name);
+}
+
+async function copyTemplate(url: string, template: string, name: string): Promise<string> {
+  await connected(url, async (client) => {
+    await client.query(`CREATE DATABASE "${name}" OWNER ${owner} TEMPLATE "${template}" STRATEGY file_copy`);
+    await client.query(`ALTER ROLE CURRENT_USER IN DATABASE "${name}" SET role = ${writer}`);
+  });
+  return urlOfDatabase(url, name);
+}
+
+async function makeRights(url: string): Promise<void> {
   const page = readFileSync(join(repositoryRoot, 'docs/database.md'), 'utf8');
   const rights = [
     ...page.matchAll(/^ALTER DEFAULT PRIVILEGES FOR ROLE paymaster GRANT .* TO paymaster_writer;$/gm),
@@ -339,6 +369,24 @@ export async function createDatabase(url: string, name: string): Promise<string>
   if (rights.length === 0) throw new Error('docs/database.md has no rights of the writer');
   const named = (text: string) =>
     text.replace('ROLE paymaster ', `ROLE ${owner} `).replace('paymaster_writer', writer);
-  await query(created.href, rights.map(([text]) => named(text)).join('\n'));
-  return created.href;
+  const name = templateOf('rights');
+  await connected(url, async (client) => {
+    await client.query(`CREATE ROLE ${owner}`);
+    await client.query(`CREATE ROLE ${writer}`);
+    await client.query(`CREATE DATABASE "${name}" OWNER ${owner}`);
+  });
+  await query(urlOfDatabase(url, name), rights.map(([text]) => named(text)).join('\n'));
+}
+
+async function makeTables(url: string): Promise<void> {
+  const created = await createDatabase(url, templateOf('tables'));
+  const client = { address: parsePostgresUrl('url', created) };
+  const store = await openPostgresUsageStore({ client, identity: 'template', log: silentLogger });
+  await store.stop();
+}
+
+function urlOfDatabase(url: string, name: string): string {
+  const named = new URL(url);
+  named.pathname = `/${name}`;
+  return named.href;
 }

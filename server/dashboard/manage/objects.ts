@@ -9,7 +9,16 @@ import { boolean, integer, text } from '../parameters.js';
 import { deletionExample, deletionSchema, endsWith } from './deletion.js';
 import { mergePatch, type Written } from './edit.js';
 import type { Noun, NounKind } from './nouns.js';
-import { change, create, keyOf, keyOfCall, nextOf, present, requireMatch, unknown } from './object-changes.js';
+import {
+  change,
+  create,
+  keyOf,
+  keyOfCall,
+  nextOf,
+  present,
+  requireMatch,
+  unknown,
+} from './object-changes.js';
 import { bodyOf, etagOf, listSchemaOf, objectShape, type WrittenBody } from './record.js';
 
 /** The endpoints of a noun: `path` is its plural. */

@@ -24,7 +24,7 @@ export async function createPostgresHarness(
 ): Promise<UsageHarness> {
   const clock = aClock();
   const all = { clock, epochMirror: createMemoryEpochMirror(), ...change };
-  const url = await server.createDatabase();
+  const url = await server.createDatabase('tables');
   let current = await openStore(url, all);
   let copy: readonly string[] = [];
   const reopen = async () => {

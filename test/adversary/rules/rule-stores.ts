@@ -46,7 +46,7 @@ export const inFile: OpenRuleStore = async (clock) => embedded(clock, aDirectory
 /** A replica that is replaced. */
 export function onPostgres(server: SharedPostgres): OpenRuleStore {
   return async (clock) => {
-    const url = await server.createDatabase();
+    const url = await server.createDatabase('tables');
     const epochMirror = createMemoryEpochMirror();
     const postgres = createPostgres({ address: parsePostgresUrl('url', url) });
     const open = () => openStore(url, { clock, epochMirror });

@@ -50,7 +50,7 @@ export async function followDevChain(
   const directory = aDirectory();
   let ahead = 0;
   const clock = { now: () => (Date.now() + ahead) as EpochMs };
-  const database = await postgres?.createDatabase();
+  const database = await postgres?.createDatabase('tables');
   const opened =
     database === undefined
       ? [openAlone(directory.path, clock)]

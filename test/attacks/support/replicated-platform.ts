@@ -115,7 +115,7 @@ export async function startReplicatedPlatform(
 
     const postgres = await sharedPostgres();
     stops.add(() => postgres.stop());
-    const databaseUrl = await postgres.createDatabase();
+    const databaseUrl = await postgres.createDatabase('tables');
     const opened = await openReplicas(databaseUrl, {
       epochMirror: createMemoryEpochMirror(),
       clock,

@@ -200,7 +200,7 @@ export async function startService(kind: StoreKind, options: ServiceOptions): Pr
     async function ownDatabase(): Promise<string> {
       const server = await sharedPostgres();
       stops.add(() => server.stop());
-      return server.createDatabase();
+      return server.createDatabase('tables');
     }
 
     async function startReplicas() {

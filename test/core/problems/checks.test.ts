@@ -66,6 +66,7 @@ describe('the table of checks', () => {
     const files = [
       'system/doctor.component',
       'system/doctor-chains.component',
+      'system/doctor-starts.component',
       'system/doctor-outages.component',
       'kube/mode/doctor-pods.component',
       'kube/mode/export.component',

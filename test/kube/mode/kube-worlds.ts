@@ -96,7 +96,7 @@ async function openParts(
     onStop(() => opened.stop());
     return opened;
   };
-  const database = createDatabase(postgresUrl, namespace);
+  const database = createDatabase(postgresUrl, namespace, 'tables');
   database.catch(() => {});
   await createSystemNamespace(transport('admin'), namespace);
   for (const caller of ['operator', 'dashboard', 'rpc'] as const)

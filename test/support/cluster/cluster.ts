@@ -118,6 +118,9 @@ async function startParts(options: ClusterOptions, onStop: Stops['add']) {
         : { PAYMASTER_PUBLIC_RPC_URL: options.publicRpcUrl, PAYMASTER_JSON_RPC_URL: options.publicRpcUrl }),
     },
   };
+  const started: Component[] = [];
+  // Together, since each serves on for seconds while its clients learn that it leaves.
+  onStop(async () => void (await Promise.all(started.map((component) => component.stop()))));
   return {
     plane,
     /** Access as administrator. */
@@ -129,9 +132,9 @@ async function startParts(options: ClusterOptions, onStop: Stops['add']) {
     chainRpcUrl: chain.url,
     directory,
     async start(component: ComponentName, startOptions?: ComponentOptions): Promise<Component> {
-      const started = await startComponent(deps, component, startOptions);
-      onStop(() => started.stop());
-      return started;
+      const one = await startComponent(deps, component, startOptions);
+      started.push(one);
+      return one;
     },
   };
 }

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 const stores = {
-  PostgreSQL: async (): Promise<WrittenLedger> => openPostgresLedger(await server.createDatabase()),
+  PostgreSQL: async (): Promise<WrittenLedger> => openPostgresLedger(await server.createDatabase('tables')),
   SQLite: async (): Promise<WrittenLedger> => openSqliteLedger(),
 };
 

@@ -34,8 +34,8 @@ afterAll(async () => {
   await server.stop();
 });
 
-ledgerConformance('PostgreSQL', async () => openPostgresLedger(await server.createDatabase()));
-movementConformance('PostgreSQL', async () => openPostgresLedger(await server.createDatabase()));
+ledgerConformance('PostgreSQL', async () => openPostgresLedger(await server.createDatabase('tables')));
+movementConformance('PostgreSQL', async () => openPostgresLedger(await server.createDatabase('tables')));
 
 test('a connection that broke while nobody used it fails no query', async () => {
   const proxy = await startProxy(await server.createDatabase());
@@ -58,7 +58,7 @@ const noon = at('2026-11-22T12:00:00Z');
 const later = (ms: number): EpochMs => (noon + ms) as EpochMs;
 
 async function open(url?: string) {
-  const ledger = openPostgresLedger(url ?? (await server.createDatabase()));
+  const ledger = openPostgresLedger(url ?? (await server.createDatabase('tables')));
   opened.push(ledger);
   return ledger;
 }
