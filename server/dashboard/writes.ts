@@ -1,10 +1,18 @@
 import type { Ambient } from '../../core/ambient.js';
+import { eachObject } from '../../adapters/resources/pages.js';
 import { pause } from '../../adapters/timers.js';
 import { DomainError, fieldOwned, isDomainError } from '../../core/errors.js';
 import type { AnyResource, Kind, Resources } from '../../core/resources/kinds.js';
-import { fieldsOfOthers, ownedFields, type OwnedFields } from '../../core/resources/managed-fields.js';
-import { createdByAnnotation, formatKey, type ObjectKey } from '../../core/meta/meta.js';
+import {
+  fieldsOfOthers,
+  ownedFields,
+  ownersOf,
+  type OwnedFields,
+} from '../../core/resources/managed-fields.js';
+import { createdByAnnotation, formatKey, keyOf, type ObjectKey } from '../../core/meta/meta.js';
+import { formatPath, type Tree } from '../../core/meta/field-tree.js';
 import type { ApplyRequest, DeepPartial, ResourceStore } from '../../core/resources/resource-store.js';
+import { wideningIn } from '../../core/resources/widening-fields.js';
 import { given } from '../../core/units/given.js';
 import { createTurns } from '../../adapters/turns.js';
 import { createdAtAnnotation } from './views.js';
@@ -65,7 +73,7 @@ export type Writes = {
 
 export function createWrites(
   deps: Pick<Ambient, 'clock' | 'log'> & {
-    readonly resources: Pick<ResourceStore, 'get' | 'apply' | 'delete'>;
+    readonly resources: Pick<ResourceStore, 'get' | 'page' | 'apply' | 'delete'>;
   },
 ): Writes {
   const { resources, clock, log } = deps;
@@ -107,11 +115,44 @@ export function createWrites(
   function edit<K extends Kind>(kind: K, key: ObjectKey, plan: Edit<K>): Promise<Resources[K]> {
     return inTurn(kind, key, async () => {
       const current = await present(kind, key);
-      const fields = await plan(current, ownedFields<K>(current, dashboardManager));
+      const owned = ownedFields<K>(current, dashboardManager);
+      const fields = await plan(current, owned);
       if (fields === undefined) return current;
+      await requireOwnWidening(kind, current, owned.spec, fields.spec);
       const version = current.metadata.resourceVersion;
       return applyOverHand({ ...fields, manager: dashboardManager, kind, key, version });
     });
+  }
+
+  /** Throws FIELD_OWNED where a field changes that belongs to whoever owns `active`. */
+  async function requireOwnWidening<K extends Kind>(
+    kind: K,
+    current: Resources[K],
+    owned: Spec<K>,
+    next: Spec<K>,
+  ): Promise<void> {
+    const widening = wideningIn(kind, current.spec as Tree, owned as Tree, next as Tree);
+    const owners = new Map<Kind, string | undefined>();
+    for (const { of } of widening) if (!owners.has(of)) owners.set(of, await ownerOfActive(current, of));
+    const lost = widening.flatMap(({ path, of }) => {
+      const manager = owners.get(of);
+      return manager === undefined ? [] : [{ field: formatPath(['spec', ...path]), manager }];
+    });
+    if (lost.length > 0) throw fieldOwned(`${kind} ${formatKey(keyOf(current))}`, lost);
+  }
+
+  /** Another manager that owns `active` of the object, or of one of this kind that belongs to it. */
+  async function ownerOfActive(object: AnyResource, kind: Kind): Promise<string | undefined> {
+    const among = (each: AnyResource): string | undefined =>
+      ownersOf(each, 'spec.active').find(({ manager }) => !isOurs(manager))?.manager;
+    if (object.kind === kind) return among(object);
+    const { namespace, name } = object.metadata;
+    const fields = { 'spec.paymasterRef.name': name };
+    for await (const each of eachObject(resources, kind, { ...given({ namespace }), fields })) {
+      const manager = among(each);
+      if (manager !== undefined) return manager;
+    }
+    return undefined;
   }
 
   async function applyOverHand<K extends Kind>(request: ApplyRequest<K>): Promise<Resources[K]> {
