@@ -45,7 +45,7 @@ const ownSettings = {
 };
 
 const fileSettings = {
-  /** With `webhook-master.key` and, for the dashboard, `master.key`. */
+  /** With `webhook-master.key` and, for the dashboard, `master.key` and `session.key`. */
   keyDirectory,
   priceHeadersDirectory,
   /** So that a restarted replica can serve while the API server is away. */

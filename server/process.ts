@@ -12,6 +12,7 @@ import { createMetrics } from '../adapters/metrics/prometheus.js';
 import type { Running } from '../adapters/process/run-process.js';
 import { startAll, type Stops } from '../adapters/process/stops.js';
 import { createAnnouncedKeys } from '../adapters/secrets/announced-keys.js';
+import { createSessionKey } from '../adapters/secrets/session-key.js';
 import { readMountedKeys, readMountedWebhookKeys } from '../adapters/secrets/master-keys.js';
 import { keepFresh } from '../adapters/signer/keep-fresh.js';
 import { loadSigners } from '../adapters/signer/signers.js';
@@ -159,12 +160,15 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
     onStop(() => resources.stop());
     const events = createKubeEventRecorder({ ...common, component: 'dashboard', instance: config.podName });
     onStop(() => events.stop());
+    const sessionKey = await createSessionKey({ directory: config.keyDirectory, log });
+    onStop(() => sessionKey.stop());
     return {
       resources,
       events,
       usage: usageParts.reading,
       ...given({ ledger }),
       masterKeys: announced.keys,
+      sessionKey: sessionKey.current,
       webhookUrls: config.webhookRules,
       quotas: config.quotas,
       ...config.callLimits,

@@ -33,6 +33,7 @@ type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instruments' | 'p
   readonly dashboard?: Pick<
     DashboardDeps,
     | 'masterKeys'
+    | 'sessionKey'
     | 'webhookUrls'
     | 'quotas'
     | 'programmedTimeoutMs'

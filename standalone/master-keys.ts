@@ -33,6 +33,11 @@ export function loadMasterKeys(directory: DataDirectory): MasterKeys {
   return keysOfFiles(mounted);
 }
 
+/** Seals sessions of the console. Made when it is missing: nothing but sessions ends with it. */
+export function loadSessionKey(directory: DataDirectory): Uint8Array {
+  return readKey(join(directory.path, 'session.key'));
+}
+
 function readPair(directory: DataDirectory, name: string, mayCreate: boolean): readonly Uint8Array[] {
   const path = join(directory.path, `${name}.key`);
   if (!mayCreate && !existsSync(path))

@@ -36,7 +36,7 @@ import { reportLife } from './life.js';
 import { countStates } from './resource-state.js';
 import { openLogFile } from './log-file.js';
 import { openDataDirectory, type DataDirectory } from './data-directory.js';
-import { loadMasterKeys } from './master-keys.js';
+import { loadMasterKeys, loadSessionKey } from './master-keys.js';
 import { reportOpenSponsorship } from './open-sponsorship.js';
 import { printBanner, printProblems } from './banner.js';
 import { startBundlerBeside } from './bundler/beside.js';
@@ -131,6 +131,7 @@ async function startParts(
   onStop(() => signers.stop());
   onStop(keepFresh(signers, log, signerReloadMs));
   const masterKeys = loadMasterKeys(directory);
+  const sessionKey = loadSessionKey(directory);
   const webhookRules = { allowLoopback: config.allowLoopbackWebhooks, allowHttp: true };
   const webhooks = createWebhookCaller({
     ...webhookRules,
@@ -175,6 +176,7 @@ async function startParts(
     dashboard: {
       resources,
       masterKeys,
+      sessionKey: () => sessionKey,
       webhookUrls: webhookRules,
       quotas: config.platform.quotas,
       ...config.callLimits,

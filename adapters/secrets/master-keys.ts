@@ -19,6 +19,12 @@ export async function readMountedWebhookKeys(directory: string): Promise<Mounted
   return { apiKeys: [], webhook: await readPair(await presentVersion(directory), 'webhook-master') };
 }
 
+/** `session.key`, in the same form. Only the dashboard reads it. */
+export async function readSessionKey(directory: string): Promise<Uint8Array> {
+  const [key] = await readPair(await presentVersion(directory), 'session');
+  return key as Uint8Array;
+}
+
 /**
  * Kubernetes replaces all files of a volume at once by turning the link `..data`. Files that are read through the link
  * could be of two versions.

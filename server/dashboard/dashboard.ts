@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import cors from 'cors';
 import express from 'express';
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
@@ -68,7 +69,8 @@ export function createDashboard(deps: DashboardDeps): Express {
     quotaOf: (organisation, name) => quotaOf(organisation, { quotas }, name),
   };
   const openApi = createOpenApi();
-  const sessions = createSessions({ masterKeys, clock });
+  const ownSessionKey = randomBytes(32);
+  const sessions = createSessions({ key: deps.sessionKey ?? (() => ownSessionKey), clock });
   const ended = createEndedSessions(fundingMessages);
   const credentialOf = createCredentialOf(sessions);
   const limit = createCallLimits({ ...deps, credentialOf });

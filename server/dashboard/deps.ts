@@ -39,6 +39,8 @@ export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
   /** Gets an event for each write. Default: no events. */
   readonly events?: EventRecorder;
   readonly masterKeys: MasterKeys;
+  /** Seals sessions of the console; the same on every replica. Default: one of this process. */
+  readonly sessionKey?: () => Uint8Array;
   /** Default: the platform has no tokens, and nobody reaches what is for it. */
   readonly platformTokens?: PlatformTokens;
   /** Asks the hosts of webhooks that their owners try. */
@@ -56,7 +58,7 @@ export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly hasConsole?: boolean;
   /** Of JSON-RPC servers. Default: nobody explains, and its endpoint answers 501. */
   readonly explanations?: Pick<Explanations, 'ask'>;
-  /** Hash of the authToken that a code of sign-in stands for; it may be asked once. Default: no code is accepted. */
+  /** The authToken that a code of sign-in stands for; it may be asked once. Default: no code is accepted. */
   readonly consoleCode?: (code: string) => string | undefined;
   /** Proxies in front that append to X-Forwarded-For. Default 0. */
   readonly trustedProxies?: number;

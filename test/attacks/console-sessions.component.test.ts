@@ -1,3 +1,4 @@
+import { createCipheriv, createHmac, randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { hashCredential } from '../../core/config/api-key.js';
 import { createLogger } from '../../adapters/log/pino-logger.js';
@@ -5,8 +6,16 @@ import { DomainError } from '../../core/errors.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { isThisMachine } from '../../server/dashboard/console/routes.js';
 import { createSignInCode } from '../../standalone/sign-in-code.js';
-import { acmeToken, applyOrganisation, otherToken, prefix, recordOf } from '../build/dashboard.js';
+import {
+  acmeToken,
+  applyOrganisation,
+  otherToken,
+  prefix,
+  recordOf,
+  sessionKey,
+} from '../build/dashboard.js';
 import type { DashboardHost } from '../build/dashboard.js';
+import { masterKeys } from '../build/operator.js';
 import { useDashboard } from '../support/use-dashboard.js';
 
 // Sessions of the console: someone who has no token, or another page in the owner's browser, tries to act as the owner.
@@ -17,9 +26,9 @@ const host = useDashboard({
   trustedProxies: 1,
   log: createLogger({ level: 'debug', destination: { write: (line: string) => void lines.push(line) } }),
   consoleCode: (code) => {
-    const sha256 = codes.get(code);
+    const token = codes.get(code);
     codes.delete(code);
-    return sha256;
+    return token;
   },
 });
 
@@ -63,6 +72,18 @@ async function me(headers: Readonly<Record<string, string>>, at: DashboardHost =
 
 const signOut = (session: SignIn, at: DashboardHost = host): Promise<Response> =>
   at.fetch('/console/session', { method: 'DELETE', headers: own(session) });
+
+/** A session that no dashboard began: sealed as `sessions.ts` says. */
+function sealedOffline(
+  secret: Uint8Array,
+  content: { readonly csrf: string; readonly [member: string]: unknown },
+): Readonly<Record<string, string>> {
+  const iv = randomBytes(12);
+  const cipher = createCipheriv('aes-256-gcm', secret, iv);
+  const sealed = [iv, cipher.update(JSON.stringify(content)), cipher.final(), cipher.getAuthTag()];
+  const cookie = `paymaster-session=${Buffer.concat(sealed).toString('base64url')}`;
+  return { cookie, 'x-csrf-token': content.csrf };
+}
 
 /** A change; that there is no such paymaster shows that the session was taken. */
 async function suspend(session: SignIn, at: DashboardHost): Promise<number> {
@@ -242,11 +263,41 @@ describe('a thief', () => {
       const cookie = `paymaster-session=${changed.toString('base64url')}`;
       expect(await me({ ...own(session), cookie })).toBe(401);
     }
-    const elsewhere = await host.beside({ masterKeys: { ...host.masterKeys, current: Buffer.alloc(32, 7) } });
+    const elsewhere = await host.beside({ sessionKey: () => Buffer.alloc(32, 7) });
     const foreign = await signIn({ token: acmeToken }, {}, elsewhere);
     expect(await me(own(foreign), elsewhere)).toBe(200);
     expect(await me(own(foreign))).toBe(401);
     await elsewhere.stop();
+  });
+
+  // Manifests hold the hash of every token, and rotations bring master keys into many hands.
+  test.each([
+    { name: 'the key of sessions', secret: sessionKey },
+    {
+      name: 'master.key',
+      secret: createHmac('sha256', masterKeys.current).update('["console session"]').digest(),
+    },
+    { name: 'webhook-master.key', secret: masterKeys.webhook },
+  ])('of $name and of the hash of a token makes no session', async ({ secret }) => {
+    const until = host.clock.now() + 3_600_000;
+    const csrf = 'made-offline';
+    const sha256 = hashCredential(acmeToken);
+    for (const content of [
+      { sha256, until, csrf },
+      { authToken: sha256, until, csrf },
+      { authToken: sha256, sha256, until, csrf },
+      { authToken: null, sha256, until, csrf },
+    ])
+      expect(await me(sealedOffline(secret, content))).toBe(401);
+  });
+
+  test('of the key of sessions and of a token gets no session beyond twelve hours', async () => {
+    const now = host.clock.now();
+    const until = async (time: unknown): Promise<number> =>
+      me(sealedOffline(sessionKey, { authToken: acmeToken, until: time, csrf: 'made-offline' }));
+    expect(await until(now + 3_600_000)).toBe(200);
+    for (const late of [now + 13 * 3_600_000, Date.UTC(2036, 0, 1), Number.MAX_VALUE, null, '9999999999999'])
+      expect(await until(late)).toBe(401);
   });
 
   test('finds neither token nor hash in cookie, answer or log', async () => {
@@ -288,7 +339,7 @@ test('a dashboard without a console has no sessions', async () => {
 
 describe('a code of sign-in', () => {
   test('signs in once, on this machine', async () => {
-    codes.set('printed', hashCredential(acmeToken));
+    codes.set('printed', acmeToken);
     const session = await signIn({ code: 'printed' });
     expect(await me(own(session))).toBe(200);
     expect(await signIn({ code: 'printed' })).toMatchObject({ status: 401, setCookie: '' });
@@ -313,7 +364,7 @@ describe('a code of sign-in', () => {
     const made = () => createSignInCode({ authToken: acmeToken, clock: { now: () => now } });
     const [used, late] = [made(), made()];
     expect(used.redeem(late.code)).toBeUndefined();
-    expect(used.redeem(used.code)).toBe(hashCredential(acmeToken));
+    expect(used.redeem(used.code)).toBe(acmeToken);
     expect(used.redeem(used.code)).toBeUndefined();
     now = (15 * 60_000 + 1) as EpochMs;
     expect(late.redeem(late.code)).toBeUndefined();

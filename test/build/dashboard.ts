@@ -65,6 +65,8 @@ export type DashboardHost = {
   stop(): Promise<void>;
 };
 
+/** Of every replica. */
+export const sessionKey = Buffer.alloc(32, 3);
 export const prefix = '/api/v2/public/sdk';
 export const acmeToken = 'acme-token-0123456789';
 export const otherToken = 'other-token-0123456789';
@@ -90,6 +92,7 @@ export async function startDashboard({
     const replica = await listen({
       ...stores,
       masterKeys,
+      sessionKey: () => sessionKey,
       webhooks: { call: () => Promise.reject(new Error('no test of this file asks a webhook')) },
       clock,
       log: silentLogger,

@@ -108,6 +108,7 @@ export async function install(world: World, files: string): Promise<Nodes> {
     await makeSecret(tools, 'paymaster-master-keys', {
       'master.key': randomBytes(32).toString('hex'),
       'webhook-master.key': randomBytes(32).toString('hex'),
+      'session.key': randomBytes(32).toString('hex'),
     });
     await makeSecret(tools, 'paymaster-signers', { dev: devAccounts.signer.privateKey });
     await makeSecret(tools, 'paymaster-chain-urls', { dev: chain.url });

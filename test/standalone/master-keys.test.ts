@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { openDataDirectory, UnusableFile, type DataDirectory } from '../../standalone/data-directory.js';
-import { loadMasterKeys } from '../../standalone/master-keys.js';
+import { loadMasterKeys, loadSessionKey } from '../../standalone/master-keys.js';
 
 const [k1, w1] = ['11', '22'].map((byte) => byte.repeat(32)) as [string, string];
 
@@ -42,6 +42,18 @@ describe('the master keys of an instance', () => {
     for (const name of ['master.key', 'webhook-master.key', 'keys-in-force.json'])
       expect(statSync(file(name)).mode & 0o777).toBe(0o600);
     expect(read('keys-in-force.json')).not.toContain(first[0]);
+  });
+
+  test('are not what seals sessions of the console: that key is made apart, and again when it is missing', () => {
+    open();
+    load();
+    const made = hex(loadSessionKey(directory));
+    expect(made).toBe(read('session.key'));
+    expect([read('master.key'), read('webhook-master.key')]).not.toContain(made);
+    expect(statSync(file('session.key')).mode & 0o777).toBe(0o600);
+    expect(hex(loadSessionKey(directory))).toBe(made);
+    rmSync(file('session.key'));
+    expect(hex(loadSessionKey(directory))).not.toBe(made);
   });
 
   test('of a release that kept no record are taken as they are', () => {

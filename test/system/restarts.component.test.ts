@@ -54,7 +54,7 @@ test('no key, token or signature is written to the log, and a token that is give
   expect(log).not.toBe('');
   expect(existsSync(file('auth-token'))).toBe(false);
   const secrets = [authToken, connection.apiKey, readFileSync(file('signers/dev'), 'utf8').trim()];
-  for (const name of ['master.key', 'webhook-master.key'])
+  for (const name of ['master.key', 'webhook-master.key', 'session.key'])
     secrets.push(readFileSync(file(name), 'utf8').trim());
   for (const secret of secrets) expect(log).not.toContain(secret.replace(/^0x/, ''));
 });

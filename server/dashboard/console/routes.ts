@@ -48,12 +48,12 @@ export function createConsole(deps: Deps): Router {
       return answer(response, session);
     }
     requireRoom(limiter.take(clientAddress(request, deps.trustedProxies ?? 0), signIns));
-    const sha256 = 'token' in given ? hashCredential(given.token) : redeem(request, given.code);
-    const principal = sha256 === undefined ? undefined : await authenticator.principal(sha256);
-    if (sha256 === undefined || principal === undefined)
+    const token = 'token' in given ? given.token : redeem(request, given.code);
+    const principal = token === undefined ? undefined : await authenticator.principal(hashCredential(token));
+    if (token === undefined || principal === undefined)
       throw new DomainError('CREDENTIALS_REQUIRED', 'The token or code is not known, or has expired');
     requireRoom(limiter.take(`organisation ${principal.tenant}`, signInsOfOrganisation));
-    const { cookie, ...session } = sessions.begin(sha256);
+    const { cookie, ...session } = sessions.begin(token);
     response.set('Set-Cookie', setCookie(request, cookie, sessionMs / 1000));
     log.info('console sign-in', { organisation: principal.namespace, tokenName: principal.tokenName });
     return answer(response, session);

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { hashCredential } from '../../../core/config/api-key.js';
 import { isObject } from '../../../core/schema/json-value.js';
-import type { MasterKeys } from '../../../core/secrets.js';
 import type { Clock } from '../../../core/units/time.js';
 import { single } from '../../http/client-address.js';
 
@@ -12,37 +11,38 @@ const csrfHeader = 'x-csrf-token';
 type WithHeaders = Pick<IncomingMessage, 'headers'>;
 
 export const sessionMs = 12 * 3_600_000;
+/** A replica whose clock is ahead may have begun the session. */
+const clocksApartMs = 60_000;
 /** Browsers take the first name over TLS only, from this host alone: a neighbouring domain cannot plant a session. */
 const secureName = '__Host-paymaster-session';
 const plainName = 'paymaster-session';
 
 export type Session = {
-  /** Of the authToken. It is looked up for every call, so a removed token ends its sessions. */
+  /** Of the authToken in the cookie. It is looked up for every call, so a removed token ends its sessions. */
   readonly sha256: string;
   readonly until: number;
   readonly csrf: string;
 };
 
 /**
- * Sessions of the console. A session is its cookie: sealed under a key made from the master key, so that every replica of the
- * dashboard can read it, and none has to store it. Those that were signed out are remembered apart: see `ended-sessions.ts`.
+ * Sessions of the console. A session is its cookie, sealed under a key that every replica of the dashboard has, so none has to store it.
+ * It holds the token itself, which is hashed for every call: who has the key and the hashes that manifests list can make no session.
+ * Those that were signed out are remembered apart: see `ended-sessions.ts`.
  */
 export type Sessions = ReturnType<typeof createSessions>;
 
-export function createSessions({
-  masterKeys,
-  clock,
-}: {
-  readonly masterKeys: Pick<MasterKeys, 'current' | 'previous'>;
-  readonly clock: Clock;
-}) {
+export function createSessions({ key, clock }: { readonly key: () => Uint8Array; readonly clock: Clock }) {
   /** The session of the request's cookie, which any page of this site can make a browser send. */
   function ofCookie(request: WithHeaders): Session | undefined {
     const cookie = cookieOf(request);
     if (cookie === undefined) return undefined;
-    const { current, previous } = masterKeys;
-    const session = open(current, cookie) ?? (previous && open(previous, cookie));
-    return session && session.until > clock.now() ? session : undefined;
+    const sealed = open(key(), cookie);
+    if (sealed === undefined) return undefined;
+    const { authToken, until, csrf } = sealed;
+    const leftMs = until - clock.now();
+    // Whatever a cookie says, no session is longer than one that begins now.
+    if (!(leftMs > 0 && leftMs <= sessionMs + clocksApartMs)) return undefined;
+    return { sha256: hashCredential(authToken), until, csrf };
   }
 
   return {
@@ -57,9 +57,11 @@ export function createSessions({
       return session && hashCredential(csrf) === hashCredential(session.csrf) ? session : undefined;
     },
 
-    begin(sha256: string): Session & { readonly cookie: string } {
-      const session = { sha256, until: clock.now() + sessionMs, csrf: randomBytes(18).toString('base64url') };
-      return { ...session, cookie: seal(masterKeys.current, session) };
+    begin(authToken: string): Session & { readonly cookie: string } {
+      const until = clock.now() + sessionMs;
+      const csrf = randomBytes(18).toString('base64url');
+      const cookie = seal(key(), { authToken, until, csrf });
+      return { sha256: hashCredential(authToken), until, csrf, cookie };
     },
   };
 }
@@ -86,33 +88,36 @@ const algorithm = 'aes-256-gcm';
 const ivBytes = 12;
 const tagBytes = 16;
 
+/** What a cookie holds. */
+type Sealed = { readonly authToken: string; readonly until: number; readonly csrf: string };
+
 /** base64url of IV (12 bytes), ciphertext of the session as JSON, tag (16). */
-function seal(master: Uint8Array, session: Session): string {
+function seal(secret: Uint8Array, session: Sealed): string {
   const iv = randomBytes(ivBytes);
-  const cipher = createCipheriv(algorithm, keyOf(master), iv);
+  const cipher = createCipheriv(algorithm, secret, iv);
   const sealed = Buffer.concat([iv, cipher.update(JSON.stringify(session)), cipher.final()]);
   return Buffer.concat([sealed, cipher.getAuthTag()]).toString('base64url');
 }
 
 /** Undefined for anything that was not sealed under this key. */
-function open(master: Uint8Array, cookie: string): Session | undefined {
+function open(secret: Uint8Array, cookie: string): Sealed | undefined {
   const bytes = Buffer.from(cookie, 'base64url');
   if (bytes.length < ivBytes + tagBytes) return undefined;
   try {
-    const decipher = createDecipheriv(algorithm, keyOf(master), bytes.subarray(0, ivBytes), {
+    const decipher = createDecipheriv(algorithm, secret, bytes.subarray(0, ivBytes), {
       authTagLength: tagBytes,
     });
     decipher.setAuthTag(bytes.subarray(-tagBytes));
     const text = Buffer.concat([decipher.update(bytes.subarray(ivBytes, -tagBytes)), decipher.final()]);
     const session: unknown = JSON.parse(text.toString());
-    return isObject(session) ? (session as Session) : undefined;
+    return isSealed(session) ? session : undefined;
   } catch {
     return undefined;
   }
 }
 
-function keyOf(master: Uint8Array): Buffer {
-  return createHmac('sha256', master)
-    .update(JSON.stringify(['console session']))
-    .digest();
+function isSealed(value: unknown): value is Sealed {
+  if (!isObject(value)) return false;
+  const { authToken, until, csrf } = value;
+  return typeof authToken === 'string' && typeof until === 'number' && typeof csrf === 'string';
 }

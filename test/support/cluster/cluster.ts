@@ -149,7 +149,7 @@ function makeMounts(directory: string): ComponentDeps['mounts'] {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     chmodSync(folder, 0o700);
   }
-  for (const name of ['master.key', 'webhook-master.key'])
+  for (const name of ['master.key', 'webhook-master.key', 'session.key'])
     writeFileSync(join(mounts.keys, name), `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
   return mounts;
 }
