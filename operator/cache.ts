@@ -1,3 +1,4 @@
+import { unreachable } from '../core/errors.js';
 import type { Logger } from '../core/log.js';
 import { formatKey, keyOf, type ObjectKey } from '../core/meta/meta.js';
 import { reconciledKinds, type AnyResource, type Kind, type Resources } from '../core/resources/kinds.js';
@@ -8,6 +9,7 @@ export type Change = { readonly before?: AnyResource; readonly after?: AnyResour
 
 /**
  * The operator's copy of the resources: fed by watches, read by reconciles without asking the store. It may lag behind.
+ * An object with a deletionTimestamp counts as gone, although finalizers may keep it for days: only `leavingAt` has it still.
  * Writes carry the version that was read, so a write that is based on an old version conflicts instead of overwriting.
  * Objects are shared: never change one.
  */
@@ -34,6 +36,8 @@ export function createCache(deps: {
   const organisations = tables.Organisation.index(({ spec }) => spec.namespace);
   const chains = tables.Chain.index(({ spec }) => String(spec.chainId));
   const feeTokens = tables.FeeToken.index(({ spec }) => String(spec.chainId));
+  const leaving = createTable<AnyResource>((object) => `${object.kind} ${formatKey(keyOf(object))}`);
+  const leavingByRoot = leaving.index((object) => JSON.stringify(rootOf(object)));
   const watches: Watch[] = [];
 
   return {
@@ -53,6 +57,10 @@ export function createCache(deps: {
       organisations.find(namespace),
     chainsWith: (chainId: number): readonly Resources['Chain'][] => chains.find(String(chainId)),
     feeTokensOn: (chainId: number): readonly Resources['FeeToken'][] => feeTokens.find(String(chainId)),
+    /** Objects that are being deleted, by the root that they were compiled into. */
+    leavingAt: (kind: RootKind, key: string): readonly AnyResource[] =>
+      leavingByRoot.find(JSON.stringify({ kind, key })),
+    allLeaving: (): readonly AnyResource[] => leaving.all(),
     /** Stores the answer to a write of our own, so that the next reconcile does not act on the state before it. */
     note<K extends Kind>(kind: K, object: Resources[K]): void {
       const present = tableOf(kind).get(formatKey(keyOf(object)));
@@ -85,11 +93,18 @@ export function createCache(deps: {
     const table = tableOf(kind);
     const watch = deps.resources.watch(kind, ({ type, object }) => {
       const before = table.get(formatKey(keyOf(object)));
-      if (type === 'DELETED') table.remove(object);
+      const wasLeaving = leaving.has(object);
+      const isLeaving = type !== 'DELETED' && object.metadata.deletionTimestamp !== undefined;
+      const isGone = type === 'DELETED' || isLeaving;
+      if (isGone) table.remove(object);
       else table.put(object);
+      if (isLeaving) leaving.put(object);
+      else leaving.remove(object);
+      // Of an object that leaves nothing more is decided, until it has left.
+      if (isLeaving && wasLeaving && before === undefined) return;
       notify({
-        ...(before === undefined ? {} : { before }),
-        ...(type === 'DELETED' ? {} : { after: object }),
+        ...(before !== undefined ? { before } : isGone ? { before: object } : {}),
+        ...(isGone ? {} : { after: object }),
       });
     });
     watches.push(watch);
@@ -100,6 +115,28 @@ export function createCache(deps: {
 /** `namespace/name` of the Paymaster that a contract or policy names: the key under which all of them are compiled. */
 export function ownerOf(object: Resources['SmartContract'] | Resources['PaymasterPolicy']): string {
   return `${object.metadata.namespace ?? ''}/${object.spec.paymasterRef.name}`;
+}
+
+/** What is compiled as a whole; its key is as in mapping.ts. */
+export type RootKind = 'Paymaster' | 'Chain' | 'Organisation' | 'DashboardToken';
+
+/** The root that an object is compiled into. */
+export function rootOf(object: AnyResource): { readonly kind: RootKind; readonly key: string } {
+  switch (object.kind) {
+    case 'SmartContract':
+    case 'PaymasterPolicy':
+      return { kind: 'Paymaster', key: ownerOf(object) };
+    case 'Chain':
+    case 'FeeToken':
+      return { kind: 'Chain', key: String(object.spec.chainId) };
+    case 'Organisation':
+      return { kind: 'Organisation', key: object.spec.namespace };
+    case 'Paymaster':
+    case 'DashboardToken':
+      return { kind: object.kind, key: formatKey(keyOf(object)) };
+    default:
+      return unreachable(object);
+  }
 }
 
 /**
@@ -121,6 +158,7 @@ export function contestedName({ metadata, spec }: Resources['Paymaster']): strin
 type Table<T extends AnyResource> = {
   get(key: string): T | undefined;
   all(): readonly T[];
+  has(object: T): boolean;
   put(object: T): void;
   remove(object: T): void;
   /** A look-up of objects by a value; `put` and `remove` keep it up to date. */
@@ -129,13 +167,15 @@ type Table<T extends AnyResource> = {
 
 type Index<T> = { find(value: string): readonly T[]; count(value: string): number };
 
-function createTable<T extends AnyResource>(): Table<T> {
+function createTable<T extends AnyResource>(
+  nameOf = (object: T): string => formatKey(keyOf(object)),
+): Table<T> {
   const objects = new Map<string, T>();
   const indexes: { readonly valueOf: (object: T) => string; readonly groups: Map<string, Map<string, T>> }[] =
     [];
 
   function remove(object: T): void {
-    const key = formatKey(keyOf(object));
+    const key = nameOf(object);
     const present = objects.get(key);
     if (present === undefined) return;
     objects.delete(key);
@@ -149,9 +189,10 @@ function createTable<T extends AnyResource>(): Table<T> {
   return {
     get: (key) => objects.get(key),
     all: () => [...objects.values()],
+    has: (object) => objects.has(nameOf(object)),
     put(object) {
       remove(object);
-      const key = formatKey(keyOf(object));
+      const key = nameOf(object);
       objects.set(key, object);
       for (const { valueOf, groups } of indexes) {
         const value = valueOf(object);

@@ -30,6 +30,7 @@ import { createAnnouncer } from './reconcilers/announcer.js';
 import { createChainReconciler, inOrder } from './reconcilers/chain.js';
 import { createOfferedChains } from './reconcilers/offered-chains.js';
 import { createConnectionSecretWriter } from './reconcilers/connection-secret.js';
+import { withLeaving } from './reconcilers/leaving.js';
 import { allKeys, keysOf } from './reconcilers/mapping.js';
 import { createOrganisationReconciler } from './reconcilers/organisation.js';
 import { createPaymasterReconciler } from './reconcilers/paymaster.js';
@@ -185,39 +186,44 @@ export function createOperator(deps: OperatorDeps) {
     onChange: (chainId) => followers.add(cache.paymastersOn(chainId).map((each) => formatKey(keyOf(each)))),
   });
   const common = { cache, configs, statuses, facts, signers, layouts, clock };
+  const reconcilers = {
+    paymasters: createPaymasterReconciler({
+      ...common,
+      view: platform,
+      serving,
+      offeredChains,
+      connectionSecrets,
+      masterKeys,
+      areKeysKnown: rotation?.isUsable ?? (() => true),
+      readMethods,
+      pace,
+      reported: new WeakMap(),
+      webhookRules,
+      platform: deps.platform ?? openPlatform,
+    }),
+    chains: createChainReconciler({
+      ...common,
+      prices,
+      dataFees,
+      losses,
+      usage,
+      serving,
+      urlPlace: deps.urlPlace,
+      masterKeys: rotation?.finding,
+      log,
+      stopped: metrics.gauge<'chain'>({
+        name: 'paymaster_operator_stopped_profiles',
+        help: 'Profiles of a chain that nothing is signed for, because the chain has said twice that it could not be mined.',
+        labels: ['chain'],
+      }),
+    }),
+    organisations: createOrganisationReconciler({ ...common, offeredChains, ...given({ tenantAccess }) }),
+  };
   const roots = createRoots({
     reconcilers: {
-      paymasters: createPaymasterReconciler({
-        ...common,
-        view: platform,
-        serving,
-        offeredChains,
-        connectionSecrets,
-        masterKeys,
-        areKeysKnown: rotation?.isUsable ?? (() => true),
-        readMethods,
-        pace,
-        reported: new WeakMap(),
-        webhookRules,
-        platform: deps.platform ?? openPlatform,
-      }),
-      chains: createChainReconciler({
-        ...common,
-        prices,
-        dataFees,
-        losses,
-        usage,
-        serving,
-        urlPlace: deps.urlPlace,
-        masterKeys: rotation?.finding,
-        log,
-        stopped: metrics.gauge<'chain'>({
-          name: 'paymaster_operator_stopped_profiles',
-          help: 'Profiles of a chain that nothing is signed for, because the chain has said twice that it could not be mined.',
-          labels: ['chain'],
-        }),
-      }),
-      organisations: createOrganisationReconciler({ ...common, offeredChains, ...given({ tenantAccess }) }),
+      paymasters: withLeaving('Paymaster', reconcilers.paymasters, common),
+      chains: withLeaving('Chain', reconcilers.chains, common),
+      organisations: withLeaving('Organisation', reconcilers.organisations, common),
     },
     ...ambient,
   });

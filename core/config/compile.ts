@@ -176,7 +176,7 @@ function assemble(
       sources.organisation?.spec.defaultContractAction ??
       sources.platform.defaultContractAction,
     // Paused and broken contracts count as well: neither may ever turn a closed paymaster into an open one.
-    contractsRegistered: sources.contracts.length > 0,
+    contractsRegistered: sources.contracts.length > 0 || sources.isContractLeaving === true,
     contracts: contracts.flatMap((contract) => (contract.served === undefined ? [] : [contract.served])),
     ...(paused.length === 0 ? {} : { pausedContracts: paused }),
     ...parts,

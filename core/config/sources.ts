@@ -14,6 +14,8 @@ import type { PlatformDefaults } from './platform.js';
 export type PaymasterSources = {
   readonly paymaster: Paymaster;
   readonly contracts: readonly SmartContract[];
+  /** Another contract is being deleted: it still counts as registered, so that nobody opens the paymaster by beginning to delete. */
+  readonly isContractLeaving?: boolean;
   readonly policies: readonly PaymasterPolicy[];
   /** The Organisation that names the namespace. */
   readonly organisation: Organisation | undefined;

@@ -48,6 +48,7 @@ export const conditionReasons = {
       'There are too many contracts and methods: those that fitted last and are still wanted are served.',
     ),
     StoreRejected: no('The config store refused the compiled form.'),
+    Deleting: no('The object is being deleted: it is served no longer.'),
     Pending: unknown('Waits for the Paymaster or Chain that it belongs to.'),
   },
   Ready: {
@@ -75,6 +76,9 @@ export const conditionReasons = {
     NothingToServe: no('The Chain has no contract profile, so no paymaster can use it.'),
     Suspended: no('Suspended by spec.suspended of the Paymaster or its Chain.'),
     Paused: no('Its field active is false.'),
+    Deleting: no(
+      'The object is being deleted, and counts as absent; `metadata.finalizers` names what keeps it.',
+    ),
     Pending: unknown('Not checked against the chain yet.'),
   },
   Serving: {

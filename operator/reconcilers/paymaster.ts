@@ -151,6 +151,7 @@ async function gather(
   const sources = {
     paymaster,
     contracts: cache.contractsOf(key),
+    isContractLeaving: cache.leavingAt('Paymaster', key).some(({ kind }) => kind === 'SmartContract'),
     policies: cache.policiesOf(key),
     organisation,
     platform: deps.platform,
