@@ -77,7 +77,7 @@ ${kinds.map(entry).join('')}`;
 
 function installation(binary) {
   const namespace = 'paymaster-system';
-  const rendered = render(binary, 'paymaster', namespace, ['--skip-tests', '--set=postgres.bundled.enabled=true,postgres.bundled.passwordSecret=paymaster-postgres']);
+  const rendered = render(binary, 'paymaster', namespace, ['--skip-tests', '--set=postgres.bundled.enabled=true,postgres.bundled.passwordSecret=paymaster-postgres,networkPolicy.apiServer.anywhere=true']);
   return `# Everything for a trial without helm, with its own PostgreSQL. Generated from the charts: run \`make generate\`.
 #
 #   kubectl apply --server-side -f charts/install.yaml

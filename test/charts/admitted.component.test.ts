@@ -176,14 +176,14 @@ describe('install.yaml on a cluster that was installed with helm', () => {
     kubectl(cluster, ['create', 'namespace', system]);
     const definitions = release('install', 'paymaster-crds', crdsChart, '--take-ownership', '--force-conflicts');
     expect(definitions).toMatchObject({ ok: true, stderr: '' });
-    const values = '--set=postgres.bundled.enabled=true';
+    const values = '--set=postgres.bundled.enabled=true,networkPolicy.apiServer.anywhere=true';
     expect(release('install', 'paymaster', operatorChart, values)).toMatchObject({ ok: true, stderr: '' });
     expect(install()).toMatchObject({ ok: true, stderr: '' });
     expect(release('upgrade', 'paymaster', operatorChart, values)).toMatchObject({ ok: true, stderr: '' });
   }, 400_000);
 
   test('names what another release has set otherwise, and helm takes it back', () => {
-    const values = ['--set=postgres.bundled.enabled=true', '--set=rpc.replicas=5'];
+    const values = ['--set=postgres.bundled.enabled=true,networkPolicy.apiServer.anywhere=true', '--set=rpc.replicas=5'];
     const upgrade = () => release('upgrade', 'paymaster', operatorChart, ...values, '--force-conflicts');
     expect(upgrade()).toMatchObject({ ok: true });
     const conflicts = install().stderr.match(/Apply failed with .*/g);

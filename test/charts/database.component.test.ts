@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { join } from 'node:path';
 import { parsePostgresUrl } from '../../adapters/postgres/address.js';
 import { repositoryRoot } from '../support/repository-root.js';
-import { helm, operatorChart, renderOperator, type Manifest } from './support/helm.js';
+import { helm, operatorChart, reachAnywhere, renderOperator, type Manifest } from './support/helm.js';
 
 // The four ways to say where the database is, of which a release takes one. On a cluster: kube/mode/bundled-database.
 
@@ -101,7 +101,7 @@ describe('the address of the database', () => {
       got: 'existingSecret and cloudnativepg.enabled',
     },
   ])('is given once: $name is refused with what to set', ({ set, got }) => {
-    const { ok, stderr } = helm(['template', 'gas', operatorChart, `--set=${set}`]);
+    const { ok, stderr } = helm(['template', 'gas', operatorChart, reachAnywhere, `--set=${set}`]);
     expect(ok).toBe(false);
     expect(stderr).toContain(
       `postgres needs exactly one of url, existingSecret, bundled.enabled and cloudnativepg.enabled, got ${got}: postgres.url is the address of a PostgreSQL 15 or later`,
@@ -131,7 +131,7 @@ describe('the address of the database', () => {
         'postgres.cloudnativepg needs CloudNativePG 1.28 or later: its definitions (postgresql.cnpg.io/v1) are not in this cluster.',
     },
   ])('is not taken with $name', ({ set, message }) => {
-    const { ok, stderr } = helm(['template', 'gas', operatorChart, `--set=${set}`]);
+    const { ok, stderr } = helm(['template', 'gas', operatorChart, reachAnywhere, `--set=${set}`]);
     expect(ok).toBe(false);
     expect(stderr).toContain(message);
   });
@@ -201,7 +201,7 @@ describe('the bundled PostgreSQL', () => {
 
   test('is said to be for trials in the notes', () => {
     const notes = (...set: readonly string[]) =>
-      helm(['install', 'gas', operatorChart, '--dry-run=client', ...set.map((value) => `--set=${value}`)]).stdout;
+      helm(['install', 'gas', operatorChart, '--dry-run=client', reachAnywhere, ...set.map((value) => `--set=${value}`)]).stdout;
     const bundled = 'postgres.bundled.enabled=true';
     expect(notes(bundled)).toContain('The bundled PostgreSQL is a single instance for trials, without failover and backup');
     expect(notes(bundled, 'postgres.bundled.persistence.enabled=false')).toContain('Its data go with the pod');

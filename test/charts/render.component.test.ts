@@ -10,7 +10,7 @@ import { silentLogger } from '../../core/log.js';
 import { systemClock } from '../../core/units/time.js';
 import { serverFlags } from '../bench/subject-process.js';
 import { repositoryRoot } from '../support/repository-root.js';
-import { crdsChart, helm, operatorChart, renderOperator, renderText } from './support/helm.js';
+import { crdsChart, helm, operatorChart, reachAnywhere, renderOperator, renderText } from './support/helm.js';
 
 const noLedger = {
   rollUp: async () => false,
@@ -33,7 +33,7 @@ describe('rendering the charts', () => {
   });
 
   test('the notes say that nothing can be signed yet, and what is missing', () => {
-    const run = helm(['install', 'gas', operatorChart, '--dry-run=client', '--set=postgres.bundled.enabled=true']);
+    const run = helm(['install', 'gas', operatorChart, '--dry-run=client', reachAnywhere, '--set=postgres.bundled.enabled=true']);
     expect(run).toMatchObject({ ok: true });
     expect(run.stdout).toContain(
       'NOTHING CAN BE SIGNED YET. Missing: the Secret paymaster-master-keys, the Secret paymaster-signers with a signing key, any Chain, any Organisation, any Paymaster.',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { helm, operatorChart } from './support/helm.js';
+import { helm, operatorChart, reachAnywhere } from './support/helm.js';
 
 type Case = { readonly name: string; readonly set: string; readonly message: RegExp };
 
@@ -136,13 +136,23 @@ describe('values.schema.json', () => {
       message: /at '\/postgres\/bundled\/image\/digest': .*does not match pattern/,
     },
     {
+      name: 'somebody says where the API server is',
+      set: 'networkPolicy.apiServer.anywhere=false',
+      message: /networkPolicy\.apiServer needs one of cidrs and anywhere, got none: cidrs are the addresses of the API server/,
+    },
+    {
+      name: 'the API server is either at an address or anywhere',
+      set: 'networkPolicy.apiServer.cidrs={10.0.0.1/32}',
+      message: /networkPolicy\.apiServer needs one of cidrs and anywhere, got both/,
+    },
+    {
       name: 'an image digest is a SHA-256',
       set: 'image.digest=sha256:abc',
       message: /at '\/image\/digest': .*does not match pattern/,
     },
   ])('$name', ({ set, message }) => {
     const value = set.includes('{') || set.includes('&') ? set.replaceAll('&', ',') : set.replaceAll(',', '\\,');
-    const run = helm(['template', 'gas', operatorChart, '--set=postgres.bundled.enabled=true', `--set=${value}`]);
+    const run = helm(['template', 'gas', operatorChart, reachAnywhere, '--set=postgres.bundled.enabled=true', `--set=${value}`]);
     expect(run.ok).toBe(false);
     expect(run.stderr).toMatch(message);
   });

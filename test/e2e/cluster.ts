@@ -79,6 +79,7 @@ export function environmentValues(
       bundled: { enabled: true, image: asSet(config.postgresImage), persistence: { size: '1Gi' } },
     },
     networkPolicy: {
+      apiServer: { anywhere: true },
       // The chain has an IPv4 address, and small policy engines know no other.
       publicEgress: { exceptCidrsV6: [] },
       extraEgress: [

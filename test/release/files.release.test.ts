@@ -211,7 +211,10 @@ test('the charts install and upgrade on an API server from the files alone, and 
       '--create-namespace',
     ];
     const values = join(alone, 'values.yaml');
-    writeFileSync(values, 'postgres: { bundled: { enabled: true } }\n');
+    writeFileSync(
+      values,
+      'postgres: { bundled: { enabled: true } }\nnetworkPolicy: { apiServer: { anywhere: true } }\n',
+    );
     run('install', ...crds);
     run('install', ...operator, `--values=${values}`);
     const read = (...args: string[]) => plane.kubectl(['-n', 'paymaster-system', ...args]);

@@ -129,7 +129,7 @@ for (const previous of releases.slice(0, 1))
         };
         const releases = (verb: string, crds: string, operator: string) => {
           run(verb, 'paymaster-crds', crds, '--namespace=paymaster-crds', '--create-namespace');
-          const bundled = '--set=postgres.bundled.enabled=true';
+          const bundled = '--set=postgres.bundled.enabled=true,networkPolicy.enabled=false';
           run(verb, 'paymaster', operator, '--namespace=paymaster-system', '--create-namespace', bundled);
         };
         releases('install', join(old, 'charts/paymaster-crds'), join(old, 'charts/paymaster-operator'));

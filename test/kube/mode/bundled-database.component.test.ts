@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { helm, operatorChart } from '../../charts/support/helm.js';
+import { helm, operatorChart, reachAnywhere } from '../../charts/support/helm.js';
 import { useStarted } from '../../support/use-started.js';
 import { claimPlane } from './claimed-plane.js';
 
@@ -11,7 +11,7 @@ const plane = useStarted(() => claimPlane([namespace]));
 
 const release = (...args: readonly string[]) =>
   helm([...args, `--kubeconfig=${plane.kubeconfig}`, `--namespace=${namespace}`]);
-const values = ['--set=postgres.bundled.enabled=true'];
+const values = ['--set=postgres.bundled.enabled=true', reachAnywhere];
 
 async function password(): Promise<string> {
   const secret = await plane.transport.request({
