@@ -38,6 +38,7 @@ const remedies: Readonly<Record<string, string>> = {
     'List the namespaces that `defaultFunding.organisations` pays for, unless every Organisation of the cluster is meant.',
   'Programmed/NotAccepted': seeOther,
   'Programmed/TooLarge': 'Register fewer contracts or methods.',
+  'Programmed/Deleting': seeOther,
   'Programmed/StoreRejected': 'Read the log of the operator; the message quotes the store.',
   'Ready/NotAccepted': seeOther,
   'Ready/NotResolved': seeOther,
@@ -56,6 +57,8 @@ const remedies: Readonly<Record<string, string>> = {
   'Ready/UsageStoreLost': seeOther,
   'Ready/NothingToServe': 'List at least one contract in `spec.profiles`, or delete the Chain.',
   'Ready/Suspended': 'Set `spec.suspended` to false when signing may go on.',
+  'Ready/Deleting':
+    'See what `metadata.finalizers` waits for, and remove them where that will not come. Create the object again once it is gone, if it is needed.',
   'Ready/Paused': 'Set `spec.active` to true when it should count again.',
   'Serving/NotReady': seeOther,
   'Serving/DepositEmpty': topUp,

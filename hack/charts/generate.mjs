@@ -82,7 +82,7 @@ function installation(binary) {
 #
 #   kubectl apply --server-side -f charts/install.yaml
 #   kubectl -n ${namespace} create secret generic paymaster-master-keys \\
-#     --from-literal=master.key=$(openssl rand -hex 32) --from-literal=webhook-master.key=$(openssl rand -hex 32) \
+#     --from-literal=master.key=$(openssl rand -hex 32) --from-literal=webhook-master.key=$(openssl rand -hex 32) \\
 #     --from-literal=session.key=$(openssl rand -hex 32)
 #   kubectl -n ${namespace} create secret generic paymaster-postgres --from-literal=password=$(openssl rand -hex 32)
 apiVersion: v1

@@ -169,9 +169,8 @@ function textOf(body: unknown): string {
 }
 
 function resolved(schema: JsonSchema, components: Components): JsonSchema {
-  const name = String(schema['$ref'] ?? '')
-    .split('/')
-    .at(-1);
+  const { $ref: reference } = schema;
+  const name = typeof reference === 'string' ? reference.split('/').at(-1) : undefined;
   return (name === undefined ? undefined : components[name]) ?? schema;
 }
 

@@ -79,6 +79,11 @@ export const objects = {
     remedy: 'Copy the address again from its source.',
     conditions: ['AddressChecksum/Wrong'],
   },
+  deleting: {
+    severity: 'note',
+    what: 'An object is being deleted and counts as absent, while a finalizer keeps it.',
+    conditions: ['Ready/Deleting'],
+  },
   suspended: {
     severity: 'note',
     what: 'A paymaster or its chain is suspended.',

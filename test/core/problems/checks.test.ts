@@ -17,6 +17,7 @@ const sums = [
   'Programmed/NotAccepted',
   'Ready/NotAccepted',
   'Ready/NotResolved',
+  'Programmed/Deleting',
   'Ready/NotProgrammed',
   'Ready/NotFunded',
   'Ready/NoCode',

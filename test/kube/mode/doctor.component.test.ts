@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { KubeTransport } from '../../../adapters/kube/transport.js';
+import { group, version } from '../../../core/meta/meta.js';
 import type { ProblemRecord } from '../../../core/problems/render.js';
 import type { ResourceStore } from '../../../core/resources/resource-store.js';
 import { systemClock } from '../../../core/units/time.js';
@@ -20,6 +22,7 @@ const folder = mkdtempSync(join(tmpdir(), 'doctor-'));
 const kubeconfig = join(folder, 'kubeconfig');
 const inUse = `0x${'ab'.repeat(20)}`;
 const mistyped = `0x${'Ab'.repeat(20)}`;
+let admin: KubeTransport;
 let resources: ResourceStore;
 let stop: () => Promise<void>;
 beforeAll(async () => {
@@ -29,7 +32,8 @@ beforeAll(async () => {
   writeFileSync(kubeconfig, kubeconfigText({ server, ca, token: tokens.admin }), { mode: 0o600 });
   const opened = await openUserParts(connection);
   stop = opened.stop;
-  resources = openResources(opened.parts, opened.parts.transport('admin'));
+  admin = opened.parts.transport('admin');
+  resources = openResources(opened.parts, admin);
   await startKubeOperator(opened.parts, systemClock);
 }, 240_000);
 afterAll(async () => {
@@ -82,4 +86,30 @@ test('an address in use that is typed with another checksum is a note, and goes 
     }),
   ]);
   expect(await conditions()).toContainEqual(expect.objectContaining({ type: 'Accepted', status: 'True' }));
+});
+
+test('an object that a finalizer keeps is a note until it is gone', async () => {
+  const key = { name: 'kept' };
+  const path = `/apis/${group}/${version}/organisations/${key.name}`;
+  const setFinalizers = (finalizers: readonly string[]) =>
+    admin.request({
+      method: 'PATCH',
+      path,
+      contentType: 'application/merge-patch+json',
+      body: { metadata: { finalizers } },
+    });
+  await resources.apply({ manager: 'platform', kind: 'Organisation', key, spec: { namespace: 'kept' } });
+  await setFinalizers(['example.com/keep']);
+  await resources.delete('Organisation', key);
+  await until('it is named', async () => (await named('deleting', key.name)).length > 0);
+  expect(await named('deleting', key.name)).toEqual([
+    expect.objectContaining({
+      severity: 'note',
+      condition: 'Ready',
+      reason: 'Deleting',
+      remedy: expect.stringMatching(/^See what `metadata\.finalizers` waits for/),
+    }),
+  ]);
+  await setFinalizers([]);
+  await until('it is over', async () => (await named('deleting', key.name)).length === 0);
 });

@@ -46,6 +46,7 @@ export const suitesOfSoak: SuiteTable = {
   'manage-rules': 'A view of objects that are listed as in manage-objects.',
   'manage-shadow': 'Questions to the ledger: its conformance.',
   'manage-statements': 'Questions to the ledger: its conformance.',
+  'manage-widening': 'Owners of fields are as in dashboard-ownership.',
   'manage-test-webhook': 'Asks hosts; the policy is read as in manage-objects.',
   'rpc-authentication': 'Looks up compiled configs, which the conformance of config stores covers.',
   'rpc-budgets': 'Sums of the usage store: its conformance.',
