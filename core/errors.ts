@@ -19,6 +19,8 @@ type ErrorDetails = {
   readonly reason?: ErrorReason | OtherReason;
   /** The exact cause, for the log only. */
   readonly detail?: string;
+  /** What an explanation says to the owner instead of the message, which strangers get: it may name his rules. */
+  readonly forOwner?: string;
   /** The reason that a webhook host gave for its refusal; published with the code. */
   readonly webhookReason?: string;
   /** The call that was refused; published with the code. */

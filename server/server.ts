@@ -51,6 +51,8 @@ type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instruments' | 'p
     /** URL of the JSON-RPC server that explains. Default: this process, if it has the rpc role. */
     readonly jsonRpcUrl?: string;
   };
+  /** Whether the header Host is one that this process is called by. Default: it is, since a proxy in front decides that. */
+  readonly isOwnHost?: (host: string | undefined) => boolean;
   /** Handles further paths of this process; true when it has answered. */
   readonly handle?: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** For how long answers ask clients to close kept connections before a stop closes them. Default 0. */
@@ -108,6 +110,7 @@ export function createServer(deps: ServerDeps) {
   let stopped: Promise<void> | undefined;
 
   function dispatch(request: IncomingMessage, response: ServerResponse): void {
+    if (deps.isOwnHost?.(request.headers.host) === false) return answerMisdirected(response);
     // The paths of deliveries begin like those of JSON-RPC, where the next segment is a chain.
     if (dataPlane?.deliver(request, response) === true) return;
     const url = request.url ?? '';
@@ -224,6 +227,15 @@ function ownHostOf(host: string): string {
 }
 
 type RequestHandler = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
+
+/** A page of another site may have made its own name point here. */
+function answerMisdirected(response: ServerResponse): void {
+  answerJson(
+    response,
+    421,
+    JSON.stringify({ message: 'The header Host names another host: use localhost, or the address of HOST' }),
+  );
+}
 
 function answerNotFound(response: ServerResponse): void {
   answerJson(response, 404, JSON.stringify({ statusCode: 404, message: 'Not found' }));

@@ -35,6 +35,7 @@ import { createConnectionFile } from './connection-file.js';
 import { reportLife } from './life.js';
 import { countStates } from './resource-state.js';
 import { openLogFile } from './log-file.js';
+import { createOwnHosts } from './own-hosts.js';
 import { openDataDirectory, type DataDirectory } from './data-directory.js';
 import { loadMasterKeys, loadSessionKey } from './master-keys.js';
 import { reportOpenSponsorship } from './open-sponsorship.js';
@@ -187,6 +188,7 @@ async function startParts(
       ...given({ ledger }),
     },
     recentRefusals: refusals,
+    isOwnHost: createOwnHosts(config.host),
     ...given({ ledger: config.ledger.isOn ? usage.ledger : undefined, ledgerRoom: keeping?.room }),
     ...given({ names: ledger?.names }),
     refusalsPerSecond: config.ledger.refusalsPerSecond,

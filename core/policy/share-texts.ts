@@ -32,11 +32,14 @@ export function limitReached(
   );
 }
 
-/** The limit is not guessed at: an operation costs an unknown amount of dollars, so nothing is signed until there is a price. */
+/** A rule in dollars is not guessed at: nothing is signed until there is a price. Who asks need not learn the rule's name. */
 export function priceStale(name: string): DomainError {
-  return new DomainError('UNAVAILABLE', `"${name}" is a limit in dollars, and the coin has no price now`, {
+  const forOwner = `"${name}" is in dollars, and the coin has no price now`;
+  return new DomainError('UNAVAILABLE', 'A rule is in dollars, and the coin has no price now', {
     reason: 'PRICE_STALE',
     retryAfterSeconds: 10,
+    detail: forOwner,
+    forOwner,
   });
 }
 

@@ -1,5 +1,5 @@
 import type { EpochMs } from '../units/time.js';
-import type { Window } from './window.js';
+import { contains, type Window } from './window.js';
 
 /** `timeZone`: an IANA name, e.g. Europe/Berlin. */
 export type Calendar = { readonly every: CalendarUnit; readonly timeZone: string };
@@ -23,8 +23,23 @@ export function isTimeZone(text: string): boolean {
   }
 }
 
+/** The last window of each unit and zone: hundreds of limits ask for the same one, and each would take a millisecond to find. */
+const found = new Map<string, CalendarWindow>();
+/** Zones have more than one spelling. */
+const mostFound = 2_000;
+
 /** The period that contains `now` by the clocks of the time zone. Throws RangeError for an unknown zone. */
-export function calendarWindowAt({ every, timeZone }: Calendar, now: EpochMs): CalendarWindow {
+export function calendarWindowAt(calendar: Calendar, now: EpochMs): CalendarWindow {
+  const key = `${calendar.every} ${calendar.timeZone}`;
+  const last = found.get(key);
+  if (last !== undefined && contains(last, now)) return last;
+  const window = findWindow(calendar, now);
+  if (found.size >= mostFound) found.clear();
+  found.set(key, window);
+  return window;
+}
+
+function findWindow({ every, timeZone }: Calendar, now: EpochMs): CalendarWindow {
   const formatter = formatterOf(timeZone);
   const first = firstDayOf(every, localDayOf(formatter, now));
   return {

@@ -1,5 +1,6 @@
 import { FairSlots, SlotsBusy, type SlotLimits } from '../../adapters/fair-slots.js';
 import { DomainError } from '../../core/errors.js';
+import type { Principal } from './auth.js';
 
 /**
  * What makes an answer cost more than a call: how many of its kind are open at once, until their clients have read them, and
@@ -19,12 +20,19 @@ const costs = {
 } as const satisfies Record<string, SlotLimits>;
 export type Cost = keyof typeof costs;
 
-/** Runs what an organisation asks for. Throws RATE_LIMITED when its other answers leave no slot in time. */
+/** Runs what somebody asks for. Throws RATE_LIMITED when other answers of his token or organisation leave no slot in time. */
 export type Spending = (
   cost: Cost | undefined,
-  organisation: string,
+  caller: Pick<Principal, 'tenant' | 'tokenName'>,
   work: () => Promise<void>,
 ) => Promise<void>;
+
+/** Of readings one token gets half of what its organisation has, or who may only read could keep the owner from reading. */
+const readingsOfToken = {
+  ...costs.reading,
+  slots: Number.MAX_SAFE_INTEGER,
+  perKey: costs.reading.perKey / 2,
+} as const satisfies SlotLimits;
 
 export function createSpending(): Spending {
   const slots = {
@@ -34,13 +42,16 @@ export function createSpending(): Spending {
     decision: new FairSlots(costs.decision),
     whatIf: new FairSlots(costs.whatIf),
   } as const satisfies Record<Cost, FairSlots>;
-  return async (cost, organisation, work) => {
+  const ofToken = new FairSlots(readingsOfToken);
+  return async (cost, { tenant, tokenName }, work) => {
     if (cost === undefined) return work();
+    const ofOrganisation = () => slots[cost].run(tenant, work);
     try {
-      await slots[cost].run(organisation, work);
+      if (cost === 'reading') await ofToken.run(JSON.stringify([tenant, tokenName]), ofOrganisation);
+      else await ofOrganisation();
     } catch (error) {
       if (!(error instanceof SlotsBusy)) throw error;
-      throw new DomainError('RATE_LIMITED', 'Too many answers of the organisation are open', {
+      throw new DomainError('RATE_LIMITED', 'Too many answers of the token or its organisation are open', {
         reason: 'ANSWERS_BUSY',
         retryAfterSeconds: 1,
       });

@@ -46,7 +46,7 @@ export function createRouter(endpoints: readonly Endpoint[], deps: RouterDeps): 
       const { search } = new URL(request.url, 'http://localhost');
       const given = readParameters(search, parameters, message === undefined ? 'refused' : 'ignored');
       const sent = form && (await bodyOf(request, response, bodies, principal.namespace));
-      await spend(cost, principal.tenant, async () => {
+      await spend(cost, principal, async () => {
         const body = form?.parse(tools, sent);
         const requestId = response.get('X-Request-Id') ?? '';
         const call = {

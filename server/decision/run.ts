@@ -95,5 +95,6 @@ async function trace<C>({ name, decide }: Step<C>, on: C): Promise<TraceStep | '
 function traceError(step: string, { code, message, details }: DomainError): TraceStep {
   const reason = details.reason ?? code;
   const remedy = details.remedy ?? remedyOfReason(reason);
-  return { step, verdict: 'error', reason, detail: message, ...(remedy === undefined ? {} : { remedy }) };
+  const detail = details.forOwner ?? message;
+  return { step, verdict: 'error', reason, detail, ...(remedy === undefined ? {} : { remedy }) };
 }

@@ -1,11 +1,50 @@
 import type { IncomingMessage } from 'node:http';
+import { isIPv4, isIPv6 } from 'node:net';
 
-/** Each trusted proxy has appended the address that it saw, so the client's address is that many entries from the end. */
+/**
+ * Who calls, for limits: see {@link clientOf}. Each trusted proxy has appended the address that it saw, so the client's address is that
+ * many entries from the end.
+ */
 export function clientAddress(request: IncomingMessage, trustedProxies: number): string {
   const peer = request.socket.remoteAddress ?? '';
-  if (trustedProxies === 0) return peer;
   const forwarded = single(request.headers['x-forwarded-for'])?.split(',') ?? [];
-  return forwarded.at(-trustedProxies)?.trim() ?? peer;
+  return clientOf((trustedProxies > 0 && forwarded.at(-trustedProxies)?.trim()) || peer);
+}
+
+/** Beginnings of IPv6 addresses that hold an IPv4 address: mapped (RFC 4291), and of NAT64 (RFC 6052). */
+const holdIpv4 = ['0:0:0:0:0:ffff:', '64:ff9b:0:0:0:0:'];
+
+/**
+ * What an address counts as: an IPv4 address, also one inside of an IPv6 address, as itself; IPv6 by its first 64 bits, since whoever
+ * has one address has all below them. Any other text, such as a name that a proxy made up, as itself.
+ */
+export function clientOf(address: string): string {
+  if (isIPv4(address)) return address;
+  // Some proxies append the port.
+  const [bare = ''] = address.replace(/^\[(.*)\](:\d+)?$|^([\d.]+):\d+$/, '$1$3').split('%');
+  if (!isIPv6(bare)) return bare;
+  if (/^::ffff:\d+\./i.test(bare)) return bare.slice(7);
+  const groups = groupsOf(bare);
+  const text = groups.map((group) => group.toString(16)).join(':');
+  if (!holdIpv4.some((beginning) => text.startsWith(beginning)))
+    return `${text.split(':').slice(0, 4).join(':')}::/64`;
+  return groups
+    .slice(6)
+    .flatMap((group) => [group >> 8, group & 0xff])
+    .join('.');
+}
+
+/** The eight numbers of an IPv6 address in any spelling. */
+function groupsOf(address: string): readonly number[] {
+  const { hostname } = new URL(`http://[${address}]`);
+  const [before = [], after = []] = hostname
+    .slice(1, -1)
+    .split('::')
+    .map((half) => half.split(':').filter((group) => group !== ''));
+  const left = 8 - before.length - after.length;
+  return [...before, ...Array.from({ length: left }, () => '0'), ...after].map((group) =>
+    Number.parseInt(group, 16),
+  );
 }
 
 export function single(header: string | readonly string[] | undefined): string | undefined {

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import type { Socket } from 'node:net';
 import { listen } from '../../adapters/listen.js';
 import { pause } from '../../adapters/timers.js';
+import { clientOf } from './client-address.js';
 import { slowReadChecks, watchUnread } from './unread-answers.js';
 
 /** A listening socket with limits, which can be drained. */
@@ -112,7 +113,7 @@ export function createHttpServer(
 function limitPerAddress(server: Server, perAddress: number): void {
   const open = new Map<string, number>();
   server.on('connection', (socket: Socket) => {
-    const address = socket.remoteAddress ?? '';
+    const address = clientOf(socket.remoteAddress ?? '');
     const others = open.get(address) ?? 0;
     if (others >= perAddress) {
       socket.destroy();

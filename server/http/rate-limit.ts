@@ -32,6 +32,11 @@ export function createRateLimiter({ clock }: { readonly clock: Clock }) {
       bucket.tokens -= 1;
       return 0;
     },
+    /** Takes back what a request was counted for. */
+    giveBack(name: string): void {
+      const bucket = buckets.get(name);
+      if (bucket !== undefined) bucket.tokens += 1;
+    },
   };
 }
 

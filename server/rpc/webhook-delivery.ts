@@ -5,6 +5,7 @@ import { isDomainError } from '../../core/errors.js';
 import { deliverTest, deliveriesAtOnce, parseSample, type Sample } from '../http/test-delivery.js';
 import type { PolicyHosts } from '../../core/policy/policy-hosts.js';
 import type { BodyAdmission } from '../http/body-admission.js';
+import { clientAddress } from '../http/client-address.js';
 import { parseJson } from '../http/json.js';
 import { hashCredential } from '../../core/config/api-key.js';
 import type { ConfigView } from '../view/config-view.js';
@@ -81,7 +82,7 @@ async function ownedPaymaster(
   const apiKey = headerOf(request, 'apikey');
   if (apiKey === undefined || apiKey === '') return undefined;
   const sha256 = hashCredential(apiKey);
-  const paymaster = view.find(sha256) ?? (await view.load(sha256, request.socket.remoteAddress ?? ''));
+  const paymaster = view.find(sha256) ?? (await view.load(sha256, clientAddress(request, 0)));
   const token = headerOf(request, 'authtoken');
   const isOwned = paymaster !== undefined && isOwner(paymaster, token && hashCredential(token), clock.now());
   return isOwned ? paymaster : undefined;
@@ -92,7 +93,7 @@ async function sampleOf(
   request: IncomingMessage,
   { paymasterId }: ServedPaymaster,
 ): Promise<Sample> {
-  const admitted = bodies.admit(paymasterId, request.socket.remoteAddress ?? '');
+  const admitted = bodies.admit(paymasterId, clientAddress(request, 0));
   try {
     const text = await new Promise<string | UnreadBody | undefined>((resolve) =>
       readBody(request, admitted, bodies.limits, resolve),

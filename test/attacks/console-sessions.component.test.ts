@@ -225,12 +225,22 @@ describe('a thief', () => {
   test('of a token signs in sixty times a minute, from however many addresses', async () => {
     const now = host.clock.now();
     const one = await host.beside({ trustedProxies: 1, clock: { now: () => now } });
+    const colleague = 'a-token-of-a-colleague-0123456789';
+    await applyOrganisation(host.resources, 'acme', {
+      namespace: 'acme',
+      tokens: [acmeToken, colleague].map((token) => ({
+        name: `of-${token}`,
+        sha256: hashCredential(token),
+      })),
+    });
     const statuses: number[] = [];
     for (let times = 0; times < 62; times += 1)
       statuses.push((await signIn({ token: acmeToken }, {}, one)).status);
     expect(statuses.filter((status) => status === 200)).toHaveLength(60);
     expect(statuses.slice(60)).toEqual([429, 429]);
     expect((await signIn({ token: otherToken }, {}, one)).status).toBe(200);
+    // A colleague of the same organisation, whose token only reads, did not lock the owner out.
+    expect((await signIn({ token: colleague }, {}, one)).status).toBe(200);
     await one.stop();
   });
 
@@ -308,6 +318,19 @@ describe('a thief', () => {
     for (const secret of [acmeToken, hashCredential(acmeToken)]) expect(seen).not.toContain(secret);
     expect(lines.join('')).not.toContain(session.csrf);
     expect(lines.join('')).not.toContain(session.cookie);
+  });
+
+  test('who signs in often from the address of others does not lock them out', async () => {
+    const address = { 'x-forwarded-for': '192.0.2.7' };
+    for (let times = 0; times < 12; times += 1)
+      expect((await signIn({ token: acmeToken }, address)).status).toBe(200);
+  });
+
+  test('who guesses tokens, all at once, has ten guesses', async () => {
+    const address = { 'x-forwarded-for': '192.0.2.2' };
+    const guesses = Array.from({ length: 30 }, (_, guess) => signIn({ token: `guess-${guess}` }, address));
+    const statuses = (await Promise.all(guesses)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 401)).toHaveLength(10);
   });
 
   test('who guesses tokens is slowed down after ten', async () => {

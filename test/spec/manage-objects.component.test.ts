@@ -97,7 +97,7 @@ describe('an object', () => {
       createdBy: 'acme-ci',
       spec: aPaymaster('whole'),
     });
-    expect(etag).toBe(`"${String(data['uid'])}.1"`);
+    expect(etag).toMatch(new RegExp(`^"${String(data['uid'])}\\.1\\.[\\w-]{8}"$`));
     expect(await ask('GET', '/paymasters/whole')).toMatchObject({ status: 200, data, etag });
 
     const contract = { name: 'whole-nft', spec: aContract('whole') };
@@ -221,6 +221,22 @@ describe('If-Match', () => {
       generation: 2,
       spec: { maxExpirySeconds: recordOf(winner?.data['spec'])['maxExpirySeconds'] },
     });
+  });
+
+  test.each(['labels', 'annotations'])('guards %s, which somebody else has changed since', async (member) => {
+    const { etag } = await made(`guarded-${member}`);
+    const key = { namespace: 'acme', name: `guarded-${member}` };
+    await host.resources.apply({
+      manager: 'kubectl',
+      kind: 'Paymaster',
+      key,
+      spec: {},
+      [member]: { 'example.com/team': 'a' },
+    });
+    const body = { spec: { maxExpirySeconds: 60 } };
+    expect(await ask('PATCH', `/paymasters/${key.name}`, body, { etag })).toMatchObject({ status: 412 });
+    const { etag: now } = await ask('GET', `/paymasters/${key.name}`);
+    expect(await ask('PATCH', `/paymasters/${key.name}`, body, { etag: now })).toMatchObject({ status: 200 });
   });
 
   test('of an object that was deleted and made again is stale, also for a deletion', async () => {

@@ -73,7 +73,12 @@ describe('A limit in dollars', () => {
   ])('is not guessed at while the price is $name: the caller may try again', async ({ price }) => {
     host.world.price = () => price;
     const { error } = await ask();
-    expect(error).toMatchObject({ code: -32003, data: { reason: 'PRICE_STALE', retryable: true } });
+    expect(error).toMatchObject({
+      code: -32003,
+      // Not its name, which is the owner's.
+      message: 'A rule is in dollars, and the coin has no price now',
+      data: { reason: 'PRICE_STALE', retryable: true },
+    });
     expect(new Map(await heldLimits()).has(BigInt(nonce))).toBe(false);
   });
 
@@ -82,7 +87,12 @@ describe('A limit in dollars', () => {
     expect(await explained()).toMatchObject({
       sponsored: false,
       steps: expect.arrayContaining([
-        expect.objectContaining({ step: 'limitsAndDeposit', verdict: 'error', reason: 'PRICE_STALE' }),
+        expect.objectContaining({
+          step: 'limitsAndDeposit',
+          verdict: 'error',
+          reason: 'PRICE_STALE',
+          detail: expect.stringMatching(/^".+" is in dollars, and the coin has no price now$/),
+        }),
       ]),
     });
   });

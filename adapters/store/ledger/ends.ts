@@ -34,16 +34,17 @@ export async function endedReservations(
   names: Iterable<RecordId>,
   to?: Position,
 ): Promise<readonly Reservation[]> {
-  const { table, position, list } = dialect;
+  const { table, position, among } = dialect;
   const found = new Map<string, Reservation>();
   const asked = [...names];
   if (asked.length === 0) return [];
   const values = new Values();
   const before = (at: number | undefined): string =>
-    at === undefined ? '' : `AND ${position} < ${values.add(at)}`;
+    // A sum, so that no index of it is used: almost every row was written before.
+    at === undefined ? '' : `AND ${position} + 0 < ${values.add(at)}`;
   const select = `SELECT *, ${position} AS place FROM`;
   const endings = await query(
-    `${select} ${table('settlement')} WHERE reservation IN ${list(values.add(JSON.stringify(asked)), 'id')}
+    `${select} ${table('settlement')} WHERE reservation ${among(values.add(JSON.stringify(asked)), 'id')}
      AND day >= ${values.add(firstDay(asked))} ${before(to?.settlement)}`,
     values.list,
   );
@@ -51,13 +52,13 @@ export async function endedReservations(
     reservationOf(found, row).endings.push({ record: settlementOf(row), place: Number(row['place']) });
   if (found.size === 0) return [];
   values.list.length = 0;
-  const ended = list(values.add(JSON.stringify([...found.keys()])), 'id');
+  const isEnded = among(values.add(JSON.stringify([...found.keys()])), 'id');
   const day = values.add(firstDay(found.keys()));
   const limit = before(to?.decision);
   const decisions = await query(
-    `${select} ${table('decision')} WHERE id IN ${ended} AND reservation = id AND day >= ${day} ${limit}
+    `${select} ${table('decision')} WHERE id ${isEnded} AND reservation = id AND day >= ${day} ${limit}
      UNION ALL
-     ${select} ${table('decision')} WHERE reservation IN ${ended} AND reservation <> id AND day >= ${day} ${limit}`,
+     ${select} ${table('decision')} WHERE reservation ${isEnded} AND reservation <> id AND day >= ${day} ${limit}`,
     values.list,
   );
   for (const row of decisions)

@@ -64,11 +64,11 @@ async function readSpent(
   if (spans.length === 0) return new Map();
   const names = accounts.map((account) => accountValue(account) ?? '');
   const values = new Values();
-  const list = dialect.list(values.add(JSON.stringify(names)), 'text');
+  const isOne = dialect.among(values.add(JSON.stringify(names)), 'text');
   const parts = spans.map(
     (span) =>
       `SELECT value, spent_wei FROM ${dialect.table('usage')}
-       WHERE dimension = 'account' AND value IN ${list} AND unit = '${span.unit}'
+       WHERE dimension = 'account' AND value ${isOne} AND unit = '${span.unit}'
        AND start >= ${values.add(span.from)} AND start < ${values.add(span.to)}`,
   );
   const rows = await ask(

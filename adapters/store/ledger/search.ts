@@ -92,9 +92,9 @@ function searchSlice(
   }
   if (userOpHash !== undefined) {
     const isSigned = `user_op_hash = ${values.add(userOpHash)}`;
-    const mined = minedAs.length === 0 ? undefined : dialect.list(values.add(JSON.stringify(minedAs)), 'id');
+    const mined = minedAs.length === 0 ? undefined : dialect.among(values.add(JSON.stringify(minedAs)), 'id');
     // Without an alternative an index is used for certain.
-    conditions.push(mined === undefined ? isSigned : `(${isSigned} OR id IN ${mined})`);
+    conditions.push(mined === undefined ? isSigned : `(${isSigned} OR id ${mined})`);
   }
   return ask(
     `SELECT * FROM ${dialect.table('decision')} WHERE ${conditions.join(' AND ')} ORDER BY id DESC LIMIT ${most}`,

@@ -1,4 +1,3 @@
-import { DomainError } from '../../errors.js';
 import { pass, refuse, type Verdict } from '../../refusal.js';
 import { boolean, object, text } from '../../schema/structural.js';
 import { given } from '../../units/given.js';
@@ -7,6 +6,7 @@ import { toSeconds } from '../../units/time.js';
 import type { Mode } from '../../usage/reservation.js';
 import type { AppliesTo, PolicyFacts, PolicyIdentity, PolicyKind } from '../kind.js';
 import { appliesIn, appliesToSchema, glanceOf, decideEach, sayOf } from '../modes.js';
+import { priceStale } from '../share-texts.js';
 import {
   asksForDollars,
   compileExpression,
@@ -141,13 +141,6 @@ function whyNot(each: Served, { op, calls, chainId, cost, now }: PolicyFacts): s
 
 function lacksPrice(each: Served, { cost }: PolicyFacts): boolean {
   return cost !== undefined && cost.usdPerNative === undefined && asksForDollars(each.text);
-}
-
-function priceStale(name: string): DomainError {
-  return new DomainError('UNAVAILABLE', `"${name}" asks for dollars, and the coin has no price now`, {
-    reason: 'PRICE_STALE',
-    retryAfterSeconds: 10,
-  });
 }
 
 function usesCost(each: Served): boolean {

@@ -14,10 +14,10 @@ import { sessionMs, setCookie, type Session, type Sessions } from './sessions.js
 
 export const consolePrefix = '/console';
 
-/** Of one client address. A person mistypes a few times; a program that guesses gains nothing. */
-const signIns = { requests: 10, perSeconds: 60 };
-/** Of one organisation: each session may leave a row when it is signed out. */
-const signInsOfOrganisation = { requests: 60, perSeconds: 60 };
+/** Of one client address, those that fail. A person mistypes a few times; a program that guesses gains nothing. */
+const failedSignIns = { requests: 10, perSeconds: 60 };
+/** Of one token, so that nobody locks others out: each session may leave a row when it is signed out. */
+const signInsOfToken = { requests: 60, perSeconds: 60 };
 
 /** What `npm run build` made of `console/`. */
 const files = fileURLToPath(new URL('../../../console/', import.meta.url));
@@ -47,12 +47,15 @@ export function createConsole(deps: Deps): Router {
       if (!isLive) return void response.status(204).end();
       return answer(response, session);
     }
-    requireRoom(limiter.take(clientAddress(request, deps.trustedProxies ?? 0), signIns));
+    // Counted before it is known whether it fails: of many at once none passes uncounted.
+    const address = clientAddress(request, deps.trustedProxies ?? 0);
+    requireRoom(limiter.take(address, failedSignIns));
     const token = 'token' in given ? given.token : redeem(request, given.code);
     const principal = token === undefined ? undefined : await authenticator.principal(hashCredential(token));
     if (token === undefined || principal === undefined)
       throw new DomainError('CREDENTIALS_REQUIRED', 'The token or code is not known, or has expired');
-    requireRoom(limiter.take(`organisation ${principal.tenant}`, signInsOfOrganisation));
+    limiter.giveBack(address);
+    requireRoom(limiter.take(`token ${hashCredential(token)}`, signInsOfToken));
     const { cookie, ...session } = sessions.begin(token);
     response.set('Set-Cookie', setCookie(request, cookie, sessionMs / 1000));
     log.info('console sign-in', { organisation: principal.namespace, tokenName: principal.tokenName });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Tenant } from '../../../core/config/tenant.js';
 import { invalidInput, quote } from '../../../core/errors.js';
 import type { Resources } from '../../../core/resources/kinds.js';
@@ -17,9 +18,13 @@ import type { Noun, NounKind } from './nouns.js';
 
 /** How the management API shows an object, and what it takes of one. */
 
-/** Of what may be changed: status does not count. */
-export function etagOf({ metadata: { uid, generation } }: Resources[NounKind]): string {
-  return `"${uid}.${generation}"`;
+/** Of what may be changed: status does not count. Labels and annotations change no generation. */
+export function etagOf({ metadata }: Resources[NounKind]): string {
+  const { uid, generation, labels = {}, annotations = {} } = metadata;
+  const texts = JSON.stringify(
+    [labels, annotations].map((each) => Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1))),
+  );
+  return `"${uid}.${generation}.${createHash('sha256').update(texts).digest('base64url').slice(0, 8)}"`;
 }
 
 const labels: JsonSchema = {

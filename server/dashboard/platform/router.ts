@@ -29,7 +29,7 @@ export function createPlatformRouter(endpoints: readonly Endpoint[], deps: Platf
       await requirePlatform(endpoint, request, deps);
       const { search } = new URL(request.url, 'http://localhost');
       const given = readParameters(search, parameters);
-      await spend(cost, platformOwner, async () => {
+      await spend(cost, { tenant: platformOwner, tokenName: '' }, async () => {
         await send(request, response, endpoint, await handle(endpoint, { given, params: paramsOf(request) }));
       });
     });

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { calendarUnits, calendarWindowAt, isTimeZone } from '../../../core/usage/calendar.js';
 import { limitWindowAt } from '../../../core/usage/limit-window.js';
+import { ratioOf } from '../../support/work.js';
 import { never } from '../../../core/usage/window.js';
 import type { EpochMs } from '../../../core/units/time.js';
 
@@ -150,4 +151,15 @@ describe('a window of a limit', () => {
     });
     expect(limitWindowAt({ startMs }, (startMs - 5) as EpochMs).from).toBe(startMs - 5);
   });
+});
+
+test('four hundred limits of one calendar take less than the search for twenty windows', () => {
+  const now = at('2026-07-01T12:00:00Z');
+  const days = { every: 'day', timeZone: berlin } as const;
+  let searched = 0;
+  const search = () => calendarWindowAt(days, (now + (searched += 1) * 2 * 86_400_000) as EpochMs);
+  const list = () => {
+    for (let limit = 0; limit < 400; limit += 1) calendarWindowAt(days, now);
+  };
+  expect(ratioOf(list, search, 20)).toBeLessThan(20);
 });
