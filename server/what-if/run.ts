@@ -36,8 +36,8 @@ export const longestText = 65_536;
 const longestMs = 120_000;
 /** Live promises and counters of senders grow with the period; what needs more fails, and nothing else does. */
 const memoryMb = 512;
-/** The thread that signs passes a page on, which takes it about a millisecond. */
-const pageSize = 2_000;
+/** The thread that signs passes a page on, which takes it some milliseconds. */
+const pageSize = 750;
 
 /** Throws INVALID_INPUT for what cannot be judged, UNAVAILABLE after two minutes, and ends when `gone` aborts. */
 export async function runWhatIf(deps: WhatIfDeps, asked: WhatIfAsked): Promise<WhatIfAnswer> {
