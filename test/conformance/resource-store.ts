@@ -166,6 +166,16 @@ export function resourceStoreConformance(
         );
       });
 
+      test('of no labels and no annotations is of nothing: others add theirs', async () => {
+        await apply(dashboard, { spec, labels: {}, annotations: {} });
+        const texts = { labels: { team: 'a' }, annotations: { 'example.com/x': '1' } };
+        const object = await apply(git, texts);
+        expect(object.metadata).toMatchObject(texts);
+        // Nor does who has none from then on take them away.
+        const after = await apply(dashboard, { spec, labels: {}, annotations: {} });
+        expect(after.metadata).toMatchObject(texts);
+      });
+
       test('keeps an empty object as a separate field', async () => {
         const policy = { namespace: 'acme', name: 'deploy' };
         const object = await store.apply({

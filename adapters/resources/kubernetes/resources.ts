@@ -28,6 +28,12 @@ type KubeResourceStoreDeps = Pick<Ambient, 'log' | 'metrics'> & {
   readonly timing?: Partial<ReflectorTiming>;
 };
 
+type Texts = Readonly<Record<string, string>>;
+
+function filled(texts: Texts | undefined): Texts | undefined {
+  return texts !== undefined && Object.keys(texts).length > 0 ? texts : undefined;
+}
+
 /**
  * ResourceStore on the Kubernetes API. Reads and lists go to the API server itself (consistent, so every replica reads
  * its own writes and those of others); only `watch` keeps a local copy. Writes are server-side apply with strict field
@@ -42,7 +48,9 @@ export function createKubeResourceStore(
   const slim = createObjectSlimmer();
 
   async function apply<K extends Kind>(request: ApplyRequest<K>): Promise<Resources[K]> {
-    const { kind, key, labels, annotations } = request;
+    const { kind, key } = request;
+    // An empty map would own the whole map, and nobody else could apply a label any more.
+    const [labels, annotations] = [filled(request.labels), filled(request.annotations)];
     checkNamespace(kind, key);
     const resourceVersion = request.create === true ? '1' : request.version;
     const uid = request.version === undefined ? undefined : await uidAt(kind, key, request.version);
