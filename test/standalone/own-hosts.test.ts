@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import { expect, test } from '@jest/globals';
 import { createOwnHosts } from '../../standalone/own-hosts.js';
 
@@ -31,8 +30,8 @@ test.each([
   for (const isOwn of [own, everywhere, named]) expect(isOwn(host)).toBe(false);
 });
 
-test('the name of HOST is this machine; where HOST is every address, any address and the name of the machine are', () => {
+test('the name of HOST is this machine; where HOST is every address, so are any address and the name of a container', () => {
   expect([named('dev.example.org:80'), own('dev.example.org')]).toEqual([true, false]);
-  for (const host of ['192.0.2.7:8080', '[2001:db8::1]', `${hostname()}:8080`])
+  for (const host of ['192.0.2.7:8080', '[2001:db8::1]', 'paymaster:8080', 'host.docker.internal:8080'])
     expect([everywhere(host), own(host)]).toEqual([true, false]);
 });
