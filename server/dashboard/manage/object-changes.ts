@@ -13,7 +13,7 @@ import { requireQuota, unlessDeleted } from '../lookups.js';
 import { dashboardManager } from '../writes.js';
 import { editOf, manifestFields, redact, restore, writtenOf, type Written } from './edit.js';
 import type { Noun, NounKind } from './nouns.js';
-import { etagOf, maxLabels, type WrittenBody } from './record.js';
+import { etagOf, generationOf, maxLabels, type WrittenBody } from './record.js';
 
 // How the endpoints of a noun change its objects.
 
@@ -171,7 +171,8 @@ export function keyOf(noun: Noun, { principal: { namespace } }: Call, name: stri
 export function requireMatch({ ifMatch }: Call, object: Resources[NounKind]): void {
   if (ifMatch === undefined || ifMatch === '*') return;
   const present = etagOf(object);
-  if (ifMatch.split(',').some((each) => each.trim() === present)) return;
+  const accepted = [present, generationOf(object)];
+  if (ifMatch.split(',').some((each) => accepted.includes(each.trim()))) return;
   throw new DomainError(
     'PRECONDITION_FAILED',
     `The object is ${present} now, and If-Match names ${quote(ifMatch)}`,

@@ -20,11 +20,18 @@ import type { Noun, NounKind } from './nouns.js';
 
 /** Of what may be changed: status does not count. Labels and annotations change no generation. */
 export function etagOf({ metadata }: Resources[NounKind]): string {
-  const { uid, generation, labels = {}, annotations = {} } = metadata;
+  const { labels = {}, annotations = {} } = metadata;
   const texts = JSON.stringify(
     [labels, annotations].map((each) => Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1))),
   );
-  return `"${uid}.${generation}.${createHash('sha256').update(texts).digest('base64url').slice(0, 8)}"`;
+  return `${generationOf({ metadata }).slice(0, -1)}.${createHash('sha256').update(texts).digest('base64url').slice(0, 8)}"`;
+}
+
+/** What somebody can write who has read `uid` and `generation`, and no header: it guards the spec alone. */
+export function generationOf({
+  metadata: { uid, generation },
+}: Pick<Resources[NounKind], 'metadata'>): string {
+  return `"${uid}.${generation}"`;
 }
 
 const labels: JsonSchema = {
