@@ -1,7 +1,7 @@
 import { formatPath, getAt, isSameJson, leavesOf, type FieldPath, type Tree } from '../meta/field-tree.js';
 import type { Kind } from './kinds.js';
 
-/** A field of a spec, and the kind of objects whose `active` it can make worthless: whoever owns that owns the field. */
+/** A field of a spec, and the kind of objects whose `active` it can make worthless: the owner of that owns the field. */
 type WideningField = { readonly field: string; readonly of: Kind };
 
 const policy = (field: string): WideningField => ({ field, of: 'PaymasterPolicy' });
@@ -9,7 +9,7 @@ const contract = (field: string): WideningField => ({ field, of: 'SmartContract'
 
 /**
  * Fields that widen what is sponsored, or start a count anew. A manifest that owns `active` means that nobody else stops the rule, so
- * nobody else may change these either. A Paymaster's own belong to whoever owns `active` of one of its contracts or policies.
+ * nobody else may change these either. A Paymaster's own belong to the owner of `active` of one of its contracts or policies.
  */
 const wideningFields: Partial<Record<Kind, readonly WideningField[]>> = {
   Paymaster: [policy('withoutCampaign'), contract('contractsEnforcement'), contract('defaultContractAction')],

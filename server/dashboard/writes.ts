@@ -124,7 +124,7 @@ export function createWrites(
     });
   }
 
-  /** Throws FIELD_OWNED where a field changes that belongs to whoever owns `active`. */
+  /** Throws FIELD_OWNED where a field changes that belongs to the owner of `active`. */
   async function requireOwnWidening<K extends Kind>(
     kind: K,
     current: Resources[K],

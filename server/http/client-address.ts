@@ -15,8 +15,8 @@ export function clientAddress(request: IncomingMessage, trustedProxies: number):
 const holdIpv4 = ['0:0:0:0:0:ffff:', '64:ff9b:0:0:0:0:'];
 
 /**
- * What an address counts as: an IPv4 address, also one inside of an IPv6 address, as itself; IPv6 by its first 64 bits, since whoever
- * has one address has all below them. Any other text, such as a name that a proxy made up, as itself.
+ * What an address counts as: an IPv4 address, also one inside of an IPv6 address, as itself; IPv6 by its first 64 bits, since the owner
+ * of one address has all below them. Any other text, such as a name that a proxy made up, as itself.
  */
 export function clientOf(address: string): string {
   if (isIPv4(address)) return address;

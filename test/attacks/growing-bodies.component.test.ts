@@ -43,7 +43,7 @@ const refused: Readonly<Record<string, number>> = {
   [`put ${managePrefix}/paymasters/:name/funding`]: 400,
   // No server signs here; its method is below.
   [`post ${managePrefix}/paymasters/:name/explain`]: 501,
-  // No ledger is kept here, and a thread of its own reads the resources.
+  // No ledger is kept here, and another thread reads the resources.
   [`post ${managePrefix}/what-if`]: 501,
 };
 

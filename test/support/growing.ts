@@ -185,7 +185,7 @@ function listIn(value: unknown): readonly unknown[] | undefined {
   return Array.isArray(list) && list.length > 0 ? list : undefined;
 }
 
-/** As many as fit, each with a name of its own. */
+/** As many as fit, each with another name. */
 function repeated(items: readonly unknown[], bytes: number): unknown[] {
   const [item] = items;
   const size = JSON.stringify(item).length + 6;

@@ -49,7 +49,7 @@ export function createKubeResourceStore(
 
   async function apply<K extends Kind>(request: ApplyRequest<K>): Promise<Resources[K]> {
     const { kind, key } = request;
-    // An empty map would own the whole map, and nobody else could apply a label any more.
+    // An empty map would own the whole map, and then nobody else could apply a label.
     const [labels, annotations] = [filled(request.labels), filled(request.annotations)];
     checkNamespace(kind, key);
     const resourceVersion = request.create === true ? '1' : request.version;

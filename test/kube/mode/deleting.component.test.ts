@@ -20,7 +20,7 @@ import { openResources, startKubeOperator } from './dashboard-world.js';
 import { openUserParts, type KubeParts } from './kube-worlds.js';
 import { ensureNamespace } from './system-namespace.js';
 
-// Whoever may edit in a namespace can put a finalizer on an object, so that its deletion never ends. On a real API server such an
+// Everybody who may edit in a namespace can put a finalizer on an object, so that its deletion never ends. On a real API server such an
 // object, or one that is deleted in the foreground, counts as absent from the moment its deletion begins.
 
 const namespace = 'acme';
