@@ -1,6 +1,6 @@
 import { unreachable } from '../../core/errors.js';
 import { findCondition } from '../../core/meta/conditions.js';
-import type { AnyResource } from '../../core/resources/kinds.js';
+import { reconciledKinds, type AnyResource, type Kind } from '../../core/resources/kinds.js';
 import { acceptedLossAnnotation, formatKey, keyOf } from '../../core/meta/meta.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import { ownerOf, rootOf, type Cache, type Change, type RootKind } from '../cache.js';
@@ -42,25 +42,14 @@ function isReplaced({ before, after }: Change): boolean {
 
 /** Every root that may need work: for the start, and for when this process begins to lead. */
 export function allKeys(cache: Cache): Keys {
-  const leaving = cache.allLeaving().map(rootOf);
-  const leavingAt = (root: RootKind) => leaving.filter(({ kind }) => kind === root).map(({ key }) => key);
-  const { paymasters, chains, organisations } = {
-    paymasters: [
-      ...cache.all('Paymaster').map((object) => formatKey(keyOf(object))),
-      ...cache.all('SmartContract').map(ownerOf),
-      ...cache.all('PaymasterPolicy').map(ownerOf),
-      ...leavingAt('Paymaster'),
-    ],
-    chains: [
-      ...[...cache.all('Chain'), ...cache.all('FeeToken')].map(({ spec }) => String(spec.chainId)),
-      ...leavingAt('Chain'),
-    ],
-    organisations: [
-      ...cache.all('Organisation').map(({ spec }) => spec.namespace),
-      ...leavingAt('Organisation'),
-    ],
+  const objects = [...reconciledKinds.flatMap((kind) => cache.all<Kind>(kind)), ...cache.allLeaving()];
+  const roots = objects.map(rootOf);
+  const keysAt = (root: RootKind) => unique(roots.filter(({ kind }) => kind === root).map(({ key }) => key));
+  return {
+    paymasters: keysAt('Paymaster'),
+    chains: keysAt('Chain'),
+    organisations: keysAt('Organisation'),
   };
-  return { paymasters: unique(paymasters), chains: unique(chains), organisations: unique(organisations) };
 }
 
 const none: Keys = { paymasters: [], chains: [], organisations: [] };

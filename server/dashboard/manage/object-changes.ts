@@ -13,7 +13,7 @@ import { requireQuota, unlessDeleted } from '../lookups.js';
 import { dashboardManager } from '../writes.js';
 import { editOf, manifestFields, redact, restore, writtenOf, type Written } from './edit.js';
 import type { Noun, NounKind } from './nouns.js';
-import { etagOf, generationOf, maxLabels, type WrittenBody } from './record.js';
+import { etagOf, maxLabels, versionOf, type WrittenBody } from './record.js';
 
 // How the endpoints of a noun change its objects.
 
@@ -171,7 +171,7 @@ export function keyOf(noun: Noun, { principal: { namespace } }: Call, name: stri
 export function requireMatch({ ifMatch }: Call, object: Resources[NounKind]): void {
   if (ifMatch === undefined || ifMatch === '*') return;
   const present = etagOf(object);
-  const accepted = [present, generationOf(object)];
+  const accepted = [present, `"${versionOf(object)}"`];
   if (ifMatch.split(',').some((each) => accepted.includes(each.trim()))) return;
   throw new DomainError(
     'PRECONDITION_FAILED',

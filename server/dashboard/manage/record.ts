@@ -24,14 +24,13 @@ export function etagOf({ metadata }: Resources[NounKind]): string {
   const texts = JSON.stringify(
     [labels, annotations].map((each) => Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1))),
   );
-  return `${generationOf({ metadata }).slice(0, -1)}.${createHash('sha256').update(texts).digest('base64url').slice(0, 8)}"`;
+  const hash = createHash('sha256').update(texts).digest('base64url').slice(0, 8);
+  return `"${versionOf({ metadata })}.${hash}"`;
 }
 
-/** What somebody can write who has read `uid` and `generation`, and no header: it guards the spec alone. */
-export function generationOf({
-  metadata: { uid, generation },
-}: Pick<Resources[NounKind], 'metadata'>): string {
-  return `"${uid}.${generation}"`;
+/** What a client can write that has read `uid` and `generation`, and no header: it stands for the spec alone. */
+export function versionOf({ metadata: { uid, generation } }: Pick<Resources[NounKind], 'metadata'>): string {
+  return `${uid}.${generation}`;
 }
 
 const labels: JsonSchema = {
