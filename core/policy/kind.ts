@@ -17,6 +17,7 @@ import type { AllowList } from './rules/allow-list/compile.js';
 import type { NamedMethods } from './methods/methods.js';
 import type { HostOutcome, HostPolicy } from './policy-hosts.js';
 import type { Shadow } from './shadow.js';
+import type { WorkLeft } from './steps-left.js';
 import type { CycleStatus } from './spending-limit/spec.js';
 import type { WebhookUrlRules } from './webhook/webhook-url.js';
 
@@ -251,6 +252,7 @@ export type PolicyFacts = {
   listOf(hash: string): ReadonlySet<AddressKey> | undefined;
   /** Takes what policies in Shadow would refuse; see `decideEach`. */
   readonly shadow: Pick<Shadow, 'note'>;
+  readonly workLeft: WorkLeft;
 };
 
 /** `policyData` of the dashboard, in requests and in answers. */

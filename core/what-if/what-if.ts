@@ -7,6 +7,7 @@ import type { AllowList } from '../policy/rules/allow-list/compile.js';
 import { decideCalls } from '../policy/rules/allow-list/decide.js';
 import { decideCampaign, type CampaignRules } from '../policy/rules/campaign.js';
 import { limitReached } from '../policy/share-texts.js';
+import { allWork } from '../policy/steps-left.js';
 import type { UserOperation } from '../entry-point/user-operation.js';
 import { pass, type Refusal, type Verdict } from '../refusal.js';
 import type { AddressKey } from '../units/address.js';
@@ -183,7 +184,8 @@ export class WhatIf {
     const allowList: AllowList = rules.contractsInShadow ? { kind: 'open' } : rules.allowList;
     const calls = callsOf(record);
     const cost = costOf(record);
-    const facts: PolicyFacts = { mode, chainId, op, calls, allowList, cost, now, listOf, shadow };
+    const workLeft = allWork();
+    const facts: PolicyFacts = { mode, chainId, op, calls, allowList, cost, now, listOf, shadow, workLeft };
     if (rules.campaigns !== undefined) {
       const named = decideCampaign(rules.campaigns, { name: campaign ?? undefined, mode, now });
       if (!named.pass) return named;

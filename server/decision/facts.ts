@@ -5,6 +5,7 @@ import type { Prices } from '../../core/pricing/price-source.js';
 import { DomainError } from '../../core/errors.js';
 import { policiesEndAt } from '../../core/policy/derived.js';
 import { Shadow } from '../../core/policy/shadow.js';
+import { allWork } from '../../core/policy/steps-left.js';
 import { type Clock, toSeconds } from '../../core/units/time.js';
 import type { Mode } from '../../core/usage/reservation.js';
 import { forCampaign } from '../view/campaigns.js';
@@ -77,6 +78,8 @@ export function gatherFacts(
     listOf: view.addressList,
     /** What policies in Shadow would refuse of this request. */
     shadow: new Shadow(),
+    /** What expressions may still take of this request. */
+    workLeft: allWork(),
     chain,
     profile,
     signer,

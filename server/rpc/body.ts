@@ -4,12 +4,15 @@ import type { ErrorReason } from '../../core/error-reasons.js';
 import { DomainError } from '../../core/errors.js';
 import type { AdmittedBody, BodyLimits } from '../http/body-admission.js';
 
+/** Text, or what {@link textOf} makes text of: for a long body that takes longer than most calls. */
+export type ReadBody = string | readonly Buffer[];
+
 /** Why a body was not read to its end. `close`: the connection must not be used again. */
 export type UnreadBody = { readonly error: DomainError; readonly close: boolean };
 
 /**
- * Reads a request body into text. Most bodies arrive in one chunk, which is decoded without a copy.
- * Calls `done` exactly once: with text, or with the reason as soon as a limit is exceeded, or with `undefined` when the
+ * Reads a request body. Most arrive in one chunk, which is decoded without a copy.
+ * Calls `done` exactly once: with the body, or with the reason as soon as a limit is exceeded, or with `undefined` when the
  * client disconnected first. A body that is too large is read to its end (by node without a listener) and
  * discarded: most clients send everything before they read, and would never see the answer if we closed the connection.
  */
@@ -17,7 +20,7 @@ export function readBody(
   request: IncomingMessage,
   admitted: AdmittedBody,
   { bodyBytes, withinMs }: BodyLimits,
-  done: (body: string | UnreadBody | undefined) => void,
+  done: (body: ReadBody | UnreadBody | undefined) => void,
 ): void {
   if (Number(request.headers['content-length'] ?? 0) > bodyBytes) return done(tooLarge(bodyBytes));
   let first: Buffer | undefined;
@@ -26,7 +29,7 @@ export function readBody(
   let open = true;
   // Reads the socket once more first: a process that was busy may not have seen yet what has arrived.
   const timer = setTimeout(() => setImmediate(() => finish(tooSlow(withinMs))), withinMs);
-  const finish = (body: string | UnreadBody | undefined): void => {
+  const finish = (body: ReadBody | UnreadBody | undefined): void => {
     if (!open) return;
     open = false;
     clearTimeout(timer);
@@ -41,14 +44,17 @@ export function readBody(
     else if (more === undefined) more = [first, chunk];
     else more.push(chunk);
   });
-  request.on('end', () => finish(text(first, more)));
+  request.on('end', () => finish(more ?? first?.toString('utf8') ?? ''));
   request.on('error', () => finish(undefined));
   request.on('close', () => finish(undefined));
 }
 
-function text(first: Buffer | undefined, more: readonly Buffer[] | undefined): string {
-  if (more !== undefined) return Buffer.concat(more).toString('utf8');
-  return first === undefined ? '' : first.toString('utf8');
+export function textOf(body: ReadBody): string {
+  return typeof body === 'string' ? body : Buffer.concat(body).toString('utf8');
+}
+
+export function isRead(body: ReadBody | UnreadBody): body is ReadBody {
+  return typeof body === 'string' || Array.isArray(body);
 }
 
 function tooLarge(bodyBytes: number): UnreadBody {

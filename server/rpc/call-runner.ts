@@ -6,6 +6,7 @@ import { isRefusalReason, refusals, type RefusalReason } from '../../core/refusa
 import type { Instruments, RpcOutcome } from '../ops/instruments.js';
 import { createPaymasterLabels } from '../ops/paymaster-labels.js';
 import type { RecentRefusals } from '../ops/recent-refusals.js';
+import type { CallKind } from './call-turns.js';
 import { renderFailure, renderResult, type BadCall, type RpcCall } from './envelope.js';
 import { renderError, renderRefusal } from './errors.js';
 import type { HttpAnswer } from './http-answer.js';
@@ -92,6 +93,8 @@ export function createCallRunner(deps: CallRunnerDeps) {
   }
 
   return {
+    kindOf: (method: string): CallKind => served.get(method)?.method.kind ?? 'ordinary',
+
     async run(call: RpcCall, context: RpcContext): Promise<CallAnswer> {
       const { requestId } = context;
       const entry = served.get(call.method);

@@ -1,5 +1,6 @@
 import type { RefusalReason } from '../../core/refusal.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
+import type { CallKind } from './call-turns.js';
 
 /** What a method knows about its caller besides the params. */
 export type RpcContext = {
@@ -32,6 +33,8 @@ export type RpcResult = {
 export type RpcMethod = {
   /** Throws DomainError for every outcome that is not a result. */
   handle(params: readonly unknown[], context: RpcContext): Promise<RpcResult>;
+  /** `aside`: it does much more than a request and nobody waits for it to pay; see `call-turns.ts`. Default: ordinary. */
+  readonly kind?: CallKind;
   /** True if clients that send this form of params read errors from HTTP 200 answers only. */
   readonly answersErrorsWithOk?: (params: readonly unknown[]) => boolean;
 };

@@ -30,6 +30,7 @@ export type ExplainMethodDeps = {
 export function pm_explainSponsorship(deps: ExplainMethodDeps): RpcMethod {
   const { view, explain, explainTokenPayment } = deps;
   return {
+    kind: 'aside',
     async handle(params, context) {
       const { paymaster } = context;
       requireOwner(deps, context);

@@ -7,8 +7,9 @@ import { passHeader } from '../../core/config/pass.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { AdmittedBody, BodyAdmission } from '../http/body-admission.js';
-import { readBody, type UnreadBody } from './body.js';
+import { isRead, readBody, textOf, type ReadBody, type UnreadBody } from './body.js';
 import type { CallAnswer, CallRunner } from './call-runner.js';
+import { createCallTurns, type CallTurns } from './call-turns.js';
 import { invalidRequest, maxBatchCalls, parseCall, type RpcCall } from './envelope.js';
 import { writeAnswer, writePreflight, type AllowedOrigin, type HttpAnswer } from './http-answer.js';
 import type { RpcContext } from './method.js';
@@ -33,7 +34,8 @@ export type RequestBodies = { readonly ofKeys: BodyAdmission; readonly ofStrange
 /** Answers one HTTP request to the JSON-RPC edge. Never throws; every request is answered unless its client has disconnected. */
 type RpcRouter = (request: IncomingMessage, response: ServerResponse) => void;
 
-export function createRpcRouter(deps: RpcRouterDeps): RpcRouter {
+export function createRpcRouter(given: RpcRouterDeps): RpcRouter {
+  const deps = { ...given, turns: createCallTurns() };
   const hashes = createKeyHashes();
   return (request, response) => {
     if (request.method === 'OPTIONS')
@@ -60,13 +62,13 @@ export function createRpcRouter(deps: RpcRouterDeps): RpcRouter {
       const admitted = admit(isDomainError(caller) ? client : caller.paymasterId, client);
       readBody(request, admitted, limits, (body) => {
         if (body === undefined) admitted.release();
-        else void respond({ request, requestId, callerRequestId, caller }, body, admitted);
+        else void respond({ request, response, requestId, callerRequestId, caller }, body, admitted);
       });
     }
 
     async function respond(
       asked: CallerRequest,
-      body: string | UnreadBody,
+      body: ReadBody | UnreadBody,
       admitted: AdmittedBody,
     ): Promise<void> {
       const origin = originOf(asked);
@@ -86,34 +88,54 @@ export function createRpcRouter(deps: RpcRouterDeps): RpcRouter {
 type Caller = ServedPaymaster | DomainError;
 type CallerRequest = {
   readonly request: IncomingMessage;
+  readonly response: ServerResponse;
   readonly requestId: string;
   readonly callerRequestId: string | undefined;
   readonly caller: Caller;
 };
 
 type Answering = HttpAnswer | Promise<HttpAnswer>;
+type AnswerDeps = RpcRouterDeps & { readonly turns: CallTurns };
 
-function answer(deps: RpcRouterDeps, asked: CallerRequest, body: string | UnreadBody): Answering {
-  const { calls } = deps;
+/** Reading a longer text takes so long that it waits for its turn. */
+const longText = 16_384;
+
+function answer(deps: AnswerDeps, asked: CallerRequest, body: ReadBody | UnreadBody): Answering {
+  const { calls, turns } = deps;
   const { requestId, caller } = asked;
-  if (typeof body !== 'string') {
+  if (!isRead(body)) {
     const error = isDomainError(caller) ? caller : body.error;
     return { ...calls.fail({ id: 'null' }, error, requestId), close: body.close };
   }
-  let parsed: unknown;
+  const parsed =
+    typeof body === 'string' && body.length < longText
+      ? parse(body)
+      : turns.run(shareOf(caller), 'ordinary', () => parse(body));
+  return parsed instanceof Promise ? parsed.then(answerParsed) : answerParsed(parsed);
+
+  function answerParsed(value: unknown): Answering {
+    if (isDomainError(value)) return calls.fail({ id: 'null' }, value, requestId);
+    return Array.isArray(value) ? answerBatch(deps, asked, value) : answerCall(deps, asked, value);
+  }
+}
+
+function parse(body: ReadBody): unknown {
   try {
-    parsed = JSON.parse(body);
+    return JSON.parse(textOf(body));
   } catch {
     // The parser's message quotes the body, which may contain secrets.
-    const error = new DomainError('RPC_PARSE_ERROR', 'Parse error: the body is not JSON.');
-    return calls.fail({ id: 'null' }, error, requestId);
+    return new DomainError('RPC_PARSE_ERROR', 'Parse error: the body is not JSON.');
   }
-  return Array.isArray(parsed) ? answerBatch(deps, asked, parsed) : answerCall(deps, asked, parsed);
+}
+
+/** Whose turn a call takes; strangers, whose calls all get an error, share one. */
+function shareOf(caller: Caller): string {
+  return isDomainError(caller) ? '' : caller.paymasterId;
 }
 
 /** Always HTTP 200: each answer in the batch has its own outcome. */
 async function answerBatch(
-  deps: RpcRouterDeps,
+  deps: AnswerDeps,
   asked: CallerRequest,
   batch: readonly unknown[],
 ): Promise<HttpAnswer> {
@@ -126,18 +148,19 @@ async function answerBatch(
 }
 
 function answerCall(
-  deps: RpcRouterDeps,
-  { request, requestId, callerRequestId, caller }: CallerRequest,
+  deps: AnswerDeps,
+  { request, response, requestId, callerRequestId, caller }: CallerRequest,
   value: unknown,
 ): CallAnswer | Promise<CallAnswer> {
   const call = parseCall(value);
   if ('error' in call) return deps.calls.reject(call, requestId);
   if (isDomainError(caller)) return deps.calls.fail(call satisfies RpcCall, caller, requestId);
+  const { turns, calls } = deps;
   try {
     limitRate(deps, request, caller);
     requireOrigin(request, caller);
   } catch (error) {
-    return deps.calls.fail(call satisfies RpcCall, error, requestId);
+    return calls.fail(call satisfies RpcCall, error, requestId);
   }
   const context: RpcContext = {
     requestId,
@@ -147,7 +170,15 @@ function answerCall(
     credential: credentialOf(request),
     pass: single(request.headers[passHeader]),
   };
-  return deps.calls.run(call, context);
+  return turns.run(caller.paymasterId, calls.kindOf(call.method), () =>
+    // A call that has waited is not worth a promise to pay when nobody waits for its answer any more.
+    response.destroyed ? calls.fail(call, callerIsGone(), requestId) : calls.run(call, context),
+  );
+}
+
+/** Nobody reads it, but it is counted. */
+function callerIsGone(): DomainError {
+  return invalidRequest('The caller closed the connection before it was the turn of this call.');
 }
 
 /** Only browsers send an origin; `null` is that of a page without one, e.g. a file. */

@@ -10,7 +10,7 @@ import { parseJson } from '../http/json.js';
 import { hashCredential } from '../../core/config/api-key.js';
 import type { ConfigView } from '../view/config-view.js';
 import { isOwner, type ServedPaymaster } from '../view/served-paymaster.js';
-import { readBody, type UnreadBody } from './body.js';
+import { isRead, readBody, textOf, type ReadBody, type UnreadBody } from './body.js';
 import { writeAnswer, writePreflight } from './http-answer.js';
 import type { RateLimiter } from '../http/rate-limit.js';
 import type { RequestIds } from '../http/request-id.js';
@@ -95,11 +95,12 @@ async function sampleOf(
 ): Promise<Sample> {
   const admitted = bodies.admit(paymasterId, clientAddress(request, 0));
   try {
-    const text = await new Promise<string | UnreadBody | undefined>((resolve) =>
+    const body = await new Promise<ReadBody | UnreadBody | undefined>((resolve) =>
       readBody(request, admitted, bodies.limits, resolve),
     );
-    if (typeof text === 'object') throw text.error;
-    return parseSample(text === undefined || text === '' ? {} : parseJson(text));
+    if (body !== undefined && !isRead(body)) throw body.error;
+    const text = textOf(body ?? '');
+    return parseSample(text === '' ? {} : parseJson(text));
   } finally {
     admitted.release();
   }

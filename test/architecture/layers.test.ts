@@ -7,8 +7,8 @@ import { repositoryRoot as root } from '../support/repository-root.js';
 
 /** Folders, and files beside them, lowest first: each may import those before it. */
 const core = [
-  'units',
   'crypto',
+  'units',
   'error-codes.ts',
   'error-reasons.ts',
   'errors.ts',

@@ -234,6 +234,31 @@ describe('nobody gets around it', () => {
     expect(await reasonFor({ callData: calls(65) })).toBe('EXPRESSION_REFUSED');
   });
 
+  test('by work: all of a paymaster share what one may take, so five hold the thread no longer than one', async () => {
+    const sum = Array.from({ length: 9 }, () => 'c.value % (c.value + 1)').join(' + ');
+    const heavy = (policyId: string, over: Partial<Expression> = {}) =>
+      anExpression(`calls.all(c, ${sum} >= 0)`, { policyId, name: policyId, ...over });
+    const callData = executeBatch(
+      Array.from({ length: 10 }, () => ({ target: someTarget, data: mintCall() })),
+    );
+    await host.put({ expressions: [heavy('e1')] });
+    expect(await reasonFor({ callData })).toBeUndefined();
+    await host.put({ expressions: ['e1', 'e2', 'e3', 'e4', 'e5'].map((id) => heavy(id)) });
+    expect(await reasonFor({ callData })).toBe('EXPRESSION_REFUSED');
+    const { result } = await ask('pm_explainSponsorship', fresh({ callData }));
+    expect(result?.['steps']).toContainEqual(
+      expect.objectContaining({
+        step: 'expressions',
+        detail: expect.stringMatching(/policy "e[2-5]": error: .*together they may take 4096 steps/),
+      }),
+    );
+    expect(await reasonFor()).toBeUndefined();
+    // Those in Shadow have their own: they never make another one refuse.
+    const inShadow = ['e1', 'e2', 'e3', 'e4'].map((id) => heavy(id, { shadow: true }));
+    await host.put({ expressions: [...inShadow, heavy('e5')] });
+    expect(await reasonFor({ callData })).toBeUndefined();
+  });
+
   test('by paying in tokens, where it applies to that; by default it says nothing there', async () => {
     await host.put({ expressions: [anExpression(toBob)] });
     expect(await reasonFor(toEve, inTokens)).toBeUndefined();

@@ -1,5 +1,6 @@
 import { checkBool, whyFalse } from './check.js';
 import { describeError, EvaluationError, ExpressionError } from './expression-error.js';
+import type { StepsLeft } from '../steps-left.js';
 import type { NamedMethods } from '../methods/methods.js';
 import { parse, partsOf, type Syntax } from './parse.js';
 import { maxElements, Run, type ExpressionFacts } from './typed.js';
@@ -7,19 +8,17 @@ import { maxElements, Run, type ExpressionFacts } from './typed.js';
 // Guarantees:
 // - an expression that was compiled has a type in every part, so nothing in it is misspelt;
 // - its numbers are exact; what does not fit 512 bits is an error;
-// - one evaluation takes at most `maxSteps` steps, whatever the expression and the operation are;
+// - all evaluations that share steps take at most those, whatever expressions and operation are;
 // - it answers `true` only for an operation for which no part that was evaluated had an error.
 
 export type Expression = {
   /** Whether it needs to know what the operation costs, and so its gas limits. */
   readonly usesCost: boolean;
-  readonly evaluate: (facts: ExpressionFacts) => Said;
+  readonly evaluate: (facts: ExpressionFacts, left: StepsLeft) => Said;
 };
 
 /** What an expression says about an operation; `why` names the part that decided. */
-export type Said =
-  | { readonly holds: true; readonly steps: number }
-  | { readonly holds: false; readonly steps: number; readonly why: string };
+export type Said = { readonly holds: true } | { readonly holds: false; readonly why: string };
 
 /** Throws ExpressionError. */
 export function compileExpression(text: string, methods: NamedMethods): Expression {
@@ -28,18 +27,18 @@ export function compileExpression(text: string, methods: NamedMethods): Expressi
   const condition = checkBool(syntax, scope);
   return {
     usesCost: [...partsOf(syntax)].some(isCost),
-    evaluate(facts) {
-      const run = new Run(facts);
+    evaluate(facts, left) {
+      const run = new Run(facts, left);
       try {
         if ((facts.calls?.length ?? 0) > maxElements)
           throw new EvaluationError(`the operation makes more than ${maxElements} calls`);
-        if (condition.read(run)) return { holds: true, steps: run.steps };
+        if (condition.read(run)) return { holds: true };
         // Explaining uses the steps that are left, so a refusal stays within the same bound.
         const why = orText(() => whyFalse(condition, syntax, scope, run));
-        return { holds: false, steps: run.steps, why: shorten(why ?? 'it is false') };
+        return { holds: false, why: shorten(why ?? 'it is false') };
       } catch (error) {
         if (!(error instanceof EvaluationError)) throw error;
-        return { holds: false, steps: run.steps, why: `error: ${error.message}` };
+        return { holds: false, why: `error: ${error.message}` };
       }
     },
   };

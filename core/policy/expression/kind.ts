@@ -122,19 +122,20 @@ function decideThose(
 }
 
 /** Why an expression does not let the operation pass; undefined when it does. */
-function whyNot(each: Served, { op, calls, chainId, cost, now }: PolicyFacts): string | undefined {
+function whyNot(each: Served, { op, calls, chainId, cost, now, workLeft }: PolicyFacts): string | undefined {
   const decoded = calls.outcome === 'calls' ? calls.calls : undefined;
   if (each.allowNoCalls !== true && (decoded ?? []).length === 0)
     return decoded === undefined ? 'callData does not decode as calls' : 'the operation makes no call';
   return withCompiled(each, ({ evaluate }) => {
-    const said = evaluate({
+    const facts = {
       sender: op.sender,
       chainId,
       nowSeconds: toSeconds(now),
       calls: decoded,
       callData: decodedHex(op.callData, op.callDataBytes),
       cost,
-    });
+    };
+    const said = evaluate(facts, each.shadow === true ? workLeft.shadow : workLeft.enforced);
     return said.holds ? undefined : said.why;
   });
 }

@@ -4,6 +4,7 @@ import type { DecodedHex, Hex } from '../../units/hex.js';
 import type { Call } from '../../userop/call.js';
 import type { AbiType } from '../methods/abi-type.js';
 import type { CallBytes, Place } from './abi-values.js';
+import { maxSteps, type StepsLeft } from '../steps-left.js';
 import { EvaluationError } from './expression-error.js';
 import type { NamedMethod } from '../methods/methods.js';
 
@@ -23,29 +24,27 @@ export type ExpressionFacts = {
 /** An operation with more calls is refused, and so is one with more elements in an array that an expression goes through. */
 export const maxElements = 64;
 
-/**
- * The work that one evaluation may take, its explanation included. A part that is evaluated is a step, and so are 16 bytes
- * of a byte string; a number that is read or calculated is several, because it takes as long. Any expression fits ten
- * calls, and one of five comparisons fits the most calls.
- */
-export const maxSteps = 4_096;
+/** A number that is read or calculated is several steps, because it takes as long. */
 export const stepsOfNumber = 6;
 
-/** One evaluation: the facts, the work so far, and the element that a macro is at. */
+/** One evaluation: the facts, the work that is left, and the element that a macro is at. */
 export class Run {
   readonly facts: ExpressionFacts;
-  steps = 0;
+  readonly #left: StepsLeft;
   /** What the variable of a macro stands for. Macros do not nest, so there is one. */
   readonly element: { call?: Call | undefined; located?: Located } = {};
 
-  constructor(facts: ExpressionFacts) {
+  constructor(facts: ExpressionFacts, left: StepsLeft) {
     this.facts = facts;
+    this.#left = left;
   }
 
   step(count = 1): void {
-    if (this.steps + count > maxSteps)
-      throw new EvaluationError('the expression is too much work for this operation');
-    this.steps += count;
+    if (count > this.#left.steps)
+      throw new EvaluationError(
+        `the expressions of the paymaster are too much work for this operation: together they may take ${maxSteps} steps`,
+      );
+    this.#left.steps -= count;
   }
 
   calls(): readonly Call[] {

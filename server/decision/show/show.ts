@@ -3,6 +3,7 @@ import { formatDecimal } from '../../../core/units/wei.js';
 import { ordinaryDataFee } from '../../../core/chain/data-fee/data-gas.js';
 import { given } from '../../../core/units/given.js';
 import type { PolicyFacts } from '../../../core/policy/kind.js';
+import { allWork } from '../../../core/policy/steps-left.js';
 import type { Trace } from '../run.js';
 import type { PlannedReservation } from '../reservation.js';
 import type { Case } from '../step.js';
@@ -48,7 +49,8 @@ export function showRules({ paymaster, chain, now, listOf, usage, request }: Cas
       chain: chain.config,
       now,
       listOf,
-      facts,
+      // The steps of the decision have taken their own.
+      facts: { ...facts, workLeft: allWork() },
       used: (id) => states.get(nameOf(id)),
       ...given({ campaign: request.campaign }),
     }),

@@ -117,7 +117,7 @@ const anyContract = { kind: 'open' } as const;
 
 function factsOf(
   mode: Mode,
-  { paymaster, request: { op }, now, listOf, shadow, usdPerNative }: RequestFacts,
+  { paymaster, request: { op }, now, listOf, shadow, workLeft, usdPerNative }: RequestFacts,
   calls: DecodedCalls,
   need: DepositNeed | undefined,
 ): PolicyFacts {
@@ -131,6 +131,7 @@ function factsOf(
     now,
     listOf,
     shadow,
+    workLeft,
   };
 }
 

@@ -4,14 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createBodyAdmission } from '../../../server/http/body-admission.js';
-import { readBody } from '../../../server/rpc/body.js';
+import { isRead, readBody, textOf } from '../../../server/rpc/body.js';
 
 const limits = { totalBytes: 100_000, bodyBytes: 50_000, withinMs: 50 };
 const bodies = createBodyAdmission(limits);
 let begun: (() => void) | undefined;
 const server = createServer((request, response) => {
   readBody(request, bodies.admit('key', 'client'), limits, (body) => {
-    response.end(typeof body === 'string' ? `whole ${body}` : (body?.error.message ?? 'gone'));
+    if (body === undefined) response.end('gone');
+    else response.end(isRead(body) ? `whole ${textOf(body)}` : body.error.message);
   });
   begun?.();
 });

@@ -1,6 +1,11 @@
 import { Interface } from 'ethers';
-import { compileExpression, type Said } from '../../../../core/policy/expression/expression.js';
+import {
+  compileExpression,
+  type Expression,
+  type Said,
+} from '../../../../core/policy/expression/expression.js';
 import { methodsOf } from '../../../../core/policy/methods/methods.js';
+import { allSteps, maxSteps } from '../../../../core/policy/steps-left.js';
 import type { ExpressionFacts } from '../../../../core/policy/expression/typed.js';
 import { parseAbi } from '../../../../core/resources/abi.js';
 import { parseAddressKey } from '../../../../core/units/address.js';
@@ -61,5 +66,15 @@ export function factsOf(callData: Hex, over: Partial<ExpressionFacts> = {}): Exp
 
 /** What an expression says about an operation that makes these calls. */
 export function say(text: string, calls: readonly TestCall[], over: Partial<ExpressionFacts> = {}): Said {
-  return compileExpression(text, methods).evaluate(factsOf(callDataOf(calls), over));
+  return compileExpression(text, methods).evaluate(factsOf(callDataOf(calls), over), allSteps());
+}
+
+/** What an expression says when it is the only one of a request, and the steps that it took. */
+export function evaluated(
+  { evaluate }: Expression,
+  facts: ExpressionFacts,
+): Said & { readonly steps: number } {
+  const left = allSteps();
+  const said = evaluate(facts, left);
+  return { ...said, steps: maxSteps - left.steps };
 }

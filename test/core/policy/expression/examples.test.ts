@@ -5,6 +5,7 @@ import { Interface } from 'ethers';
 import { parseAllDocuments } from 'yaml';
 import { compileExpression } from '../../../../core/policy/expression/expression.js';
 import { methodsOf } from '../../../../core/policy/methods/methods.js';
+import { allSteps } from '../../../../core/policy/steps-left.js';
 import { parseAbi } from '../../../../core/resources/abi.js';
 import { isObject } from '../../../../core/schema/json-value.js';
 import { repositoryRoot } from '../../../support/repository-root.js';
@@ -79,5 +80,8 @@ function compiled(name: string) {
   if (!isObject(expression)) throw new Error(`${file} has no expression`);
   const { evaluate } = compileExpression(String(expression['text']), methodsOf(declared));
   return (calls: readonly TestCall[]) =>
-    evaluate(factsOf(callDataOf(calls), { cost: { wei: unit / 1_000n, usdPerNative: undefined } }));
+    evaluate(
+      factsOf(callDataOf(calls), { cost: { wei: unit / 1_000n, usdPerNative: undefined } }),
+      allSteps(),
+    );
 }

@@ -2,9 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { ExpressionError } from '../../../../core/policy/expression/expression-error.js';
 import { compileExpression } from '../../../../core/policy/expression/expression.js';
-import { maxSteps, type ExpressionFacts } from '../../../../core/policy/expression/typed.js';
+import type { ExpressionFacts } from '../../../../core/policy/expression/typed.js';
+import { allSteps, maxSteps } from '../../../../core/policy/steps-left.js';
 import type { Call } from '../../../../core/userop/call.js';
-import { alice, bob, callDataOf, callOf, factsOf, methods, token, type TestCall } from './case.js';
+import { alice, bob, callDataOf, callOf, evaluated, factsOf, methods, token, type TestCall } from './case.js';
 
 const words = [
   'calls',
@@ -131,7 +132,7 @@ describe('an expression of any text', () => {
         try {
           const { evaluate } = compileExpression(changed, methods);
           // Without a call that decodes nothing holds, unless the calls are not asked about.
-          const said = evaluate(factsOf('0x', { calls: undefined }));
+          const said = evaluate(factsOf('0x', { calls: undefined }), allSteps());
           expect(said.holds).toBe(false);
         } catch (error) {
           if (!(error instanceof ExpressionError)) throw error;
@@ -174,7 +175,7 @@ describe('the work of an expression', () => {
         const compiled = compiledOrNot(whole);
         fc.pre(compiled !== undefined);
         const { facts, reads } = watched(factsOf(callDataOf(made)));
-        const said = compiled!.evaluate(facts);
+        const said = evaluated(compiled!, facts);
         expect(said.steps).toBeLessThanOrEqual(maxSteps);
         expect(reads()).toBeLessThanOrEqual(said.steps + made.length);
       }),
@@ -185,37 +186,37 @@ describe('the work of an expression', () => {
   test('of the widest expression stays within the bound, and refuses what would take more', () => {
     const term = 'c.args[1] % (c.args[1] + 1)';
     const whole = `calls.all(c, c.method == "transfer(address,uint256)" && ${Array.from({ length: 7 }, () => term).join(' + ')} >= 0)`;
-    const { evaluate } = compileExpression(whole, methods);
+    const compiled = compileExpression(whole, methods);
     const made = (count: number) =>
       factsOf(callDataOf(Array.from({ length: count }, () => callOf('transfer', bob, (1n << 256n) - 1n))));
-    expect(evaluate(made(10))).toMatchObject({ holds: true });
-    expect(evaluate(made(64))).toEqual({
+    expect(evaluated(compiled, made(10))).toMatchObject({ holds: true });
+    expect(evaluated(compiled, made(64))).toEqual({
       holds: false,
       steps: expect.any(Number),
-      why: 'error: the expression is too much work for this operation',
+      why: 'error: the expressions of the paymaster are too much work for this operation: together they may take 4096 steps',
     });
   });
 
   test('does not grow with what a call carries and the expression does not ask for', () => {
-    const { evaluate } = compileExpression(
+    const compiled = compileExpression(
       'calls.all(c, c.method == "note(string,bytes)" && size(c.args.data) >= 0)',
       methods,
     );
     const stepsOf = (bytes: number) =>
-      evaluate(factsOf(callDataOf([callOf('note', 'x', `0x${'ab'.repeat(bytes)}`)]))).steps;
+      evaluated(compiled, factsOf(callDataOf([callOf('note', 'x', `0x${'ab'.repeat(bytes)}`)]))).steps;
     expect(stepsOf(100_000)).toBe(stepsOf(1));
   });
 
   test('grows with the bytes that are compared, up to the bound', () => {
-    const { evaluate } = compileExpression(
+    const compiled = compileExpression(
       'calls[0].method == "note(string,bytes)" && calls[0].args.data == "0x01"',
       methods,
     );
     const sayOf = (bytes: number) =>
-      evaluate(factsOf(callDataOf([callOf('note', 'x', `0x${'ab'.repeat(bytes)}`)])));
+      evaluated(compiled, factsOf(callDataOf([callOf('note', 'x', `0x${'ab'.repeat(bytes)}`)])));
     expect(sayOf(16_000).steps).toBeGreaterThan(sayOf(16).steps + 900);
     expect(sayOf(100_000)).toMatchObject({
-      why: 'error: the expression is too much work for this operation',
+      why: expect.stringMatching(/^error: the expressions of the paymaster are too much work/),
     });
   });
 });
@@ -250,7 +251,9 @@ describe('arguments are what a contract decodes', () => {
           `calls[0].method == "swap((address[],(uint256,bytes)),uint256)" && calls[0].args.order.path[${path.length - 1}] == "${path.at(-1)}" && calls[0].args.order.limits.least == ${least} && calls[0].args.order.limits.extra == "${hex}" && size(calls[0].args.order.path) == ${path.length}`,
           methods,
         );
-        expect(evaluate(factsOf(callDataOf([callOf('swap', [path, [least, hex]], 1n)])))).toMatchObject({
+        expect(
+          evaluate(factsOf(callDataOf([callOf('swap', [path, [least, hex]], 1n)])), allSteps()),
+        ).toMatchObject({
           holds: true,
         });
       }),
@@ -271,7 +274,7 @@ describe('arguments are what a contract decodes', () => {
           read('on', String(readOn)),
           read('level', String(readLevel)),
         ]) {
-          const said = evaluate(facts);
+          const said = evaluate(facts, allSteps());
           if (!said.holds) expect(said.why).toMatch(/^error: the argument is not/);
         }
       }),
@@ -304,7 +307,7 @@ describe('arguments are what a contract decodes', () => {
             value.toString(16).padStart(64, '0') +
             whole.slice(at + 64)
           ).slice(0, Math.max(10, kept - (kept % 2)));
-          expect(evaluate(factsOf(callDataOf([{ data }]))).holds).toBe(false);
+          expect(evaluate(factsOf(callDataOf([{ data }])), allSteps()).holds).toBe(false);
         },
       ),
       { numRuns: 1_000 },
