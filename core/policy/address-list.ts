@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { hasWrongChecksum, isAddressText, toAddressKey, type AddressKey } from '../units/address.js';
+import { firstWrongChecksum, isAddressText, toAddressKey, type AddressKey } from '../units/address.js';
 
 /** Of one list, whether a policy or a Chain has it. */
 export const maxAddresses = 5_000;
@@ -23,7 +23,7 @@ export function addressListOf(texts: readonly string[]): {
   readonly list: AddressList;
   readonly wrongAt: number;
 } {
-  const known = made.get(texts) ?? { list: listOf(texts), wrongAt: texts.findIndex(hasWrongChecksum) };
+  const known = made.get(texts) ?? { list: listOf(texts), wrongAt: firstWrongChecksum(texts) };
   made.set(texts, known);
   return known;
 }

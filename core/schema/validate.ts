@@ -1,5 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
-import { checksumExpectation, hasWrongChecksum } from '../units/address.js';
+import type { DataValidationCxt } from 'ajv/dist/types/index.js';
+import { checksumExpectation, firstWrongChecksum, hasWrongChecksum } from '../units/address.js';
 import { maxProblems, type Problem, quote } from '../errors.js';
 import { createRuleChecker } from './cel.js';
 import { fieldOfPointer, joinField } from './field-path.js';
@@ -36,7 +37,8 @@ export function compileSchema(schema: StructuralSchema, field: string): Validate
     keyword: 'eip55',
     type: 'string',
     schemaType: 'boolean',
-    validate: (isAsked: boolean, text: string) => !isAsked || !hasWrongChecksum(text),
+    validate: (isAsked: boolean, text: string, _schema?: unknown, at?: DataValidationCxt) =>
+      !isAsked || !isWrongChecksum(text, at),
   });
   const isValid = ajv.compile(closed(schema));
   const checkRules = createRuleChecker();
@@ -49,6 +51,14 @@ export function compileSchema(schema: StructuralSchema, field: string): Validate
     const isShapeWrong = (at: string) => wrong.some((path) => isWithin(path, at));
     return [...problems, ...checkRules(schema, value, old, field, isShapeWrong)];
   };
+}
+
+/** Of a list the first one is enough: the others would take as long again. */
+function isWrongChecksum(
+  text: string,
+  { parentData: list, parentDataProperty: index }: Partial<DataValidationCxt> = {},
+): boolean {
+  return Array.isArray(list) ? index === firstWrongChecksum(list) : hasWrongChecksum(text);
 }
 
 /** All problems, or one more than the number that is ever reported. */

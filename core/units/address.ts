@@ -36,6 +36,19 @@ export function hasWrongChecksum(text: string): boolean {
 }
 
 /**
+ * Where the first wrong checksum of a list is; -1: nowhere. Found once per array, because the values of requests and resources never
+ * change, and several parts of the way of a write ask.
+ */
+export function firstWrongChecksum(texts: readonly unknown[]): number {
+  const known =
+    firstWrong.get(texts) ?? texts.findIndex((text) => typeof text === 'string' && hasWrongChecksum(text));
+  firstWrong.set(texts, known);
+  return known;
+}
+
+const firstWrong = new WeakMap<readonly unknown[], number>();
+
+/**
  * Completes "<field> must be …". It does not offer a corrected address: that would be a valid checksum for the
  * mistyped digits.
  */

@@ -38,8 +38,8 @@ describe('decimalText', () => {
 describe('parseJson', () => {
   test('refuses a body of very many values before it looks at any of them', () => {
     const values = (count: number) => `[${'1e-323,'.repeat(count - 1)}1]`;
-    expect(parseJson(values(20_000))).toHaveLength(20_000);
-    expect(() => parseJson(values(20_001))).toThrow('body must be at most 20000 values');
+    expect(parseJson(values(12_000))).toHaveLength(12_000);
+    expect(() => parseJson(values(12_001))).toThrow('body must be at most 12000 values');
   });
 
   test('commas in strings are not values, whatever is quoted there', () => {

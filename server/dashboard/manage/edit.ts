@@ -96,16 +96,23 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
 
 /** A value without what its schema calls confidential. */
 export function redact(schema: StructuralSchema | undefined, value: unknown): unknown {
-  if (!isObject(value)) return value;
+  if (!isObject(value) || !hidesSomething(schema)) return value;
   const members = Object.entries(value).filter(([name]) => schema?.properties?.[name]?.confidential !== true);
   return Object.fromEntries(
     members.map(([name, child]) => [name, redact(schema?.properties?.[name], child)]),
   );
 }
 
+/** Whether there can be something confidential in a value; else it is not walked through, however large it is. */
+function hidesSomething(schema: StructuralSchema | undefined): boolean {
+  return Object.values(schema?.properties ?? {}).some(
+    (child) => child.confidential === true || hidesSomething(child),
+  );
+}
+
 /** A value that was shown by {@link redact} gets back what was left out, wherever it was left as it was. */
 export function restore(schema: StructuralSchema | undefined, next: unknown, current: unknown): unknown {
-  if (!isObject(next) || !isObject(current)) return next;
+  if (!isObject(next) || !isObject(current) || !hidesSomething(schema)) return next;
   if (isSameJson(next, redact(schema, current))) return current;
   const members = Object.entries(next);
   return Object.fromEntries(

@@ -29,6 +29,14 @@ const compile = (policies: readonly ReturnType<typeof aList>[], previous?: Payma
   compilePaymaster(someSources({ policies, previous }));
 
 describe('a SENDERS policy', () => {
+  test('with many wrong checksums names the first: the others would take as long again', () => {
+    const addresses = [...many(1_000), ...Array.from({ length: 4_000 }, () => mistyped)];
+    const { metadata, spec } = aList('a', addresses);
+    const problems = validateResource('PaymasterPolicy', { metadata, spec });
+    expect(problems).toEqual([expect.objectContaining({ field: 'spec.senders.addresses[1000]' })]);
+    expect(problems[0]?.expected).toMatch(/EIP-55 checksum/);
+  });
+
   test('is compiled to the hash of its list, which does not depend on order, spelling or repetition', () => {
     const [one, two] = [addressOf(0xabcdef), addressOf(2)];
     const first = compile([aList('a', [one, two])]);

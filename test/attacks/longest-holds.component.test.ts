@@ -1,0 +1,127 @@
+import { randomBytes } from 'node:crypto';
+import { beforeAll, expect, test } from '@jest/globals';
+import { fastKeccak } from '../../core/crypto/keccak.js';
+import { parseAddress } from '../../core/units/address.js';
+import { managePrefix } from '../../server/dashboard/endpoints.js';
+import { acmeToken } from '../build/dashboard.js';
+import { holdsOf } from '../support/loop-holds.js';
+import { useDashboard } from '../support/use-dashboard.js';
+import { useRpc } from '../support/use-rpc.js';
+import { dashboardWrites, quickWebhooks, rpcWrites, type Write } from './support/every-write.js';
+
+// Every write of every API with each of its members as large as its schema allows, or as a body may be: how long does one request hold
+// the thread, in which everybody else is served? The ten longest are printed.
+
+const dashboard = useDashboard({ webhooks: quickWebhooks });
+const rpc = useRpc();
+/** Of a member without a bound. */
+const freeBytes = 100_000;
+const largestBytes = 250_000;
+/** Of processor time. Parsing, judging and storing the largest object is one piece of work for each store. */
+const mostMs = 150;
+
+let writes: readonly Write[];
+beforeAll(async () => {
+  await fastKeccak;
+  await rpc.put();
+  writes = [...(await dashboardWrites(dashboard)).values(), ...rpcWrites(rpc).values()];
+});
+
+/** Objects that the examples do not have, as large as they may be. */
+const largest: readonly { readonly what: string; readonly path: string; readonly spec: () => object }[] = [
+  ...(['Allow', 'Deny'] as const).map((action) => ({
+    what: `5,000 addresses with checksums, ${action}`,
+    path: 'policies/listed',
+    spec: () => policy('SENDERS', { senders: { action, addresses: randomAddresses(5_000) } }),
+  })),
+  {
+    what: '5,000 addresses with wrong checksums',
+    path: 'policies/listed',
+    spec: () =>
+      policy('SENDERS', { senders: { action: 'Deny', addresses: randomAddresses(5_000).map(swapped) } }),
+  },
+  {
+    what: 'a list with 11,900 unknown members beside it',
+    path: 'policies/listed',
+    spec: () => ({
+      ...policy('SENDERS', { senders: { action: 'Deny', addresses: [] } }),
+      ...Object.fromEntries(Array.from({ length: 11_900 }, (_, index) => [`x${index}`, 1])),
+    }),
+  },
+  {
+    what: 'the longest ABI',
+    path: 'contracts/wide',
+    spec: () => {
+      const inputs = Array.from({ length: 4_900 }, (_, index) => ({ type: 'uint256', name: `a${index}` }));
+      return {
+        paymasterRef: { name: 'shop' },
+        name: 'Wide',
+        address: `0x${'8'.repeat(40)}`,
+        abi: JSON.stringify([{ type: 'function', name: 'f', inputs }]),
+        whitelistedMethods: ['f'],
+      };
+    },
+  },
+  {
+    what: 'the longest expression',
+    path: 'policies/condition',
+    spec: () =>
+      policy('EXPRESSION', {
+        expression: { text: `calls.all(c, ${'c.value + '.repeat(45)}1 >= 0)`.padEnd(1_000) },
+      }),
+  },
+];
+
+function policy(policyType: string, more: object): object {
+  return { name: policyType, policyType, paymasterRef: { name: 'shop' }, ...more };
+}
+
+function randomAddresses(count: number): string[] {
+  return Array.from({ length: count }, () => parseAddress(`0x${randomBytes(20).toString('hex')}`));
+}
+
+function swapped(address: string): string {
+  return `0x${[...address.slice(2)].map((each) => (each === each.toLowerCase() ? each.toUpperCase() : each.toLowerCase())).join('')}`;
+}
+
+type Hold = { readonly ms: number; readonly what: string };
+
+/** Code is compiled at its first calls, and garbage of others is collected in one of them: the least of some counts. */
+async function holdOf(what: string, sent: () => Promise<{ readonly longestMs: number }>): Promise<Hold> {
+  let ms = Infinity;
+  for (let round = 0; round < 4 && ms > 8; round += 1) ms = Math.min(ms, (await sent()).longestMs);
+  return { ms, what };
+}
+
+test('no request holds the thread for long, whatever member of it is as large as may be', async () => {
+  const holds: Hold[] = [];
+  for (const { what, path, spec } of largest) {
+    const send = async (body: string): Promise<void> => {
+      const response = await dashboard.fetch(`${managePrefix}/${path}`, {
+        method: 'PUT',
+        headers: { authToken: acmeToken, 'content-type': 'application/json' },
+        body,
+      });
+      const answer = await response.text();
+      expect({ what, answer: response.status === 500 ? answer : '' }).toEqual({ what, answer: '' });
+    };
+    holds.push(
+      await holdOf(what, async () => {
+        const body = JSON.stringify({ spec: spec() });
+        await new Promise((resolve) => setImmediate(resolve));
+        return holdsOf(() => send(body));
+      }),
+    );
+  }
+  for (const { name, growths, send } of writes)
+    for (const { member, bodyOf, most = freeBytes } of growths()) {
+      const text = bodyOf(Math.min(most, largestBytes));
+      const what = `${name}: ${member} of ${text.length} bytes`;
+      holds.push(await holdOf(what, async () => send(text, holdsOf)));
+    }
+  const longest = holds.toSorted((a, b) => b.ms - a.ms).slice(0, 10);
+  process.stdout.write(
+    `${holds.length} members; the longest holds:\n${longest.map(({ ms, what }) => `${ms.toFixed(1)} ms ${what}`).join('\n')}\n`,
+  );
+  expect(longest.filter(({ ms }) => ms > mostMs)).toEqual([]);
+}, 600_000);
