@@ -63,6 +63,11 @@ export const errorCodes = {
     remedy: 'Change that one, or choose another name.',
     rest: { status: 409 },
   },
+  TOKEN_NOT_ADOPTABLE: {
+    text: 'The token ends with no other one, or the own token ends with it.',
+    remedy: 'Adopt tokens that a token has made, with one that does not end with them.',
+    rest: { status: 409 },
+  },
   KEY_OVERLAPS: {
     text: 'The key before the present one still works, and another key would end it.',
     remedy: 'Wait until it ends, or leave out the overlap: then both end at once.',

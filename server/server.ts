@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createExplanations, type Explanations } from '../adapters/explanations/explanations.js';
+import { systemTimers } from '../adapters/timers.js';
 import type { ConfigStore } from '../core/config/config-store.js';
 import { createPasses } from '../core/config/pass.js';
 import type { Metrics } from '../core/metrics.js';
@@ -11,6 +12,7 @@ import type { UsageReading } from '../core/usage/usage-store.js';
 import type { Role } from './config.js';
 import { createDashboard } from './dashboard/dashboard.js';
 import type { DashboardDeps } from './dashboard/deps.js';
+import { followTokens } from './dashboard/ended-tokens.js';
 import { createLastSeen } from './dashboard/last-seen.js';
 import { createDataPlane, type DataPlaneDeps } from './data-plane.js';
 import { renderIndex } from './index-page.js';
@@ -142,6 +144,7 @@ export function createServer(deps: ServerDeps) {
     isStopping = true;
     await http.stop(drainMs, deps.goodbyeMs);
     await explanations?.stop();
+    await dashboard?.stop();
     await dataPlane?.stop();
     // Stopped last: until then it answers that this process is alive and not ready.
     await opsHttp?.stop(opsDrainMs);
@@ -164,6 +167,7 @@ export function createServer(deps: ServerDeps) {
       const address = await http.listen(port, host);
       ownUrl = `http://${ownHostOf(host)}:${address.port}`;
       await dataPlane?.start();
+      dashboard?.start();
       const ports = { port: address.port, opsPort: opsAddress?.port ?? address.port };
       log.info('server is ready', { ...ports, roles: deps.roles });
       return ports;
@@ -216,7 +220,16 @@ function createDashboardRole(
       { unreadyAfterMs: 60_000 },
     ),
   ];
-  return { app, checks };
+  const { resources } = deps.dashboard;
+  let following: ReturnType<typeof followTokens> | undefined;
+  return {
+    app,
+    checks,
+    start: () => {
+      following = followTokens({ resources, clock, log, timers: systemTimers });
+    },
+    stop: async () => following?.stop(),
+  };
 }
 
 /** Where this process reaches itself. */

@@ -1,10 +1,15 @@
 import type { ObservedStatus } from '../meta/meta.js';
 import { ageColumn, categories, column, displayName, instant } from '../meta/schema-parts.js';
 import { choice, immutable, list, object, text } from '../schema/structural.js';
-import { type DashboardTokenSpec, tokenScopes } from './dashboard-token.js';
+import { type DashboardTokenSpec, type TokenParent, tokenScopes } from './dashboard-token.js';
 import { foundStatus } from './user-kind.js';
 import { kindNames } from './kinds.js';
 
+const hash = {
+  maxLength: 64,
+  pattern: '^[0-9a-f]{64}$',
+  expected: 'the SHA-256 of the token: 64 lowercase hex digits',
+};
 const another = 'delete this DashboardToken and create another';
 
 const spec = object<DashboardTokenSpec>('Who may do what until when.', {
@@ -13,12 +18,7 @@ const spec = object<DashboardTokenSpec>('Who may do what until when.', {
     // Of two objects with one hash the older counts: none may become the older one of a foreign hash.
     sha256: text(
       'SHA-256 of the token, as paymaster token prints it. Never changes.',
-      {
-        maxLength: 64,
-        pattern: '^[0-9a-f]{64}$',
-        expected: 'the SHA-256 of the token: 64 lowercase hex digits',
-        confidential: true,
-      },
+      { ...hash, confidential: true },
       immutable(another),
     ),
     scopes: list(
@@ -30,6 +30,21 @@ const spec = object<DashboardTokenSpec>('Who may do what until when.', {
   optional: {
     expiresAt: instant('From then on the token is refused, e.g. "2027-01-01T00:00:00Z". Absent means never.'),
     createdBy: displayName('The token that made it, e.g. ci.'),
+    parent: object<TokenParent>(
+      'The token with which it ends: where that one is removed or has expired, this one is refused, and deleted.',
+      {
+        required: {
+          sha256: text('SHA-256 of that token.', { ...hash, confidential: true }),
+          uid: text(
+            'metadata.uid of the Organisation or DashboardToken that holds it, e.g. 1b4e28ba-2fa1-4d2b-883f-0016d3cca427.',
+            {
+              minLength: 1,
+              maxLength: 64,
+            },
+          ),
+        },
+      },
+    ),
   },
 });
 

@@ -13,6 +13,14 @@ export type DashboardTokenSpec = {
   readonly expiresAt?: string;
   /** The token that made it. */
   readonly createdBy?: string;
+  /** The token with which it ends. Absent: it ends with none. */
+  readonly parent?: TokenParent;
+};
+
+export type TokenParent = {
+  readonly sha256: string;
+  /** metadata.uid of the Organisation or DashboardToken that held it. */
+  readonly uid: string;
 };
 
 export type DashboardToken = Resource<'DashboardToken', DashboardTokenSpec, ObservedStatus>;

@@ -6,13 +6,19 @@ import { keyGenerationOf } from '../../core/config/memory.js';
 import { tenantOfOrganisation, type Tenant } from '../../core/config/tenant.js';
 import { deriveApiKey, hashCredential } from '../../core/config/api-key.js';
 import { unlessUnavailable } from '../../core/errors.js';
-import { tokenScopes, type TokenScope, type DashboardToken } from '../../core/resources/dashboard-token.js';
+import {
+  tokenScopes,
+  type DashboardToken,
+  type TokenParent,
+  type TokenScope,
+} from '../../core/resources/dashboard-token.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { MasterKeys } from '../../core/secrets.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
 import { given } from '../../core/units/given.js';
 import type { LastSeen } from './last-seen.js';
+import { endOf, familyOf, isExpired } from './token-family.js';
 
 /** The caller: one token of one organisation. Everything that it may access is in `namespace`. */
 export type Principal = {
@@ -22,6 +28,8 @@ export type Principal = {
   readonly tenant: Tenant;
   /** Name of the token, shown as `createdBy` of the objects that it creates. */
   readonly tokenName: string;
+  /** What tokens that it makes have as their parent. */
+  readonly token: TokenParent;
   readonly scopes: readonly TokenScope[];
   /** RFC 3339; absent: never. */
   readonly expiresAt?: string;
@@ -59,7 +67,17 @@ export function createAuthenticator(deps: AuthenticatorDeps) {
     const organisations = await listOrganisations();
     const found = principalAmong(organisations, sha256, clock.now());
     if (found !== undefined) tokenHints.set(sha256, found.organisation.metadata.name);
-    return found ?? principalOfObject(organisations, await tokensWith(sha256), clock.now());
+    if (found !== undefined) return found;
+    const tokens = await tokensWith(sha256);
+    const ofObject = principalOfObject(organisations, tokens, clock.now());
+    if (ofObject === undefined || !tokens.some(({ spec }) => spec.parent !== undefined)) return ofObject;
+    const { namespace, token } = ofObject;
+    const family = familyOf(
+      organisations.filter(({ spec }) => spec.namespace === namespace),
+      await resources.list('DashboardToken', { namespace }),
+    );
+    const held = family.get(token.sha256);
+    return held !== undefined && endOf(held, family, clock.now()) === undefined ? ofObject : undefined;
   }
 
   return {
@@ -158,14 +176,14 @@ function principalAmong(
 function principalOf(organisation: Organisation, sha256: string, now: EpochMs): Principal | undefined {
   if (!isLive(organisation)) return undefined;
   const token = organisation.spec.tokens?.find((candidate) => equalHash(candidate.sha256, sha256));
-  // An expiry that is not a date parses to NaN, so the comparison is false and the token is refused.
-  if (!token || (token.expiresAt !== undefined && !(Date.parse(token.expiresAt) > now))) return undefined;
+  if (!token || isExpired(token, now)) return undefined;
   const { namespace } = organisation.spec;
   return {
     organisation,
     namespace,
     tenant: tenantOfOrganisation(organisation),
     tokenName: token.name,
+    token: { sha256, uid: organisation.metadata.uid },
     // What the platform grants is not narrowed.
     scopes: tokenScopes,
     ...given({ expiresAt: token.expiresAt }),
@@ -186,14 +204,15 @@ function principalOfObject(
   if (first === undefined || !isLive(first)) return undefined;
   if (second !== undefined && createdAt(second) === createdAt(first)) return undefined;
   const { name, sha256, scopes, expiresAt } = first.spec;
-  if (expiresAt !== undefined && !(Date.parse(expiresAt) > now)) return undefined;
+  if (isExpired(first.spec, now)) return undefined;
   if (organisations.some(({ spec }) => spec.tokens?.some((token) => token.sha256 === sha256)))
     return undefined;
   const { namespace } = first.metadata;
   const organisation = organisations.find((each) => isLive(each) && each.spec.namespace === namespace);
   if (organisation === undefined || namespace === undefined) return undefined;
   const tenant = tenantOfOrganisation(organisation);
-  return { organisation, namespace, tenant, tokenName: name, scopes, ...given({ expiresAt }) };
+  const token = { sha256, uid: first.metadata.uid };
+  return { organisation, namespace, tenant, tokenName: name, token, scopes, ...given({ expiresAt }) };
 }
 
 function createdAt({ metadata }: DashboardToken): number {

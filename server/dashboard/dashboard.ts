@@ -26,6 +26,7 @@ import { renderError } from './errors.js';
 import { createFairLedger } from './ledger/fair-ledger.js';
 import { createMethodReading } from './methods-thread.js';
 import { createLastSeen } from './last-seen.js';
+import { createEndedTokens } from './ended-tokens.js';
 import { createOpenApi } from './openapi.js';
 import { createParsers } from './parse.js';
 import { createPlatformRouter } from './platform/router.js';
@@ -60,6 +61,7 @@ export function createDashboard(deps: DashboardDeps): Express {
     lastSeen,
     pace: createPace(),
     writes: createWrites({ resources, clock, log }),
+    endedTokens: createEndedTokens({ resources, clock, log }),
     // Object names make duplicate creates collide in the store, however many replicas there are. Turns close the gap for renames and quotas
     // inside this process, so that an installation with one dashboard replica does not rely on a second check by the operator.
     turns: createTurns(),

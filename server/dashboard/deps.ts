@@ -20,6 +20,7 @@ import type { RateLimiter } from '../http/rate-limit.js';
 import type { Pace } from '../../adapters/pace.js';
 import type { Turns } from '../../adapters/turns.js';
 import type { MethodReading } from './methods-thread.js';
+import type { EndedTokens } from './ended-tokens.js';
 import type { LastSeen } from './last-seen.js';
 import type { Parsers } from './parse.js';
 import type { ProgrammedWait } from './programmed.js';
@@ -99,6 +100,7 @@ export type Tools = Pick<
   /** For long work: names of methods are read from ABIs. */
   readonly pace: Pace;
   readonly writes: Writes;
+  readonly endedTokens: EndedTokens;
   readonly turns: Turns;
   readonly programmed: ProgrammedWait;
   readonly parse: Parsers;

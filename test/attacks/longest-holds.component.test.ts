@@ -81,7 +81,9 @@ function randomAddresses(count: number): string[] {
 }
 
 function swapped(address: string): string {
-  return `0x${[...address.slice(2)].map((each) => (each === each.toLowerCase() ? each.toUpperCase() : each.toLowerCase())).join('')}`;
+  return address.replace(/[a-f]/gi, (letter) =>
+    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
+  );
 }
 
 type Hold = { readonly ms: number; readonly what: string };

@@ -156,9 +156,10 @@ const accounts: readonly Account[] = [
     name: 'the dashboard',
     user: dashboard,
     may: [
-      ...product(['get', 'list'], ['organisations']),
-      // Which token a caller has sent: it may be of any organisation.
-      ...product(['list'], ['chains', 'dashboardtokens', 'feetokens']),
+      ...product(['get', 'list', 'watch'], ['organisations']),
+      // Which token a caller has sent: it may be of any organisation. Those that end take others with them.
+      ...product(['list', 'watch'], ['dashboardtokens']),
+      ...product(['list'], ['chains', 'feetokens']),
       ...product(['get', 'list', 'create', 'patch', 'delete'], tenants, tenant),
       ['create', 'events.events.k8s.io', tenant],
       ...product(['get', 'list'], ['paymasterconfigs'], system),

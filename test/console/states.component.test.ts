@@ -27,7 +27,7 @@ const policy = {
   },
   status: {},
 };
-const token = { name: 'robot', scopes: ['read'], expiresAt: null, createdBy: 'owner' };
+const token = { name: 'robot', scopes: ['read'], expiresAt: null, createdBy: 'owner', endsWith: 'owner' };
 
 type Answers = Readonly<Record<string, unknown>>;
 

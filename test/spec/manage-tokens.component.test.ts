@@ -1,6 +1,9 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { systemTimers } from '../../adapters/timers.js';
 import { hashCredential } from '../../core/config/api-key.js';
+import { silentLogger } from '../../core/log.js';
 import { tokenScopes, type TokenScope } from '../../core/resources/dashboard-token.js';
+import { followTokens } from '../../server/dashboard/ended-tokens.js';
 import {
   documentEndpoints,
   manageEndpoints,
@@ -15,6 +18,7 @@ import {
   recordOf,
   recordsOf,
 } from '../build/dashboard.js';
+import { until } from '../support/until.js';
 import { useDashboard } from '../support/use-dashboard.js';
 
 // Tokens of the management API: what each may call, who may make and end them, and how someone would try to get more.
@@ -78,7 +82,7 @@ test('reading shows no key and stopping undoes nothing: those rows need write', 
   expect(open.filter(({ path }) => /key|resume/.test(path))).toEqual([]);
   const changing = manageEndpoints.filter(({ method, needs = [] }) => method !== 'get' && needs.length > 0);
   expect(
-    changing.map(({ path }) => path).filter((path) => !/suspend$|explain$|^\/what-if$|^\/tokens$/.test(path)),
+    changing.map(({ path }) => path).filter((path) => !/suspend$|explain$|^\/what-if$/.test(path)),
   ).toEqual([]);
 });
 
@@ -92,7 +96,13 @@ describe('a token', () => {
     });
     const { data } = await ask('get', tokens, token);
     const listed = recordsOf(data['tokens']).find(({ name }) => name === 'shown');
-    expect(listed).toEqual({ name: 'shown', scopes: ['read', 'stop'], expiresAt, createdBy: 'acme-ci' });
+    expect(listed).toEqual({
+      name: 'shown',
+      scopes: ['read', 'stop'],
+      expiresAt,
+      createdBy: 'acme-ci',
+      endsWith: 'acme-ci',
+    });
     const stored = await host.resources.get('DashboardToken', { namespace: 'acme', name: 'shown' });
     expect(stored?.spec.sha256).toBe(hashCredential(token));
     expect(JSON.stringify(stored)).not.toContain(token);
@@ -132,13 +142,125 @@ describe('a token', () => {
   });
 });
 
+describe('tokens that a token has made', () => {
+  const rootToken = (name: string) => `${name}-root-0123456789`;
+  const listOf = (name: string, more: object = {}) => [
+    { name, sha256: hashCredential(rootToken(name)), ...more },
+  ];
+  /** An organisation of its own, whose only token is the first one of a line. */
+  async function anOrganisation(name: string): Promise<{ readonly root: string; readonly line: string[] }> {
+    const root = rootToken(name);
+    await applyOrganisation(host.resources, name, { namespace: name, tokens: listOf(name) });
+    const child = await aToken('child', ['write'], { by: root });
+    const grandchild = await aToken('grandchild', ['write'], { by: child });
+    return { root, line: [child, grandchild] };
+  }
+  const known = async (all: readonly string[]) => Promise.all(all.map(isKnown));
+  const stored = async (namespace: string) =>
+    (await host.resources.list('DashboardToken', { namespace })).map(({ metadata }) => metadata.name);
+
+  test('end with it, at all depths, and are deleted: the thief of a token keeps nothing', async () => {
+    const { root, line } = await anOrganisation('one');
+    expect(await known([root, ...line])).toEqual([true, true, true]);
+    expect(await ask('delete', `${tokens}/child`, root)).toMatchObject({ status: 200 });
+    expect(await known([root, ...line])).toEqual([true, false, false]);
+    expect(await stored('one')).toEqual([]);
+  });
+
+  test('end with one of the Organisation that is removed, and adding its hash again revives none', async () => {
+    const { root, line } = await anOrganisation('two');
+    const following = followTokens({
+      resources: host.resources,
+      clock: host.clock,
+      log: silentLogger,
+      timers: systemTimers,
+    });
+    try {
+      await applyOrganisation(host.resources, 'two', { namespace: 'two', tokens: [] });
+      expect(await known([root, ...line])).toEqual([false, false, false]);
+      await until('they are deleted', async () => (await stored('two')).length === 0);
+      await applyOrganisation(host.resources, 'two', { namespace: 'two', tokens: listOf('two') });
+      expect(await known([root, ...line])).toEqual([true, false, false]);
+    } finally {
+      await following.stop();
+    }
+  });
+
+  test('are refused with an Organisation that was deleted and made again, until they are adopted', async () => {
+    const { root, line } = await anOrganisation('three');
+    await host.resources.delete('Organisation', { name: 'three' });
+    await applyOrganisation(host.resources, 'three', { namespace: 'three', tokens: listOf('three') });
+    expect(await known([root, ...line])).toEqual([true, false, false]);
+    expect(await ask('post', `${tokens}/child/adopt`, root)).toMatchObject({ status: 200 });
+    expect(await known([root, ...line])).toEqual([true, true, true]);
+  });
+
+  test('end when it expires, also where its end was moved', async () => {
+    const { root, line } = await anOrganisation('four');
+    const expiresAt = new Date(host.clock.now() + 30_000).toISOString();
+    const moved = listOf('four', { expiresAt });
+    await applyOrganisation(host.resources, 'four', { namespace: 'four', tokens: moved });
+    expect(await known([root, ...line])).toEqual([true, true, true]);
+    host.clock.advance(30_001);
+    expect(await known([root, ...line])).toEqual([false, false, false]);
+  });
+
+  test('outlive it when they were adopted before, with all below them', async () => {
+    const { root, line } = await anOrganisation('five');
+    const next = 'five-next-0123456789';
+    const both = [...listOf('five'), { name: 'next', sha256: hashCredential(next) }];
+    await applyOrganisation(host.resources, 'five', { namespace: 'five', tokens: both });
+    const adopted = await ask('post', `${tokens}/child/adopt`, next);
+    expect(adopted).toMatchObject({ status: 200, data: { name: 'child', endsWith: 'next' } });
+    await applyOrganisation(host.resources, 'five', { namespace: 'five', tokens: both.slice(1) });
+    expect(await known([root, next, ...line])).toEqual([false, true, true, true]);
+  });
+
+  test('are at most sixteen below one, at all depths together', async () => {
+    const { root, line } = await anOrganisation('six');
+    const [child = ''] = line;
+    for (let index = 2; index < 16; index += 1) await aToken(`t${index}`, ['read'], { by: child });
+    for (const by of [child, root])
+      expect(await ask('post', tokens, by, { name: 'one-more', scopes: ['read'] })).toMatchObject({
+        status: 400,
+        data: { code: 'QUOTA_EXCEEDED', detail: expect.stringContaining('"six" end as many') },
+      });
+  });
+
+  test('cannot be brought out of reach, nor the tokens of others brought down', async () => {
+    const { root, line } = await anOrganisation('seven');
+    const [child = '', grandchild = ''] = line;
+    const adopt = async (name: string, by: string) => ask('post', `${tokens}/${name}/adopt`, by);
+    const refused = { status: 409, data: { code: 'TOKEN_NOT_ADOPTABLE' } };
+    // A token below itself would end with nothing.
+    expect(await adopt('child', grandchild)).toMatchObject(refused);
+    expect(await adopt('child', child)).toMatchObject(refused);
+    // One of a manifest ends when the manifest says so.
+    await host.resources.apply({
+      manager: 'manifests',
+      kind: 'DashboardToken',
+      key: { namespace: 'seven', name: 'of-git' },
+      spec: { name: 'of git', sha256: hashCredential('of-git-0123456789'), scopes: ['write'] },
+    });
+    expect(await adopt('of-git', child)).toMatchObject(refused);
+    expect(await adopt('child', acmeToken)).toMatchObject({ status: 404 });
+    // One that ends later than the own token.
+    const end = new Date(host.clock.now() + 60_000).toISOString();
+    const ending = await aToken('ending', ['write'], { by: root, expiresAt: end });
+    expect(await adopt('child', ending)).toMatchObject({ status: 403 });
+    expect(await known([root, ...line])).toEqual([true, true, true]);
+  });
+});
+
 describe('nobody gets more by', () => {
-  test('making a token with a scope that the own one lacks', async () => {
+  test('making or adopting a token without the scope write, be it one of the own scope', async () => {
+    await aToken('to-be-adopted', ['read']);
     for (const held of ['read', 'stop', 'finance'] as const)
-      for (const scope of tokenScopes.filter((each) => each !== held))
-        expect(
-          await ask('post', tokens, only.get(held)!, { name: `more-${held}`, scopes: [held, scope] }),
-        ).toMatchObject({
+      for (const [path, body] of [
+        [tokens, { name: `more-${held}`, scopes: [held] }],
+        [`${tokens}/to-be-adopted/adopt`, undefined],
+      ] as const)
+        expect(await ask('post', path, only.get(held)!, body)).toMatchObject({
           status: 403,
           data: { code: 'SCOPE_REQUIRED' },
         });
@@ -162,6 +284,7 @@ describe('nobody gets more by', () => {
     for (const body of [
       { name, scopes: ['read'], sha256: hashCredential('mine') },
       { name, scopes: ['read'], createdBy: 'the platform' },
+      { name, scopes: ['read'], parent: { sha256: hashCredential(acmeToken), uid: '1' } },
       { name, scopes: ['read'], namespace: 'other' },
       { name, scopes: [] },
       { name, scopes: ['admin'] },

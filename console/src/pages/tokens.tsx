@@ -9,6 +9,7 @@ type Token = {
   readonly scopes: readonly string[];
   readonly expiresAt: string | null;
   readonly createdBy: string | null;
+  readonly endsWith: string | null;
 };
 
 const scopes: Readonly<Record<string, string>> = {
@@ -55,6 +56,7 @@ export function Tokens() {
                   of: ({ expiresAt }) => (expiresAt === null ? 'never' : <Time>{expiresAt}</Time>),
                 },
                 { name: 'Made by', of: ({ createdBy }) => createdBy ?? 'a manifest' },
+                { name: 'Ends with', of: ({ endsWith }) => endsWith ?? '–' },
                 {
                   name: 'Change',
                   of: ({ name }) => (
@@ -73,6 +75,10 @@ export function Tokens() {
         </Shown>
       </Card>
       <Card title="New token">
+        {own?.scopes.includes('write') === false && (
+          <Note kind="warn">Only a token with the scope write makes others.</Note>
+        )}
+        <p>It ends with the token that you are signed in with: where that is removed, so is this.</p>
         <OpenForm
           title="Make a token"
           onDone={tokens.reload}
@@ -94,15 +100,11 @@ export function Tokens() {
           </label>
           <fieldset class="wide">
             <legend>It may</legend>
-            {Object.entries(scopes)
-              .filter(
-                ([scope]) => own === undefined || own.scopes.includes('write') || own.scopes.includes(scope),
-              )
-              .map(([scope, says]) => (
-                <label key={scope}>
-                  <input type="checkbox" name={scope} /> {scope}: {says}
-                </label>
-              ))}
+            {Object.entries(scopes).map(([scope, says]) => (
+              <label key={scope}>
+                <input type="checkbox" name={scope} /> {scope}: {says}
+              </label>
+            ))}
           </fieldset>
         </OpenForm>
         {made !== undefined && (

@@ -1,12 +1,9 @@
 import { DomainError, invalidInput, isDomainError, quote, type Problem } from '../../../core/errors.js';
-import {
-  type DashboardToken,
-  tokenScopes,
-  type TokenScope,
-} from '../../../core/resources/dashboard-token.js';
+import { type DashboardToken, tokenScopes } from '../../../core/resources/dashboard-token.js';
 import { validateName, validateResource } from '../../../core/resources/validate.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { isObject } from '../../../core/schema/json-value.js';
+import { keyOf } from '../../../core/meta/meta.js';
 import { given } from '../../../core/units/given.js';
 import { parseInstant } from '../../../core/units/time.js';
 import type { Principal } from '../auth.js';
@@ -17,13 +14,19 @@ import { textOrNull, timeOrNull } from '../ledger/schemas.js';
 import { text } from '../record-schemas.js';
 import { about, shapeOf } from '../shape.js';
 import { unlessDeleted } from '../lookups.js';
+import { belowOf, familyOf, lineOf, mostBelow, type TokenFamily } from '../token-family.js';
 
 /** As many as an Organisation lists. */
 const mostTokens = 64;
+/** Members of the spec that nobody asks for. */
+const ours: readonly string[] = ['createdBy', 'sha256', 'parent'];
 const scopes = { type: 'array', items: { enum: tokenScopes }, minItems: 1 };
 const name = about(text, 'Name of the object, e.g. on-call: lowercase letters, digits, "-" and ".".');
 
-const tokenShape = shapeOf<DashboardToken>()({
+/** A token, and the name of the one that it ends with. */
+type Listed = DashboardToken & { readonly above: string | undefined };
+
+const tokenShape = shapeOf<Listed>()({
   name: [name, 'on-call', ({ metadata }) => metadata.name],
   scopes: [scopes, ['read', 'stop'], ({ spec }) => spec.scopes],
   expiresAt: [
@@ -32,8 +35,13 @@ const tokenShape = shapeOf<DashboardToken>()({
     ({ spec: { expiresAt } }) => (expiresAt === undefined ? null : parseInstant(expiresAt)),
   ],
   createdBy: [textOrNull, 'ci', ({ spec }) => spec.createdBy],
+  endsWith: [
+    about(textOrNull, 'The token with which it ends. Null: none, or one that is there no more.'),
+    'ci',
+    ({ above }) => above,
+  ],
 });
-const newShape = shapeOf<DashboardToken & { readonly token: string }>()({
+const newShape = shapeOf<Listed & { readonly token: string }>()({
   ...tokenShape.members,
   token: [about(text, 'A secret.'), 'pmo_l0pT8bq2cJ5Q3v0u9xqz1N7Zr4mYkW2e'],
 });
@@ -47,13 +55,13 @@ const body: Body<NewToken> = {
   parse(_tools, given) {
     if (!isObject(given))
       throw invalidInput({ field: 'body', expected: 'a JSON object', value: quote(given) });
-    const { createdBy: _, sha256: __, ...spec } = given;
+    const spec = Object.fromEntries(Object.entries(given).filter(([name]) => !ours.includes(name)));
     // The hash is ours; everything else is judged as in a manifest.
     const problems: Problem[] = validateResource('DashboardToken', {
       metadata: { name: 'new', namespace: 'new' },
       spec: { ...spec, sha256: '0'.repeat(64) },
     }).map(({ field, ...rest }) => ({ field: field.replace(/^spec\./, ''), ...rest }));
-    for (const name of ['createdBy', 'sha256'])
+    for (const name of ours)
       if (Object.hasOwn(given, name)) problems.push({ field: name, expected: 'left out' });
     if (problems.length > 0) throw invalidInput(problems);
     return given as NewToken;
@@ -72,21 +80,19 @@ export const tokenEndpoints = [
     schema: record({ tokens: arrayOf(tokenShape.schema) }),
     example: { tokens: [tokenShape.example] },
     async handle({ resources }, { principal: { namespace } }) {
-      const tokens = await resources.list('DashboardToken', { namespace });
-      return { data: { tokens: tokens.map(tokenShape.render) } };
+      const { tokens, family } = await familyIn(resources, namespace);
+      return { data: { tokens: tokens.map((token) => tokenShape.render(listed(token, family))) } };
     },
   }),
   endpoint({
     ...shared,
     operationId: 'createToken',
-    summary:
-      'Make a token with scopes of the own one, which ends no later than that does. It is shown in this answer alone',
+    summary: 'Make a token that ends with the own one, and no later. It is shown in this answer alone',
     method: 'post',
     path: '/tokens',
-    needs: tokenScopes,
     status: 201,
     errors: {
-      403: 'The token lacks a scope that it would give, or would end earlier.',
+      403: 'The token would end later than the own one.',
       409: 'The name is taken.',
     },
     body,
@@ -98,66 +104,139 @@ export const tokenEndpoints = [
       const wrong = validateName('DashboardToken', key).map((problem) => ({ ...problem, field: 'name' }));
       if (wrong.length > 0) throw invalidInput(wrong);
       const { authToken, sha256 } = newAuthToken();
-      const { tokenName } = principal;
+      const { tokenName, token: parent } = principal;
       const expiresAt = asked.expiresAt ?? principal.expiresAt;
       const spec = {
         name: asked.name,
         scopes: asked.scopes,
         sha256,
         createdBy: tokenName,
+        parent,
         ...given({ expiresAt }),
       };
-      const object = await tools.turns.run(`tokens of ${key.namespace}`, () => create(tools, key, spec));
-      return { data: newShape.render({ ...object, token: authToken }) };
+      const object = await tools.turns.run(`tokens of ${key.namespace}`, () =>
+        create(tools, key, spec, principal),
+      );
+      return { data: newShape.render({ ...object, above: tokenName, token: authToken }) };
     },
   }),
   endpoint({
     ...shared,
+    operationId: 'adoptToken',
+    summary:
+      'Let a token end with the own one instead of the one that made it, before that is removed; those below it come with it',
+    method: 'post',
+    path: '/tokens/:name/adopt',
+    errors: {
+      403: 'It would end later than the own token.',
+      409: 'It ends with no other token, or the own token ends with it.',
+    },
+    schema: tokenShape.schema,
+    example: tokenShape.example,
+    handle: (tools, { principal, params: { name = '' } }) =>
+      tools.turns.run(`tokens of ${principal.namespace}`, async () => {
+        const { tokens, family } = await familyIn(tools.resources, principal.namespace);
+        const token = tokens.find(({ metadata }) => metadata.name === name);
+        if (token === undefined) throw unknown(name);
+        requireAdoptable(token.spec, family, principal);
+        const adopted = await tools.writes.change('DashboardToken', keyOf(token), (_, owned) => ({
+          ...owned,
+          parent: principal.token,
+        }));
+        return { data: tokenShape.render({ ...adopted, above: principal.tokenName }) };
+      }),
+  }),
+  endpoint({
+    ...shared,
     operationId: 'deleteToken',
-    summary: 'Revoke a token: it is refused from the answer on',
+    summary: 'Revoke a token and all that end with it: they are refused from the answer on',
     method: 'delete',
     path: '/tokens/:name',
     schema: tokenShape.schema,
     example: tokenShape.example,
     async handle(tools, { principal: { namespace }, params: { name = '' } }) {
       const key = { namespace, name };
-      const isName = validateName('DashboardToken', key).length === 0;
-      const object = isName ? await tools.resources.get('DashboardToken', key) : undefined;
+      const { tokens, family } = await familyIn(tools.resources, namespace);
+      const object = tokens.find(({ metadata }) => metadata.name === name);
       if (object === undefined) throw unknown(name);
       await unlessDeleted(
         () => unknown(name),
         () => tools.writes.remove('DashboardToken', key),
       );
-      return { data: tokenShape.render(object) };
+      await tools.endedTokens.remove(namespace);
+      return { data: tokenShape.render(listed(object, family)) };
     },
   }),
 ];
 
+async function familyIn(
+  resources: Tools['resources'],
+  namespace: string,
+): Promise<{ readonly tokens: readonly DashboardToken[]; readonly family: TokenFamily }> {
+  const tokens = await resources.list('DashboardToken', { namespace });
+  const organisations = await resources.list('Organisation', { fields: { 'spec.namespace': namespace } });
+  return { tokens, family: familyOf(organisations, tokens) };
+}
+
+function listed(token: DashboardToken, family: TokenFamily): Listed {
+  const { parent } = token.spec;
+  return { ...token, above: parent && family.get(parent.sha256)?.name };
+}
+
 /** Throws SCOPE_REQUIRED. */
-function requireWithin({ scopes: asked, expiresAt }: NewToken, own: Principal): void {
-  const lacks = own.scopes.includes('write')
-    ? []
-    : asked.filter((scope: TokenScope) => !own.scopes.includes(scope));
-  if (lacks.length > 0)
-    throw new DomainError(
-      'SCOPE_REQUIRED',
-      `The token cannot give the scope ${lacks.join(', ')}, which it lacks`,
-    );
+function requireWithin({ expiresAt }: Pick<NewToken, 'expiresAt'>, own: Principal): void {
   if (own.expiresAt === undefined || expiresAt === undefined) return;
   if (!(Date.parse(expiresAt) <= Date.parse(own.expiresAt)))
     throw new DomainError(
       'SCOPE_REQUIRED',
-      `The token ends at ${own.expiresAt}, so it cannot make one that ends later`,
+      `The token ends at ${own.expiresAt}, so none that ends with it can end later`,
     );
+}
+
+/** Throws QUOTA_EXCEEDED where more tokens would end with the own one, or with one above it. */
+function requireRoom(family: TokenFamily, { token: { sha256 } }: Principal, coming: readonly string[]): void {
+  const own = family.get(sha256);
+  for (const each of own === undefined ? [] : lineOf(own, family)) {
+    const below = new Set([...belowOf(each, family).map((token) => token.sha256), ...coming]);
+    if (below.size > mostBelow)
+      throw new DomainError(
+        'QUOTA_EXCEEDED',
+        `With the token ${quote(each.name)} end as many as may: ${mostBelow}`,
+      );
+  }
+}
+
+/** Throws TOKEN_NOT_ADOPTABLE, SCOPE_REQUIRED, QUOTA_EXCEEDED. */
+function requireAdoptable(
+  { name, sha256, parent, expiresAt }: DashboardToken['spec'],
+  family: TokenFamily,
+  principal: Principal,
+): void {
+  const own = family.get(principal.token.sha256);
+  // Whoever has a token could otherwise make the owner's tokens end with it.
+  if (parent === undefined)
+    throw new DomainError('TOKEN_NOT_ADOPTABLE', `The token ${quote(name)} ends with no other token`);
+  if (own === undefined || lineOf(own, family).some((each) => each.sha256 === sha256))
+    throw new DomainError('TOKEN_NOT_ADOPTABLE', `The own token ends with the token ${quote(name)}`);
+  requireWithin({ ...given({ expiresAt }) }, principal);
+  if (principal.expiresAt !== undefined && expiresAt === undefined)
+    throw new DomainError(
+      'SCOPE_REQUIRED',
+      `The own token ends at ${principal.expiresAt}, and the token ${quote(name)} has no end`,
+    );
+  const coming = [sha256, ...belowOf({ sha256 }, family).map((each) => each.sha256)];
+  requireRoom(family, principal, coming);
 }
 
 async function create(
   { resources, writes }: Tools,
   key: { readonly namespace: string; readonly name: string },
   spec: DashboardToken['spec'],
+  principal: Principal,
 ): Promise<DashboardToken> {
-  const { length } = await resources.list('DashboardToken', { namespace: key.namespace });
-  if (length >= mostTokens)
+  const { tokens, family } = await familyIn(resources, key.namespace);
+  requireRoom(family, principal, [spec.sha256]);
+  if (tokens.length >= mostTokens)
     throw new DomainError(
       'QUOTA_EXCEEDED',
       `The organisation may have ${mostTokens} tokens and has them all`,
