@@ -23,7 +23,7 @@ import { createChainFacts } from './facts/chain-facts.js';
 import { createLossFacts, createServingFacts, createUsageFacts } from './facts/reported-facts.js';
 import { createPlatformView } from './facts/platform-view.js';
 import { createDataFeeFacts } from './facts/data-fee-facts.js';
-import { createPriceFacts } from './facts/price-facts.js';
+import { createPriceFacts, withReportedJumps } from './facts/price-facts.js';
 import { createFollowers } from './followers.js';
 import { createKeyRotation, type KeySource } from './key-rotation.js';
 import { createAnnouncer } from './reconcilers/announcer.js';
@@ -167,6 +167,7 @@ export function createOperator(deps: OperatorDeps) {
         );
       },
     });
+  const judgedPrices = withReportedJumps(prices, serving);
   const followers = createFollowers({
     timers,
     handle: (paymasters) => roots.add({ paymasters, chains: [], organisations: [] }),
@@ -177,7 +178,7 @@ export function createOperator(deps: OperatorDeps) {
     unpriced: (chainId) =>
       cache
         .feeTokensOn(chainId)
-        .filter(({ spec }) => prices.answer(spec)?.ok === false)
+        .filter(({ spec }) => judgedPrices.answer(spec)?.ok === false)
         .map(({ metadata }) => metadata.name)
         .toSorted()
         .join(', '),
@@ -203,7 +204,7 @@ export function createOperator(deps: OperatorDeps) {
     }),
     chains: createChainReconciler({
       ...common,
-      prices,
+      prices: { ...prices, ...judgedPrices },
       dataFees,
       losses,
       usage,

@@ -57,6 +57,8 @@ import { warmUp } from './rpc/warm-up.js';
 import { createCommit, createFinalize } from './decision/sign/two-phase.js';
 import { createServingNotes } from './ops/serving-notes.js';
 import { servingChecks } from './serving-checks.js';
+import type { FeeTokenSpec } from '../core/pricing/fee-token-spec.js';
+import type { PriceReferences } from '../core/pricing/price-jump.js';
 import { createConfigView, type ConfigView } from './view/config-view.js';
 import { createSeenGenerations } from './view/seen-generations.js';
 
@@ -81,6 +83,8 @@ export type DataPlaneDeps = Ambient & {
   readonly estimator?: GasEstimator;
   /** Prices of fee tokens. Default: read from their sources, and kept warm. */
   readonly prices?: KeptPrices;
+  /** The last accepted prices of all replicas. Default: those of this process. */
+  readonly priceReferences?: PriceReferences;
   /** Prices of posted data. Default: read from the chains that have one. */
   readonly dataFees?: KeptDataFees;
   /** Directory of the header files that HTTP price sources name. */
@@ -122,7 +126,6 @@ export function createDataPlane(deps: DataPlaneDeps) {
   });
   const tokenAccounts = createTokenAccounts({ chains });
   const losses = reportLosses(deps, view);
-  const prices = deps.prices ?? keepPrices(deps, view);
   const recording =
     deps.ledger &&
     createRecording({
@@ -133,6 +136,7 @@ export function createDataPlane(deps: DataPlaneDeps) {
   const records = recording && createDecisionRecords(recording);
   const recorded = records === undefined ? {} : { records };
   const notes = deps.reports && createServingNotes({ reports: deps.reports, clock, log });
+  const prices = deps.prices ?? keepPrices(deps, view, notes?.priceJumped);
   const follower =
     deps.heads === undefined
       ? followChains(deps, view, { tokenAccounts, losses, recording, onStall: notes?.notFollowed })
@@ -271,10 +275,20 @@ function createRequestBodies(): RequestBodies {
   };
 }
 
-function keepPrices(deps: DataPlaneDeps, view: ConfigView): KeptPrices {
-  const { chains, clock, log, metrics, priceHeadersDirectory } = deps;
-  const directory = given({ headersDirectory: priceHeadersDirectory });
-  return createPrices({ chains, chainConfigs: configsOf(view), clock, log, metrics, ...directory });
+function keepPrices(
+  deps: DataPlaneDeps,
+  view: ConfigView,
+  onJump: ((token: FeeTokenSpec) => void) | undefined,
+): KeptPrices {
+  const { chains, clock, log, metrics, priceHeadersDirectory, priceReferences } = deps;
+  return createPrices({
+    chains,
+    chainConfigs: configsOf(view),
+    clock,
+    log,
+    metrics,
+    ...given({ headersDirectory: priceHeadersDirectory, references: priceReferences, onJump }),
+  });
 }
 
 function followDataFees({ chains, clock, log, metrics }: DataPlaneDeps, view: ConfigView): KeptDataFees {

@@ -7,6 +7,7 @@ import { unreachable } from '../core/errors.js';
 import type { Ledger, LedgerMaintenance, LedgerWriter } from '../core/ledger/ledger.js';
 import type { FollowerLease } from '../core/policy/follower-lease.js';
 import type { EpochMirror, UsageRecovery } from '../core/usage/epoch.js';
+import type { PriceReferences } from '../core/pricing/price-jump.js';
 import type { FundingMessages } from '../core/usage/funding-messages.js';
 import type { UsageReading, UsageStore } from '../core/usage/usage-store.js';
 import { given } from '../core/units/given.js';
@@ -21,6 +22,8 @@ type OpenedUsage = {
   /** For records of no promise. */
   readonly records: LedgerWriter;
   readonly messages: FundingMessages;
+  /** The last accepted prices. */
+  readonly priceReferences: PriceReferences;
   readonly lease?: FollowerLease;
   readonly recovery?: UsageRecovery;
 };
@@ -38,8 +41,8 @@ export function createUsageStore(settings: UsageSettings, deps: UsageStoreDeps):
     case 'embedded': {
       const { path, durability } = settings;
       const usage = createSqliteUsageStore({ ...deps, path, durability });
-      const { ledger: records, messages, recovery } = usage;
-      return { usage, reading: usage, records, messages, recovery };
+      const { ledger: records, messages, recovery, prices: priceReferences } = usage;
+      return { usage, reading: usage, records, messages, recovery, priceReferences };
     }
     case 'postgres': {
       // Not the clock: PostgreSQL gives the time.
@@ -47,8 +50,8 @@ export function createUsageStore(settings: UsageSettings, deps: UsageStoreDeps):
       const { address, passwordFile } = settings;
       const client = { address, ...given({ passwordFile }) };
       const usage = createPostgresUsageStore({ client, identity, ...given({ epochMirror }), log, metrics });
-      const { reading, ledger: records, lease, recovery } = usage;
-      return { usage, reading, records, messages: usage, lease, recovery };
+      const { reading, ledger: records, lease, recovery, prices: priceReferences } = usage;
+      return { usage, reading, records, messages: usage, lease, recovery, priceReferences };
     }
     default:
       return unreachable(settings);

@@ -169,6 +169,7 @@ async function startParts(
     usage,
     messages: usage.messages,
     recovery: usage.recovery,
+    priceReferences: usage.prices,
     chains,
     signers,
     webhooks,

@@ -1,4 +1,5 @@
 import { refused, type Price, type PriceAnswer, type PriceSource } from '../../core/pricing/price-source.js';
+import type { PriceReference } from '../../core/pricing/price-jump.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import type { EpochMs } from '../../core/units/time.js';
 
@@ -16,6 +17,8 @@ export class PriceEntry {
   flight: Promise<PriceAnswer> | undefined;
   /** The last price that a source gave, and when it was asked. */
   lastPrice: { readonly price: Price; readonly askedAt: EpochMs } | undefined;
+  /** The last accepted price as this process knows it, for when the store does not answer. */
+  reference: PriceReference | undefined;
 
   constructor(token: FeeTokenSpec, source: PriceSource) {
     this.token = token;

@@ -3,7 +3,13 @@ import type { Ambient } from '../../core/ambient.js';
 import type { Chain } from '../../core/chain/chain.js';
 import type { Chains } from '../../core/chain/chains.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
-import { DomainError } from '../../core/errors.js';
+import { DomainError, isDomainError } from '../../core/errors.js';
+import {
+  createMemoryReferences,
+  refusedJump,
+  type PriceReference,
+  type PriceReferences,
+} from '../../core/pricing/price-jump.js';
 import { faulty, formatRefusal, type PriceAnswer, type Prices } from '../../core/pricing/price-source.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import { dollarOf, isDollar, requireDollars } from '../../core/pricing/native-price.js';
@@ -22,6 +28,10 @@ export type PricesDeps = Ambient & {
   readonly chainConfigs: () => Iterable<Pick<ChainConfig, 'chainId' | 'rpc' | 'feeTokens' | 'nativePrice'>>;
   /** Directory of the header files that HTTP sources name. */
   readonly headersDirectory?: string;
+  /** The last accepted prices of all replicas. Default: those of this process. */
+  readonly references?: PriceReferences;
+  /** Called at each read whose price has fallen too far to be accepted. */
+  readonly onJump?: (token: FeeTokenSpec) => void;
   /** Called when a token became usable or unusable, or is refused for another reason or by another source. */
   readonly onChange?: (token: FeeTokenSpec) => void;
   readonly timing?: Partial<PriceTiming>;
@@ -47,6 +57,9 @@ const defaultTiming: PriceTiming = {
   httpTimeoutMs: 3_000,
 };
 
+/** A price that stays the same is kept again after so long, because its age counts. */
+const keepEveryMs = 60_000;
+
 /** Prices that can be started and stopped. They also work without `start`, but then nothing is warm. */
 export type KeptPrices = Prices & {
   /** The last answer, however old; undefined before the first. For reports, not for quotes. */
@@ -65,6 +78,7 @@ export type KeptPrices = Prices & {
  *   stale.
  * - A source that cannot be reached does not end quotes at once: the last price is used for `graceMs`. Any other fault
  *   ends them: it means that something is wrong, not that something is unknown.
+ * - A price that has fallen too far below the last accepted one is refused, and never becomes the one to compare with.
  * - A token whose symbol or decimals on chain are not those of its FeeToken has no price, whatever its source says.
  */
 export function createPrices(deps: PricesDeps): KeptPrices {
@@ -79,6 +93,7 @@ class WarmPrices implements KeptPrices {
   readonly #instruments: ReturnType<typeof createPriceInstruments>;
   /** Keyed by the content of the FeeToken, so that a changed source gets a new entry. */
   readonly #entries = new Map<string, PriceEntry>();
+  readonly #references: PriceReferences;
   /** The same entries by object: a served token is the same object from request to request. */
   readonly #byToken = new WeakMap<FeeTokenSpec, PriceEntry>();
   readonly #dollars = new Map<number, { readonly usdPerNative: bigint; readonly until: number }>();
@@ -101,6 +116,7 @@ class WarmPrices implements KeptPrices {
       clock,
     };
     this.#facts = createTokenFacts({ chain, clock });
+    this.#references = deps.references ?? createMemoryReferences();
     this.#instruments = createPriceInstruments(deps.metrics);
   }
 
@@ -193,7 +209,7 @@ class WarmPrices implements KeptPrices {
     const kind = kindOf(token.price);
     const askedAt = clock.now();
     const startedAt = performance.now();
-    const read = await this.#ask(entry);
+    const read = await this.#accept(entry, await this.#ask(entry), askedAt);
     this.#instruments.read(kind, read, (performance.now() - startedAt) / 1000);
 
     const { answer, isNews } = entry.take(read, {
@@ -217,6 +233,46 @@ class WarmPrices implements KeptPrices {
       // Sources answer every expected fault. Any other error is a bug, and a bug must not give gas away.
       this.#deps.log.error('price source failed', { symbol: token.symbol, error });
       return faulty('price source', 'MALFORMED', 'failed unexpectedly');
+    }
+  }
+
+  /** The answer, unless it has fallen too far. */
+  async #accept(entry: PriceEntry, read: PriceAnswer, askedAt: EpochMs): Promise<PriceAnswer> {
+    const { token } = entry;
+    // A person has written that one.
+    if (!read.ok || token.price.static !== undefined) return read;
+    const name = `${token.chainId} ${token.address.toLowerCase()}`;
+    try {
+      entry.reference = (await this.#references.last(name)) ?? entry.reference;
+    } catch (error) {
+      if (!isDomainError(error, 'UNAVAILABLE')) throw error;
+      if (entry.reference === undefined)
+        return faulty(
+          read.price.source,
+          'UNREACHABLE',
+          'is not compared: the last accepted price is unknown',
+        );
+    }
+    const { rate } = read.price;
+    const last = entry.reference;
+    const jump = refusedJump(read.price, token.price, last, askedAt);
+    if (jump !== undefined) {
+      this.#deps.onJump?.(token);
+      return jump;
+    }
+    entry.reference = { rate, acceptedAt: askedAt };
+    if (last?.rate !== rate || askedAt - last.acceptedAt >= keepEveryMs)
+      await this.#keep(name, entry.reference);
+    return read;
+  }
+
+  async #keep(name: string, reference: PriceReference): Promise<void> {
+    try {
+      await this.#references.keep(name, reference);
+    } catch (error) {
+      if (!isDomainError(error, 'UNAVAILABLE')) throw error;
+      // The next reading tries again.
+      this.#deps.log.warn('an accepted price could not be kept', { name, error });
     }
   }
 

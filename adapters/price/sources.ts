@@ -1,5 +1,5 @@
 import { faulty, type PriceSource } from '../../core/pricing/price-source.js';
-import type { PriceSpec } from '../../core/pricing/fee-token-spec.js';
+import type { PriceSourceSpec } from '../../core/pricing/fee-token-spec.js';
 import { openChainlink } from './chainlink/source.js';
 import { openCombine } from './combine/source.js';
 import { openHttp } from './http/source.js';
@@ -18,13 +18,16 @@ const priceSources = {
       spec.sources.map((each) => openSource(each, deps)),
     ),
 } as const satisfies {
-  readonly [K in keyof PriceSpec]-?: (spec: NonNullable<PriceSpec[K]>, deps: SourceDeps) => PriceSource;
+  readonly [K in keyof PriceSourceSpec]-?: (
+    spec: NonNullable<PriceSourceSpec[K]>,
+    deps: SourceDeps,
+  ) => PriceSource;
 };
 
 type PriceSourceKind = keyof typeof priceSources;
 
 /** The source that a FeeToken names. Opening does no I/O. */
-export function openSource(spec: PriceSpec, deps: SourceDeps): PriceSource {
+export function openSource(spec: PriceSourceSpec, deps: SourceDeps): PriceSource {
   if (spec.static !== undefined) return priceSources.static(spec.static, deps);
   if (spec.chainlink !== undefined) return priceSources.chainlink(spec.chainlink, deps);
   if (spec.http !== undefined) return priceSources.http(spec.http, deps);
@@ -38,7 +41,7 @@ const unknownSource: PriceSource = {
 };
 
 /** The member of `spec.price` that is set, for metrics. */
-export function kindOf(spec: PriceSpec): PriceSourceKind {
+export function kindOf(spec: PriceSourceSpec): PriceSourceKind {
   if (spec.static !== undefined) return 'static';
   if (spec.chainlink !== undefined) return 'chainlink';
   return spec.http === undefined ? 'combine' : 'http';

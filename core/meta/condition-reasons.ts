@@ -266,6 +266,7 @@ export const conditionReasons = {
     Usable: yes('The source gives a price, and a token on chain is as described.'),
     Stale: no('The price is older than its maximum age.'),
     Deviation: no('Sources are further apart than maxDeviationPercent.'),
+    Jump: no('The price has fallen too far below the last one that was accepted, or below its floor.'),
     TooFewSources: no('Fewer sources than needed give a price.'),
     DecimalsMismatch: no('The token on chain has other decimals than spec.decimals.'),
     SymbolMismatch: no('The token on chain has another symbol than spec.symbol.'),

@@ -115,6 +115,8 @@ const remedies: Readonly<Record<string, string>> = {
     'Correct `spec.dataFee.kind`; a chain with another rule takes Bundler or Factor.',
   'PriceUsable/Stale': priceSource,
   'PriceUsable/Deviation': priceSource,
+  'PriceUsable/Jump':
+    'Find out whether the source errs; where the fall is real, set `acceptedAt` beside the source to the present time (docs/limits-in-dollars.md).',
   'PriceUsable/TooFewSources': priceSource,
   'PriceUsable/DecimalsMismatch': 'Correct `spec.decimals` or `spec.address`.',
   'PriceUsable/SymbolMismatch': 'Correct `spec.symbol` or `spec.address`.',

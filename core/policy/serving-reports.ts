@@ -6,12 +6,12 @@ export type ServingTrouble = (typeof servingTroubles)[number];
 /** Why a chain's settled block does not move: rounds fail, or the node does not show that block, or not which block is final. */
 export const followingTroubles = ['Failing', 'Waiting', 'NoFinality'] as const;
 export type FollowingTrouble = (typeof followingTroubles)[number];
-const troubles = [...servingTroubles, ...followingTroubles];
+const troubles = [...servingTroubles, ...followingTroubles, 'PriceJump'] as const;
 
 /** `until`: the trouble counts as over at this time, unless a server sees it again. */
-export type ServingReport = { readonly trouble: ServingTrouble | FollowingTrouble; readonly until: EpochMs };
+export type ServingReport = { readonly trouble: (typeof troubles)[number]; readonly until: EpochMs };
 
-/** By policyId, or {@link chainSubject}. */
+/** By policyId, or {@link chainSubject}, or {@link priceSubject}. */
 export type ServingEntries = ReadonlyMap<string, ServingReport>;
 
 const chainPrefix = 'chain.';
@@ -21,12 +21,20 @@ export function chainSubject(chainId: number): string {
   return `${chainPrefix}${chainId}`;
 }
 
-/** The chain that a report is about; undefined: it is about a policy. */
+const pricePrefix = 'price.';
+
+/** What a report about the price of a fee token is kept under; the native coin has the zero address. */
+export function priceSubject(chainId: number, address: string): string {
+  return `${pricePrefix}${chainId}.${address.toLowerCase()}`;
+}
+
+/** The chain that a report is about, or that the price belongs to; undefined: it is about a policy. */
 export function chainOfSubject(subject: string): number | undefined {
+  if (subject.startsWith(pricePrefix)) return Number(subject.split('.')[1]);
   return subject.startsWith(chainPrefix) ? Number(subject.slice(chainPrefix.length)) : undefined;
 }
 
-/** The store keeps at most this many entries about policies: the first ones. Those about chains, which nobody else makes, always fit. */
+/** The store keeps at most this many entries about policies: the first ones. Those about chains and prices, which nobody else makes, always fit. */
 export const mostEntries = 1_000;
 
 function merge(present: ServingEntries, added: ServingEntries, now: EpochMs): ServingEntries {

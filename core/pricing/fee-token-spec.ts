@@ -1,5 +1,17 @@
-/** The source of a token's price: exactly one member is set. */
-export type PriceSpec = {
+/** What is accepted of a source; nothing bounds `static`, which a person has written. */
+export type PriceBounds = {
+  /** A rate that is by more below the last accepted one is refused, in whole percent, 1 to 100. Default 50. */
+  readonly maxFallPercent?: number;
+  /** The least rate: token base units per 10^18 wei, as whole decimal text. */
+  readonly floor?: string;
+  /** RFC 3339: what was accepted before counts no more; the next price is accepted. */
+  readonly acceptedAt?: string;
+};
+
+/** The source of a token's price, exactly one member, with bounds. */
+export type PriceSpec = PriceSourceSpec & PriceBounds;
+
+export type PriceSourceSpec = {
   readonly static?: {
     /** Token base units per 10^18 wei, as decimal text. */
     readonly rate: string;
@@ -35,7 +47,7 @@ export type PriceSpec = {
     readonly maxAgeSeconds?: number;
   };
   readonly combine?: {
-    readonly sources: readonly Omit<PriceSpec, 'combine'>[];
+    readonly sources: readonly Omit<PriceSourceSpec, 'combine'>[];
     readonly maxAgeSeconds?: number;
     readonly maxDeviationPercent?: number;
     /** Default: 2 with `maxDeviationPercent`, else 1. */

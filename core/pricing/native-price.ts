@@ -1,6 +1,7 @@
 import { parseEther } from '../units/wei.js';
 import { zeroAddress } from '../units/address.js';
-import type { FeeTokenSpec, PriceSpec } from './fee-token-spec.js';
+import { given } from '../units/given.js';
+import type { FeeTokenSpec, PriceBounds, PriceSourceSpec, PriceSpec } from './fee-token-spec.js';
 import { faulty, type PriceAnswer } from './price-source.js';
 
 type OneSource = {
@@ -19,19 +20,32 @@ type OneSource = {
   };
 };
 
-/** The source of the coin's price in US dollars: exactly one member is set. */
-export type NativePriceSpec = OneSource & {
-  readonly combine?: Omit<NonNullable<PriceSpec['combine']>, 'sources'> & {
-    readonly sources: readonly OneSource[];
+/** The source of the coin's price in US dollars, exactly one member, with bounds; `floor` is in dollars. */
+export type NativePriceSpec = OneSource &
+  PriceBounds & {
+    readonly combine?: Omit<NonNullable<PriceSourceSpec['combine']>, 'sources'> & {
+      readonly sources: readonly OneSource[];
+    };
   };
-};
 
-/** The same source for a token of 18 decimals that is a dollar. */
-export function inDollars({ static: fixed, chainlink, http, combine }: NativePriceSpec): PriceSpec {
+/** The same source and bounds for a token of 18 decimals that is a dollar. */
+export function inDollars({ maxFallPercent, floor, acceptedAt, ...source }: NativePriceSpec): PriceSpec {
+  const least = floor === undefined ? undefined : String(parseEther(floor));
+  return { ...sourceInDollars(source), ...given({ maxFallPercent, floor: least, acceptedAt }) };
+}
+
+function sourceInDollars({
+  static: fixed,
+  chainlink,
+  http,
+  combine,
+}: Omit<NativePriceSpec, keyof PriceBounds>): PriceSourceSpec {
   if (fixed !== undefined) return { static: { ...fixed, rate: String(parseEther(fixed.usdPerNative)) } };
   if (chainlink !== undefined) return { chainlink };
   if (http !== undefined) return { http: { ...http, usdPath: http.path } };
-  return combine === undefined ? {} : { combine: { ...combine, sources: combine.sources.map(inDollars) } };
+  return combine === undefined
+    ? {}
+    : { combine: { ...combine, sources: combine.sources.map(sourceInDollars) } };
 }
 
 /** The coin's price in dollars as that of a token; nothing is deployed at its address. */

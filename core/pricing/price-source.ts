@@ -32,6 +32,8 @@ export type PriceRefusal = { readonly source: string } & (
       readonly needed: number;
       readonly faults: readonly PriceRefusal[];
     }
+  /** Too far below the last accepted price, or below the floor; rates as in {@link Price}. */
+  | { readonly reason: 'JUMP'; readonly rate: bigint; readonly least: bigint }
   /** `DECIMALS_MISMATCH`: the resource and the token on chain disagree. */
   | { readonly reason: 'DECIMALS_MISMATCH'; readonly declared: number; readonly found: number }
   | { readonly reason: 'SYMBOL_MISMATCH'; readonly declared: string; readonly found: string }
@@ -104,6 +106,8 @@ export function formatRefusal(refusal: PriceRefusal): string {
     }
     case 'TOO_FEW':
       return `${source} has ${refusal.usable} usable sources and needs ${refusal.needed}: ${refusal.faults.map(formatRefusal).join('; ')}`;
+    case 'JUMP':
+      return `${source} says ${refusal.rate}, and at least ${refusal.least} is accepted after the last price`;
     case 'DECIMALS_MISMATCH':
       return `${source}: the token has ${refusal.found} decimals, its FeeToken says ${refusal.declared}`;
     case 'SYMBOL_MISMATCH':

@@ -8,10 +8,30 @@ import {
   type SchemaOf,
   text,
 } from '../schema/structural.js';
-import type { FeeTokenSpec, PriceSpec } from '../pricing/fee-token-spec.js';
+import type { FeeTokenSpec, PriceSourceSpec, PriceSpec } from '../pricing/fee-token-spec.js';
 import type { FeeTokenStatus } from './fee-token.js';
 import { foundStatus, userKind } from './user-kind.js';
-import { address, chainId, column, exactlyOneOf, httpUrl, mountedFile } from '../meta/schema-parts.js';
+import {
+  address,
+  chainId,
+  column,
+  exactlyOneOf,
+  httpUrl,
+  instant,
+  mountedFile,
+} from '../meta/schema-parts.js';
+
+/** Bounds on what is accepted of a source; `floor` in its unit. */
+export const priceBounds = (floor: SchemaOf<string>) => ({
+  maxFallPercent: integer(
+    'By how much of the last accepted price the next one may be lower, in percent, e.g. 30. Default 50. By as much again for each of the first three hours without an accepted price. What is lower is refused, and never becomes the price to compare with. 100 accepts everything.',
+    { minimum: 1, maximum: 100 },
+  ),
+  floor,
+  acceptedAt: instant(
+    'A word for a real fall, e.g. "2027-03-12T14:30:00Z": what was accepted before that time counts no more, and the next price is accepted. A time in the future says nothing until then.',
+  ),
+});
 
 export const maxAgeSeconds = (description: string) => integer(description, { minimum: 1, maximum: 604_800 });
 
@@ -118,7 +138,7 @@ function notInverseRatio(field: 'tokenFeed' | 'tokenPath'): CelRule {
   };
 }
 
-const single = object<Omit<PriceSpec, 'combine'>>(
+const single = object<Omit<PriceSourceSpec, 'combine'>>(
   'One source: exactly one of static, chainlink and http.',
   { optional: { static: fixed, chainlink, http } },
   exactlyOneOf('static', 'chainlink', 'http'),
@@ -152,13 +172,21 @@ export const combined = (single: SchemaOf<object>) =>
   );
 
 const price: SchemaOf<PriceSpec> = object<PriceSpec>(
-  'Where the price comes from: exactly one of static, chainlink, http and combine.',
+  'Where the price comes from: exactly one of static, chainlink, http and combine. The price is the number of tokens for a coin, which falls when the token becomes dearer.',
   {
     optional: {
       static: fixed,
       chainlink,
       http,
       combine: combined(single),
+      ...priceBounds(
+        text('The lowest price that is accepted: token base units per 10^18 wei, e.g. "500000000".', {
+          minLength: 1,
+          maxLength: 37,
+          pattern: '^(0|[1-9][0-9]{0,36})$',
+          expected: 'a whole number of base units in quotes, e.g. "500000000"',
+        }),
+      ),
     },
   },
   exactlyOneOf('static', 'chainlink', 'http', 'combine'),

@@ -1,9 +1,10 @@
+import type { PriceBounds } from '../pricing/fee-token-spec.js';
 import type { NativePriceSpec } from '../pricing/native-price.js';
 import { address, exactlyOneOf, httpUrl, mountedFile } from '../meta/schema-parts.js';
 import { object, text, type CelRule } from '../schema/structural.js';
-import { combined, documentPath, maxAgeSeconds, sequencerFeed } from './fee-token.schema.js';
+import { combined, documentPath, maxAgeSeconds, priceBounds, sequencerFeed } from './fee-token.schema.js';
 
-type OneSource = Omit<NativePriceSpec, 'combine'>;
+type OneSource = Omit<NativePriceSpec, 'combine' | keyof PriceBounds>;
 
 /** A test chain may say that its coin costs nothing; among several sources zero would be the lowest. */
 function fixed(...rules: readonly CelRule[]) {
@@ -75,6 +76,14 @@ export const nativePrice = object<NativePriceSpec>(
       ...sources,
       static: fixed(),
       combine: combined(single),
+      ...priceBounds(
+        text('The least price that is accepted, in US dollars as decimal text, e.g. "100".', {
+          minLength: 1,
+          maxLength: 31,
+          pattern: '^(0|[1-9][0-9]{0,11})(\\.[0-9]{1,18})?$',
+          expected: 'an amount of dollars as decimal text in quotes, e.g. "100"',
+        }),
+      ),
     },
   },
   exactlyOneOf('static', 'chainlink', 'http', 'combine'),

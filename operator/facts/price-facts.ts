@@ -4,7 +4,9 @@ import { createPrices } from '../../adapters/price/prices.js';
 import type { Chains } from '../../core/chain/chains.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { noMetrics } from '../../core/metrics.js';
-import type { PriceAnswer } from '../../core/pricing/price-source.js';
+import { priceSubject } from '../../core/policy/serving-reports.js';
+import { refused, type PriceAnswer } from '../../core/pricing/price-source.js';
+import type { ServingFacts } from './reported-facts.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import { dollarOf } from '../../core/pricing/native-price.js';
 import type { Timers } from '../../adapters/timers.js';
@@ -24,6 +26,21 @@ type PriceFactsDeps = Pick<Ambient, 'clock' | 'log'> & {
   /** Called when a price of the chain became usable or unusable, or is unusable for another reason. */
   readonly onChange: (chainId: number) => void;
 };
+
+/** With what servers report: they compare with the price that was accepted last, which this process may not have seen. */
+export function withReportedJumps(
+  prices: Pick<PriceFacts, 'answer'>,
+  serving: Pick<ServingFacts, 'of'> | undefined,
+): Pick<PriceFacts, 'answer'> {
+  return {
+    answer(token) {
+      const answer = prices.answer(token);
+      if (serving?.of(priceSubject(token.chainId, token.address)) !== 'PriceJump') return answer;
+      const source = answer?.ok === true ? answer.price.source : 'the source';
+      return refused({ source, reason: 'JUMP', rate: 0n, least: 0n });
+    },
+  };
+}
 
 /** Conditions need no fresh figures, so the sources get a third of the requests that quotes would cause. */
 const refreshMs = 30_000;

@@ -6,6 +6,7 @@ import type { ConditionReason } from '../../core/meta/condition-reasons.js';
 const reasons = {
   STALE: 'Stale',
   DEVIATION: 'Deviation',
+  JUMP: 'Jump',
   TOO_FEW: 'TooFewSources',
   DECIMALS_MISMATCH: 'DecimalsMismatch',
   SYMBOL_MISMATCH: 'SymbolMismatch',
@@ -34,6 +35,8 @@ function sentence(refusal: PriceRefusal): string {
       return `${source} is older than ${refusal.maxAgeSeconds} s: check the source, or raise its maximum age`;
     case 'DEVIATION':
       return `${refusal.lowest.source} and ${refusal.highest.source} are more than ${refusal.maxDeviationPercent} % apart: find out which one is wrong`;
+    case 'JUMP':
+      return `${source} has fallen too far below the last price that was accepted: find out which is wrong; where the fall is real, set acceptedAt beside the source to the present time`;
     case 'TOO_FEW':
       return `${refusal.needed} sources are needed, and these give no price: ${refusal.faults.map(sentence).join('; ')}`;
     case 'DECIMALS_MISMATCH':

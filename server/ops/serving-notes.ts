@@ -1,8 +1,10 @@
 import type { Logger } from '../../core/log.js';
 import type { Reports } from '../../core/policy/reports.js';
+import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import {
   chainSubject,
   mostEntries,
+  priceSubject,
   type FollowingTrouble,
   type ServingReport,
 } from '../../core/policy/serving-reports.js';
@@ -100,6 +102,9 @@ export function createServingNotes(deps: {
     /** The settled block of the chain does not move. */
     notFollowed: (chainId: number, trouble: FollowingTrouble): void =>
       note(chainSubject(chainId), trouble, Infinity),
+    /** The price has fallen too far to be accepted. */
+    priceJumped: ({ chainId, address }: Pick<FeeTokenSpec, 'chainId' | 'address'>): void =>
+      note(priceSubject(chainId, address), 'PriceJump', Infinity),
     /** Reports new notes; never rejects. */
     report,
     start(): void {

@@ -6,6 +6,7 @@ import { parseAllDocuments, stringify } from 'yaml';
 import type { CheckId } from '../../core/problems/checks.js';
 import { devFeeds } from '../../standalone/dev-chain/price-feeds.js';
 import { encodeWith } from '../chain/support/account.js';
+import { until } from '../support/until.js';
 import { attachDevChain } from './support/dev-chain.js';
 import { aContract, aLimit, almostEmpty, aPaymaster, namespace, useDoctor } from './support/doctor.js';
 
@@ -108,6 +109,29 @@ test('a price that cannot be used', async () => {
     await devChain.stop();
   }
   await finds({ check: 'price-unusable', name: 'dev-dusd' });
+});
+
+test('price-jump: a price that fell too far', async () => {
+  const { chainRpcUrl, chainId, feeToken } = doctor.connection;
+  const { native } = devFeeds(feeToken.symbol);
+  const devChain = attachDevChain(chainRpcUrl, chainId);
+  const setTo = async (dollars: bigint): Promise<void> => {
+    const data = encodeWith(new Interface(['function set(int256 answer)']), 'set', [dollars * 10n ** 8n]);
+    await devChain.transactor.send('a price', { to: native.address, data });
+  };
+  try {
+    await setTo(3_000n);
+    const nativePrice = { chainlink: { nativeFeed: native.address } };
+    const spendingLimit = { scope: 'PAYMASTER', never: {}, threshold: '1000', thresholdType: 'USD' };
+    changeChain(() => ({ nativePrice }));
+    apply(aPaymaster('fallen', {}), aLimit('in-dollars', 'fallen', { spendingLimit }));
+    const url = await doctor.urlOf('fallen');
+    await until('the price is accepted', async () => (await doctor.ask(url)).status === 200);
+    await setTo(1n);
+    await finds({ check: 'price-jump', name: 'dev' });
+  } finally {
+    await devChain.stop();
+  }
 });
 
 type TokenLike = {

@@ -112,6 +112,7 @@ async function copyUsage(db: Database, session: Session, now: EpochMs): Promise<
     'chain_id, number, part, block_number, endings, step',
   );
   await copyRows(db, session, ['usage_open_steps', 'usage.open_step'], 'chain_id, step');
+  await copyRows(db, session, ['usage_prices', 'usage.price'], 'name, rate, accepted_at');
   for (const [paymasterId, { message, expiresAt }] of messages)
     if (expiresAt > now)
       await session.query('INSERT INTO usage.message VALUES ($1, $2, $3)', [paymasterId, message, expiresAt]);

@@ -95,4 +95,7 @@ export const steps: readonly string[] = [
   ALTER TABLE usage.lock SET (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 500,
     autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
   `,
+  `
+  CREATE TABLE usage.price (name text PRIMARY KEY, rate text NOT NULL, accepted_at bigint NOT NULL);
+  `,
 ];

@@ -5,6 +5,7 @@ import type { LedgerRecord } from '../../../core/ledger/record.js';
 import { noMetrics, type Metrics } from '../../../core/metrics.js';
 import type { FollowerLease } from '../../../core/policy/follower-lease.js';
 import { createMemoryEpochMirror, type EpochMirror, type UsageRecovery } from '../../../core/usage/epoch.js';
+import type { PriceReferences } from '../../../core/pricing/price-jump.js';
 import type { FundingMessages } from '../../../core/usage/funding-messages.js';
 import type { UsageReading, UsageStore } from '../../../core/usage/usage-store.js';
 import { usageOver } from '../../../core/usage/usage-over-rows.js';
@@ -24,6 +25,7 @@ import { PostgresProcess } from './process.js';
 import { format, steps } from './schema.js';
 import { assertSafe, safetyOf, serverOf, totalOf } from './server-facts.js';
 import { readSafety, readServer } from './statements.js';
+import { postgresPriceReferences } from './price-references.js';
 import { textOf } from './turn-rows.js';
 import { startMaintenance } from './maintenance.js';
 
@@ -46,6 +48,7 @@ export type PostgresUsageStore = UsageStore &
     readonly recovery: UsageRecovery & { raise(): Promise<boolean> };
     /** For records of no promise; those that `reserve` and `advance` are given are written with them. */
     readonly ledger: LedgerWriter;
+    readonly prices: PriceReferences;
     /** Resolves when the tables are up to date. Throws UNAVAILABLE when the first attempt has failed; others follow. */
     opened(): Promise<void>;
   };
@@ -138,6 +141,7 @@ export function createPostgresUsageStore(options: PostgresUsageOptions): Postgre
       await rows.stop();
     },
     ...fundingMessages(process),
+    prices: postgresPriceReferences(process),
     lease: followerLease(process, options.identity),
     reading: {
       now: () => process.now(),

@@ -14,6 +14,7 @@ import { migrate } from '../../sqlite/migrate.js';
 import { integerOf, textOf } from '../../sqlite/row.js';
 import { ChainRows } from './chain-rows.js';
 import { keyOf, readAccount, readChain, readCounter, readFence, reservationOf } from './stored-rows.js';
+import { priceSchema } from './price-references.js';
 import { createTakenSteps, takenStepsSchema } from './taken-steps.js';
 import { formatTerms, parseTerms } from '../terms.js';
 
@@ -75,7 +76,7 @@ export type UsageTables = ReturnType<typeof createUsageTables>;
 /** `ledger` writes records inside the transaction. */
 export function createUsageTables(db: Database, ledger: SqliteLedgerWriter) {
   refuseOlderForm(db);
-  migrate(db, 'usage', [usageSchema]);
+  migrate(db, 'usage', [usageSchema, priceSchema]);
   const { sql } = db;
   const chains = table(db, 'usage_chains', 10, ['chain_id']);
   const counters = table(db, 'usage_counters', 5, ['chain_id', 'unit', 'counter']);

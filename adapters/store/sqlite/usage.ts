@@ -2,6 +2,7 @@ import type { Ambient } from '../../../core/ambient.js';
 import { noMetrics, type Metrics } from '../../../core/metrics.js';
 import type { LedgerWriter } from '../../../core/ledger/ledger.js';
 import { createMemoryEpochMirror, type EpochMirror, type UsageRecovery } from '../../../core/usage/epoch.js';
+import type { PriceReferences } from '../../../core/pricing/price-jump.js';
 import type { FundingMessages } from '../../../core/usage/funding-messages.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { notedReserve } from '../noted-reserve.js';
@@ -12,6 +13,7 @@ import { openDatabase, type Database } from '../../sqlite/database.js';
 import { SqliteRows } from './sqlite-rows.js';
 import { migrateSqliteLedger } from '../ledger/sqlite-tables.js';
 import { createSqliteLedgerWriter } from '../ledger/write.js';
+import { createSqlitePriceReferences } from './price-references.js';
 import { createUsageTables } from './usage-tables.js';
 
 type SqliteUsageOptions = Pick<Ambient, 'clock' | 'log'> & {
@@ -29,6 +31,7 @@ type SqliteUsageOptions = Pick<Ambient, 'clock' | 'log'> & {
 export type SqliteUsageStore = UsageStore & {
   readonly recovery: UsageRecovery;
   readonly messages: FundingMessages;
+  readonly prices: PriceReferences;
   /** For records of no promise; those that `reserve` and `advance` are given are written with them. */
   readonly ledger: LedgerWriter;
   /** Updates the epoch's copy now. It is also updated every few seconds and at a stop. Throws UNAVAILABLE. */
@@ -88,6 +91,7 @@ export function createUsageStoreOver(
       },
       recovery: epochs,
       messages: rows,
+      prices: createSqlitePriceReferences(db),
       ledger: rows,
       mirror: async () => void (await epochs.raise()),
     };

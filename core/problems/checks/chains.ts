@@ -59,6 +59,12 @@ export const chains = {
       'Serving/TokensUnpriced',
     ],
   },
+  'price-jump': {
+    severity: 'critical',
+    what: 'A price has fallen further than is accepted: limits in dollars, or payments in the token, are refused.',
+    conditions: ['PriceUsable/Jump'],
+    alert: 'PaymasterPriceJump',
+  },
   'no-native-price': {
     severity: 'critical',
     what: 'A limit or a budget in dollars counts on a chain whose coin has no price.',

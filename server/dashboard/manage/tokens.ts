@@ -36,7 +36,7 @@ const tokenShape = shapeOf<Listed>()({
   ],
   createdBy: [textOrNull, 'ci', ({ spec }) => spec.createdBy],
   endsWith: [
-    about(textOrNull, 'The token with which it ends. Null: none, or one that is there no more.'),
+    about(textOrNull, 'The token with which it ends. Null: none, or one that is gone.'),
     'ci',
     ({ above }) => above,
   ],
@@ -213,7 +213,7 @@ function requireAdoptable(
   principal: Principal,
 ): void {
   const own = family.get(principal.token.sha256);
-  // Whoever has a token could otherwise make the owner's tokens end with it.
+  // Else a thief of one token could make all of the owner's end with it.
   if (parent === undefined)
     throw new DomainError('TOKEN_NOT_ADOPTABLE', `The token ${quote(name)} ends with no other token`);
   if (own === undefined || lineOf(own, family).some((each) => each.sha256 === sha256))

@@ -15,7 +15,11 @@ const [nativeFeed, sequencerFeed] = [addressOf(0xfeed1), addressOf(0xfeed2)];
 const maxAgeSeconds = 3_600;
 const sequencerRestSeconds = 3_600;
 
-export const nativePrice = inDollars({ chainlink: { nativeFeed, sequencerFeed, maxAgeSeconds } });
+/** Prices here jump as they like; what is too far has a test of its own. */
+export const nativePrice = inDollars({
+  chainlink: { nativeFeed, sequencerFeed, maxAgeSeconds },
+  maxFallPercent: 100,
+});
 
 /** The feeds that the service reads, by its own code, and what the rules make of them. */
 export class PriceFeed {

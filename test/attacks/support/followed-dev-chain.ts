@@ -294,5 +294,6 @@ function openAlone(path: string, clock: Clock): OpenedStore {
     log: silentLogger,
     durability: 'process',
   });
-  return { usage, recovery: usage.recovery, records: usage.ledger, stop: () => usage.stop() };
+  const { recovery, ledger: records, prices: priceReferences } = usage;
+  return { usage, recovery, records, priceReferences, stop: () => usage.stop() };
 }

@@ -1,6 +1,7 @@
 import { createSqliteEpochMirror } from '../../../adapters/store/sqlite/epoch-mirror.js';
 import type { Database } from '../../../adapters/sqlite/database.js';
 import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
+import type { PriceReferences } from '../../../core/pricing/price-jump.js';
 import { isDomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
 import type { LedgerWriter } from '../../../core/ledger/ledger.js';
@@ -28,6 +29,7 @@ export type OpenedStore = {
   readonly recovery: UsageRecovery;
   /** Where a server writes its records, if it has a ledger. */
   readonly records: LedgerWriter;
+  readonly priceReferences: PriceReferences;
   stop(): Promise<void>;
 };
 
@@ -43,7 +45,8 @@ export function openEmbedded(
     log: silentLogger,
     durability: 'process',
   });
-  return { usage, recovery: usage.recovery, records: usage.ledger, stop: () => usage.stop() };
+  const { recovery, ledger: records, prices: priceReferences } = usage;
+  return { usage, recovery, records, priceReferences, stop: () => usage.stop() };
 }
 
 /** Three replicas; the copy of the epochs is in `epochMirror`, as the ConfigMap is. */
@@ -53,8 +56,8 @@ export function openReplicas(
 ): Promise<readonly OpenedStore[]> {
   const open = async (identity: string): Promise<OpenedStore> => {
     const usage = await opened(() => openStore(url, { identity, ...deps }));
-    const { lease, recovery, ledger: records } = usage;
-    return { usage, lease, recovery, records, stop: () => usage.stop() };
+    const { lease, recovery, ledger: records, prices: priceReferences } = usage;
+    return { usage, lease, recovery, records, priceReferences, stop: () => usage.stop() };
   };
   return Promise.all(['replica-1', 'replica-2', 'replica-3'].map(open));
 }

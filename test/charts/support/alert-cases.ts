@@ -278,6 +278,14 @@ export const alertCases: readonly AlertCase[] = [
     quiet: { 'paymaster_data_fee_reads_total{chain="8453",outcome="unreachable"}': '0+6x30' },
   },
   {
+    alert: 'PaymasterPriceJump',
+    fires: { 'paymaster_price_reads_total{source="http",outcome="jump"}': '0+6x30' },
+    quiet: {
+      'paymaster_price_reads_total{source="http",outcome="ok"}': '0+6x30',
+      'paymaster_price_reads_total{source="chainlink",outcome="jump"}': '7x30',
+    },
+  },
+  {
     alert: 'PaymasterChainNotReady',
     fires: { [condition('Chain', 'Ready')]: '0x30' },
     quiet: { [condition('Chain', 'Ready')]: '0x15 1x30', [condition('Paymaster', 'Ready')]: '0x30' },
