@@ -66,7 +66,8 @@ async function judge(deps: WhatIfDeps, asked: WhatIfAsked, { ask }: Thread): Pro
       namespace,
       fields: { 'spec.paymasterRef.name': paymaster },
     }))
-      await ask('present', [object]);
+      // One that is being deleted decides nothing, as in the operator.
+      if (object.metadata.deletionTimestamp === undefined) await ask('present', [object]);
   const served = (await configs.getPaymaster(paymasterId))?.config;
   const previous = (await configs.getLatest(paymasterId))?.config;
   const begun = await ask('compile', paymaster, { ...context, tenant, served, previous });

@@ -3,7 +3,13 @@ import { managePrefix } from '../../server/dashboard/endpoints.js';
 import type { Decision } from '../../core/ledger/record.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { someNow } from '../build/configs.js';
-import { acmeToken, chainId, recordOf } from '../build/dashboard.js';
+import {
+  acmeToken,
+  chainId,
+  recordOf,
+  type DashboardHost,
+  type DashboardOptions,
+} from '../build/dashboard.js';
 import {
   aDecision,
   address,
@@ -65,8 +71,8 @@ const limit = (threshold: string, change: object = {}) => ({
   },
 });
 
-async function ask(resources: unknown, more: object = {}) {
-  const response = await host.fetch(`${managePrefix}/what-if`, {
+async function ask(resources: unknown, more: object = {}, at: Pick<DashboardHost, 'fetch'> = host) {
+  const response = await at.fetch(`${managePrefix}/what-if`, {
     method: 'POST',
     headers: { authToken: acmeToken, 'Content-Type': 'application/json' },
     body: JSON.stringify({ ...range, resources, ...more }),
@@ -119,6 +125,41 @@ test('a promise that ended unused is free again, and one that was mined keeps it
     wouldBeRefused: { count: 1 },
   });
 });
+
+test('a policy that is being deleted says nothing, whatever keeps it', async () => {
+  const named = (name: string, threshold: string) => {
+    const { metadata, spec, ...rest } = limit(threshold);
+    return { ...rest, metadata: { ...metadata, name }, spec: { ...spec, name } };
+  };
+  const { metadata: key, spec } = named('leaving', '1');
+  await host.resources.apply({ manager: 'kubectl', kind: 'PaymasterPolicy', key, spec: spec as never });
+  const proposal = named('wide', '1000');
+  expect(await ask([proposal])).toMatchObject({ status: 200, data: { stillSigned: 1 } });
+  const leaving = await host.beside({ ledger, resources: whereLeaves('leaving') });
+  expect(await ask([proposal], {}, leaving)).toMatchObject({ data: { wouldBeRefused: { count: 0 } } });
+  await leaving.stop();
+  await host.resources.delete('PaymasterPolicy', key);
+});
+
+/** The store, where a finalizer keeps the object of that name. */
+function whereLeaves(leaving: string): NonNullable<DashboardOptions['resources']> {
+  const { resources } = host;
+  return {
+    get: (...of) => resources.get(...of),
+    list: (...of) => resources.list(...of),
+    apply: (request) => resources.apply(request),
+    delete: (...of) => resources.delete(...of),
+    async page(...of) {
+      const page = await resources.page(...of);
+      const items = page.items.map((object) =>
+        object.metadata.name === leaving
+          ? { ...object, metadata: { ...object.metadata, deletionTimestamp: iso(someNow) } }
+          : object,
+      );
+      return { ...page, items };
+    },
+  };
+}
 
 test('what is proposed wrongly is said, and what is not judged', async () => {
   expect(await ask([{ ...limit('1'), kind: 'Organisation' }])).toMatchObject({ status: 400 });
