@@ -2,7 +2,7 @@
  * Shares the thread that decides and signs between the paymasters: what one asks for in a batch or on many connections is decided in
  * slices, and between two slices everybody else is served.
  *
- * - A call runs at once while the calls of this turn of the event loop have taken less than a slice and none of its paymaster waits.
+ * - A call runs at once while the calls of this turn of the event loop have taken less than 5 ms and none of its paymaster waits.
  * - Other calls wait in a line for each paymaster. After each turn the lines go on one call at a time, one line after the other, until
  *   the slice is over: who asks for a hundred calls waits for them, and nobody waits behind them.
  * - A call of the kind `aside` always waits: of those one runs in a turn, after the others.
@@ -20,7 +20,7 @@ type CallTurnsDeps = {
   readonly afterTurn?: (run: () => void) => unknown;
 };
 
-/** While one paymaster calls alone there is nobody to make room for. */
+/** Of the lines. While one paymaster calls alone there is nobody to make room for. */
 export const slicesMs = { alone: 5, shared: 1 } as const;
 /** So long after calls of several paymasters came one after the other, it is not alone. */
 const sharedForMs = 1_000;
@@ -64,7 +64,7 @@ export function createCallTurns({
       const begun = now();
       if (last !== undefined && paymaster !== last) sharedUntil = begun + sharedForMs;
       last = paymaster;
-      const isNext = kind === 'ordinary' && spentMs < sliceAt(begun) && !ordinary.has(paymaster);
+      const isNext = kind === 'ordinary' && spentMs < slicesMs.alone && !ordinary.has(paymaster);
       if (isNext) {
         try {
           return call();

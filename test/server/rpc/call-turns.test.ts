@@ -52,12 +52,11 @@ describe('calls', () => {
     thread.turn();
     const before = thread.ran.length;
     expect(thread.ask('quiet', 'quiet1', 0.3)).toBe('quiet1');
-    void thread.ask('quiet', 'quiet2', 1);
-    // No longer alone: the slices are short.
-    void thread.ask('quiet', 'quiet3', 1);
-    void thread.ask('quiet', 'quiet4', 1);
+    for (const name of ['quiet2', 'quiet3', 'quiet4']) void thread.ask('quiet', name, 2);
+    // No longer alone: the lines get short slices.
     for (let turn = 0; turn < 4; turn += 1) thread.turn();
-    expect(thread.ran.slice(before)).toEqual(['quiet1', 'quiet2', 'loud6', 'quiet3', 'loud7', 'quiet4']);
+    const expected = ['quiet1', 'quiet2', 'quiet3', 'loud6', 'quiet4', 'loud7', 'loud8'];
+    expect(thread.ran.slice(before)).toEqual(expected);
   });
 
   test('aside never run at once, and one in a turn, paymasters in turn', () => {
