@@ -52,10 +52,10 @@ describe('calls', () => {
     thread.turn();
     const before = thread.ran.length;
     expect(thread.ask('quiet', 'quiet1', 0.3)).toBe('quiet1');
-    for (const name of ['quiet2', 'quiet3', 'quiet4']) void thread.ask('quiet', name, 2);
+    for (const name of ['quiet2', 'quiet3', 'quiet4', 'quiet5']) void thread.ask('quiet', name, 2);
     // No longer alone: the lines get short slices.
     for (let turn = 0; turn < 4; turn += 1) thread.turn();
-    const expected = ['quiet1', 'quiet2', 'quiet3', 'loud6', 'quiet4', 'loud7', 'loud8'];
+    const expected = ['quiet1', 'quiet2', 'quiet3', 'quiet4', 'loud6', 'quiet5', 'loud7', 'loud8'];
     expect(thread.ran.slice(before)).toEqual(expected);
   });
 
