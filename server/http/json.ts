@@ -10,16 +10,17 @@ const maxValues = 12_000;
  * stored. The error names the member. Throws DomainError INVALID_INPUT.
  */
 export function parseJson(text: string): unknown {
-  if (countValues(text) > maxValues)
-    throw invalidInput({ field: 'body', expected: `at most ${maxValues} values` });
+  const { values, mayChange } = look(text);
+  if (values > maxValues) throw invalidInput({ field: 'body', expected: `at most ${maxValues} values` });
   const problems: Problem[] = [];
+  const compare = (key: string, parsed: unknown, context?: { readonly source?: string }): unknown => {
+    const expected = fault(parsed, context?.source);
+    if (expected !== undefined) problems.push({ field: key === '' ? 'body' : key, expected });
+    return parsed;
+  };
   let value: unknown;
   try {
-    value = JSON.parse(text, (key, parsed: unknown, context?: { readonly source?: string }) => {
-      const expected = fault(parsed, context?.source);
-      if (expected !== undefined) problems.push({ field: key === '' ? 'body' : key, expected });
-      return parsed;
-    });
+    value = JSON.parse(text, mayChange ? compare : undefined);
   } catch {
     // Also thrown for nesting that is too deep for the parser. The parser's own message would quote the body, including secrets.
     throw new DomainError('INVALID_INPUT', 'body must be valid JSON');
@@ -28,18 +29,40 @@ export function parseJson(text: string): unknown {
   return value;
 }
 
-/** Values of JSON text, by the commas outside of its strings. */
-function countValues(text: string): number {
-  let count = 1;
+/** A whole number of so many digits is exact. */
+const exactDigits = 15;
+
+/**
+ * Number of values of JSON text, by the commas outside of its strings, and whether one of them could be read as another one: only
+ * numbers that are long or not whole, and characters that are written as `\u…`. A list of addresses has neither.
+ */
+function look(text: string): { readonly values: number; readonly mayChange: boolean } {
+  let values = 1;
+  let mayChange = false;
   let isInString = false;
+  let digits = 0;
   for (let at = 0; at < text.length; at += 1) {
-    const character = text[at];
-    if (character === '"') isInString = !isInString;
-    else if (isInString && character === '\\') at += 1;
-    else if (!isInString && character === ',') count += 1;
+    const code = text.charCodeAt(at);
+    if (code === quotationMark) isInString = !isInString;
+    else if (isInString) {
+      if (code !== backslash) continue;
+      at += 1;
+      if (text.charCodeAt(at) === letterU) mayChange = true;
+    } else if (code >= digitZero && code <= digitNine) {
+      digits += 1;
+      if (digits > exactDigits) mayChange = true;
+    } else {
+      if (code === comma) values += 1;
+      // Of "true" the e is none of a number.
+      else if (digits > 0 && (code === point || code === letterE || code === capitalE)) mayChange = true;
+      digits = 0;
+    }
   }
-  return count;
+  return { values, mayChange };
 }
+
+const [quotationMark, backslash, comma, point] = [0x22, 0x5c, 0x2c, 0x2e];
+const [digitZero, digitNine, letterE, capitalE, letterU] = [0x30, 0x39, 0x65, 0x45, 0x75];
 
 /** What the value should have been; undefined when the parsed value equals its source text. */
 function fault(value: unknown, source: string | undefined): string | undefined {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { decimalText } from '../../core/units/decimal-text.js';
+import { decimalText, isSameNumber } from '../../core/units/decimal-text.js';
 import { parseJson } from '../../server/http/json.js';
 import { collapseSlashes } from '../../server/dashboard/dashboard.js';
 
@@ -73,6 +73,38 @@ describe('parseJson', () => {
   ])('refuses %s, which would become another number', (literal) => {
     expect(() => parseJson(`{"amount":[{"a":${literal}}]}`)).toThrow(
       'a must be a number that fits a double exactly',
+    );
+  });
+
+  test('refuses exactly those whole numbers that it would write as others, wherever they stand', () => {
+    const literal = fc
+      .tuple(fc.boolean(), fc.bigInt(0n, 10n ** 24n), fc.integer({ min: 0, max: 24 }))
+      .map(
+        ([isNegative, digits, length]) =>
+          `${isNegative ? '-' : ''}${BigInt(String(digits).slice(0, length + 1))}`,
+      );
+    const beside = fc.constantFrom(
+      'true',
+      'null',
+      '"1e5"',
+      '"9007199254740993"',
+      '[]',
+      '"\\\\"',
+      '{"e":"."}',
+    );
+    fc.assert(
+      fc.property(fc.array(fc.tuple(literal, beside), { minLength: 1, maxLength: 6 }), (pairs) => {
+        const text = `[${pairs.map(([number, other]) => `${number},${other}`).join()}]`;
+        const isExact = pairs.every(([number]) => isSameNumber(number, String(Number(number))));
+        let isTaken = true;
+        try {
+          expect(parseJson(text)).toEqual(JSON.parse(text));
+        } catch {
+          isTaken = false;
+        }
+        expect({ text, isTaken }).toEqual({ text, isTaken: isExact });
+      }),
+      { numRuns: 2_000 },
     );
   });
 
