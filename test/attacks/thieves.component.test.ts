@@ -188,7 +188,7 @@ const elsewhere: Readonly<Record<string, readonly [file: string, says: string]>>
     'whose ciphertext is another one is found at the start, and signs nothing',
   ],
   'signing key, kind `kms` or `web3signer`': [
-    'adapters/signer/remote-signers',
+    'adapters/signer/remote-signers.component',
     'that takes our right away has certainly not signed',
   ],
   'the right to open or sign': ['adapters/signer/providers', 'its key stays when the right is taken away'],

@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { managePrefix } from '../../server/dashboard/endpoints.js';
+import { lowestRecordId } from '../../core/ledger/record-id.js';
 import type { Decision } from '../../core/ledger/record.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { someNow } from '../build/configs.js';
@@ -19,6 +20,7 @@ import {
   reservationOf,
 } from '../conformance/ledger-records.js';
 import { createMemoryLedger } from '../fakes/memory-ledger.js';
+import { until } from '../support/until.js';
 import { useDashboard } from '../support/use-dashboard.js';
 
 // What proposed rules would have done to recorded decisions. A real thread judges.
@@ -71,8 +73,14 @@ const limit = (threshold: string, change: object = {}) => ({
   },
 });
 
-async function ask(resources: unknown, more: object = {}, at: Pick<DashboardHost, 'fetch'> = host) {
+async function ask(
+  resources: unknown,
+  more: object = {},
+  at: Pick<DashboardHost, 'fetch'> = host,
+  signal?: AbortSignal,
+) {
   const response = await at.fetch(`${managePrefix}/what-if`, {
+    ...(signal !== undefined && { signal }),
     method: 'POST',
     headers: { authToken: acmeToken, 'Content-Type': 'application/json' },
     body: JSON.stringify({ ...range, resources, ...more }),
@@ -124,6 +132,33 @@ test('a promise that ended unused is free again, and one that was mined keeps it
     stillSigned: 1,
     wouldBeRefused: { count: 1 },
   });
+});
+
+test('of an organisation there is one at a time, and a closed connection ends it', async () => {
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  const endless: typeof ledger = {
+    ...ledger,
+    async past(query) {
+      const page = await ledger.past(query);
+      if (query.to !== at(120)) return page;
+      asked.resolve();
+      await answer.promise;
+      // There is always another page.
+      return { ...page, last: lowestRecordId(at(0)) };
+    },
+  };
+  const beside = await host.beside({ ledger: endless });
+  const connection = new AbortController();
+  const first = ask([limit('3')], { to: iso(at(120)) }, beside, connection.signal);
+  const ended = first.catch((error: unknown) => error);
+  await asked.promise;
+  expect(await ask([limit('3')], {}, beside)).toMatchObject({ status: 429 });
+  connection.abort();
+  expect(await ended).toMatchObject({ name: 'AbortError' });
+  answer.resolve();
+  await until('the next one is judged', async () => (await ask([limit('3')], {}, beside)).status === 200);
+  await beside.stop();
 });
 
 test('a policy that is being deleted says nothing, whatever keeps it', async () => {

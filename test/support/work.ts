@@ -35,7 +35,7 @@ export function ratioOf(costly: () => unknown, ordinary: () => unknown, most: nu
 export const mostGrowth = sizes ** 1.5;
 
 const roundMs = 1;
-const leastRounds = 5;
+const leastRounds = 1;
 const mostRounds = 100;
 
 function millis(run: () => unknown, times: number): number {
