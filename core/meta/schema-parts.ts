@@ -88,13 +88,20 @@ export const httpUrl = (
     ...hints,
   });
 
+/** Days that exist: up to the 28th of any month, the last days of the longer ones, and the 29th of February of a leap year. */
+const day = [
+  '[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])',
+  '[0-9]{4}-(0[13-9]|1[0-2])-(29|30)',
+  '[0-9]{4}-(0[13578]|1[02])-31',
+  '([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29',
+].join('|');
+
 /** RFC 3339 with at most milliseconds, the precision of the API's epochs. */
 export const instant = (description: string): SchemaOf<string> =>
   text(description, {
     maxLength: 29,
-    pattern:
-      '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,3})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$',
-    expected: 'a time such as "2026-01-31T12:00:00Z" (RFC 3339)',
+    pattern: `^(${day})T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,3})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`,
+    expected: 'a time such as "2026-01-31T12:00:00Z" (RFC 3339), of a day that exists',
   });
 
 export const paymasterRef = (description: string): SchemaOf<{ readonly name: string }> =>

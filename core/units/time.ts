@@ -30,10 +30,16 @@ export function plusSeconds(at: EpochSeconds, seconds: number): EpochSeconds {
 
 const instantPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/;
 
-/** Parses an RFC 3339 time with a zone, e.g. "2026-01-31T12:00:00.000Z"; undefined for any other text. */
+/** Parses an RFC 3339 time with a zone, e.g. "2026-01-31T12:00:00.000Z"; undefined for any other text, and for a day that does not exist. */
 export function parseInstant(text: string): EpochMs | undefined {
   const ms = instantPattern.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(ms) ? undefined : (ms as EpochMs);
+  return Number.isNaN(ms) || !isDay(text) ? undefined : (ms as EpochMs);
+}
+
+/** The 30th of February would be read as the 2nd of March. */
+function isDay(text: string): boolean {
+  const [year, month, day] = [text.slice(0, 4), text.slice(5, 7), text.slice(8, 10)].map(Number);
+  return day! <= new Date(Date.UTC(year!, month!, 0)).getUTCDate();
 }
 
 /** RFC 3339 in UTC with milliseconds. */

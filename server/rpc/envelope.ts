@@ -15,18 +15,13 @@ export function parseCall(value: unknown): RpcCall | BadCall {
   if (!isObject(value))
     return bad('null', [{ field: 'request', expected: 'a JSON object', value: quote(value) }]);
   const id = readId(value['id']);
-  const { jsonrpc, method, params } = value;
-  if (
-    id !== undefined &&
-    (jsonrpc === '2.0' || jsonrpc === '2.0.0') &&
-    typeof method === 'string' &&
-    Array.isArray(params)
-  ) {
+  const { jsonrpc, method } = value;
+  const params = readParams(value['params']);
+  if (id !== undefined && isVersion(jsonrpc) && typeof method === 'string' && Array.isArray(params)) {
     return { id, method, params };
   }
   const problems: Problem[] = [];
-  if (jsonrpc !== '2.0' && jsonrpc !== '2.0.0')
-    problems.push({ field: 'jsonrpc', expected: '"2.0"', value: quote(jsonrpc) });
+  if (!isVersion(jsonrpc)) problems.push({ field: 'jsonrpc', expected: '"2.0"', value: quote(jsonrpc) });
   if (id === undefined)
     problems.push({ field: 'id', expected: 'a string or a safe number', value: quote(value['id']) });
   if (typeof method !== 'string')
@@ -38,6 +33,18 @@ export function parseCall(value: unknown): RpcCall | BadCall {
     problems.push(problem);
   }
   return bad(id ?? 'null', problems);
+}
+
+/** Clients write the version in several ways; there is one. */
+function isVersion(jsonrpc: unknown): boolean {
+  return jsonrpc === '2.0' || jsonrpc === '2.0.0' || jsonrpc === '2' || jsonrpc === 2;
+}
+
+/** Methods without parameters are called with none, `null` or an object without members; others then say what they lack. */
+function readParams(params: unknown): unknown {
+  const isNone =
+    params === undefined || params === null || (isObject(params) && Object.keys(params).length === 0);
+  return isNone ? [] : params;
 }
 
 /** Body of an answer with a result; both arguments are JSON text. */

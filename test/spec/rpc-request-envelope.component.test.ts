@@ -24,12 +24,15 @@ function send(body: unknown, path?: string): Promise<RpcAnswer> {
 }
 
 describe('Request envelope', () => {
-  test.each([['2.0'], ['2.0.0']])('jsonrpc "%s" is accepted and answered with 2.0', async (jsonrpc) => {
-    const { status, body } = await send(request({ jsonrpc }));
-    expect(status).toBe(200);
-    expect(body.jsonrpc).toBe('2.0');
-    expect(body.result).toBeDefined();
-  });
+  test.each([['2.0'], ['2.0.0'], ['2'], [2]])(
+    'jsonrpc %j is accepted and answered with 2.0',
+    async (jsonrpc) => {
+      const { status, body } = await send(request({ jsonrpc }));
+      expect(status).toBe(200);
+      expect(body.jsonrpc).toBe('2.0');
+      expect(body.result).toBeDefined();
+    },
+  );
 
   test.each([[1], [0], [-7], [1.5], ['1'], ['a "quoted" ünïcödé id'], [1_686_847_490], ['']])(
     'the id %p, chosen by the client, is echoed with its type',
@@ -49,7 +52,8 @@ describe('Request envelope', () => {
 
   test.each([
     ['jsonrpc', { jsonrpc: '1.0' }],
-    ['jsonrpc', { jsonrpc: 2 }],
+    ['jsonrpc', { jsonrpc: 2.5 }],
+    ['jsonrpc', { jsonrpc: undefined }],
     ['id', { id: null }],
     ['id', { id: {} }],
     ['id', { id: true }],
@@ -62,12 +66,26 @@ describe('Request envelope', () => {
     expect(body.error?.message).toContain(field);
   });
 
-  test.each([[{}], ['text'], [7], [null]])('params that are not an array (%p) are -32602', async (params) => {
-    const { status, body } = await send(request({ params }));
-    expect(status).toBe(400);
-    expect(body.error).toMatchObject({ code: -32602, data: { reason: 'INVALID_INPUT' } });
-    expect(body.error?.message).toContain('params must be an array');
-  });
+  test.each([[{ a: 1 }], ['text'], [7], [false]])(
+    'params that are not an array (%p) are -32602',
+    async (params) => {
+      const { status, body } = await send(request({ params }));
+      expect(status).toBe(400);
+      expect(body.error).toMatchObject({ code: -32602, data: { reason: 'INVALID_INPUT' } });
+      expect(body.error?.message).toContain('params must be an array');
+    },
+  );
+
+  test.each([[undefined], [null], [{}], [[]]])(
+    'a method without parameters is called with params %j; another one says what it lacks',
+    async (params) => {
+      for (const method of ['pm_chainId', 'pm_supportedEntryPoints'])
+        expect((await send(request({ method, params }))).body.result).toBeDefined();
+      const { status, body } = await send(request({ params }));
+      expect({ status, code: body.error?.code }).toEqual({ status: 400, code: -32602 });
+      expect(body.error?.message).toContain('params[0]');
+    },
+  );
 
   test('a body that is not JSON is -32700, and the answer does not repeat it', async () => {
     const { status, body, text } = await host.post('{"secret-ish": tru');
