@@ -13,6 +13,8 @@ export type Call<B = unknown, P extends Parameters = Parameters> = {
   readonly requestId: string;
   /** Header If-Match. */
   readonly ifMatch?: string;
+  /** Header If-None-Match, of a change. */
+  readonly ifNoneMatch?: string;
   /** Aborted when the client has left. */
   readonly gone: AbortSignal;
 };

@@ -116,7 +116,15 @@ export function createDashboard(deps: DashboardDeps): Express {
 const corsOptions: cors.CorsOptions = {
   origin: '*',
   methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
-  allowedHeaders: ['authToken', 'Authorization', 'apiKey', 'Content-Type', 'If-Match', 'X-Request-Id'],
+  allowedHeaders: [
+    'authToken',
+    'Authorization',
+    'apiKey',
+    'Content-Type',
+    'If-Match',
+    'If-None-Match',
+    'X-Request-Id',
+  ],
   exposedHeaders: ['X-Programmed', 'X-Request-Id', 'Retry-After', 'ETag'],
   maxAge: 86_400,
 };

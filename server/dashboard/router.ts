@@ -56,7 +56,10 @@ export function createRouter(endpoints: readonly Endpoint[], deps: RouterDeps): 
           params: paramsOf(request),
           body,
           gone: goneSignal(response),
-          ...definedOnly({ ifMatch: headerOf(request, 'If-Match') }),
+          ...definedOnly({
+            ifMatch: headerOf(request, 'If-Match'),
+            ifNoneMatch: headerOf(request, 'If-None-Match'),
+          }),
         };
         const reply = await endpoint.handle(recorded(tools, principal, requestId), call);
         logWrite(endpoint, caller, reply, { tools, response });

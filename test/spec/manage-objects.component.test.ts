@@ -29,11 +29,19 @@ async function ask(
   method: string,
   path: string,
   body?: unknown,
-  { token = acmeToken, etag }: { readonly token?: string; readonly etag?: string } = {},
+  {
+    token = acmeToken,
+    etag,
+    none,
+  }: { readonly token?: string; readonly etag?: string; readonly none?: string } = {},
 ): Promise<Answered> {
   const response = await host.fetch(`${managePrefix}${path}`, {
     method,
-    headers: { Authorization: `Bearer ${token}`, ...(etag !== undefined && { 'If-Match': etag }) },
+    headers: {
+      Authorization: `Bearer ${token}`,
+      ...(etag !== undefined && { 'If-Match': etag }),
+      ...(none !== undefined && { 'If-None-Match': none }),
+    },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   const answer = recordOf(JSON.parse(await response.text()));
@@ -201,6 +209,39 @@ describe('an object', () => {
     });
     expect(await ask('GET', '/paymasters/ending')).toMatchObject({ status: 404 });
     expect(await ask('DELETE', '/policies/ending-daily')).toMatchObject({ status: 200 });
+  });
+});
+
+describe('If-None-Match', () => {
+  const changes = (name: string) =>
+    [
+      ['PUT', `/paymasters/${name}`, { spec: aPaymaster(name) }],
+      ['PATCH', `/paymasters/${name}`, { spec: { maxExpirySeconds: 77 } }],
+      ['POST', `/paymasters/${name}/suspend`, undefined],
+      ['DELETE', `/paymasters/${name}`, undefined],
+    ] as const;
+
+  test('* makes an object that is not there, and changes none that is', async () => {
+    const put = ['PUT', '/paymasters/only-new', { spec: aPaymaster('only-new') }] as const;
+    expect(await ask(...put, { none: '*' })).toMatchObject({ status: 201 });
+    const { data: before } = await ask('GET', '/paymasters/only-new');
+    for (const [method, path, body] of changes('only-new'))
+      expect(await ask(method, path, body, { none: '*' })).toMatchObject({
+        status: 412,
+        data: { code: 'PRECONDITION_FAILED', detail: expect.stringContaining('If-None-Match') },
+      });
+    expect((await ask('GET', '/paymasters/only-new')).data).toEqual(before);
+  });
+
+  test('of the present ETag changes nothing, of another one it does', async () => {
+    const { etag } = await made('not-this');
+    for (const [method, path, body] of changes('not-this')) {
+      expect(await ask(method, path, body, { none: etag })).toMatchObject({ status: 412 });
+      expect(await ask(method, path, body, { none: `"other", ${etag}` })).toMatchObject({ status: 412 });
+    }
+    const patch = ['PATCH', '/paymasters/not-this', { spec: { maxExpirySeconds: 77 } }] as const;
+    expect(await ask(...patch, { none: '"other"' })).toMatchObject({ status: 200 });
+    expect(await ask('GET', '/paymasters/not-this')).toMatchObject({ status: 200 });
   });
 });
 

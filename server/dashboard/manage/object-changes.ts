@@ -168,11 +168,17 @@ export function keyOf(noun: Noun, { principal: { namespace } }: Call, name: stri
   return { namespace, name };
 }
 
-export function requireMatch({ ifMatch }: Call, object: Resources[NounKind]): void {
-  if (ifMatch === undefined || ifMatch === '*') return;
+/** Throws PRECONDITION_FAILED where the object is not the one that the caller wants to change. */
+export function requireMatch({ ifMatch, ifNoneMatch }: Call, object: Resources[NounKind]): void {
   const present = etagOf(object);
-  const accepted = [present, `"${versionOf(object)}"`];
-  if (ifMatch.split(',').some((each) => accepted.includes(each.trim()))) return;
+  const names = (header: string): boolean =>
+    header.split(',').some((each) => ['*', present, `"${versionOf(object)}"`].includes(each.trim()));
+  if (ifNoneMatch !== undefined && names(ifNoneMatch))
+    throw new DomainError(
+      'PRECONDITION_FAILED',
+      `The object is ${present} now, and If-None-Match excludes ${quote(ifNoneMatch)}`,
+    );
+  if (ifMatch === undefined || names(ifMatch)) return;
   throw new DomainError(
     'PRECONDITION_FAILED',
     `The object is ${present} now, and If-Match names ${quote(ifMatch)}`,

@@ -179,6 +179,6 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
 const changeErrors = {
   404: 'The organisation has no such object.',
   409: 'The object exists, or another manager, such as a manifest, owns a field: `manifest` is the YAML to commit.',
-  412: 'If-Match names another object, or an earlier generation.',
+  412: 'If-Match names another object, or an earlier generation; or If-None-Match names this one.',
   413: 'The body is larger than 1 MiB.',
 };
