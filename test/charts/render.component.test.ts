@@ -1,16 +1,38 @@
 import { describe, expect, test } from '@jest/globals';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { parse, stringify } from 'yaml';
 import { createControllerInstruments } from '../../operator/runtime/controller.js';
 import { createLedgerKeeping } from '../../server/ledger/keeping.js';
 import { createInstruments } from '../../server/ops/instruments.js';
 import { parsePrivateHosts } from '../../core/policy/webhook/private-hosts.js';
 import { createMetrics } from '../../adapters/metrics/prometheus.js';
 import { silentLogger } from '../../core/log.js';
+import { isObject } from '../../core/schema/json-value.js';
 import { systemClock } from '../../core/units/time.js';
 import { serverFlags } from '../bench/subject-process.js';
 import { repositoryRoot } from '../support/repository-root.js';
 import { crdsChart, helm, operatorChart, reachAnywhere, renderOperator, renderText } from './support/helm.js';
+
+type ValuesSchema = {
+  readonly type?: string | readonly string[];
+  readonly maximum?: number;
+  readonly properties?: Readonly<Record<string, ValuesSchema>>;
+};
+
+/** The values, with each whole number as large as the schema allows. */
+function withLargest(schema: ValuesSchema, given: unknown): { readonly values: unknown; readonly largest: readonly number[] } {
+  if (schema.type === 'integer' && schema.maximum !== undefined)
+    return { values: schema.maximum, largest: [schema.maximum] };
+  if (schema.properties === undefined) return { values: given, largest: [] };
+  const before = isObject(given) ? given : {};
+  const members = Object.entries(schema.properties).map(
+    ([name, child]) => [name, withLargest(child, before[name])] as const,
+  );
+  const set = members.filter(([, { values }]) => values !== undefined).map(([name, { values }]) => [name, values] as const);
+  return { values: { ...before, ...Object.fromEntries(set) }, largest: members.flatMap(([, { largest }]) => largest) };
+}
 
 const noLedger = {
   rollUp: async () => false,
@@ -26,6 +48,24 @@ describe('rendering the charts', () => {
     expect(lint).toMatchObject({ ok: true });
     const reviewed = readFileSync(join(repositoryRoot, 'test/charts/golden', basename(name)), 'utf8');
     expect(renderText({ valuesFile })).toBe(reviewed);
+  });
+
+  test('the largest value of every whole number is rendered in digits: from a file Helm has it as a floating point', () => {
+    const schema = JSON.parse(readFileSync(join(operatorChart, 'values.schema.json'), 'utf8')) as ValuesSchema;
+    const given: unknown = parse(readFileSync(join(casesDirectory, 'everything.yaml'), 'utf8'));
+    const { values, largest } = withLargest(schema, given);
+    const directory = mkdtempSync(join(tmpdir(), 'paymaster-values-'));
+    try {
+      const valuesFile = join(directory, 'largest.yaml');
+      writeFileSync(valuesFile, stringify(values));
+      const text = renderText({ valuesFile });
+      expect(text.match(/.*[0-9]e[+][0-9]+.*/g) ?? []).toEqual([]);
+      expect(largest.length).toBeGreaterThan(20);
+      expect(largest.filter((number) => number >= 1_000_000).length).toBeGreaterThan(1);
+      for (const number of largest) expect(text).toContain(String(number));
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
   });
 
   test('the chart of definitions passes helm lint', () => {

@@ -4,7 +4,7 @@ An Ingress and an HTTPRoute of one component. Call with (dict "root" $ "componen
 */}}
 {{- define "paymaster.expose" -}}
 {{- $name := printf "%s-%s" (include "paymaster.fullname" .root) .component -}}
-{{- $port := .values.service.port -}}
+{{- $port := int64 .values.service.port -}}
 {{- with .values.ingress }}
 {{- if .enabled }}
 ---

@@ -111,7 +111,7 @@ ca: { secret: {{ $name }}-ca, key: ca.crt }
 {{- if .Values.publicRpcUrl -}}
 {{- .Values.publicRpcUrl | trimSuffix "/" -}}
 {{- else -}}
-http://{{ include "paymaster.fullname" . }}-rpc.{{ .Release.Namespace }}.svc:{{ .Values.rpc.service.port }}
+http://{{ include "paymaster.fullname" . }}-rpc.{{ .Release.Namespace }}.svc:{{ int64 .Values.rpc.service.port }}
 {{- end -}}
 {{- end -}}
 

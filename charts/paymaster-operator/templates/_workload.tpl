@@ -15,7 +15,7 @@ metadata:
   labels: {{- include "paymaster.labels" . | nindent 4 }}
 spec:
   {{- if .replicas }}
-  replicas: {{ .replicas }}
+  replicas: {{ int64 .replicas }}
   {{- end }}
   revisionHistoryLimit: 5
   strategy:
@@ -43,7 +43,7 @@ spec:
       imagePullSecrets: {{- toYaml . | nindent 8 }}
       {{- end }}
       securityContext: {{- include "paymaster.podSecurityContext" $root | nindent 8 }}
-      terminationGracePeriodSeconds: {{ $values.terminationGracePeriodSeconds }}
+      terminationGracePeriodSeconds: {{ int64 $values.terminationGracePeriodSeconds }}
       {{- with $values.priorityClassName }}
       priorityClassName: {{ . }}
       {{- end }}
@@ -105,7 +105,7 @@ spec:
           {{- if $isServer }}
           lifecycle:
             # Requests keep coming until every node has withdrawn the endpoint.
-            preStop: { sleep: { seconds: {{ $values.preStopSeconds }} } }
+            preStop: { sleep: { seconds: {{ int64 $values.preStopSeconds }} } }
           {{- end }}
           volumeMounts:
             - { name: tmp, mountPath: /tmp }
@@ -192,9 +192,9 @@ spec:
 - { name: PAYMASTER_KEY_DIR, value: /etc/paymaster/keys }
 {{- if ne .component "rpc" }}
 {{- with .root.Values.organisations }}
-- { name: PAYMASTER_QUOTA_PAYMASTERS, value: {{ .quotas.paymasters | quote }} }
-- { name: PAYMASTER_QUOTA_CONTRACTS_PER_PAYMASTER, value: {{ .quotas.contractsPerPaymaster | quote }} }
-- { name: PAYMASTER_QUOTA_POLICIES_PER_PAYMASTER, value: {{ .quotas.policiesPerPaymaster | quote }} }
+- { name: PAYMASTER_QUOTA_PAYMASTERS, value: {{ int64 .quotas.paymasters | quote }} }
+- { name: PAYMASTER_QUOTA_CONTRACTS_PER_PAYMASTER, value: {{ int64 .quotas.contractsPerPaymaster | quote }} }
+- { name: PAYMASTER_QUOTA_POLICIES_PER_PAYMASTER, value: {{ int64 .quotas.policiesPerPaymaster | quote }} }
 - { name: PAYMASTER_DEFAULT_CONTRACT_ACTION, value: {{ .defaultContractAction }} }
 {{- end }}
 {{- end }}
@@ -249,25 +249,25 @@ spec:
 - { name: PAYMASTER_LEDGER, value: {{ .root.Values.ledger.enabled | ternary "on" "off" | quote }} }
 {{- if eq .component "rpc" }}
 {{- with .root.Values.ledger }}
-- { name: PAYMASTER_LEDGER_REFUSALS_PER_SECOND, value: {{ .refusalsPerSecond | quote }} }
+- { name: PAYMASTER_LEDGER_REFUSALS_PER_SECOND, value: {{ int64 .refusalsPerSecond | quote }} }
 - { name: PAYMASTER_LEDGER_MAX_BYTES, value: {{ int64 .maxBytes | quote }} }
-- { name: PAYMASTER_LEDGER_RETENTION_DAYS, value: {{ .retentionDays.decisions | quote }} }
-- { name: PAYMASTER_LEDGER_FUNDS_RETENTION_DAYS, value: {{ .retentionDays.funds | quote }} }
+- { name: PAYMASTER_LEDGER_RETENTION_DAYS, value: {{ int64 .retentionDays.decisions | quote }} }
+- { name: PAYMASTER_LEDGER_FUNDS_RETENTION_DAYS, value: {{ int64 .retentionDays.funds | quote }} }
 {{- end }}
 {{- end }}
-- { name: PAYMASTER_TRUSTED_PROXIES, value: {{ .values.trustedProxies | quote }} }
+- { name: PAYMASTER_TRUSTED_PROXIES, value: {{ int64 .values.trustedProxies | quote }} }
 {{- if eq .component "dashboard" }}
-- { name: PAYMASTER_DASHBOARD_CALLS_PER_SECOND, value: {{ .values.callsPerSecond | quote }} }
-- { name: PAYMASTER_DASHBOARD_CALLS_PER_SECOND_OF_ADDRESS, value: {{ .values.callsPerSecondOfAddress | quote }} }
+- { name: PAYMASTER_DASHBOARD_CALLS_PER_SECOND, value: {{ int64 .values.callsPerSecond | quote }} }
+- { name: PAYMASTER_DASHBOARD_CALLS_PER_SECOND_OF_ADDRESS, value: {{ int64 .values.callsPerSecondOfAddress | quote }} }
 - { name: PAYMASTER_CONSOLE, value: {{ .values.console.enabled | ternary "on" "off" | quote }} }
-- { name: PAYMASTER_JSON_RPC_URL, value: {{ printf "http://%s-rpc.%s.svc:%v" (include "paymaster.fullname" .root) .root.Release.Namespace .root.Values.rpc.service.port | quote }} }
+- { name: PAYMASTER_JSON_RPC_URL, value: {{ printf "http://%s-rpc.%s.svc:%d" (include "paymaster.fullname" .root) .root.Release.Namespace (int64 .root.Values.rpc.service.port) | quote }} }
 {{- if .values.platformTokens.secretName }}
 - { name: PAYMASTER_PLATFORM_TOKENS_FILE, value: /etc/paymaster/platform/tokens }
 {{- end }}
 {{- end }}
 {{- if eq .component "rpc" }}
 - { name: PAYMASTER_SNAPSHOT_DIR, value: /var/lib/paymaster }
-- { name: PAYMASTER_MAX_STALENESS_SECONDS, value: {{ .values.maxStalenessSeconds | quote }} }
+- { name: PAYMASTER_MAX_STALENESS_SECONDS, value: {{ int64 .values.maxStalenessSeconds | quote }} }
 {{- end }}
 {{- end -}}
 
@@ -285,7 +285,7 @@ spec:
   type: {{ .values.service.type }}
   selector: {{- include "paymaster.selector" . | nindent 4 }}
   ports:
-    - { name: http, port: {{ .values.service.port }}, targetPort: http, protocol: TCP }
+    - { name: http, port: {{ int64 .values.service.port }}, targetPort: http, protocol: TCP }
 {{- end -}}
 
 {{- define "paymaster.serviceAccount" -}}
