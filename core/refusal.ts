@@ -193,7 +193,7 @@ export const refusals = {
     remedy: 'Meet the conditions of the webhook that refused.',
   },
   WEBHOOK_FAILED: {
-    text: 'A webhook did not answer as specified in time.',
+    text: 'A webhook did not answer in time, or not with `{"arePoliciesVerified": true}` or `false`.',
     remedy:
       'Repair the webhook host. With onError: Allow on its policy anyone who can overload the host is sponsored.',
   },

@@ -18,7 +18,11 @@ export function readAnswer(status: number, body: string): HostOutcome {
   const answer = parseJson(body);
   if (answer === undefined) return failed('answered a body that is not JSON');
   if (!isObject(answer) || !Object.hasOwn(answer, 'arePoliciesVerified')) {
-    return failed('answered JSON without arePoliciesVerified');
+    const other = isObject(answer) ? namesOfOthers.find((name) => Object.hasOwn(answer, name)) : undefined;
+    const instead = other === undefined ? '' : `, with "${other}" instead`;
+    return failed(
+      `answered JSON without arePoliciesVerified${instead}; expected {"arePoliciesVerified": true} or false`,
+    );
   }
   const { arePoliciesVerified } = answer;
   if (arePoliciesVerified === true) return { verdict: 'verified' };
@@ -28,6 +32,9 @@ export function readAnswer(status: number, body: string): HostOutcome {
   }
   return failed(`arePoliciesVerified must be true or false, got ${quote(arePoliciesVerified)}`);
 }
+
+/** What hosts that were written for other services answer. */
+const namesOfOthers = ['approved', 'sponsor', 'proceed'];
 
 // A 4xx is a "no", because the caller chooses the content and size of a request: data that a host finds malformed, or
 // padding until the request is too large, would otherwise get past a policy with `onError: Allow`. These exceptions say

@@ -157,6 +157,12 @@ describe('the reply of a webhook host', () => {
       detail: /without/,
     },
     { name: 'a list', status: 200, body: '[{"arePoliciesVerified":true}]', detail: /without/ },
+    ...['approved', 'sponsor', 'proceed'].map((name) => ({
+      name: `"${name}", as hosts of other services have it, which says what is expected`,
+      status: 200,
+      body: JSON.stringify({ [name]: true }),
+      detail: new RegExp(`with "${name}" instead; expected \\{"arePoliciesVerified": true\\}`),
+    })),
     { name: 'a bare boolean', status: 200, body: 'true', detail: /without/ },
     { name: 'a null body', status: 200, body: 'null', detail: /without/ },
     { name: 'no body', status: 200, body: '', detail: /not JSON/ },
