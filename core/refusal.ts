@@ -270,7 +270,7 @@ export const refusals = {
   AUTHORIZATION_INVALID: {
     text: 'The EIP-7702 authorization is not signed by the sender.',
     remedy:
-      'Have the sender sign the authorization before the operation is sent here (only pm_getPaymasterStubData takes placeholders).',
+      'Have the sender sign the authorization before the operation is sent here, and pass it on: viem takes it as `authorization` (only pm_getPaymasterStubData takes placeholders).',
     isForCaller: true,
   },
   FACTORY_NOT_ALLOWED: {
