@@ -10,8 +10,11 @@ const maxValues = 12_000;
  * stored. The error names the member. Throws DomainError INVALID_INPUT.
  */
 export function parseJson(text: string): unknown {
-  const { values, mayChange } = look(text);
+  const { values, depth, mayChange } = look(text);
   if (values > maxValues) throw invalidInput({ field: 'body', expected: `at most ${maxValues} values` });
+  // What walks through the value afterwards calls itself for each level.
+  if (depth > maxDepth)
+    throw invalidInput({ field: 'body', expected: `nested at most ${maxDepth} levels deep` });
   const problems: Problem[] = [];
   const compare = (key: string, parsed: unknown, context?: { readonly source?: string }): unknown => {
     const expected = fault(parsed, context?.source);
@@ -29,15 +32,23 @@ export function parseJson(text: string): unknown {
   return value;
 }
 
+/** No body in real use has a tenth as many levels. */
+const maxDepth = 200;
 /** A whole number of so many digits is exact. */
 const exactDigits = 15;
 
 /**
- * Number of values of JSON text, by the commas outside of its strings, and whether one of them could be read as another one: only
+ * Number of values of JSON text, by the commas outside of its strings, how deep it is nested, and whether one of them could be read as another one: only
  * numbers that are long or not whole, and characters that are written as `\u…`. A list of addresses has neither.
  */
-function look(text: string): { readonly values: number; readonly mayChange: boolean } {
+function look(text: string): {
+  readonly values: number;
+  readonly depth: number;
+  readonly mayChange: boolean;
+} {
   let values = 1;
+  let depth = 0;
+  let level = 0;
   let mayChange = false;
   let isInString = false;
   let digits = 0;
@@ -53,15 +64,18 @@ function look(text: string): { readonly values: number; readonly mayChange: bool
       if (digits > exactDigits) mayChange = true;
     } else {
       if (code === comma) values += 1;
+      else if (code === openList || code === openObject) depth = Math.max(depth, (level += 1));
+      else if (code === closeList || code === closeObject) level -= 1;
       // Of "true" the e is none of a number.
       else if (digits > 0 && (code === point || code === letterE || code === capitalE)) mayChange = true;
       digits = 0;
     }
   }
-  return { values, mayChange };
+  return { values, depth, mayChange };
 }
 
 const [quotationMark, backslash, comma, point] = [0x22, 0x5c, 0x2c, 0x2e];
+const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 const [digitZero, digitNine, letterE, capitalE, letterU] = [0x30, 0x39, 0x65, 0x45, 0x75];
 
 /** What the value should have been; undefined when the parsed value equals its source text. */

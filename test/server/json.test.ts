@@ -42,6 +42,21 @@ describe('parseJson', () => {
     expect(() => parseJson(values(12_001))).toThrow('body must be at most 12000 values');
   });
 
+  test.each(['[', '{"a":'])(
+    'refuses a body that is nested deeper than anything that walks through it may go (%s)',
+    (open) => {
+      const nested = (levels: number) =>
+        open.repeat(levels) + '1' + (open === '[' ? ']' : '}').repeat(levels);
+      expect(parseJson(nested(200))).toBeDefined();
+      for (const levels of [201, 100_000])
+        expect(() => parseJson(nested(levels))).toThrow('body must be nested at most 200 levels deep');
+      // Side by side they are not deep, and those in a text are none.
+      const beside = `[${Array.from({ length: 300 }, () => '{"a":[]}').join()}]`;
+      expect(parseJson(beside)).toHaveLength(300);
+      expect(parseJson(JSON.stringify(open.repeat(1_000)))).toHaveLength(open.length * 1_000);
+    },
+  );
+
   test('commas in strings are not values, whatever is quoted there', () => {
     const text = `${',"\\'.repeat(30_000)}`;
     expect(parseJson(JSON.stringify({ abi: text }))).toEqual({ abi: text });

@@ -76,10 +76,10 @@ describe('a price', () => {
 
   test('of several tokens in one document is one request', async () => {
     const { prices } = serving();
-    host.say('{"USDC":{"rate":3000},"other":{"rate":1}}');
+    host.say('{"USDC":{"rate":3000},"other":{"rate":2000}}');
     const tokens = ['{symbol}.rate', 'other.rate'].map((path) => aHttpToken({ path }));
     const answers = await Promise.all(tokens.map((token) => prices.get(token)));
-    expect(answers.map(rate)).toEqual([3_000_000_000n, 1_000_000n]);
+    expect(answers.map(rate)).toEqual([3_000_000_000n, 2_000_000_000n]);
     expect(host.received).toHaveLength(1);
   });
 
