@@ -101,7 +101,14 @@ function bodies(): readonly Malformed[] {
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [] }),
       code: -32601,
     })),
-    ...['{}', 'null', '1', '"x"', 'true'].map((params) => ({
+    // As if there were none.
+    ...['{}', 'null'].map((params) => ({
+      name: `params ${params}`,
+      body: `{"jsonrpc":"2.0","id":1,"method":"pm_sponsorUserOperation","params":${params}}`,
+      code: -32602,
+      says: 'params[0] must be',
+    })),
+    ...['{"a":1}', '1', '"x"', 'true'].map((params) => ({
       name: `params ${params}`,
       body: `{"jsonrpc":"2.0","id":1,"method":"pm_sponsorUserOperation","params":${params}}`,
       code: -32602,
