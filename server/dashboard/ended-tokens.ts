@@ -3,9 +3,10 @@ import { createOutageLog } from '../../adapters/log/outage-log.js';
 import type { Timers } from '../../adapters/timers.js';
 import { isDomainError } from '../../core/errors.js';
 import { keyOf } from '../../core/meta/meta.js';
+import type { DashboardToken } from '../../core/resources/dashboard-token.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
-import { endOf, familyOf } from './token-family.js';
+import { endedOf } from './token-family.js';
 
 /**
  * Deletes tokens that have ended with one above them, so that nothing revives them. They are refused before that: every call looks
@@ -23,19 +24,14 @@ type Deps = Pick<Ambient, 'clock' | 'log'> & {
 export function createEndedTokens({ resources, clock, log }: Deps): EndedTokens {
   return {
     async remove(namespace) {
+      // In this order: a token is made after the one above it.
       const tokens = await resources.list('DashboardToken', { namespace });
-      if (!tokens.some(({ spec }) => spec.parent !== undefined)) return;
-      const organisations = await resources.list('Organisation');
-      const family = familyOf(organisations.filter(isOf(namespace)), tokens);
-      for (const token of tokens) {
-        const held = family.get(token.spec.sha256);
-        const end = held && endOf(held, family, clock.now());
-        // One whose parent has moved to another object, as after a restore, may be adopted.
-        if (end !== 'removed' && end !== 'expired') continue;
+      const organisations = await resources.list('Organisation', { fields: { 'spec.namespace': namespace } });
+      for (const token of endedOf(organisations, tokens, clock.now())) {
         try {
           const { resourceVersion: version } = token.metadata;
           await resources.delete('DashboardToken', keyOf(token), { version });
-          log.info('a token has ended with the one that it was made by', { ...keyOf(token), end });
+          log.info('a token has ended with one above it, and is deleted', { ...keyOf(token) });
         } catch (error) {
           // Another replica was faster, or somebody has changed it: the next look decides again.
           if (!isDomainError(error, 'NOT_FOUND') && !isDomainError(error, 'WRITE_CONFLICT')) throw error;
@@ -45,15 +41,13 @@ export function createEndedTokens({ resources, clock, log }: Deps): EndedTokens 
   };
 }
 
-function isOf(namespace: string): (organisation: Organisation) => boolean {
-  return ({ spec }) => spec.namespace === namespace;
-}
-
-/** How often tokens are looked at without a change: expiry comes by itself. */
+/** How often tokens are looked at without a change: expiry comes by itself, and what failed is tried again. */
 const lookEveryMs = 60_000;
-const retryMs = 5_000;
 
-/** Looks after every change of a token, or of an Organisation that holds some, and once a minute. */
+/**
+ * Looks after every change of a token, or of an Organisation that holds some, and once a minute. What the watches have delivered says
+ * where to look, which asks the store nothing; it may lag behind, so the store itself is read before anything is deleted.
+ */
 export function followTokens(
   deps: Deps & { readonly resources: Pick<ResourceStore, 'watch'>; readonly timers: Timers },
 ): { stop(): Promise<void> } {
@@ -68,48 +62,54 @@ export function followTokens(
       ends: 'tokens that have ended are deleted again',
     },
   });
-  const due = new Set<string>();
-  const holders = new Map<string, string>();
-  let running: Promise<void> | undefined;
+  const organisations = new Map<string, Organisation>();
+  const tokens = new Map<string, DashboardToken>();
+  let isSynced = false;
   let isStopped = false;
-  let cancel = timers.after(lookEveryMs, lookAtAll);
+  let isDue = false;
+  let running: Promise<void> | undefined;
+  let cancel = timers.after(lookEveryMs, lookAgain);
 
-  function look(namespace: string): void {
-    due.add(namespace);
-    running ??= removeDue().finally(() => (running = undefined));
+  function lookAgain(): void {
+    cancel = timers.after(lookEveryMs, lookAgain);
+    look();
   }
 
-  async function removeDue(): Promise<void> {
-    for (const namespace of due) {
-      if (isStopped) return;
-      due.delete(namespace);
-      try {
-        await ended.remove(namespace);
-      } catch (error) {
-        outages.failed('resource store', { error });
-        cancel();
-        cancel = timers.after(retryMs, lookAtAll);
+  function look(): void {
+    isDue = true;
+    if (isSynced) running ??= removeWhileDue().finally(() => (running = undefined));
+  }
+
+  async function removeWhileDue(): Promise<void> {
+    while (isDue && !isStopped) {
+      isDue = false;
+      const gone = endedOf([...organisations.values()], [...tokens.values()], clock.now());
+      for (const namespace of new Set(gone.map(({ metadata }) => metadata.namespace ?? ''))) {
+        try {
+          await ended.remove(namespace);
+        } catch (error) {
+          outages.failed('resource store', { namespace, error });
+        }
       }
     }
   }
 
-  function lookAtAll(): void {
-    cancel = timers.after(lookEveryMs, lookAtAll);
-    for (const namespace of new Set(holders.values())) look(namespace);
-  }
-
   const watches = [
-    resources.watch('Organisation', ({ object: { metadata, spec } }) => {
-      holders.set(`Organisation ${metadata.name}`, spec.namespace);
-      look(spec.namespace);
+    resources.watch('Organisation', ({ type, object }) => {
+      if (type === 'DELETED') organisations.delete(object.metadata.uid);
+      else organisations.set(object.metadata.uid, object);
+      look();
     }),
-    resources.watch('DashboardToken', ({ type, object: { metadata } }) => {
-      const { name, namespace = '' } = metadata;
-      if (type === 'DELETED') holders.delete(`DashboardToken ${namespace}/${name}`);
-      else holders.set(`DashboardToken ${namespace}/${name}`, namespace);
-      look(namespace);
+    resources.watch('DashboardToken', ({ type, object }) => {
+      if (type === 'DELETED') tokens.delete(object.metadata.uid);
+      else tokens.set(object.metadata.uid, object);
+      look();
     }),
   ];
+  void Promise.all(watches.map(({ synced }) => synced)).then(() => {
+    isSynced = true;
+    look();
+  });
   return {
     async stop() {
       isStopped = true;

@@ -3,7 +3,7 @@ import type { Organisation } from '../../core/resources/organisation.js';
 import { given } from '../../core/units/given.js';
 import type { EpochMs } from '../../core/units/time.js';
 
-// A token that a token made ends with it, and with each one above: whoever had a token for an hour keeps nothing when it is removed.
+// A token that a token made ends with it, and with each one above: a thief of the upper one keeps nothing when that is removed.
 
 /** A token as the objects of its organisation hold it. */
 export type HeldToken = {
@@ -57,6 +57,29 @@ export function endOf(token: HeldToken, family: TokenFamily, now: EpochMs): End 
     each = above;
   }
   return undefined;
+}
+
+/**
+ * The tokens, of any organisations, that have ended for ever. One whose parent has moved to another object, as after a restore, may be
+ * adopted; and where the Organisation is gone nothing of it is accepted, and nobody has the right to delete.
+ */
+export function endedOf(
+  organisations: readonly Organisation[],
+  tokens: readonly DashboardToken[],
+  now: EpochMs,
+): readonly DashboardToken[] {
+  const holders = Map.groupBy(organisations, ({ spec }) => spec.namespace);
+  return [...Map.groupBy(tokens, ({ metadata }) => metadata.namespace ?? '')].flatMap(([namespace, all]) => {
+    const made = all.filter(({ spec }) => spec.parent !== undefined);
+    const own = holders.get(namespace) ?? [];
+    if (made.length === 0 || !own.some(isLive)) return [];
+    const family = familyOf(own, all);
+    return made.filter(({ spec: { sha256 } }) => {
+      const held = family.get(sha256);
+      const end = held && endOf(held, family, now);
+      return end === 'removed' || end === 'expired';
+    });
+  });
 }
 
 /** An expiry that is not a date parses to NaN, so the comparison is false and the token is refused. */
