@@ -6,6 +6,7 @@ import type { ChainConfig } from '../../core/config/chain-config.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import {
   createMemoryReferences,
+  laterOf,
   refusedJump,
   type PriceReference,
   type PriceReferences,
@@ -243,7 +244,7 @@ class WarmPrices implements KeptPrices {
     if (!read.ok || token.price.static !== undefined) return read;
     const name = `${token.chainId} ${token.address.toLowerCase()}`;
     try {
-      entry.reference = (await this.#references.last(name)) ?? entry.reference;
+      entry.reference = laterOf(await this.#references.last(name), entry.reference);
     } catch (error) {
       if (!isDomainError(error, 'UNAVAILABLE')) throw error;
       if (entry.reference === undefined)

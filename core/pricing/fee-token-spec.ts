@@ -4,7 +4,7 @@ export type PriceBounds = {
   readonly maxFallPercent?: number;
   /** The least rate: token base units per 10^18 wei, as whole decimal text. */
   readonly floor?: string;
-  /** RFC 3339: what was accepted before counts no more; the next price is accepted. */
+  /** RFC 3339: prices that were accepted before that time no longer count; the next price is accepted. */
   readonly acceptedAt?: string;
 };
 

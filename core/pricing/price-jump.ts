@@ -19,14 +19,22 @@ export type PriceReferences = {
   keep(name: string, reference: PriceReference): Promise<void>;
 };
 
+/** The one that was accepted later: the store may lack what could not be kept. */
+export function laterOf(
+  one: PriceReference | undefined,
+  other: PriceReference | undefined,
+): PriceReference | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return one.acceptedAt < other.acceptedAt ? other : one;
+}
+
 /** For processes whose prices decide nothing, and for tests. */
 export function createMemoryReferences(): PriceReferences {
   const kept = new Map<string, PriceReference>();
   return {
     last: async (name) => kept.get(name),
     async keep(name, reference) {
-      const known = kept.get(name);
-      if (known === undefined || known.acceptedAt < reference.acceptedAt) kept.set(name, reference);
+      kept.set(name, laterOf(kept.get(name), reference) ?? reference);
     },
   };
 }
@@ -57,10 +65,10 @@ export function leastRate(
   now: EpochMs,
 ): bigint {
   const least = floor === undefined ? 0n : parseDecimal(floor, 0);
-  const word = acceptedAt === undefined ? undefined : parseInstant(acceptedAt);
-  // A word for the future would be one for every price until then.
-  const isOver = word !== undefined && word <= now && last !== undefined && last.acceptedAt < word;
-  if (last === undefined || isOver) return least;
+  const confirmedAt = acceptedAt === undefined ? undefined : parseInstant(acceptedAt);
+  // A time in the future would accept every price until then.
+  const isConfirmed = confirmedAt !== undefined && confirmedAt <= now;
+  if (last === undefined || (isConfirmed && last.acceptedAt < confirmedAt)) return least;
   const hours = Math.min(Math.max(Math.floor((now - last.acceptedAt) / hourMs), 0), mostHours);
   const steps = BigInt(1 + hours);
   const bound = divideUp(last.rate * BigInt(100 - maxFallPercent) ** steps, 100n ** steps);

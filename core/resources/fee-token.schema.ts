@@ -24,12 +24,12 @@ import {
 /** Bounds on what is accepted of a source; `floor` in its unit. */
 export const priceBounds = (floor: SchemaOf<string>) => ({
   maxFallPercent: integer(
-    'By how much of the last accepted price the next one may be lower, in percent, e.g. 30. Default 50. By as much again for each of the first three hours without an accepted price. What is lower is refused, and never becomes the price to compare with. 100 accepts everything.',
+    'How far a price may fall below the last accepted one, in percent, e.g. 30. Default 50. For each of the first three hours without an accepted price it may fall by as much again. A lower price is refused, and later ones are not compared with it. 100 accepts every price.',
     { minimum: 1, maximum: 100 },
   ),
   floor,
   acceptedAt: instant(
-    'A word for a real fall, e.g. "2027-03-12T14:30:00Z": what was accepted before that time counts no more, and the next price is accepted. A time in the future says nothing until then.',
+    'A person confirms a real fall, e.g. "2027-03-12T14:30:00Z": prices that were accepted before that time no longer count, and the next price is accepted. A time in the future has no effect until then.',
   ),
 });
 

@@ -66,7 +66,7 @@ function look(text: string): {
       if (code === comma) values += 1;
       else if (code === openList || code === openObject) depth = Math.max(depth, (level += 1));
       else if (code === closeList || code === closeObject) level -= 1;
-      // Of "true" the e is none of a number.
+      // The e of "true" follows no digit.
       else if (digits > 0 && (code === point || code === letterE || code === capitalE)) mayChange = true;
       digits = 0;
     }

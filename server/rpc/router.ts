@@ -171,7 +171,7 @@ function answerCall(
     pass: single(request.headers[passHeader]),
   };
   return turns.run(caller.paymasterId, calls.kindOf(call.method), () =>
-    // A call that has waited is not worth a promise to pay when nobody waits for its answer any more.
+    // No promise to pay is made for a caller who has left while his call waited.
     response.destroyed ? calls.fail(call, callerIsGone(), requestId) : calls.run(call, context),
   );
 }

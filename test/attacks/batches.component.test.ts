@@ -12,6 +12,7 @@ import { startFlood } from '../support/flood.js';
 import { isSoak } from '../support/soak-seconds.js';
 import { until } from '../support/until.js';
 import { dashboard, freshUserOp, rpc, rpcUrlFor } from '../system/support/client.js';
+import { asking, p95, times } from './support/beside-a-flood.js';
 import {
   removeDataDirectory,
   startStandalone,
@@ -111,34 +112,7 @@ function batchOf(calls: number, method: string): string {
   );
 }
 
-async function sponsored(): Promise<boolean> {
-  const { result } = await rpc(connection.rpcUrl, 'pm_sponsorUserOperation', [
-    freshUserOp(connection),
-    { mode: 'SPONSORED' },
-  ]);
-  return typeof result?.['paymasterAndData'] === 'string' && result['paymasterAndData'] !== '0x';
-}
-
-async function isAlive(): Promise<boolean> {
-  const response = await fetch(new URL('/healthz', connection.dashboardUrl), {
-    headers: { connection: 'close' },
-  });
-  await response.text();
-  return response.ok;
-}
-
-/** Milliseconds of each of some calls, in order of length. */
-async function times(call: () => Promise<boolean>, count: number): Promise<readonly number[]> {
-  const all: number[] = [];
-  for (let index = 0; index < count; index += 1) {
-    const begun = performance.now();
-    expect(await call()).toBe(true);
-    all.push(performance.now() - begun);
-  }
-  return all.toSorted((a, b) => a - b);
-}
-
-const p95 = (all: readonly number[]): number => all[Math.floor(all.length * 0.95)] ?? 0;
+const { sponsored, isAlive } = asking(() => connection);
 
 test.each([
   {

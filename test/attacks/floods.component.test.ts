@@ -8,7 +8,7 @@ import type { Connection } from '../../standalone/connection.js';
 import { repositoryRoot } from '../support/repository-root.js';
 import { isSoak } from '../support/soak-seconds.js';
 import { until } from '../support/until.js';
-import { freshUserOp, rpc } from '../system/support/client.js';
+import { asking, p95, times } from './support/beside-a-flood.js';
 import {
   removeDataDirectory,
   startStandalone,
@@ -80,32 +80,7 @@ function* flooder(): Iterable<object> {
     };
 }
 
-async function sponsored(): Promise<boolean> {
-  const { result } = await rpc(connection.rpcUrl, 'pm_sponsorUserOperation', [
-    freshUserOp(connection),
-    { mode: 'SPONSORED' },
-  ]);
-  return typeof result?.['paymasterAndData'] === 'string' && result['paymasterAndData'] !== '0x';
-}
-
-async function isAlive(): Promise<boolean> {
-  const response = await fetch(new URL('/healthz', connection.dashboardUrl), {
-    headers: { connection: 'close' },
-  });
-  await response.text();
-  return response.ok;
-}
-
-/** Milliseconds of each of some calls, in order of length. */
-async function times(call: () => Promise<boolean>, count: number): Promise<readonly number[]> {
-  const all: number[] = [];
-  for (let index = 0; index < count; index += 1) {
-    const begun = performance.now();
-    expect(await call()).toBe(true);
-    all.push(performance.now() - begun);
-  }
-  return all.toSorted((a, b) => a - b);
-}
+const { sponsored, isAlive } = asking(() => connection);
 
 const ask = async (method: string, path: string, body?: string): Promise<number> => {
   const response = await fetch(new URL(path, connection.dashboardUrl), {
@@ -146,7 +121,6 @@ test.each<Flood>([
     );
     isOver = true;
     await Promise.all(flooding);
-    const p95 = (all: readonly number[]): number => all[Math.floor(all.length * 0.95)] ?? 0;
     const control = p95(quiet.toSorted((a, b) => a - b));
     process.stdout.write(
       `${JSON.stringify({ control, meanwhile: p95(meanwhile), longest: meanwhile.at(-1), statuses: [...statuses] })}\n`,

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, test } from '@jest/globals';
 import { inDollars, type NativePriceSpec } from '../../core/pricing/native-price.js';
 import { startJsonHost, type JsonHost } from '../adapters/price/support/json-host.js';
 import { aLimitConfig } from '../build/configs.js';

@@ -15,7 +15,7 @@ import {
   type RunningStandalone,
 } from '../system/support/standalone.js';
 
-// SECURITY.md says of each secret what it opens. A thief has one of them, and everything that is public.
+// SECURITY.md has a row for each secret: what a thief of it can do. Here he has that secret and everything that is public, and tries.
 
 let running: RunningStandalone;
 let connection: Required<Connection>;

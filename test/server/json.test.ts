@@ -50,7 +50,7 @@ describe('parseJson', () => {
       expect(parseJson(nested(200))).toBeDefined();
       for (const levels of [201, 100_000])
         expect(() => parseJson(nested(levels))).toThrow('body must be nested at most 200 levels deep');
-      // Side by side they are not deep, and those in a text are none.
+      // Lists beside each other are not deep, and brackets in a text do not count.
       const beside = `[${Array.from({ length: 300 }, () => '{"a":[]}').join()}]`;
       expect(parseJson(beside)).toHaveLength(300);
       expect(parseJson(JSON.stringify(open.repeat(1_000)))).toHaveLength(open.length * 1_000);

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { PriceBounds } from '../../../core/pricing/fee-token-spec.js';
 import { inDollars } from '../../../core/pricing/native-price.js';
-import { leastRate, refusedJump, type PriceReference } from '../../../core/pricing/price-jump.js';
+import { laterOf, leastRate, refusedJump, type PriceReference } from '../../../core/pricing/price-jump.js';
 import type { EpochMs } from '../../../core/units/time.js';
 
 const hourMs = 3_600_000;
@@ -36,12 +36,12 @@ describe('the least price that is accepted', () => {
     expect(leastRate({}, undefined, start)).toBe(0n);
   });
 
-  test('does not count what was accepted before the word of a person, and no word for the future', () => {
+  test('does not count what was accepted before a person confirmed a fall, which nobody can do for the future', () => {
     const acceptedAt = new Date(at(1)).toISOString();
     expect(least(1, { acceptedAt })).toBe(0n);
     expect(least(0.5, { acceptedAt })).toBe(1_500n);
     expect(least(1, { acceptedAt, floor: '7' })).toBe(7n);
-    // Once a price was accepted after it, the word is used up.
+    // It counts for one price.
     expect(least(2, { acceptedAt }, { rate: 10n, acceptedAt: at(1) })).toBe(3n);
   });
 
@@ -53,6 +53,13 @@ describe('the least price that is accepted', () => {
       },
     );
   });
+});
+
+test('of two references the later one counts, whichever the store has', () => {
+  const [early, late] = [last, { rate: 5n, acceptedAt: at(1) }];
+  expect([laterOf(early, late), laterOf(late, early)]).toEqual([late, late]);
+  expect([laterOf(undefined, early), laterOf(early, undefined)]).toEqual([early, early]);
+  expect(laterOf(undefined, undefined)).toBeUndefined();
 });
 
 test('whatever a source says, no accepted price is below the bound, and what is refused changes nothing', () => {

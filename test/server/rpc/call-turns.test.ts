@@ -86,7 +86,7 @@ describe('calls', () => {
   });
 });
 
-test('whoever asks for what: each call runs once, those of a paymaster in order, and no turn takes more than a slice and two calls', () => {
+test('in any order of calls each runs once, those of a paymaster in their order, and no turn takes more than a slice and three calls', () => {
   const asked = fc.record({
     paymaster: fc.constantFrom('a', 'b', 'c'),
     kind: fc.constantFrom<CallKind>('ordinary', 'ordinary', 'aside'),
