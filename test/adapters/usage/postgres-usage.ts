@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { parsePostgresUrl } from '../../../adapters/postgres/address.js';
 import { openPostgresUsageStore, type PostgresUsageOptions } from '../../../adapters/store/postgres/usage.js';
 import { textOf } from '../../../adapters/store/postgres/turn-rows.js';
@@ -7,6 +8,9 @@ import type { UsageHarness } from '../../conformance/usage/suite.js';
 import { query, type SharedPostgres } from '../../support/postgres.js';
 import { aClock } from './clock.js';
 import { newRecords, recordsInPostgres } from './written-records.js';
+
+/** PostgreSQL's code of a statement that it ended since two waited for each other. */
+const deadlock = '40P01';
 
 export function openStore(url: string, change: Partial<PostgresUsageOptions> = {}) {
   return openPostgresUsageStore({
@@ -90,16 +94,25 @@ export async function copyOf(server: SharedPostgres, url: string): Promise<reado
 
 export async function putBack(server: SharedPostgres, url: string, copy: readonly string[]): Promise<void> {
   const all = tables.map((table) => `usage.${table}`).join(', ');
-  await server.query(url, ['BEGIN', `TRUNCATE ${all}`, ...copy, 'COMMIT'].join('; '));
+  await besideTurns(() => server.query(url, ['BEGIN', `TRUNCATE ${all}`, ...copy, 'COMMIT'].join('; ')));
 }
 
 /** Deletes every row but those that say what the database is. */
 export async function emptyStore(url: string): Promise<void> {
-  await query(
-    url,
-    `TRUNCATE ${tables
-      .slice(1)
-      .map((table) => `usage.${table}`)
-      .join(', ')}`,
-  );
+  const rows = tables.slice(1).map((table) => `usage.${table}`);
+  await besideTurns(() => query(url, `TRUNCATE ${rows.join(', ')}`));
+}
+
+/**
+ * Takes the locks of all tables again when PostgreSQL ended the statement because a turn of a running server, which takes them in another
+ * order, waited for it: one of the two must give way, and the server begins again as well.
+ */
+async function besideTurns(statement: () => Promise<unknown>): Promise<void> {
+  for (;;)
+    try {
+      await statement();
+      return;
+    } catch (error) {
+      if (!(error instanceof pg.DatabaseError && error.code === deadlock)) throw error;
+    }
 }
