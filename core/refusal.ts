@@ -116,7 +116,7 @@ export const refusals = {
   ACCOUNT_UNKNOWN: {
     text: 'The selector of callData belongs to no known account.',
     remedy:
-      'Use an account that makes its calls by one of the functions that /openrpc.json lists for callData of a UserOperation.',
+      'Use an account that makes its calls by one of the functions that /openrpc.json lists for callData of a UserOperation, or add the function of this one to spec.accountFunctions of the Paymaster.',
     isForCaller: true,
   },
   VALUE_TRANSFER: {

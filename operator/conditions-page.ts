@@ -44,6 +44,7 @@ const about: Partial<Readonly<Record<string, string>>> = {
   OpenFunding: 'Of a Chain. True is a warning.',
   OpenSponsorship: 'Of a Paymaster. True is the trouble, unless it is meant so.',
   CapsLimited: 'Of a Paymaster. True is the trouble.',
+  FunctionsIgnored: 'Of a Paymaster, and of a Chain. True is a warning.',
   CodePresent: 'Of a profile of a Chain.',
   EntryPointMatches: 'Of a profile of a Chain.',
   HashMatches: 'Of a profile of a Chain.',

@@ -7,6 +7,7 @@ import { bytesToHex, type Hex } from '../../core/units/hex.js';
 import type { Estimate, EstimateRequest } from '../../core/userop/estimator.js';
 import { finesUnusedGas } from '../../core/entry-point/gas.js';
 import { preVerificationGas } from '../../core/userop/pre-verification-gas.js';
+import type { EntryPointVersion } from '../../core/entry-point/version.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { Measured } from './candidates.js';
 import { behavesAlike, confirm } from './confirmation.js';
@@ -19,9 +20,10 @@ import { GasCapped, type SimulationResult, type Simulator } from './simulate-han
 const executeUserOpSelector = '0x8dd7712f';
 
 /**
- * Limits of an operation by simulation. There are two measurements: the operation itself, and the operation without its
- * call, after which the EntryPoint makes the call as `target`. Their difference is the call's gas. The second one also
- * shows whether the call succeeds, and if not why, also for accounts that do not exist yet. Further simulations confirm
+ * Limits of an operation by simulation. There are two measurements: the operation itself, and the operation without gas for
+ * its call, after which the EntryPoint makes the call as `target`. Their difference is the call's gas. The second one also
+ * shows whether the call succeeds, and if not why, also for accounts that do not exist yet. Its call data stay whole: some
+ * accounts, such as every Safe, only validate operations whose function they know. Further simulations confirm
  * the limits (`confirmation.ts`). One of them is made at once where an earlier operation of the same kind tells which
  * limits to expect. So an estimate takes one round trip or two, never more.
  */
@@ -36,7 +38,7 @@ export async function simulateLimits(
     tryExpected(simulate, request, earlier.of(request)),
   ]);
 
-  const callGas = op.callData === '0x' ? 0n : spentByCall(whole, base, request);
+  const callGas = op.callData === '0x' ? 0n : spentByCall({ op, whole, base }, request.entryPointVersion);
   const limits = {
     callGasLimit: withMargin(callGas),
     verificationGasLimit: atLeast(withMargin(whole.preOpGas), request.minVerificationGasLimit),
@@ -54,7 +56,7 @@ export async function simulateLimits(
 async function measure(simulate: Simulator, request: EstimateRequest, limits: MeasuringLimits) {
   const paymasterAndData = request.paymasterAndData ?? '0x';
   const op = measurable(request, limits);
-  const bare = { ...op, callData: '0x' as const };
+  const bare = { ...op, callGasLimit: 0n };
   const target = { address: op.sender, data: callOfEntryPoint(request, op, paymasterAndData) };
   const [whole, base] = await Promise.all([
     simulate({ op, paymasterAndData, target: undefined }),
@@ -125,16 +127,19 @@ function callOfEntryPoint(request: EstimateRequest, op: FinalUserOperation, paym
 }
 
 /**
- * An EntryPoint that fines unused gas charges a tenth of it, so the difference is short by a tenth of what the call
- * uses.
+ * An EntryPoint that fines unused gas adds a tenth of what the call leaves of its limit, in the measurement where it has
+ * one.
  */
 function spentByCall(
-  whole: SimulationResult,
-  base: SimulationResult,
-  { entryPointVersion }: EstimateRequest,
+  {
+    op,
+    whole,
+    base,
+  }: { readonly op: FinalUserOperation; readonly whole: SimulationResult; readonly base: SimulationResult },
+  version: EntryPointVersion,
 ): bigint {
   const difference = whole.paid - whole.preOpGas - (base.paid - base.preOpGas);
-  const gas = finesUnusedGas(entryPointVersion) ? (difference * 10n + 8n) / 9n : difference;
+  const gas = finesUnusedGas(version) ? (difference * 10n - op.callGasLimit + 8n) / 9n : difference;
   return gas > 0n ? gas : 0n;
 }
 

@@ -3,6 +3,7 @@ import type { DataFeeSpec } from '../chain/data-fee/spec.js';
 import type { LayoutId } from '../paymaster/layout.js';
 import type { OpenZeppelinOptions } from '../paymaster/openzeppelin/options.js';
 import type { FeeTokenSpec, PriceSpec } from '../pricing/fee-token-spec.js';
+import type { AddedFunction } from '../userop/added-functions.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
 import type { StakeSpec } from '../resources/chain.js';
 import type { RateLimits } from '../resources/paymaster.js';
@@ -27,6 +28,10 @@ export type ChainConfig = {
   readonly deniedSenders?: string;
   /** Any factory where it is absent. */
   readonly accountFactories?: readonly Address[];
+  /** Functions of accounts, beside the built-in ones; absent: none. */
+  readonly accountFunctions?: readonly AddedFunction[];
+  /** Modules that the set-up of an account may install, beside the built-in ones; absent: none. */
+  readonly accountModules?: readonly Address[];
   readonly gas: GasCaps;
   /** Absent: every tip will do. */
   readonly minPriorityFeePerGas?: string;

@@ -5,6 +5,7 @@ import type { SponsorshipCodec, TokenCodec } from '../paymaster/layout.js';
 import type { EntryPointVersion } from '../entry-point/version.js';
 import type { Chain, ProfileSpec } from '../resources/chain.js';
 import { finding, type Finding } from '../meta/conditions.js';
+import { compileFunctions } from '../userop/added-functions.js';
 import type { FeeToken } from '../resources/fee-token.js';
 import type { FeeTokenSpec, PriceSpec } from '../pricing/fee-token-spec.js';
 import { inDollars } from '../pricing/native-price.js';
@@ -47,6 +48,8 @@ export type CompiledChain = {
   readonly accepted: Finding;
   /** Set when an address in the Chain's own lists stays in use although its checksum is wrong. */
   readonly checksum?: Finding;
+  /** Names rows of accountFunctions that have no effect. */
+  readonly ignoredFunctions?: Finding;
   /** One per profile of the spec, in the same order; `served` is absent when the profile is not accepted. */
   readonly profiles: readonly {
     readonly version: string;
@@ -94,12 +97,14 @@ export function compileChain(sources: ChainSources): CompiledChain {
   const factories =
     spec.accountFactories &&
     checkAddresses('spec.accountFactories', spec.accountFactories, known?.accountFactories);
+  const modules = checkAddresses('spec.accountModules', spec.accountModules ?? [], known?.accountModules);
+  const functions = compileFunctions(spec.accountFunctions ?? []);
   const denied = deniedOf(spec.deniedSenders);
   const nativePrice = spec.nativePrice && inDollars(spec.nativePrice);
   const native =
     nativePrice &&
     checksumOfFeeds('spec.nativePrice', nativePrice, known === spec ? nativePrice : previous?.nativePrice);
-  const checksum = worstOf([delegates.told, factories?.told, native]);
+  const checksum = worstOf([delegates.told, factories?.told, modules.told, native]);
   const wrong = profiles.filter(({ accepted }) => accepted.status !== 'True');
   const config: ChainConfig = {
     chainId: spec.chainId,
@@ -113,6 +118,8 @@ export function compileChain(sources: ChainSources): CompiledChain {
     delegates: delegates.kept,
     ...given({ deniedSenders: denied?.list.hash }),
     ...(factories === undefined ? {} : { accountFactories: factories.kept }),
+    ...(functions.served.length === 0 ? {} : { accountFunctions: functions.served }),
+    ...(modules.kept.length === 0 ? {} : { accountModules: modules.kept }),
     gas: spec.gas ?? {},
     ...given({ stake: spec.stake, minPriorityFeePerGas: spec.minPriorityFeePerGas }),
     ...given({ dataFee: spec.dataFee, maxExpirySeconds: spec.maxExpirySeconds, rateLimit: spec.rateLimit }),
@@ -142,7 +149,7 @@ export function compileChain(sources: ChainSources): CompiledChain {
     config,
     lists: denied === undefined ? [] : [denied.list],
     accepted,
-    ...(warning === undefined ? {} : { checksum: warning }),
+    ...given({ checksum: warning, ignoredFunctions: functions.ignored }),
     profiles,
     feeTokens: tokens,
   };

@@ -23,6 +23,7 @@ import { quotaOf } from './platform.js';
 import type { PaymasterSources } from './sources.js';
 import { tenantGenerationOf, tenantOf, type Tenant } from './tenant.js';
 import { widerCaps } from './wider-caps.js';
+import { compileFunctions, type AddedFunctions } from '../userop/added-functions.js';
 
 export type CompiledPaymaster = {
   /** What is served from now on. Also set when nothing may be signed: then `notReady` says why. */
@@ -36,6 +37,8 @@ export type CompiledPaymaster = {
   readonly openSponsorship: Finding;
   /** Set when a cap of the spec is wider than the platform's. */
   readonly limitedCaps: Finding | undefined;
+  /** Names rows of accountFunctions that have no effect. */
+  readonly ignoredFunctions: Finding | undefined;
   /** Set when an address with a wrong checksum stays in use. */
   readonly checksum: Finding | undefined;
   readonly profile: ProfileConfig | undefined;
@@ -91,6 +94,7 @@ export function* compileInParts(sources: PaymasterSources): InParts<CompiledPaym
     programmed,
     openSponsorship: openSponsorship(complete),
     limitedCaps: widerCaps(paymaster.spec, chain),
+    ignoredFunctions: functionsOf(sources).ignored,
     checksum: checksumsOf(sources),
     profile,
     status: {
@@ -143,6 +147,7 @@ function assemble(
 ): PaymasterConfig {
   const { metadata, spec } = sources.paymaster;
   const factories = factoriesOf(sources);
+  const functions = functionsOf(sources).served;
   const namespace = metadata.namespace ?? '';
   const served = policies.flatMap((policy) =>
     policy.served === undefined || policy.served === 'invalid' ? [] : [policy.served],
@@ -184,6 +189,7 @@ function assemble(
     ...(invalidInTokens.length === 0 ? {} : { invalidInTokens }),
     gas: spec.gas ?? {},
     ...(factories === undefined ? {} : { accountFactories: factories.kept }),
+    ...(functions.length === 0 ? {} : { accountFunctions: functions }),
     maxExpirySeconds: shorterExpiry(spec.maxExpirySeconds, sources.chain?.maxExpirySeconds),
     ...given({ rateLimit: spec.rateLimit, sponsor: spec.sponsor, allowedOrigins: spec.allowedOrigins }),
     ...(spec.contractsEnforcement === 'Shadow' ? { contractsInShadow: true } : {}),
@@ -192,6 +198,11 @@ function assemble(
     ...(spec.requireAccountSignature === true ? { requireAccountSignature: true } : {}),
     ...(memory === undefined ? {} : { memory }),
   };
+}
+
+/** Rows of the Paymaster beside those of the Chain. */
+function functionsOf({ paymaster, chain }: PaymasterSources): AddedFunctions {
+  return compileFunctions(paymaster.spec.accountFunctions ?? [], chain?.accountFunctions);
 }
 
 function tenantOfSources({ paymaster, organisation }: PaymasterSources): Tenant {

@@ -3,6 +3,7 @@ import type { PaymasterMemory } from './memory.js';
 import type { EpochMs } from '../units/time.js';
 import type { RateLimits, SponsorInfo } from '../resources/paymaster.js';
 import type { RegisteredContracts } from '../policy/rules/allow-list/compile.js';
+import type { AddedFunction } from '../userop/added-functions.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
 import type { Tenant } from './tenant.js';
 import type { PolicyParts } from '../policy/derived.js';
@@ -50,6 +51,8 @@ export type PaymasterConfig = {
   readonly rateLimit?: RateLimits;
   /** Absent: the factories that the chain allows. */
   readonly accountFactories?: readonly Address[];
+  /** Functions of accounts, beside the built-in ones and the chain's; absent: none. */
+  readonly accountFunctions?: readonly AddedFunction[];
   /** Shown by wallets; absent: they show none. */
   readonly sponsor?: SponsorInfo;
   /** Nothing is signed for an operation that its account has not signed. */

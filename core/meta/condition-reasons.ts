@@ -132,6 +132,11 @@ export const conditionReasons = {
       "A cap of the spec is wider than the platform's, which counts instead; the message has both figures.",
     ),
   },
+  FunctionsIgnored: {
+    NoEffect: yes(
+      'Rows of accountFunctions have no effect, since their functions are read already: built in, by the Chain, or by an earlier row.',
+    ),
+  },
   AddressChecksum: {
     Wrong: no(
       'An address in mixed case is not its EIP-55 checksum. It was in use before this was checked, and stays in use.',
@@ -302,6 +307,7 @@ export type ConditionReason<T extends ConditionType> = Extract<keyof (typeof con
 export const warnsWhenTrue: ReadonlySet<string> = new Set<ConditionType>([
   'OpenSponsorship',
   'CapsLimited',
+  'FunctionsIgnored',
   'OpenFunding',
   'ClockSkew',
   'TokenLoss',

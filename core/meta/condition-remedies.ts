@@ -77,6 +77,7 @@ const remedies: Readonly<Record<string, string>> = {
   'OpenSponsorship/ContractsInShadow':
     'Set `contractsEnforcement` to Enforce once nothing is listed as `would_refuse`.',
   'CapsLimited/WiderThanPlatform': 'Lower the cap, or ask the platform to raise that of the Chain.',
+  'FunctionsIgnored/NoEffect': 'Remove the rows that the message names.',
   'AddressChecksum/Wrong': 'Copy the address again from its source; the object works as it is.',
   'ContractCode/NoCode': checkAddress,
   'Reachable/Unreachable': 'Check the URLs of `spec.rpc`, the network and the node.',

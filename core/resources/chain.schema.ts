@@ -6,7 +6,15 @@ import { foundStatus, userKind } from './user-kind.js';
 import { nativePrice } from './native-price.schema.js';
 import { profile } from './profile.schema.js';
 import { address, chainId, column, conditions, httpUrl, mountedFile } from '../meta/schema-parts.js';
-import { coins, expirySeconds, gasCaps, rateLimits, version, weiPerGas } from './schema-parts.js';
+import {
+  accountFunctions,
+  coins,
+  expirySeconds,
+  gasCaps,
+  rateLimits,
+  version,
+  weiPerGas,
+} from './schema-parts.js';
 
 const dataFee = object<DataFeeSpec>(
   'How a roll-up charges for the data that it posts to layer 1. Estimates, caps, quotes and token charges follow it. What is read from the chain is read every 10 seconds, never by a request; a reading that is older than 15 minutes counts for nothing.',
@@ -129,6 +137,14 @@ const spec = object<ChainSpec>(
         address(
           'Address of a factory, e.g. 0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985 (SimpleAccount, EntryPoint 0.7).',
         ),
+        { maxItems: 256 },
+      ),
+      accountFunctions: accountFunctions(
+        'Functions with which accounts of the chain make their calls, beside those that are built in (see /openrpc.json): for every Paymaster of the chain. A wrong row opens them all to calls that nobody has registered. A row that has no effect is named by condition FunctionsIgnored.',
+      ),
+      accountModules: list(
+        'Modules that the first operation of a Safe7579 may install, beside those that are built in. Their code acts as the account, whatever calls its operation makes.',
+        address('Address of a module, e.g. 0x2483DA3A338895199E5e538530213157e931Bf06 (OwnableValidator).'),
         { maxItems: 256 },
       ),
       gas: gasCaps(

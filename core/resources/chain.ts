@@ -4,6 +4,7 @@ import type { NativePriceSpec } from '../pricing/native-price.js';
 import type { Confirmations } from '../chain/chain.js';
 import type { DataFeeSpec } from '../chain/data-fee/spec.js';
 import type { Condition, ObservedStatus, Resource } from '../meta/meta.js';
+import type { AccountFunctionSpec } from '../userop/added-functions.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
 import type { RateLimits } from './paymaster.js';
 
@@ -85,6 +86,10 @@ export type ChainSpec = {
   readonly deniedSenders?: readonly string[];
   /** Factories that an initCode may name; where it is absent, every factory. */
   readonly accountFactories?: readonly string[];
+  /** Functions by which accounts make calls, beside the built-in ones. */
+  readonly accountFunctions?: readonly AccountFunctionSpec[];
+  /** Modules that the set-up of a new account may install, beside the built-in ones. */
+  readonly accountModules?: readonly string[];
   readonly gas?: GasCaps;
   /** The least tip that nodes or bundlers of the chain take, in wei, decimal text. Absent: none. */
   readonly minPriorityFeePerGas?: string;

@@ -12,7 +12,14 @@ import {
   neverFalls,
   objectName,
 } from '../meta/schema-parts.js';
-import { contractAction, expirySeconds, gasCaps, rateLimits, version } from './schema-parts.js';
+import {
+  accountFunctions,
+  contractAction,
+  expirySeconds,
+  gasCaps,
+  rateLimits,
+  version,
+} from './schema-parts.js';
 
 const another = 'delete this Paymaster and create another';
 
@@ -105,6 +112,9 @@ const spec = object<PaymasterSpec>(
           'Address of a factory, e.g. 0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985 (SimpleAccount, EntryPoint 0.7).',
         ),
         { maxItems: 256 },
+      ),
+      accountFunctions: accountFunctions(
+        'Functions with which accounts make their calls, beside those that are built in (see /openrpc.json) and those of the Chain: the calls of an operation can be read only where its function is known. A wrong row opens this paymaster to calls that nobody has registered. A row that has no effect is named by condition FunctionsIgnored.',
       ),
       contractsEnforcement: enforcement(
         'Shadow: registered contracts and methods are judged and refuse nothing, so calls of ANY contract are sponsored meanwhile. What they would refuse is in explanations, decisions, usage and metrics. Default Enforce.',

@@ -1,4 +1,5 @@
 import type { Enforcement } from '../meta/schema-parts.js';
+import type { AccountFunctionSpec } from '../userop/added-functions.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
 import type { ObservedStatus, Resource } from '../meta/meta.js';
 
@@ -38,6 +39,8 @@ export type PaymasterSpec = {
   readonly rateLimit?: RateLimits;
   /** Factories that an initCode may name, among those that the Chain allows. Absent: all of them. */
   readonly accountFactories?: readonly string[];
+  /** Functions by which accounts make calls, beside the built-in ones and the Chain's. */
+  readonly accountFunctions?: readonly AccountFunctionSpec[];
   /** Sent with ERC-7677 stub data. */
   readonly sponsor?: SponsorInfo;
   /** Sign only in two phases, after the account has signed. Default false. */

@@ -1,4 +1,6 @@
-import { choice, integer, object, text, type CelRule, type SchemaOf } from '../schema/structural.js';
+import { choice, integer, list, object, text, type CelRule, type SchemaOf } from '../schema/structural.js';
+import { shapeArguments, type AddedShape } from '../userop/account-functions.js';
+import { maxAddedFunctions, type AccountFunctionSpec } from '../userop/added-functions.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
 import type { ContractAction, RateLimit, RateLimits } from './paymaster.js';
 
@@ -74,6 +76,40 @@ export const expirySeconds = (description: string): SchemaOf<number> =>
 
 export const contractAction = (description: string): SchemaOf<ContractAction> =>
   choice(description, ['Allow', 'Deny']);
+
+const shapes = Object.keys(shapeArguments) as AddedShape[];
+
+/** Rows beside the built-in ones; the rule compares the arguments of a signature with those of its shape. */
+export const accountFunctions = (description: string): SchemaOf<readonly AccountFunctionSpec[]> =>
+  list(
+    description,
+    object<AccountFunctionSpec>(
+      'One function.',
+      {
+        required: {
+          signature: text(
+            'Its name and the types of its arguments, e.g. execFromEntryPoint(address,uint256,bytes).',
+            {
+              maxLength: 120,
+              pattern: '^[A-Za-z_$][A-Za-z0-9_$]{0,63}\\([a-z0-9,()\\[\\]]{1,50}\\)$',
+              expected: 'a name and types without blanks, e.g. execFromEntryPoint(address,uint256,bytes)',
+            },
+          ),
+          shape: choice(
+            `How its arguments lay out the calls: ${shapes.map((shape) => `${shape} is ${shapeArguments[shape]}`).join(', ')}.`,
+            shapes,
+          ),
+        },
+      },
+      {
+        rule: `self.signature == self.signature.split('(')[0] + {${shapes.map((shape) => `'${shape}': '${shapeArguments[shape]}'`).join(', ')}}[self.shape]`,
+        message:
+          'must be a function whose arguments fit the shape, e.g. execFromEntryPoint(address,uint256,bytes) for call',
+        fieldPath: '.signature',
+      },
+    ),
+    { maxItems: maxAddedFunctions },
+  );
 
 /** Name of a profile of a Chain. */
 export const version = (description: string, ...rules: readonly CelRule[]): SchemaOf<string> =>

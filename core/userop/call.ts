@@ -1,6 +1,6 @@
 import type { RefusedCall } from '../errors.js';
 import type { RefusalReason } from '../refusal.js';
-import type { AddressKey } from '../units/address.js';
+import { toAddressKey, zeroAddress, type AddressKey } from '../units/address.js';
 import type { DecodedHex, Hex } from '../units/hex.js';
 
 /** A part of callData: byte offsets, `end` exclusive. */
@@ -39,7 +39,22 @@ export class Undecodable extends Error {
   }
 }
 
-export function callOf({ hex }: DecodedHex, target: AddressKey, value: bigint, data: Range): Call {
+/** CallData (lowercase) and what its meaning depends on. */
+export type CallData = DecodedHex & {
+  /** The account, whose own address target 0 stands for. */
+  readonly account: AddressKey;
+  /** Modules that a set-up may install, beside those of the built-in row. */
+  readonly modules?: ReadonlySet<AddressKey>;
+};
+
+/**
+ * A call to target 0 is one to the account itself: several accounts read it so, and for the others it would do nothing. It is
+ * judged like every call, and never read again.
+ */
+export function callOf({ hex, account }: CallData, target: AddressKey, value: bigint, data: Range): Call {
   const end = Math.min(data.start + 4, data.end);
-  return { target, value, selector: `0x${hex.slice(2 + 2 * data.start, 2 + 2 * end)}`, data };
+  const selector: Hex = `0x${hex.slice(2 + 2 * data.start, 2 + 2 * end)}`;
+  return { target: target === zeroKey ? account : target, value, selector, data };
 }
+
+const zeroKey = toAddressKey(zeroAddress);

@@ -176,6 +176,7 @@ async function writeChain(
     ...dataFee,
     ...nativePriceFindings(deps, compiled.config).map(told),
     ...openFunding(compiled.config),
+    ...(compiled.ignoredFunctions === undefined ? [] : [compiled.ignoredFunctions]),
     ready,
   ];
   await deps.statuses.write('Chain', chain, shown, {

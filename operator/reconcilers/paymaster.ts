@@ -262,9 +262,11 @@ function paymasterFindings(
   paymaster: Paymaster,
   compiled: CompiledPaymaster,
 ): readonly Finding[] {
-  const { accepted, resolved, programmed, openSponsorship, limitedCaps, checksum, profile } = compiled;
+  const { accepted, resolved, programmed, openSponsorship, checksum, profile } = compiled;
   const own = [accepted, resolved, programmed];
-  const warnings = [limitedCaps, checksum].filter((found) => found?.type !== 'Accepted');
+  const warnings = [compiled.limitedCaps, compiled.ignoredFunctions, checksum].filter(
+    (found) => found?.type !== 'Accepted',
+  );
   const told = [openSponsorship, ...warnings.filter((found) => found !== undefined)];
   if (profile === undefined) return [...own, summarise(own, hold(deps, paymaster, compiled)), ...told];
 

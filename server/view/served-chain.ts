@@ -8,6 +8,8 @@ import type { DataFeeSpec } from '../../core/chain/data-fee/spec.js';
 import type { RecoverAddress, Signer, Signers } from '../../core/paymaster/signer.js';
 import type { FactoryList } from '../../core/policy/rules/factory.js';
 import { defaultMaxExpirySeconds } from '../../core/config/expiry.js';
+import type { AccountFunctions } from '../../core/userop/account-functions.js';
+import { serveFunctions } from '../../core/userop/added-functions.js';
 import type { Logger } from '../../core/log.js';
 import type { Layout, TokenOptions } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
@@ -43,6 +45,10 @@ export type ServedChain = {
   readonly delegates: ReadonlySet<AddressKey>;
   /** Factories that operations may create accounts with; undefined means any. */
   readonly accountFactories: FactoryList;
+  /** Functions of accounts, beside the built-in ones; undefined: none. */
+  readonly accountFunctions: AccountFunctions | undefined;
+  /** Modules that the set-up of an account may install, beside the built-in ones; undefined: none. */
+  readonly accountModules: ReadonlySet<AddressKey> | undefined;
   /** Uses the library that also signs. */
   readonly recover: RecoverAddress;
   /** By the `version` that paymasters name. */
@@ -99,6 +105,8 @@ export function serveChain(config: ChainConfig, signers: Signers, log: Logger): 
     rateLimit: config.rateLimit,
     delegates: new Set(config.delegates.map(toAddressKey)),
     accountFactories: config.accountFactories && new Set(config.accountFactories.map(toAddressKey)),
+    accountFunctions: serveFunctions(config.accountFunctions),
+    accountModules: config.accountModules && new Set(config.accountModules.map(toAddressKey)),
     recover: signers.recover,
     profiles,
     feeTokens: new Map(config.feeTokens.map((token) => [toAddressKey(parseAddress(token.address)), token])),

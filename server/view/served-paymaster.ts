@@ -1,6 +1,8 @@
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { compileAllowList, type AllowList } from '../../core/policy/rules/allow-list/compile.js';
 import { compilePriceGuard } from '../../core/policy/rules/price-guard/compile.js';
+import type { AccountFunctions } from '../../core/userop/account-functions.js';
+import { serveFunctions } from '../../core/userop/added-functions.js';
 import type { FactoryList } from '../../core/policy/rules/factory.js';
 import { partsWith, serveParts, type ServedPolicies } from '../../core/policy/derived.js';
 import type { GasCaps } from '../../core/policy/rules/price-guard/gas-caps.js';
@@ -41,6 +43,8 @@ export type ServedPaymaster = {
   readonly rateLimit: RateLimits | undefined;
   /** Factories that operations may create accounts with; undefined: what the chain allows. */
   readonly accountFactories: FactoryList;
+  /** Functions of accounts, beside the built-in ones and the chain's; undefined: none. */
+  readonly accountFunctions: AccountFunctions | undefined;
   readonly sponsor: SponsorInfo | undefined;
   /** Undefined: web pages of every origin may ask. */
   readonly allowedOrigins: readonly string[] | undefined;
@@ -82,6 +86,7 @@ export function servePaymaster(config: PaymasterConfig, share: Sharing): ServedP
     campaigns,
     requiresAccountSignature: config.requireAccountSignature === true,
     accountFactories: config.accountFactories && new Set(config.accountFactories.map(toAddressKey)),
+    accountFunctions: serveFunctions(config.accountFunctions),
     sponsor: config.sponsor,
     allowedOrigins: config.allowedOrigins,
   });

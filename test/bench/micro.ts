@@ -30,7 +30,7 @@ import { compileAllowList } from '../../core/policy/rules/allow-list/compile.js'
 import { decideCalls } from '../../core/policy/rules/allow-list/decide.js';
 import { parseAddress, toAddressKey } from '../../core/units/address.js';
 import { decodedHex, type Hex } from '../../core/units/hex.js';
-import { decodeCalls } from '../../core/userop/call-data.js';
+import { decodeCalls } from '../build/decoded.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { loadNativeCurve, loadWasmCurve } from '../../adapters/signer/load-curve.js';

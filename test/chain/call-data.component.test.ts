@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
-import { decodeCalls } from '../../core/userop/call-data.js';
+import { decodeCalls } from '../build/decoded.js';
 import type { EntryPointVersion } from '../../core/entry-point/version.js';
 import { asHex, buildAccount, encodeCalls, type Call } from './support/account.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';

@@ -4,7 +4,7 @@ import { decideCalls } from '../../core/policy/rules/allow-list/decide.js';
 import { limitReached } from '../../core/policy/share-texts.js';
 import { refuse, refusedError, remedyOf, type Refusal, type Verdict } from '../../core/refusal.js';
 import type { EpochMs } from '../../core/units/time.js';
-import { decodeCalls } from '../../core/userop/call-data.js';
+import { decodeCalls } from '../build/decoded.js';
 
 describe('a refusal that is answered by an error', () => {
   const call = refuse('METHOD_NOT_WHITELISTED', 'call 0 to 0x12 with selector 0xdeadbeef');

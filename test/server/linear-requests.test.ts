@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Hex } from '../../core/units/hex.js';
-import { decodeCalls } from '../../core/userop/call-data.js';
+import { decodeCalls } from '../build/decoded.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
 import { createParsers } from '../../server/dashboard/parse.js';
 import { parseJson } from '../../server/http/json.js';

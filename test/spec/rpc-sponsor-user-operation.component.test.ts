@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
+import { entryPoints } from '../../core/entry-point/address.js';
 import type { Estimate } from '../../core/userop/estimator.js';
 import {
   addressOf,
@@ -281,6 +282,38 @@ describe('Sponsored mode: when it cannot be sponsored, paymasterAndData is 0x an
     expect(typeof body.result?.['preVerificationGas']).toBe('string');
     expect(Number(body.result?.['verificationGasLimit'])).toBeGreaterThan(0);
     expect(Number(body.result?.['callGasLimit'])).toBeGreaterThan(0);
+  });
+
+  describe('an account whose function is not built in', () => {
+    const own = {
+      signature: 'execFromEntryPoint(address,uint256,bytes)',
+      shape: 'call',
+      selector: '0x80c5c7d0',
+    } as const;
+    const called = (target = someTarget) => ({ callData: `${own.selector}${execute(target).slice(10)}` });
+
+    test('is refused with the YAML to add', async () => {
+      nonce += 1;
+      const { body } = await host.call('pm_getPaymasterData', [
+        anOperation({ nonce, ...called() }),
+        entryPoints['0.6'],
+        '0x7a69',
+        {},
+      ]);
+      expect(body.error).toMatchObject({
+        message: expect.stringContaining(
+          'spec: {accountFunctions: [{signature: "execFromEntryPoint(address,uint256,bytes)", shape: call}]}',
+        ),
+        data: { reason: 'ACCOUNT_UNKNOWN' },
+      });
+    });
+
+    test.each(['Paymaster', 'Chain'])('is read once the %s has a row for it', async (kind) => {
+      if (kind === 'Chain') await host.putChain({ accountFunctions: [own] });
+      await host.put(kind === 'Paymaster' ? { accountFunctions: [own] } : {});
+      expect((await sponsor(called())).body.result?.['paymasterAndData']).not.toBe('0x');
+      expect((await sponsor(called(other))).body.result?.['reason']).toBe('CONTRACT_NOT_REGISTERED');
+    });
   });
 
   test('a suspended chain is refused with SUSPENDED', async () => {

@@ -139,6 +139,15 @@ findsEach([
     says: /maxCallGasLimit/,
     breaks: () => applyLimited('capped', { gas: { maxCallGasLimit: 900_000_000 } }),
   },
+  {
+    check: 'functions-ignored',
+    of: 'known-functions',
+    says: /execute\(address,uint256,bytes\): it is built in/,
+    breaks: () =>
+      applyLimited('known-functions', {
+        accountFunctions: [{ signature: 'execute(address,uint256,bytes)', shape: 'call' }],
+      }),
+  },
   { check: 'suspended', of: 'stopped', breaks: () => applyLimited('stopped', { suspended: true }) },
   {
     check: 'signer-not-authorized',

@@ -73,6 +73,11 @@ export const objects = {
     what: "A cap is wider than the platform's, which counts instead.",
     conditions: ['CapsLimited/WiderThanPlatform'],
   },
+  'functions-ignored': {
+    severity: 'note',
+    what: 'A row of accountFunctions has no effect.',
+    conditions: ['FunctionsIgnored/NoEffect'],
+  },
   'address-checksum': {
     severity: 'note',
     what: 'An address in use is not its EIP-55 checksum.',

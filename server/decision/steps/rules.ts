@@ -16,9 +16,10 @@ import { pass, type Verdict } from '../../../core/refusal.js';
 import type { DepositNeed } from '../../../core/paymaster/layout.js';
 import { decisionsIn } from '../../../core/policy/derived.js';
 import type { PolicyFacts } from '../../../core/policy/kind.js';
-import { decodeCalls, type DecodedCalls } from '../../../core/userop/call-data.js';
+import type { DecodedCalls } from '../../../core/userop/call-data.js';
 import type { Mode } from '../../../core/usage/reservation.js';
 import { guardOf, type ServedTokenMode } from '../../view/served-chain.js';
+import { callsOf } from '../calls.js';
 import type { RequestFacts } from '../facts.js';
 import type { SponsorCase } from './sponsored-case.js';
 import { step, type Case, type Step } from '../step.js';
@@ -108,9 +109,9 @@ export function factsInSponsored(on: SponsorCase): PolicyFacts {
 export function factsInTokens(
   on: RequestFacts & { readonly mode?: ServedTokenMode } & Partial<Pick<Case, 'op'>>,
 ): PolicyFacts {
-  const { op, mode, request } = on;
+  const { op, mode } = on;
   const need = op && mode?.codec.need(op, mode.options);
-  return factsOf('ERC20', on, decodeCalls(request.op.callData, request.op.callDataBytes), need);
+  return factsOf('ERC20', on, callsOf(on), need);
 }
 
 const anyContract = { kind: 'open' } as const;

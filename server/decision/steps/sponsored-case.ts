@@ -1,8 +1,9 @@
 import { toAddressKey, zeroAddress, type AddressKey } from '../../../core/units/address.js';
-import { decodeCalls, type DecodedCalls } from '../../../core/userop/call-data.js';
+import type { DecodedCalls } from '../../../core/userop/call-data.js';
 import type { HostOutcome } from '../../../core/policy/policy-hosts.js';
 import { servesByDefault, type ServedProfile } from '../../view/served-chain.js';
 import type { ServedPaymaster } from '../../view/served-paymaster.js';
+import { callsOf } from '../calls.js';
 import { gatherFacts, type FactDeps } from '../facts.js';
 import type { SponsorRequest } from '../request.js';
 import type { Case } from '../step.js';
@@ -24,11 +25,10 @@ export type SponsorCase = Case & {
 /** Throws as {@link gatherFacts}. */
 export function gatherCase(deps: FactDeps, paymaster: ServedPaymaster, request: SponsorRequest): SponsorCase {
   const facts = gatherFacts(deps, paymaster, request, 'SPONSORED');
-  const { callData, callDataBytes } = request.op;
   return {
     ...facts,
     funding: payerOf(facts.profile, paymaster),
-    calls: decodeCalls(callData, callDataBytes),
+    calls: callsOf(facts),
     simulates: needsSimulation(facts, facts.profile.paymasterGas),
     op: undefined,
     usage: undefined,

@@ -9,7 +9,6 @@ import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
 import { zeroAddress } from '../../../core/units/address.js';
 import { type EpochMs, type EpochSeconds, toSeconds } from '../../../core/units/time.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
-import { decodeCalls } from '../../../core/userop/call-data.js';
 import type { Estimate, GasEstimator } from '../../../core/userop/estimator.js';
 import type {
   TokenPaymentChecker,
@@ -17,6 +16,7 @@ import type {
 } from '../../../core/paymaster/token-payment-checker.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import { beginPayments } from './early-payment.js';
+import { callsOf } from '../calls.js';
 import type { FactDeps } from '../facts.js';
 import { noLimits, withLimits } from '../gas-limits.js';
 import { inRange } from '../steps/in-range.js';
@@ -197,12 +197,12 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
         tokenTermsOf(on, known(on.token), known(on.price), toSeconds(now)),
       ),
     gas: ({ mode }) => mode.gas,
-    subject: ({ mode, feeToken, request: { op } }) => ({
+    subject: (on) => ({
       mode: 'ERC20',
-      contract: mode.contractKey,
-      token: feeToken,
+      contract: on.mode.contractKey,
+      token: on.feeToken,
       // No step of this mode decodes them: the user pays, whatever is called.
-      calls: decodeCalls(op.callData, op.callDataBytes),
+      calls: callsOf(on),
     }),
     finalize: {
       steps: [

@@ -76,11 +76,32 @@ describe('a wrong EIP-55 checksum', () => {
   });
 });
 
+describe('accountFunctions', () => {
+  const own = { signature: 'execFromEntryPoint(address,uint256,bytes)', shape: 'call' } as const;
+
+  test('are served with their selectors, and one that is built in is named and left out', () => {
+    const builtIn = { signature: 'execute(address,uint256,bytes)', shape: 'call' } as const;
+    const { accepted, config, ignoredFunctions } = compile(aChain({ accountFunctions: [builtIn, own] }));
+    expect(accepted.status).toBe('True');
+    expect(config.accountFunctions).toEqual([{ ...own, selector: '0x80c5c7d0' }]);
+    expect(ignoredFunctions).toMatchObject({
+      type: 'FunctionsIgnored',
+      message: 'spec.accountFunctions[0] execute(address,uint256,bytes): it is built in.',
+    });
+  });
+
+  test('without a row are absent', () => {
+    const { config, ignoredFunctions } = compile(aChain({ accountFunctions: [] }));
+    expect(config.accountFunctions).toBeUndefined();
+    expect(ignoredFunctions).toBeUndefined();
+  });
+});
+
 describe('a wrong EIP-55 checksum in a list of the Chain', () => {
   const mistyped = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD';
   const right = `0x${'ab'.repeat(20)}`;
 
-  test.each(['delegates', 'accountFactories'] as const)(
+  test.each(['delegates', 'accountFactories', 'accountModules'] as const)(
     'of a new entry of %s is not accepted: it is left out, and everything else is served',
     (list) => {
       const chain = aChain({ [list]: [right, mistyped] });
@@ -100,7 +121,7 @@ describe('a wrong EIP-55 checksum in a list of the Chain', () => {
     },
   );
 
-  test.each(['delegates', 'accountFactories'] as const)(
+  test.each(['delegates', 'accountFactories', 'accountModules'] as const)(
     'of an entry of %s that is in use is a warning',
     (list) => {
       const previous = compile(aChain({ [list]: [mistyped.toLowerCase()] })).config;

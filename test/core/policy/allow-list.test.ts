@@ -7,7 +7,7 @@ import { pass } from '../../../core/refusal.js';
 import type { RefusalReason } from '../../../core/refusal.js';
 import { parseAddress, toAddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
-import { decodeCalls } from '../../../core/userop/call-data.js';
+import { decodeCalls } from '../../build/decoded.js';
 import { decideDeployment } from '../../../core/policy/wallet-deployment/kind.js';
 
 type Config = Pick<

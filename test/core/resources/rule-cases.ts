@@ -50,6 +50,9 @@ const perOperation = (overrides: Partial<SpendingLimitSpec>) =>
 const profile = (overrides: Partial<typeof aProfile>) =>
   aChain({ profiles: [{ ...aProfile, ...overrides }] });
 const token = (name: string) => ({ name, sha256: hash });
+const run = (shape: 'call' | 'call-struct') => [{ signature: 'run((address,uint256,bytes))', shape }];
+const misfit =
+  'a function whose arguments fit the shape, e.g. execFromEntryPoint(address,uint256,bytes) for call';
 
 const until = '2027-01-01T00:00:00Z';
 const aBudget = (more: Partial<Budget> = {}): Budget => ({
@@ -328,6 +331,18 @@ export const ruleCases: readonly RuleCase[] = [
     message: 'given by exactly one of urls and file',
     passes: { now: aChain({ rpc: { file: 'mainnet' } }) },
     fails: { now: aChain({ rpc: { urls: ['http://127.0.0.1:8545'], file: 'mainnet' } }) },
+  },
+  {
+    field: 'spec.accountFunctions[0].signature',
+    message: misfit,
+    passes: { now: aPaymaster({ accountFunctions: run('call-struct') }) },
+    fails: { now: aPaymaster({ accountFunctions: run('call') }) },
+  },
+  {
+    field: 'spec.accountFunctions[0].signature',
+    message: misfit,
+    passes: { now: aChain({ accountFunctions: run('call-struct') }) },
+    fails: { now: aChain({ accountFunctions: run('call') }) },
   },
   {
     field: 'spec.dataFee',

@@ -1,8 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
-import { AbiCoder, Interface, concat, toBeHex } from 'ethers';
+import { AbiCoder, Interface, concat, id, toBeHex } from 'ethers';
 import fc from 'fast-check';
-import { accountFunctions, multiSendContracts } from '../../../core/userop/account-functions.js';
-import { decodeCalls } from '../../../core/userop/call-data.js';
+import {
+  accountFunctions,
+  kernelMultiSend,
+  multiSendContracts,
+  shapeArguments,
+  unreadFunctions,
+} from '../../../core/userop/account-functions.js';
+import { compileFunctions, serveFunctions } from '../../../core/userop/added-functions.js';
+import { decodeCalls as decodeIn } from '../../../core/userop/call-data.js';
+import { decodeCalls, plainContext } from '../../build/decoded.js';
 import { maxCalls } from '../../../core/userop/call.js';
 import { decodedHex } from '../../../core/units/hex.js';
 import type { Hex } from '../../../core/units/hex.js';
@@ -29,6 +37,7 @@ const anyCall: fc.Arbitrary<PlainCall> = fc.record({
   data: anyHex(100),
 });
 const anyBatch = fc.array(anyCall, { maxLength: 6 });
+const someCalls = fc.array(anyCall, { minLength: 1, maxLength: 6 });
 
 // Parsing an ABI costs ethers more than using it.
 const abis = new Map<string, Interface>();
@@ -50,6 +59,8 @@ const batchValues = (calls: readonly PlainCall[]) => [
 const tuples = (calls: readonly PlainCall[]) => calls.map(({ target, value, data }) => [target, value, data]);
 const tupleType = 'tuple(address,uint256,bytes)[]';
 const mode = (text: string) => `0x${text.padEnd(64, '0')}`;
+const erc7821 = '01000000000078210001';
+const batches7821 = '01000000000078210002';
 const packed7579 = ({ target, value, data }: PlainCall) => concat([target, toBeHex(value, 32), data]);
 
 /** Every form of call data in which an account gets its calls, encoded by ethers. */
@@ -64,7 +75,22 @@ const singleForms: readonly { readonly name: string; readonly encode: (call: Pla
     encode: ({ target, value, data }: PlainCall) =>
       encode(`${name}(address,uint256,bytes,uint8)`, [target, value, data, 0]),
   })),
-  ...['00', '0001', 'fe'].map((type) => ({
+  {
+    name: 'execute of a struct',
+    encode: ({ target, value, data }) =>
+      encode('execute(tuple(address,uint256,bytes))', [[target, value, data]]),
+  },
+  {
+    name: 'execute4337Op',
+    encode: ({ target, value, data }) =>
+      encode('execute4337Op(address,uint256,bytes)', [target, value, data]),
+  },
+  {
+    name: 'execute of Kernel 0.2',
+    encode: ({ target, value, data }) =>
+      encode('execute(address,uint256,bytes,uint8)', [target, value, data, 0]),
+  },
+  ...['00', '0001'].map((type) => ({
     name: `ERC-7579 mode ${type}`,
     encode: (call: PlainCall) => encode('execute(bytes32,bytes)', [mode(type), packed7579(call)]),
   })),
@@ -82,7 +108,16 @@ const batchForms: readonly {
     name: 'executeBatch of structs',
     encode: (calls) => encode(`executeBatch(${tupleType})`, [tuples(calls)]),
   },
-  ...['01', '0101'].map((type) => ({
+  {
+    name: 'execute4337Ops',
+    encode: (calls) => encode(`execute4337Ops(${tupleType})`, [tuples(calls)]),
+  },
+  ...[true, false].map((flag) => ({
+    name: `execute of Calibur, flag ${flag}`,
+    encode: (calls: readonly PlainCall[]) =>
+      encode(`execute(tuple(${tupleType} calls,bool flag))`, [[tuples(calls), flag]]),
+  })),
+  ...['01', '0101', erc7821].map((type) => ({
     name: `ERC-7579 mode ${type}`,
     encode: (calls: readonly PlainCall[]) =>
       encode('execute(bytes32,bytes)', [
@@ -91,6 +126,13 @@ const batchForms: readonly {
       ]),
   })),
 ];
+
+const coder = AbiCoder.defaultAbiCoder();
+const encodedCalls = (calls: readonly PlainCall[]) => coder.encode([tupleType], [tuples(calls)]);
+const withOpData = (calls: readonly PlainCall[], opData: string) =>
+  coder.encode([tupleType, 'bytes'], [tuples(calls), opData]);
+const execute7579 = (type: string, data: string) => encode('execute(bytes32,bytes)', [mode(type), data]);
+const wrapped = (data: string): Hex => `0x8dd7712f${data.slice(2)}`;
 
 const packTransaction = (call: PlainCall, operation = 0) =>
   concat([
@@ -143,9 +185,57 @@ describe('what ethers encodes is read back', () => {
     expect(plain(callData)).toEqual([{ target: targets[0], value: 0n, data: '0x01' }]);
   });
 
+  test('ERC-7821 calls are read beside opData, whatever these are', () => {
+    fc.assert(
+      fc.property(someCalls, anyHex(100), (calls, opData) =>
+        expect(plain(execute7579(erc7821, withOpData(calls, opData)))).toEqual(calls),
+      ),
+    );
+  });
+
+  test('ERC-7821 batches of batches are one list of calls', () => {
+    fc.assert(
+      fc.property(fc.array(someCalls, { minLength: 1, maxLength: 3 }), anyHex(70), (batches, opData) => {
+        const data = batches.map((calls, index) =>
+          index % 2 === 0 ? encodedCalls(calls) : withOpData(calls, opData),
+        );
+        expect(plain(execute7579(batches7821, coder.encode(['bytes[]'], [data])))).toEqual(batches.flat());
+      }),
+    );
+  });
+
+  test('executeUserOp hands on the call of every other function', () => {
+    fc.assert(
+      fc.property(someCalls, anyCall, fc.nat(100), (calls, call, pick) => {
+        const single = singleForms[pick % singleForms.length]!;
+        const batch = batchForms[pick % batchForms.length]!;
+        expect(plain(wrapped(single.encode(call)))).toEqual([call]);
+        expect(plain(wrapped(batch.encode(calls)))).toEqual(calls);
+      }),
+    );
+  });
+
+  test('executeUserOp of Calibur has the batch alone', () => {
+    fc.assert(
+      fc.property(someCalls, fc.boolean(), (calls, flag) =>
+        expect(plain(wrapped(coder.encode([`tuple(${tupleType},bool)`], [[tuples(calls), flag]])))).toEqual(
+          calls,
+        ),
+      ),
+    );
+  });
+
+  test('target 0 is the account itself, in every form', () => {
+    const own = aCall({ target: `0x${'00'.repeat(20)}` });
+    const read = [{ ...own, target: plainContext.account }];
+    for (const form of singleForms) expect([form.name, plain(form.encode(own))]).toEqual([form.name, read]);
+    for (const form of batchForms) expect([form.name, plain(form.encode([own]))]).toEqual([form.name, read]);
+    expect(plain(multiSend([packTransaction(own)]))).toEqual(read);
+  });
+
   test('MultiSend is expanded at each known address', () => {
     fc.assert(
-      fc.property(anyBatch, fc.constantFrom(...multiSendContracts), (calls, address) => {
+      fc.property(someCalls, fc.constantFrom(...multiSendContracts), (calls, address) => {
         const callData = multiSend(
           calls.map((call) => packTransaction(call)),
           address,
@@ -175,11 +265,120 @@ describe('what ethers encodes is read back', () => {
   });
 });
 
-test('the table’s selectors are those of its signatures', () => {
-  for (const [selector, { signature }] of accountFunctions) {
-    const name = signature.slice(0, signature.indexOf('('));
-    expect(new Interface([`function ${signature}`]).getFunction(name)?.selector).toBe(selector);
-  }
+describe('rows', () => {
+  test('have the selectors of their signatures', () => {
+    for (const [selector, { signature }] of [...accountFunctions, ...unreadFunctions])
+      expect([signature, id(signature).slice(0, 10)]).toEqual([signature, selector]);
+  });
+
+  test('have the arguments of their shapes, and no function is both read and unread', () => {
+    for (const [selector, row] of [...accountFunctions, ...unreadFunctions]) {
+      if ('shape' in row && Object.hasOwn(shapeArguments, row.shape))
+        expect(row.signature.slice(row.signature.indexOf('('))).toBe(
+          shapeArguments[row.shape as keyof typeof shapeArguments],
+        );
+      expect(accountFunctions.has(selector) && unreadFunctions.has(selector)).toBe(false);
+    }
+  });
+});
+
+describe('rows of a Chain and a Paymaster', () => {
+  const added = (name: string, shape: keyof typeof shapeArguments) =>
+    serveFunctions(compileFunctions([{ signature: `${name}${shapeArguments[shape]}`, shape }]).served);
+  const call = aCall();
+  const values: Readonly<Record<keyof typeof shapeArguments, readonly unknown[]>> = {
+    call: [call.target, call.value, call.data],
+    'call-struct': [[call.target, call.value, call.data]],
+    'call-or-delegate-call': [call.target, call.value, call.data, 0],
+    batch: batchValues([call]),
+    'batch-without-values': [[call.target], [call.data]],
+    'batch-of-structs': [tuples([call])],
+    'batch-of-structs-and-flag': [[tuples([call]), true]],
+  };
+  const shapes = Object.keys(shapeArguments) as (keyof typeof shapeArguments)[];
+  const encodedIn = (shape: keyof typeof shapeArguments, of = values[shape]): Hex =>
+    encode(`own${shapeArguments[shape]}`, of);
+
+  test.each(shapes)('make a function readable: %s', (shape) => {
+    const callData = encodedIn(shape);
+    expect(decodeCalls(callData)).toMatchObject({ outcome: 'refused', reason: 'ACCOUNT_UNKNOWN' });
+    for (const place of ['ofChain', 'ofPaymaster'] as const) {
+      const context = { ...plainContext, [place]: added('own', shape) };
+      expect(decodeIn(callData, context)).toMatchObject({
+        outcome: 'calls',
+        calls: [{ target: call.target, value: call.value, selector: call.data }],
+      });
+      // Also after the selector of executeUserOp.
+      expect(decodeIn(wrapped(callData), context)).toMatchObject({
+        outcome: 'calls',
+        calls: [{ target: call.target }],
+      });
+    }
+  });
+
+  test('that claim the selector of a built-in row, or one of a row before them, have no effect', () => {
+    const execute = { signature: 'execute(address,uint256,bytes)', shape: 'call' } as const;
+    const own = { signature: 'own(address,uint256,bytes)', shape: 'call' } as const;
+    const ofChain = compileFunctions([own]);
+    expect(ofChain.ignored).toBeUndefined();
+    const { served, ignored } = compileFunctions(
+      [
+        execute,
+        own,
+        { ...own, signature: 'other(address,uint256,bytes)' },
+        { ...own, signature: 'other(address,uint256,bytes)' },
+      ],
+      ofChain.served,
+    );
+    expect(served.map(({ signature }) => signature)).toEqual(['other(address,uint256,bytes)']);
+    expect(ignored?.message).toBe(
+      'spec.accountFunctions[0] execute(address,uint256,bytes): it is built in; spec.accountFunctions[1] own(address,uint256,bytes): the Chain has a row for it; spec.accountFunctions[3] other(address,uint256,bytes): an earlier row has its selector.',
+    );
+  });
+
+  test('never let a delegate call through, also to a library of Safe', () => {
+    const context = { ...plainContext, ofPaymaster: added('own', 'call-or-delegate-call') };
+    for (const target of [targets[0], ...multiSendContracts, kernelMultiSend]) {
+      const inner = encode('multiSend(bytes)', [packTransaction(aCall())]);
+      const callData = encodedIn('call-or-delegate-call', [target, 0n, inner, 1]);
+      expect(decodeIn(callData, context)).toMatchObject({ outcome: 'refused', reason: 'DELEGATE_CALL' });
+    }
+  });
+
+  test('do not make an empty batch a mere deployment', () => {
+    for (const [shape, empty] of [
+      ['batch', [[], [], []]],
+      ['batch-without-values', [[], []]],
+      ['batch-of-structs', [[]]],
+      ['batch-of-structs-and-flag', [[[], true]]],
+    ] as const)
+      expect(
+        decodeIn(encodedIn(shape, empty), { ...plainContext, ofPaymaster: added('own', shape) }),
+      ).toMatchObject({ outcome: 'refused', detail: expect.stringContaining('without a call') });
+  });
+});
+
+describe('a function that is not known', () => {
+  const detailOf = (callData: Hex) => {
+    const decoded = decodeCalls(callData);
+    return decoded.outcome === 'refused' ? decoded.detail : '';
+  };
+
+  test('is answered with the YAML to add', () => {
+    expect(detailOf('0xdeadbeef')).toBe(
+      'no known account executes calls with selector 0xdeadbeef: if its function has one of the shapes of accountFunctions, add it to the Paymaster, e.g. spec: {accountFunctions: [{signature: "NAME(address,uint256,bytes)", shape: call}]}',
+    );
+    expect(detailOf('0x80c5c7d0')).toBe(
+      '0x80c5c7d0 is execFromEntryPoint(address,uint256,bytes), which is not read: add it to the Paymaster, spec: {accountFunctions: [{signature: "execFromEntryPoint(address,uint256,bytes)", shape: call}]}',
+    );
+  });
+
+  test('is answered with why, where it never is', () => {
+    expect(detailOf('0x2c2abd1e')).toBe(
+      '0x2c2abd1e is executeWithoutChainIdValidation(bytes[]), which is not read: it changes the account itself, on every chain alike, and calls no other contract',
+    );
+    expect(detailOf('0xcef6d209')).toContain('redeemDelegations');
+  });
 });
 
 describe('what is refused', () => {
@@ -262,9 +461,77 @@ describe('what is refused', () => {
       callData: multiSend([packTransaction(aCall(), 2)]),
       reason: 'CALLDATA_UNDECODABLE',
     },
+    { name: 'multiSend without a call', callData: multiSend([]), reason: 'CALLDATA_UNDECODABLE' },
     {
-      name: 'target 0 inside multiSend',
-      callData: multiSend([packTransaction(aCall({ target: `0x${'00'.repeat(20)}` }))]),
+      name: 'multiSend of Safe from a Kernel',
+      callData: encode('execute(address,uint256,bytes,uint8)', [
+        [...multiSendContracts][0],
+        0n,
+        encode('multiSend(bytes)', [packTransaction(aCall())]),
+        1,
+      ]),
+      reason: 'DELEGATE_CALL',
+    },
+    {
+      name: 'an ERC-7579 static call',
+      callData: execute7579('fe', packed7579(aCall())),
+      reason: 'CALLDATA_UNDECODABLE',
+    },
+    {
+      name: 'ERC-7821 opData without a call',
+      callData: execute7579(erc7821, withOpData([], '0x01')),
+      reason: 'CALLDATA_UNDECODABLE',
+    },
+    {
+      name: 'ERC-7821 batches without a call',
+      callData: execute7579(batches7821, coder.encode(['bytes[]'], [[encodedCalls([]), encodedCalls([])]])),
+      reason: 'CALLDATA_UNDECODABLE',
+    },
+    {
+      name: 'too many calls in batches of batches',
+      callData: execute7579(
+        batches7821,
+        coder.encode(['bytes[]'], [[encodedCalls(many.slice(0, 100)), encodedCalls(many.slice(0, 29))]]),
+      ),
+      reason: 'CALLDATA_UNDECODABLE',
+    },
+    {
+      name: 'a call that hides behind opData: the calls lie where the opData are said to be',
+      callData: execute7579(
+        erc7821,
+        // Both offsets are the same, so that what is no call is read as calls, too.
+        concat([toBeHex(64, 32), toBeHex(64, 32), encodedCalls([aCall()])]),
+      ),
+      reason: 'CALLDATA_UNDECODABLE',
+    },
+    { name: 'a wrapper in a wrapper', callData: wrapped(wrapped(execute)), reason: 'CALLDATA_UNDECODABLE' },
+    { name: 'a wrapper around nothing', callData: '0x8dd7712f', reason: 'CALLDATA_UNDECODABLE' },
+    {
+      name: 'a wrapper around an empty batch',
+      callData: wrapped(execute7579('01', encodedCalls([]))),
+      reason: 'CALLDATA_UNDECODABLE',
+    },
+    {
+      name: 'a wrapper around an empty batch of Calibur',
+      callData: wrapped(coder.encode([`tuple(${tupleType},bool)`], [[[], true]])),
+      reason: 'CALLDATA_UNDECODABLE',
+    },
+    {
+      name: 'a wrapper around a function that is not known',
+      callData: wrapped('0xdeadbeef'),
+      reason: 'CALLDATA_UNDECODABLE',
+    },
+    {
+      name: 'a wrapper around a delegate call',
+      callData: wrapped(execute7579('ff', packed7579(aCall()))),
+      reason: 'DELEGATE_CALL',
+    },
+    {
+      name: 'a flag that is no bool',
+      callData: encode(`execute(tuple(${tupleType} calls,uint256 flag))`, [[tuples([aCall()]), 2n]]).replace(
+        /^0x.{8}/,
+        '0x99e1d016',
+      ) as Hex,
       reason: 'CALLDATA_UNDECODABLE',
     },
     {
@@ -298,11 +565,13 @@ describe('what is refused', () => {
       reason: 'CALLDATA_UNDECODABLE',
     },
     {
-      name: 'an ERC-7821 mode',
-      callData: encode('execute(bytes32,bytes)', [
-        mode('01000000000078210001'),
-        AbiCoder.defaultAbiCoder().encode([tupleType], [tuples([aCall()])]),
-      ]),
+      name: 'an ERC-7821 mode with try',
+      callData: execute7579('01010000000078210001', encodedCalls([aCall()])),
+      reason: 'CALLDATA_UNDECODABLE',
+    },
+    {
+      name: 'another mode selector',
+      callData: execute7579('01000000000012345678', encodedCalls([aCall()])),
       reason: 'CALLDATA_UNDECODABLE',
     },
     {
@@ -314,6 +583,17 @@ describe('what is refused', () => {
     const decoded = decodeCalls(callData);
     expect(decoded).toMatchObject({ outcome: 'refused', reason });
     expect(decoded.outcome === 'refused' && decoded.detail.length).toBeGreaterThan(10);
+  });
+});
+
+describe('executeUserOp on EntryPoint 0.6', () => {
+  test('is refused: the account gets its arguments, which may mean anything', () => {
+    const callData = wrapped(singleForms[0]!.encode(aCall()));
+    expect(decodeIn(callData, { ...plainContext, passesWholeOperation: false })).toMatchObject({
+      outcome: 'refused',
+      reason: 'CALLDATA_UNDECODABLE',
+      detail: expect.stringContaining('this EntryPoint does not pass the whole operation'),
+    });
   });
 });
 
@@ -337,6 +617,10 @@ describe('nothing is accepted that ethers reads otherwise', () => {
       return calls.map(([target, value, data]) => ({ target, value, data }));
     },
   };
+
+  /** Target 0 stands for the account. */
+  const targetOf = (address: string) =>
+    /^0x0*$/.test(address) ? plainContext.account : address.toLowerCase();
 
   function decodeDeep(signature: string, callData: Hex): unknown[] {
     const name = signature.slice(0, signature.indexOf('('));
@@ -377,7 +661,7 @@ describe('nothing is accepted that ethers reads otherwise', () => {
         }
         seen.accepted += 1;
         const theirs = byEthers[signature]?.(mutated) ?? [];
-        expect(ours).toEqual(theirs.map((call) => ({ ...call, target: call.target.toLowerCase() })));
+        expect(ours).toEqual(theirs.map((call) => ({ ...call, target: targetOf(call.target) })));
       }),
       { numRuns: 200 },
     );

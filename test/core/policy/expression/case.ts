@@ -10,7 +10,7 @@ import type { ExpressionFacts } from '../../../../core/policy/expression/typed.j
 import { parseAbi } from '../../../../core/resources/abi.js';
 import { parseAddressKey } from '../../../../core/units/address.js';
 import { decodedHex, type Hex } from '../../../../core/units/hex.js';
-import { decodeCalls } from '../../../../core/userop/call-data.js';
+import { decodeCalls } from '../../../build/decoded.js';
 
 export const account = new Interface([
   'function execute(address,uint256,bytes)',
