@@ -1,4 +1,5 @@
 import { createPublicClient, http } from 'viem';
+import type { SmartAccount } from 'viem/account-abstraction';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { toSimpleSmartAccount } from 'permissionless/accounts';
 import { parseAddress, toAddressKey } from '../../../core/units/address.js';
@@ -20,6 +21,11 @@ export async function buildPermissionlessAccount(
     entryPoint: { address: devChain.deployments.entryPoints[version], version },
   });
 
+  return ofViem(account, version);
+}
+
+/** An account of a library that builds on viem. */
+export function ofViem(account: SmartAccount, version: EntryPointVersion): TestAccount {
   return {
     builtBy: 'permissionless',
     version,
@@ -55,7 +61,9 @@ function unpack(op: FinalUserOperation, paymasterAndData: Hex, version: EntryPoi
   const hasFactory = op.initCode !== '0x';
   return {
     ...common,
-    ...(hasFactory ? { factory: slice(op.initCode, 0, 20), factoryData: slice(op.initCode, 20) } : {}),
+    // Also without one, as viem has it: the Safe of permissionless signs the paymaster's data only beside this name.
+    factory: hasFactory ? slice(op.initCode, 0, 20) : undefined,
+    factoryData: hasFactory ? slice(op.initCode, 20) : undefined,
     ...(paymasterAndData === '0x'
       ? {}
       : {
