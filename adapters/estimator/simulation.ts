@@ -4,6 +4,7 @@ import { entryPointRules } from '../../core/entry-point/table.js';
 import { stubSignature } from '../../core/paymaster/signature.js';
 import { userOpHash } from '../../core/entry-point/user-op-hash.js';
 import { bytesToHex, type Hex } from '../../core/units/hex.js';
+import { executeUserOpSelector } from '../../core/userop/account-functions.js';
 import type { Estimate, EstimateRequest } from '../../core/userop/estimator.js';
 import { finesUnusedGas } from '../../core/entry-point/gas.js';
 import { preVerificationGas } from '../../core/userop/pre-verification-gas.js';
@@ -15,9 +16,6 @@ import type { EarlierNeeds, Needs } from './earlier-needs.js';
 import type { EthCallGas, MeasuringLimits } from './eth-call-gas.js';
 import { explainRevert } from './revert-reason.js';
 import { GasCapped, type SimulationResult, type Simulator } from './simulate-handle-op.js';
-
-/** executeUserOp(PackedUserOperation,bytes32): EntryPoints from 0.7 on call such accounts with the whole operation. */
-const executeUserOpSelector = '0x8dd7712f';
 
 /**
  * Limits of an operation by simulation. There are two measurements: the operation itself, and the operation without gas for

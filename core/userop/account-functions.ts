@@ -62,6 +62,8 @@ export const kernelMultiSend = '0x8ae01fcf7c655655ff2c6ef907b8b4718ab4e17c';
 
 /** `multiSend(bytes)`. */
 export const multiSendSelector = '0x8d80ff0a';
+/** `executeUserOp(PackedUserOperation,bytes32)`: EntryPoints from 0.7 on call it with the whole operation. */
+export const executeUserOpSelector = '0x8dd7712f';
 /** `execute(bytes32,bytes)` of ERC-7579. */
 export const erc7579Selector = '0xe9ae5c53';
 
@@ -124,7 +126,7 @@ export const accountFunctions: AccountFunctions = new Map<string, AccountFunctio
   [erc7579Selector, { signature: 'execute(bytes32,bytes)', shape: 'erc-7579' }],
   // The EntryPoint passes on the whole operation: Kernel 3 with hooks, Modular Account v2, Nexus, Calibur.
   [
-    '0x8dd7712f',
+    executeUserOpSelector,
     {
       signature: 'executeUserOp((address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes),bytes32)',
       shape: 'wrapped',

@@ -1,4 +1,5 @@
-import { hexToBytes, type Hex } from '../units/hex.js';
+import { executeUserOpSelector } from './account-functions.js';
+import { hexSize, hexToBytes, type Hex } from '../units/hex.js';
 import type { UserOperation } from '../entry-point/user-operation.js';
 
 /** Base cost of a transaction. Assumes a bundle of one operation, the worst case for the bundler. */
@@ -14,6 +15,9 @@ const fixedCalldataGas = 5_500n;
 const wordGas = 4n;
 const zeroByteGas = 4n;
 const nonZeroByteGas = 16n;
+/** The EntryPoint writes the whole operation once more for `executeUserOp`: figures of the reference bundler. */
+const wholeOperationGas = 1_610n;
+const wholeOperationWordGas = 9n;
 /** EIP-7702: an authorization in the bundle's transaction. */
 const authorizationGas = 25_000n;
 
@@ -27,7 +31,10 @@ export function preVerificationGas(op: UserOperation, paymasterAndData: Hex): bi
   const fields = [op.initCode, op.callData, paymasterAndData, op.signature];
   const dynamic = fields.reduce((sum, field) => sum + dynamicGas(field), 0n);
   const authorization = op.eip7702Auth === undefined ? 0n : authorizationGas;
-  return transactionGas + operationGas + fixedCalldataGas + dynamic + authorization;
+  const whole = op.callData.startsWith(executeUserOpSelector)
+    ? wholeOperationGas + BigInt(hexSize(op.callData) >> 5) * wholeOperationWordGas
+    : 0n;
+  return transactionGas + operationGas + fixedCalldataGas + dynamic + authorization + whole;
 }
 
 /**

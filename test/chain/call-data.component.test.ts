@@ -1,19 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createRequire } from 'node:module';
-import { AbiCoder, Interface, concat, solidityPacked } from 'ethers';
+import { Interface } from 'ethers';
 import fc from 'fast-check';
 import { entryPointRules } from '../../core/entry-point/table.js';
 import { userOperation07, userOperation07Values } from '../../core/entry-point/packed.js';
-import { kernelMultiSend } from '../../core/userop/account-functions.js';
-import { toAddressKey, type AddressKey } from '../../core/units/address.js';
+import type { AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import { decodeCalls, type CallContext } from '../../core/userop/call-data.js';
 import type { EntryPointVersion } from '../../core/entry-point/version.js';
-import { create2Address, deployOnce } from '../../standalone/dev-chain/transactor.js';
 import { asHex, buildAccount, encodeCalls, type Call, type TestAccount } from './support/account.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';
 import { handleOp } from './support/handle-ops.js';
-import { compileSolidity } from './support/solidity.js';
+import { buildShapedAccount, deployKernelMultiSend } from './support/real-accounts.js';
+import { shaped } from './support/shapes.js';
 import { buildUserOp, signByAccount } from './support/user-op.js';
 
 let devChain: DevChain;
@@ -66,94 +64,13 @@ describe.each(['0.6', '0.7', '0.8', '0.9'] as const)(
   },
 );
 
-const coder = AbiCoder.defaultAbiCoder();
-const callsType = 'tuple(address,uint256,bytes)[]';
-const tuples = (calls: readonly Call[]) => calls.map(({ to, value, data }) => [to, value ?? 0n, data]);
-const encodedCalls = (calls: readonly Call[]) => coder.encode([callsType], [tuples(calls)]);
-const withOpData = (calls: readonly Call[]) =>
-  coder.encode([callsType, 'bytes'], [tuples(calls), `0x${'5a'.repeat(65)}`]);
-const execute7579 = (mode: string, data: string) =>
-  `0xe9ae5c53${coder.encode(['bytes32', 'bytes'], [`0x${mode.padEnd(64, '0')}`, data]).slice(2)}`;
-const batch = (calls: readonly Call[]) => coder.encode([`tuple(${callsType},bool)`], [[tuples(calls), true]]);
-const after = (selector: string, args: string) => `${selector}${args.slice(2)}`;
-const one = ([first]: readonly Call[]) => tuples([first!])[0]!;
-const multiSent = (calls: readonly Call[]) => {
-  const transactions = calls.map(({ to, value, data }) =>
-    solidityPacked(
-      ['uint8', 'address', 'uint256', 'uint256', 'bytes'],
-      [0, to, value ?? 0n, (data.length - 2) / 2, data],
-    ),
-  );
-  const multiSend = after('0x8d80ff0a', coder.encode(['bytes'], [concat(transactions)]));
-  return coder.encode(['address', 'uint256', 'bytes', 'uint8'], [kernelMultiSend, 0n, multiSend, 1]);
-};
-const struct = (calls: readonly Call[]) => coder.encode(['tuple(address,uint256,bytes)'], [one(calls)]);
-
-/** Forms of call data by the contract of `ShapedAccounts.sol` that reads them. */
-const shaped: readonly {
-  readonly form: string;
-  readonly contract: string;
-  readonly encode: (calls: readonly Call[]) => string;
-}[] = [
-  { form: 'a struct', contract: 'KernelShaped', encode: (calls) => after('0x5c1c6dcd', struct(calls)) },
-  {
-    form: 'executeUserOp and a call of a struct',
-    contract: 'KernelShaped',
-    encode: (calls) => after('0x8dd7712f', after('0x5c1c6dcd', struct(calls))),
-  },
-  {
-    form: 'executeUserOp and a batch of ERC-7821',
-    contract: 'KernelShaped',
-    encode: (calls) => after('0x8dd7712f', execute7579('01', encodedCalls(calls))),
-  },
-  {
-    form: 'structs and a flag',
-    contract: 'CaliburShaped',
-    encode: (calls) => after('0x99e1d016', batch(calls)),
-  },
-  {
-    form: 'executeUserOp and structs and a flag',
-    contract: 'CaliburShaped',
-    encode: (calls) => after('0x8dd7712f', batch(calls)),
-  },
-  {
-    form: 'ERC-7821 with opData',
-    contract: 'CaliburShaped',
-    encode: (calls) => execute7579('01000000000078210001', withOpData(calls)),
-  },
-  {
-    form: 'ERC-7821 batches of batches',
-    contract: 'CaliburShaped',
-    encode: (calls) =>
-      execute7579(
-        '01000000000078210002',
-        coder.encode(['bytes[]'], [[encodedCalls(calls), withOpData(calls)]]),
-      ),
-  },
-  {
-    form: 'a call or delegate call, one call',
-    contract: 'KernelTwoShaped',
-    encode: (calls) =>
-      after('0x51945447', coder.encode(['address', 'uint256', 'bytes', 'uint8'], [...one(calls), 0])),
-  },
-  {
-    form: 'a delegate call to MultiSend',
-    contract: 'KernelTwoShaped',
-    encode: (calls) => after('0x51945447', multiSent(calls)),
-  },
-];
-
 describe('accounts of other shapes, callData changed at random', () => {
-  beforeAll(async () => {
-    const require = createRequire(import.meta.url);
-    const {
-      deployedBytecode,
-    } = require('@safe-global/safe-contracts/build/artifacts/contracts/libraries/MultiSend.sol/MultiSend.json');
-    await devChain.chain.request('anvil_setCode', [kernelMultiSend, deployedBytecode]);
-  });
+  beforeAll(() => deployKernelMultiSend(devChain));
 
   test.each(shaped)('$form: makes the very calls that were read, or none', async ({ contract, encode }) => {
-    const account = await shapedAccount(contract);
+    const shape = await buildShapedAccount(devChain, contract, encode);
+    const account = shape.address;
+    await devChain.setBalance(account, 10n ** 24n);
     const seen = { refused: 0, executed: 0 };
     await fc.assert(
       fc.asyncProperty(anyCalls, anyChanges, async (calls, changes) => {
@@ -163,7 +80,7 @@ describe('accounts of other shapes, callData changed at random', () => {
           seen.refused += 1;
           return;
         }
-        const made = await callsMade('0.7', account, await sentByEntryPoint(account, callData));
+        const made = await callsMade('0.7', account, await sentByEntryPoint(shape, callData));
         if (made === 'reverted') return;
         seen.executed += 1;
         expect(
@@ -181,40 +98,16 @@ describe('accounts of other shapes, callData changed at random', () => {
   });
 });
 
-let shapedCodes: Readonly<Record<string, Hex>> | undefined;
-
-/** An account with the code of a contract of `ShapedAccounts.sol`, and coins. */
-async function shapedAccount(contract: string): Promise<AddressKey> {
-  shapedCodes ??= compileSolidity('ShapedAccounts.sol', ['solady', '@openzeppelin/contracts']);
-  const initCode = shapedCodes[contract]!;
-  const address = create2Address(initCode);
-  await deployOnce(devChain.chain, devChain.transactor, { name: contract, address, initCode });
-  await devChain.setBalance(address, 10n ** 24n);
-  return toAddressKey(address);
-}
-
 /** The EntryPoint passes the whole operation to `executeUserOp`. */
-async function sentByEntryPoint(account: AddressKey, callData: Hex): Promise<Hex> {
+async function sentByEntryPoint(account: TestAccount, callData: Hex): Promise<Hex> {
   if (!callData.startsWith('0x8dd7712f')) return callData;
-  const op = { ...(await buildUserOp(plainAccount(account), [])), callData };
+  const op = { ...(await buildUserOp(account, [])), callData };
   return asHex(
     wholeAbi.encodeFunctionData('executeUserOp', [userOperation07Values(op, '0x'), `0x${'00'.repeat(32)}`]),
   );
 }
 
 const wholeAbi = new Interface([`function executeUserOp(${userOperation07} op, bytes32 hash)`]);
-
-function plainAccount(address: AddressKey): TestAccount {
-  return {
-    builtBy: 'ethers',
-    version: '0.7',
-    address,
-    encodeCalls: () => Promise.resolve('0x'),
-    nonce: () => Promise.resolve(0n),
-    initCode: () => Promise.resolve('0x'),
-    sign: () => Promise.resolve('0x'),
-  };
-}
 
 const anyBytes = (minLength: number, maxLength: number) =>
   fc.uint8Array({ minLength, maxLength }).map((bytes) => asHex(`0x${Buffer.from(bytes).toString('hex')}`));

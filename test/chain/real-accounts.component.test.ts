@@ -13,11 +13,15 @@ import { encodeWith, type Call, type TestAccount } from './support/account.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';
 import { handleOp } from './support/handle-ops.js';
 import {
+  buildMetaMask7702,
   buildMetaMaskAccount,
   buildSafeAccount,
+  buildShapedAccount,
+  deployKernelMultiSend,
   deployMetaMask,
   deploySafes,
 } from './support/real-accounts.js';
+import { shaped } from './support/shapes.js';
 import { buildTerms, buildUserOp, sponsorUserOp } from './support/user-op.js';
 
 let devChain: DevChain;
@@ -32,35 +36,47 @@ beforeAll(async () => {
     log: silentLogger,
   });
   await deploySafes(devChain);
+  await deployKernelMultiSend(devChain);
   const metaMask = await deployMetaMask(devChain);
   builders = {
     'Safe 1.4.1': () => buildSafeAccount(devChain),
     'MetaMask Hybrid': () => buildMetaMaskAccount(devChain, metaMask),
+    'MetaMask by EIP-7702': () => buildMetaMask7702(devChain, metaMask),
   };
 });
 afterAll(() => devChain.stop());
 
 const abi = new Interface(['function increment()', 'function total() view returns (uint256)']);
 
-describe.each(['Safe 1.4.1', 'MetaMask Hybrid'])('%s', (name) => {
-  test.each(['verifying-0.7', '2.0.0', 'singleton-0.7'])(
-    'is estimated, read and mined with %s, when it is new and when it exists, with one call and with several',
+const profiles = ['verifying-0.7', '2.0.0', 'singleton-0.7'];
+
+describe.each(['Safe 1.4.1', 'MetaMask Hybrid', 'MetaMask by EIP-7702'])('%s', (name) => {
+  test.each(profiles)(
+    'is estimated, read and mined with %s: its first operation, the next, and several calls at once',
     async (version) => {
       const account = await builders[name]!();
       for (const calls of [1, 1, 3]) {
-        const before = await count();
-        await mine(version, account, Array.from({ length: calls }, increment));
-        expect((await count()) - before).toBe(BigInt(calls));
+        const given = Array.from({ length: calls }, increment);
+        expect(await mine(version, account, given)).toBe(calls);
       }
     },
   );
 });
 
-/** Estimates, reads the calls, sponsors with the limits found, and mines. */
-async function mine(version: string, account: TestAccount, calls: readonly Call[]): Promise<void> {
+describe.each(shaped)('$contract, $form', ({ contract, encode }) => {
+  test.each(profiles)('is estimated, read and mined with %s', async (version) => {
+    const account = await buildShapedAccount(devChain, contract, encode);
+    expect(await mine(version, account, [increment()])).toBeGreaterThan(0);
+    expect(await mine(version, account, [increment(), increment()])).toBeGreaterThan(0);
+  });
+});
+
+/** Estimates, reads the calls, sponsors with the limits found, and mines. The number of calls read, which is that of calls made. */
+async function mine(version: string, account: TestAccount, given: readonly Call[]): Promise<number> {
   const profile = devChain.profile(version);
   const { entryPointVersion } = profile;
-  const op = await buildUserOp(account, calls);
+  const before = await count();
+  const op = await buildUserOp(account, given);
   const read = decodeCalls(op.callData, {
     account: op.sender,
     passesWholeOperation: entryPointRules[entryPointVersion].passesWholeOperation,
@@ -68,10 +84,9 @@ async function mine(version: string, account: TestAccount, calls: readonly Call[
     ofPaymaster: undefined,
     modules: undefined,
   });
-  expect(read).toMatchObject({
-    outcome: 'calls',
-    calls: calls.map(({ to, data }) => ({ target: to.toLowerCase(), selector: data })),
-  });
+  if (read.outcome === 'refused') throw new Error(read.detail);
+  for (const { target, selector } of read.calls)
+    expect({ target, selector }).toEqual({ target: given[0]?.to.toLowerCase(), selector: given[0]?.data });
   const terms = await buildTerms(devChain, profile);
   const found = await estimator.estimate({
     paymasterId: 'pm-1',
@@ -95,6 +110,8 @@ async function mine(version: string, account: TestAccount, calls: readonly Call[
   expect(event.success).toBe(true);
   expect(event.actualGasUsed).toBeGreaterThanOrEqual(gasUsed);
   expect(Number(event.actualGasUsed)).toBeLessThan(Number(gasUsed) * 1.3);
+  expect((await count()) - before).toBe(BigInt(read.calls.length));
+  return read.calls.length;
 }
 
 function increment(): Call {

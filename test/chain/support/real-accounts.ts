@@ -1,17 +1,21 @@
 import { createRequire } from 'node:module';
 import { Implementation, toMetaMaskSmartAccount } from '@metamask/smart-accounts-kit';
 import { deploySmartAccountsEnvironment } from '@metamask/smart-accounts-kit/utils';
+import { Interface } from 'ethers';
 import { toSafeSmartAccount } from 'permissionless/accounts';
 import { createPublicClient, createWalletClient, http } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { foundry } from 'viem/chains';
+import { toAddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
+import { kernelMultiSend } from '../../../core/userop/account-functions.js';
 import { withArguments } from '../../../standalone/dev-chain/canonical.js';
 import { devAccounts } from '../../../standalone/dev-chain/dev-accounts.js';
 import { create2Address, deployOnce } from '../../../standalone/dev-chain/transactor.js';
-import type { TestAccount } from './account.js';
+import { asHex, encodeWith, type Call, type TestAccount } from './account.js';
 import type { DevChain } from './dev-chain.js';
 import { ofViem } from './permissionless-account.js';
+import { compileSolidity } from './solidity.js';
 
 // Accounts of other people, from the code in their packages, on EntryPoint 0.7.
 
@@ -79,6 +83,61 @@ export async function buildMetaMaskAccount(devChain: DevChain, environment: Meta
     environment,
   });
   return ofViem(account, version);
+}
+
+/** Safe's library at the address of Kernel's, whose code is the same but for its own address. */
+export async function deployKernelMultiSend({ chain }: DevChain): Promise<void> {
+  const { deployedBytecode } = artifact(
+    'safe-contracts/build/artifacts/contracts/libraries/MultiSend.sol/MultiSend',
+  );
+  await chain.request('anvil_setCode', [kernelMultiSend, deployedBytecode]);
+}
+
+/** An address of a key, delegated to MetaMask's code by EIP-7702 already. */
+export async function buildMetaMask7702(devChain: DevChain, environment: MetaMask): Promise<TestAccount> {
+  const owner = privateKeyToAccount(generatePrivateKey());
+  const delegate = environment.implementations['EIP7702StatelessDeleGatorImpl']!;
+  await devChain.chain.request('anvil_setCode', [owner.address, `0xef0100${delegate.slice(2)}`]);
+  const account = await toMetaMaskSmartAccount({
+    client: createPublicClient({
+      chain: { ...foundry, id: devChain.chainId },
+      transport: http(devChain.url),
+    }),
+    implementation: Implementation.Stateless7702,
+    address: owner.address,
+    signer: { account: owner },
+    environment,
+  });
+  return ofViem(account, version);
+}
+
+/** An account with the code of a contract of `ShapedAccounts.sol`, which exists already and accepts every signature. */
+export async function buildShapedAccount(
+  devChain: DevChain,
+  contract: string,
+  encodeCalls: (calls: readonly Call[]) => string,
+): Promise<TestAccount> {
+  const initCode = compileSolidity('ShapedAccounts.sol', ['solady', '@openzeppelin/contracts'])[contract]!;
+  const address = create2Address(initCode);
+  await deployOnce(devChain.chain, devChain.transactor, { name: contract, address, initCode });
+  const nonces = new Interface(['function getNonce(address sender, uint192 key) view returns (uint256)']);
+  const [, key = ''] = /^0x(.{8})/.exec(encodeCalls([{ to: address, data: '0x' }])) ?? [];
+  return {
+    builtBy: 'ethers',
+    version,
+    address: toAddressKey(address),
+    encodeCalls: (calls) => Promise.resolve(asHex(encodeCalls(calls))),
+    // Each form has its own sequence: several share the account of a contract.
+    nonce: async () =>
+      BigInt(
+        await devChain.chain.call({
+          to: devChain.deployments.entryPoints[version],
+          data: encodeWith(nonces, 'getNonce', [address, `0x${key}`]),
+        }),
+      ),
+    initCode: () => Promise.resolve('0x'),
+    sign: () => Promise.resolve('0x'),
+  };
 }
 
 function artifact(path: string): { readonly bytecode: Hex; readonly deployedBytecode: Hex } {
