@@ -37,7 +37,8 @@ const introduction = `<!-- Generated from core/error-codes.ts, core/error-reason
 What each error and refusal means, and what its caller can do about it.
 
 REST answers the HTTP status with \`{"statusCode", "message"}\`. JSON-RPC answers \`error.code\`, with the HTTP status in parentheses for a single call, and \`error.data\` says \`reason\`,
-\`requestId\` and \`retryable\`. A dash: this side never answers it.
+\`requestId\` and \`retryable\`. A dash: this side never answers it. Requests that name an EntryPoint (ERC-7677, and \`pm_sponsorUserOperation [operation, entryPoint, context]\`)
+get every error with status 200, since their clients read no other, and so does a batch.
 `;
 
 const reasons = `## Reasons

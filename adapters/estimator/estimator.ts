@@ -1,6 +1,11 @@
 import type { Chain } from '../../core/chain/chain.js';
 import type { Logger } from '../../core/log.js';
-import type { Estimate, EstimateRequest, GasEstimator } from '../../core/userop/estimator.js';
+import {
+  NothingSimulates,
+  type Estimate,
+  type EstimateRequest,
+  type GasEstimator,
+} from '../../core/userop/estimator.js';
 import { createEarlierNeeds } from './earlier-needs.js';
 import { createEthCallGas, type EthCallGas } from './eth-call-gas.js';
 import { estimateByBundler } from './bundler.js';
@@ -55,6 +60,8 @@ export function createGasEstimator({ log, chains, ...deps }: EstimatorDeps): Gas
         asksBundlerForDataFee
           ? 'dataFee.kind of the Chain is Bundler, and no bundlerUrl is configured'
           : 'the chain node knows no state overrides, and no bundlerUrl is configured',
+        undefined,
+        NothingSimulates,
       );
     const bundler = chains.get({
       chainId: request.chainId,

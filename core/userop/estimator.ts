@@ -1,3 +1,4 @@
+import { DomainError } from '../errors.js';
 import type { Hex } from '../units/hex.js';
 import type { GasLimits, UserOperation } from '../entry-point/user-operation.js';
 import type { Address } from '../units/address.js';
@@ -10,6 +11,9 @@ import type { EntryPointVersion } from '../entry-point/version.js';
  * DomainError ESTIMATION_FAILED whose message names the EntryPoint's reason, e.g. "AA13 initCode failed or OOG".
  */
 export type GasEstimator = { estimate(request: EstimateRequest): Promise<Estimate> };
+
+/** ESTIMATION_FAILED because neither the node nor a bundler can simulate anything, whatever the operation. */
+export class NothingSimulates extends DomainError {}
 
 export type EstimateRequest = SimulationTarget & {
   readonly op: UserOperation;

@@ -12,20 +12,29 @@ import type { SponsorRequest } from './request.js';
 type GivenLimits = Pick<UserOperation, keyof GasLimits>;
 
 /**
- * Whether we find the limits. `calculateGasLimits: true`: yes. `false`: no, and a missing limit throws DomainError
+ * Whether we find the limits. `calculateGasLimits: true`, `larger`: yes. `false`: no, and a missing limit throws DomainError
  * INVALID_INPUT. Undefined or `missing`: only when a limit is missing.
  */
 export function wantsEstimate(
   op: UserOperation,
   calculateGasLimits: SponsorRequest['calculateGasLimits'],
 ): boolean {
-  if (calculateGasLimits === true) return true;
-  if (calculateGasLimits !== false) return limitNames.some((name) => givenLimit(op, name) === undefined);
+  if (calculateGasLimits === true || calculateGasLimits === 'larger') return true;
+  if (calculateGasLimits !== false) return !hasAllLimits(op);
   const problems: Problem[] = limitNames
-    .filter((name) => op[name] === undefined)
-    .map((name) => ({ field: `params[0].${name}`, expected: 'given when calculateGasLimits is false' }));
+    .filter((name) => (name === 'preVerificationGas' ? op[name] : givenLimit(op, name)) === undefined)
+    .map((name) => ({
+      field: `params[0].${name}`,
+      // A bundler of one's own may ask for none.
+      expected: `${name === 'preVerificationGas' ? 'given' : 'above 0'}: send what an estimate with the stub found, or calculateGasLimits: true`,
+    }));
   if (problems.length > 0) throw invalidInput(problems);
   return false;
+}
+
+/** Whether the caller gave all limits. */
+export function hasAllLimits(op: UserOperation): boolean {
+  return limitNames.every((name) => givenLimit(op, name) !== undefined);
 }
 
 const limitNames = ['callGasLimit', 'verificationGasLimit', 'preVerificationGas'] as const;
@@ -36,17 +45,57 @@ function givenLimit(op: UserOperation, name: keyof GasLimits): bigint | undefine
   return op[name] === 0n && !isRight ? undefined : op[name];
 }
 
-/** The limits to use, given what an estimate found: the caller's own where only the missing ones were asked for. */
+/** Which of the caller's limits may count where they are larger than those found. */
+export type GivenBounds = {
+  /** The caps, to which larger ones are shortened. */
+  readonly most: Pick<GasLimits, 'callGasLimit' | 'verificationGasLimit'>;
+  /** Whether the fine for unused gas stays within what is risked. */
+  readonly isCheap: (callGasLimit: bigint, found: bigint) => boolean;
+};
+
+/**
+ * The limits to use, given what an estimate found: the caller's own where only the missing ones were asked for, or where the larger
+ * ones were and they may count. Without `bounds` no more than will be used.
+ */
 export function foundLimits(
   { op, calculateGasLimits }: Pick<SponsorRequest, 'op' | 'calculateGasLimits'>,
   found: GivenLimits,
+  bounds?: GivenBounds,
 ): GivenLimits {
+  if (calculateGasLimits === 'larger' && bounds !== undefined) return largerLimits(op, found, bounds);
   if (calculateGasLimits !== 'missing') return found;
   return {
     callGasLimit: givenLimit(op, 'callGasLimit') ?? found.callGasLimit,
     verificationGasLimit: givenLimit(op, 'verificationGasLimit') ?? found.verificationGasLimit,
     preVerificationGas: givenLimit(op, 'preVerificationGas') ?? found.preVerificationGas,
   };
+}
+
+function largerLimits(op: UserOperation, found: GivenLimits, { most, isCheap }: GivenBounds): GivenLimits {
+  const {
+    callGasLimit: call = 0n,
+    verificationGasLimit: validation = 0n,
+    preVerificationGas: before = 0n,
+  } = found;
+  const given = {
+    callGasLimit: smaller(op.callGasLimit ?? 0n, most.callGasLimit),
+    verificationGasLimit: smaller(op.verificationGasLimit ?? 0n, most.verificationGasLimit),
+    preVerificationGas: op.preVerificationGas ?? 0n,
+  };
+  const isLarger = given.callGasLimit > call && isCheap(given.callGasLimit, call);
+  return {
+    callGasLimit: isLarger ? given.callGasLimit : call,
+    verificationGasLimit: larger(given.verificationGasLimit, validation),
+    preVerificationGas: larger(given.preVerificationGas, before),
+  };
+}
+
+function larger(one: bigint, other: bigint): bigint {
+  return one > other ? one : other;
+}
+
+function smaller(one: bigint, other: bigint): bigint {
+  return one < other ? one : other;
 }
 
 /** The operation with limits filled in; missing limits become 0, so its cost is a lower bound. */

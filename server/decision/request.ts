@@ -16,9 +16,9 @@ export type SponsorRequest = {
   readonly op: UserOperation;
   /**
    * Undefined: we calculate the limits unless the caller gave all of them. `missing`: we calculate those that the caller
-   * did not give, and sign the others as given.
+   * did not give, and sign the others as given. `larger`: we calculate all, and sign the larger of found and given.
    */
-  readonly calculateGasLimits: boolean | 'missing' | undefined;
+  readonly calculateGasLimits: boolean | 'missing' | 'larger' | undefined;
   /** Undefined: the default. */
   readonly expirySeconds: number | undefined;
   /** As the caller sent it; `{}` when absent. */

@@ -106,6 +106,18 @@ export const answerSchemas: Readonly<Record<string, JsonSchema>> = {
     },
     { maxGasFeeUSD: positive('Absent where no price source of the chain knows dollars.') },
   ),
+  OperationFields: {
+    description: 'Fields of the operation alone, for a client that spreads them into it.',
+    oneOf: [{ required: ['paymasterAndData'] }, { required: Object.keys(unpackedFields) }],
+    ...record(
+      { preVerificationGas: quantity, verificationGasLimit: quantity, callGasLimit: quantity },
+      {
+        paymasterAndData: reference('Bytes', 'EntryPoint 0.6.'),
+        ...unpackedFields,
+        paymaster: reference('Address', 'EntryPoint 0.7+, with the fields that follow.'),
+      },
+    ),
+  },
   PaymasterFields: {
     oneOf: [{ required: ['paymasterAndData'] }, { required: Object.keys(unpackedFields) }],
     ...record(

@@ -45,7 +45,10 @@ export function createOpenRpc(): object {
 }
 
 const operation = parameter('userOp', 'UserOperation');
-const modeObject = parameter('mode', 'Mode');
+const modeOrEntryPoint = {
+  ...parameter('mode', 'Mode'),
+  schema: { oneOf: [reference('Mode'), reference('Address', 'The EntryPoint, before a context.')] },
+};
 const entryPoint = parameter('entryPoint', 'Address');
 const context = { ...parameter('context', 'Context'), required: false };
 const erc7677Params = [operation, entryPoint, parameter('chainId', 'Quantity'), context];
@@ -55,10 +58,11 @@ type Description = { readonly summary: string; readonly params: readonly object[
 const descriptions: Readonly<Record<keyof ServedMethods, Description>> = {
   pm_sponsorUserOperation: {
     summary:
-      'Computes paymasterAndData for an operation, paid by the sponsor or in a token. Params may also be [userOp, entryPoint, context]. ' +
-      'In that form, and in mode ERC20, a refusal is error -32501.',
-    params: [operation, modeObject],
-    result: result('Sponsorship'),
+      'Computes paymasterAndData for an operation, paid by the sponsor or in a token. Params may also be [userOp, entryPoint, context], ' +
+      'with the context of pm_getPaymasterData: then the answer is OperationFields, a refusal is error -32501, and of each gas limit the larger ' +
+      'of given and found is signed, unless calculateGasLimits says true (those found) or false (those given). In mode ERC20 a refusal is an error, too.',
+    params: [operation, modeOrEntryPoint, context],
+    result: { name: 'result', schema: { oneOf: [reference('Sponsorship'), reference('OperationFields')] } },
   },
   pm_getFeeQuoteOrData: {
     summary:

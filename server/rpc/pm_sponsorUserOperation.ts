@@ -6,7 +6,7 @@ import type { ConfigView } from '../view/config-view.js';
 import type { RpcMethod, RpcResult } from './method.js';
 import { modeRequired, parseFeeToken, parseSponsorParams, requireOnePhase } from './params.js';
 import { parseEntryPointParams, requireSponsored } from './entry-point-form.js';
-import { renderSponsorship, renderTokenPayment } from './results.js';
+import { renderOperationFields, renderSponsorship, renderTokenPayment } from './results.js';
 
 export type SponsorMethodDeps = {
   readonly view: Pick<ConfigView, 'chain'>;
@@ -14,7 +14,10 @@ export type SponsorMethodDeps = {
   readonly payInTokens: Sponsor<TokenPaymentRequest>;
 };
 
-/** `params`: `[partial user operation, mode object]`, or permissionless' `[user operation, entry point, context]`. */
+/**
+ * The form of the params decides the answer. `[partial user operation, mode object]`: as the service document says. `[user operation,
+ * entry point, context]`, as Pimlico's clients send: fields of an operation in hex, and a refusal is an error.
+ */
 export function pm_sponsorUserOperation({ view, sponsor, payInTokens }: SponsorMethodDeps): RpcMethod {
   return {
     async handle(params, context) {
@@ -25,9 +28,17 @@ export function pm_sponsorUserOperation({ view, sponsor, payInTokens }: SponsorM
         const form = { entryPoint, context: named, contextPath: 'params[2]' };
         const asked = parseEntryPointParams(operation, form, profile, context);
         requireOnePhase(asked.request, form.contextPath);
-        return asked.mode === 'ERC20'
-          ? paid(await payInTokens(paymaster, asked.request))
-          : renderSponsorship(requireSponsored(await sponsor(paymaster, asked.request), { isPayer: false }));
+        // Clients of this form send placeholders as often as estimates.
+        const calculateGasLimits = asked.request.calculateGasLimits ?? 'larger';
+        return renderOperationFields(
+          asked.mode === 'ERC20'
+            ? requireSponsored(await payInTokens(paymaster, { ...asked.request, calculateGasLimits }), {
+                isPayer: true,
+              })
+            : requireSponsored(await sponsor(paymaster, { ...asked.request, calculateGasLimits }), {
+                isPayer: false,
+              }),
+        );
       }
       const { mode, request, members } = parseSponsorParams(params, profile, context);
       requireOnePhase(request);

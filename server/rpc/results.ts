@@ -40,6 +40,12 @@ export function renderTokenPayment(payment: Sponsored): RpcResult {
   return { json: `{${signed('ERC20', payment)}}` };
 }
 
+/** Result of `pm_sponsorUserOperation` in the form that names the EntryPoint: its clients spread it into the operation, so nothing else is in it. */
+export function renderOperationFields({ profile, op, paymasterAndData, isOpen }: Sponsored): RpcResult {
+  const fields = { ...renderErc7677(profile, paymasterAndData), ...renderHexLimits(op) };
+  return { json: JSON.stringify(fields), ...(isOpen ? { isOpen } : {}) };
+}
+
 /** Result of `pm_getFeeQuoteOrData` in mode ERC20. `unsupportedReasons` says per token why it was not quoted. */
 export function renderFeeQuotes({ paymasterAddress, feeQuotes, unsupported }: FeeQuotes): RpcResult {
   const quotes = {
@@ -99,8 +105,8 @@ export function renderSponsor(sponsor: SponsorInfo | undefined): Readonly<Record
 }
 
 /**
- * The signed limits, in hex like the rest of an ERC-7677 answer. For wallets that asked us to calculate limits in the second call,
- * and that copy them together with the paymaster's fields.
+ * The signed limits, in hex like the fields beside them. For wallets that asked us to calculate limits in the second call of
+ * ERC-7677, and that copy them together with the paymaster's fields.
  */
 export function renderHexLimits(limits: GasLimits): Readonly<Record<string, string>> {
   return {

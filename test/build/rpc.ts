@@ -328,7 +328,7 @@ export function verifySponsorship(
 ): VerifiedSponsorship {
   const profile = aProfileConfig(version);
   const layout = layouts[profile.layout];
-  const data = hexOf(result?.['paymasterAndData']);
+  const data = hexOf(packedData(result ?? {}));
   const decoded = layout.sponsorship.decode(data);
   const parsed = parseUserOperation(operation, layout.entryPointVersion);
   const op: FinalUserOperation = {
@@ -353,6 +353,16 @@ export function verifySponsorship(
     paymaster: decoded.paymaster,
     fundingAddress: decoded.fundingAddress,
   };
+}
+
+/** `paymasterAndData` of an answer, also where it has the fields of EntryPoint 0.7 instead. */
+export function packedData(result: Readonly<Record<string, unknown>>): unknown {
+  if (result['paymasterAndData'] !== undefined) return result['paymasterAndData'];
+  const word = (value: unknown): string => BigInt(String(value)).toString(16).padStart(32, '0');
+  return (
+    `${String(result['paymaster'])}${word(result['paymasterVerificationGasLimit'])}` +
+    `${word(result['paymasterPostOpGasLimit'])}${String(result['paymasterData']).slice(2)}`
+  );
 }
 
 function hexOf(value: unknown): Hex {
@@ -380,7 +390,7 @@ export function verifyTokenPayment(
   const layout = layouts[profile.layout];
   const codec = layout.token;
   if (codec === undefined || profile.token === undefined) throw new Error(`${version} has no token mode`);
-  const decoded = codec.decode(hexOf(result?.['paymasterAndData']));
+  const decoded = codec.decode(hexOf(packedData(result ?? {})));
   const { exchangeRate, priceMarkup = 1_000_000, validUntil, validAfter } = decoded;
   const op: FinalUserOperation = {
     ...parseUserOperation(operation, layout.entryPointVersion),

@@ -131,26 +131,6 @@ describe('whatever the error, a form that names an EntryPoint answers it under H
   });
 });
 
-describe('pm_sponsorUserOperation in the form [userOp, entryPoint, context]', () => {
-  test.each([[[]], [[{}]], [[null]], [[{ mode: 'SPONSORED' }]]])('context %j', async (context) => {
-    const operation = anOperation({ nonce: 5 });
-    const { status, body } = await host.call('pm_sponsorUserOperation', [
-      operation,
-      entryPoints['0.6'],
-      ...context,
-    ]);
-    expect(status).toBe(200);
-    expect(verifySponsorship(operation, body.result).signer).toBe(signerAddress);
-  });
-
-  test('a refusal is an error under HTTP 200', async () => {
-    await host.put({ suspended: true });
-    const { status, body } = await host.call('pm_sponsorUserOperation', [anOperation(), entryPoints['0.6']]);
-    expect(status).toBe(200);
-    expect(body.error).toMatchObject({ code: -32501, data: { reason: 'SUSPENDED' } });
-  });
-});
-
 describe('a refusal names the call and the request', () => {
   const target = addressOf(0xdead);
   const refused = anOperation({ callData: execute(target) });

@@ -11,6 +11,7 @@ import { aPrice, aTokenChain, aTokenProfile, eurx, oldx, tokenVersions, usdx } f
 import { anOperation, anOperationWithoutLimits, execute } from '../build/operations.js';
 import { settle } from '../build/unpaid.js';
 import {
+  packedData,
   rpcPath,
   signerAddress,
   startRpc,
@@ -597,7 +598,7 @@ describe('ERC-7677 with a token', () => {
       }
       expect(checked).toHaveLength(1);
       const limits = { callGasLimit: 100_000, verificationGasLimit: 200_000, preVerificationGas: 60_000 };
-      const paymasterAndData = packed(result);
+      const paymasterAndData = packedData(result);
       expect(
         verifyTokenPayment(anOperation({ nonce }), { ...limits, paymasterAndData }, version),
       ).toMatchObject({
@@ -682,14 +683,4 @@ function payAt(
 ): Promise<RpcAnswer> {
   const mode = { mode: 'ERC20', ...params, tokenInfo: { feeTokenAddress } };
   return at.call('pm_sponsorUserOperation', [operation, mode]);
-}
-
-/** The packed form of an ERC-7677 answer. */
-function packed(result: Readonly<Record<string, unknown>>): unknown {
-  if (result['paymasterAndData'] !== undefined) return result['paymasterAndData'];
-  const word = (value: unknown): string => BigInt(String(value)).toString(16).padStart(32, '0');
-  return (
-    `${String(result['paymaster'])}${word(result['paymasterVerificationGasLimit'])}` +
-    `${word(result['paymasterPostOpGasLimit'])}${String(result['paymasterData']).slice(2)}`
-  );
 }

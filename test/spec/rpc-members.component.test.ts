@@ -8,7 +8,11 @@ import { useRpc } from '../support/use-rpc.js';
 // Members of the mode object and of contexts: clients send some that are for other services, and some that are wrong.
 
 const host = useRpc();
-beforeEach(() => host.put());
+beforeEach(async () => {
+  await host.put();
+  host.world.estimate = () =>
+    Promise.resolve({ callGasLimit: 1n, verificationGasLimit: 1n, preVerificationGas: 1n });
+});
 
 type Send = (members: object) => Promise<RpcAnswer>;
 const forms: readonly { readonly form: string; readonly path: string; readonly send: Send }[] = [

@@ -24,7 +24,7 @@ import type { SponsorRequest } from '../request.js';
 import { lateRulesOfSponsored, rulesOfSponsored } from './rules.js';
 import { gatherCase, noWallet, type SponsorCase } from './sponsored-case.js';
 import { step, type Case, type Draft, type Finalize, type Mode } from '../step.js';
-import { decideUnused } from './unused-gas.js';
+import { boundsOfGiven, decideUnused, estimateOrGiven } from './unused-gas.js';
 import { peekUsage } from '../usage.js';
 import { windowOf } from './window.js';
 
@@ -60,9 +60,12 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
       if (!given.pass) return given;
     } else requireDataFee(on);
     const stub = stubData(on);
-    const estimate = await estimator.estimate(estimateRequest(on, request.op, stub));
+    const asked = () => estimator.estimate(estimateRequest(on, request.op, stub));
+    const estimate = await estimateOrGiven(on, on.profile.paymasterGas, asked);
+    if (estimate === undefined) return decideGiven(on);
     on.estimate = estimate;
-    on.op ??= withLimits(request.op, foundLimits(request, withDataFee(on, estimate, request.op, stub)));
+    const found = withDataFee(on, estimate, request.op, stub);
+    on.op ??= withLimits(request.op, foundLimits(request, found, boundsOfGiven(on)));
     if (estimate.reverted !== undefined) return refuseReverted(estimate.reverted, estimate.remedy);
     const bounded = estimating ? decideGas(on, on.op) : pass;
     return bounded.pass ? decideUnused(on, on.op, estimate) : bounded;

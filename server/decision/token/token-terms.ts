@@ -23,7 +23,7 @@ import { ownPreVerificationGas, requireDataFee, withDataFee } from '../steps/dat
 import { type FactDeps, gatherFacts, type RequestFacts } from '../facts.js';
 import { estimateRequest, foundLimits, withLimits } from '../gas-limits.js';
 import type { SponsorRequest } from '../request.js';
-import { decideUnused, needsSimulation } from '../steps/unused-gas.js';
+import { boundsOfGiven, decideUnused, estimateOrGiven, needsSimulation } from '../steps/unused-gas.js';
 import { windowOf } from '../steps/window.js';
 
 /** What is known about a request in mode ERC20 before its token is checked. */
@@ -101,14 +101,14 @@ export function estimateIfAsked(
   facts: TokenFacts,
   // Given also where nothing waits for them: a quote has to find the limits that are signed later.
   onCandidates: NonNullable<EstimateRequest['onCandidates']> = () => {},
-): Promise<Estimate> | undefined {
+): Promise<Estimate | undefined> | undefined {
   const { request, mode } = facts;
   if (!needsSimulation(facts, mode.gas)) return undefined;
   if (facts.estimating) requireDataFee(facts);
   const asked = estimateRequest(facts, request.op, undefined);
   const payment = mode.codec.validationGas(mode.options);
   const { verificationGasLimit } = asked.most;
-  return estimator.estimate({
+  const whole = {
     ...asked,
     // The gas of the payment comes on top.
     most: {
@@ -116,7 +116,8 @@ export function estimateIfAsked(
       verificationGasLimit: verificationGasLimit > payment ? verificationGasLimit - payment : 0n,
     },
     onCandidates,
-  });
+  };
+  return estimateOrGiven(facts, mode.gas, () => estimator.estimate(whole));
 }
 
 /** The operation with the least limits that an estimate can find for it. */
@@ -137,7 +138,9 @@ export function decideTokenLimits(
   const { chain, paymaster, mode, request } = facts;
   const stub = () => tokenStubData(facts, request.op, terms);
   const isFound = facts.estimating && estimate !== undefined;
-  const limits = isFound ? foundLimits(request, withPayment(facts, estimate, stub())) : request.op;
+  const limits = isFound
+    ? foundLimits(request, withPayment(facts, estimate, stub()), boundsOfGiven(facts))
+    : request.op;
   const op = withLimits(request.op, limits);
   if (estimate?.reverted !== undefined)
     return { op, verdict: refuseReverted(estimate.reverted, estimate.remedy) };

@@ -60,6 +60,7 @@ export const suitesOfSoak: SuiteTable = {
   'rpc-expression': 'Decided from the compiled config; what is summed is in the conformance of usage stores.',
   'rpc-members': 'The form of requests.',
   'rpc-minimum-tip': 'Decided from the compiled config and the request.',
+  'rpc-named-entry-point': 'The form of answers, and decided from the compiled config and the request.',
   'rpc-origins': 'Decided from the compiled config and the request.',
   'rpc-per-operation': 'Decided from the compiled config and the request.',
   'rpc-records': 'What is written to the ledger: its conformance.',
