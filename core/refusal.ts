@@ -212,6 +212,11 @@ export const refusals = {
     remedy: 'Approve the token paymaster for the amount of the quote, in this operation or before.',
     isForCaller: true,
   },
+  TOKEN_AMOUNT_TOO_HIGH: {
+    text: 'The payment could take more tokens than the request allows.',
+    remedy: 'Raise maxTokenAmount of the context, or lower the gas limits or fees.',
+    isForCaller: true,
+  },
   TOKEN_PAYMENT_FAILS: {
     text: 'The simulated operation does not pay for its gas in tokens.',
     remedy: 'Send an operation whose simulation lets the paymaster take its tokens.',

@@ -38,7 +38,10 @@ export type SponsorRequest = {
 export type FinalizeRequest = SponsorRequest & { readonly committed: Hex };
 
 /** A request for data with which the account pays for its gas in a token. */
-export type TokenPaymentRequest = SponsorRequest & { readonly feeToken: AddressKey };
+export type TokenPaymentRequest = SponsorRequest & TokenMaximum & { readonly feeToken: AddressKey };
+
+/** The most that the payment may take, in token base units. Absent: whatever the operation can cost. */
+export type TokenMaximum = { readonly maxTokenAmount?: bigint };
 
 /** A request to explain a payment in mode ERC20. The token may be missing; then the explanation says so. */
 export type ExplainedPayment = SponsorRequest & {

@@ -1,9 +1,12 @@
 import { invalidInput, quote } from '../../core/errors.js';
 import { isAddressText } from '../../core/units/address.js';
 import type { Sponsored, Sponsorship, SponsorRequest, TokenPaymentRequest } from '../decision/request.js';
+import { isObject } from '../../core/schema/json-value.js';
+import { given } from '../../core/units/given.js';
 import { refusedError } from '../../core/refusal.js';
 import type { ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
+import { readContext, refuseUnreadToken } from './contexts.js';
 import type { RequestOrigin } from './method.js';
 import { parseFeeToken, parseSponsorParams } from './params.js';
 
@@ -24,23 +27,41 @@ export type ModeRequest =
 
 /**
  * Reads `[operation, …]`, with the vendor's mode object as the context. A context that is absent, null or without a mode
- * means SPONSORED, unless it names a token, as contexts of other services do: `{"token": "0x…"}` means ERC20.
+ * means SPONSORED, unless it names a token, also as contexts of other services do: `{"token": "0x…"}` means ERC20.
  * Throws INVALID_INPUT when the EntryPoint is not the one of the paymaster's profile.
  */
 export function parseEntryPointParams(
   operation: unknown,
   { entryPoint, context, contextPath }: EntryPointParams,
   profile: ServedProfile,
-  origin: RequestOrigin,
+  origin: RequestOrigin & { readonly paymaster: ServedPaymaster },
 ): ModeRequest {
   requireEntryPoint(entryPoint, profile, 'params[1]');
   const params = [operation, context ?? {}];
   const parsed = parseSponsorParams(params, profile, origin, contextPath);
-  const { request, members } = parsed;
-  const mode = parsed.mode ?? (members['token'] === undefined ? 'SPONSORED' : 'ERC20');
-  requirePhases(request, profile, contextPath);
-  if (mode === 'SPONSORED') return { mode, request };
-  return { mode, request: { ...request, feeToken: parseFeeToken(members, contextPath) } };
+  requirePhases(parsed.request, profile, contextPath);
+  const { members, maxTokenAmount, campaign, webhookData } = readContext(
+    parsed.members,
+    contextPath,
+    origin.paymaster,
+  );
+  const request = {
+    ...parsed.request,
+    ...(parsed.request.campaign === undefined ? given({ campaign }) : {}),
+    ...given({ webhookData }),
+  };
+  const mode = parsed.mode ?? (namesToken(members) ? 'ERC20' : 'SPONSORED');
+  if (mode === 'ERC20')
+    return {
+      mode,
+      request: { ...request, feeToken: parseFeeToken(members, contextPath), ...given({ maxTokenAmount }) },
+    };
+  if (parsed.mode === undefined) refuseUnreadToken(members, contextPath);
+  return { mode, request };
+}
+
+function namesToken({ token, tokenInfo }: Readonly<Record<string, unknown>>): boolean {
+  return token !== undefined || (isObject(tokenInfo) && isAddressText(tokenInfo['feeTokenAddress']));
 }
 
 /** Throws INVALID_INPUT. */
@@ -80,7 +101,7 @@ export function parseErc7677Params(
       value: quote(chainId),
     });
   const form = { entryPoint, context, contextPath: 'params[3]' };
-  return parseEntryPointParams(operation, form, profile, origin);
+  return parseEntryPointParams(operation, form, profile, { ...origin, paymaster });
 }
 
 /** Throws the refusal as an error. `isPayer`: mode ERC20, in which `0x` is not a fallback, since the user already pays. */

@@ -63,6 +63,11 @@ export function checkMembers(
   }
 }
 
+/** Whether a top-level member has a meaning of ours. */
+export function isKnownMember(name: string): boolean {
+  return Object.hasOwn(members, name);
+}
+
 /** One sentence for each unknown member, for people: a misspelt one silently means its default. */
 export function ignoredMembers(value: Readonly<Record<string, unknown>>, path: string): readonly string[] {
   return unknownFields(names, value, path).map(({ field, nearest }) =>

@@ -108,6 +108,22 @@ export const paramSchemas: Readonly<Record<string, JsonSchema>> = {
               'pm_getPaymasterData: limits that the operation lacks are found, and all signed limits are answered. Limits that it has are signed as given, always.',
           },
           token: reference('Address', 'Short for tokenInfo.feeTokenAddress and mode ERC20.'),
+          erc20Context: {
+            ...openRecord(
+              { tokenAddress: reference('Address') },
+              {
+                maxTokenAmount: reference('Quantity', 'The most that the payment may take, in base units.'),
+                permit: { type: 'null' },
+              },
+            ),
+            description: "As Alchemy's clients send it: mode ERC20 with this token. A permit is refused.",
+          },
+          policyId: {
+            oneOf: [text, arrayOf(text)],
+            description:
+              'Short for sponsorshipPolicyId, where policies have campaigns; of a list the first active one.',
+          },
+          webhookData: { ...text, description: 'What hosts of webhooks get as data, as text.' },
         },
       ),
     ],

@@ -89,6 +89,7 @@ const byReason: ReadonlyMap<string, ErrorClass> = new Map<string, ErrorClass>([
   ['TOKEN_BALANCE', TokenPaymentError],
   ['TOKEN_ALLOWANCE', TokenPaymentError],
   ['TOKEN_ALLOWANCE_REQUIRED', TokenPaymentError],
+  ['TOKEN_AMOUNT_TOO_HIGH', TokenPaymentError],
   ['TOKEN_PAYMENT_FAILS', TokenPaymentError],
   ['SENDER_BARRED', TokenPaymentError],
 ]);

@@ -96,6 +96,7 @@ const stepOf = {
   EXECUTION_REVERTS: 'gas',
   TOKEN_BALANCE: 'payment',
   TOKEN_ALLOWANCE: 'payment',
+  TOKEN_AMOUNT_TOO_HIGH: 'charge',
   TOKEN_PAYMENT_FAILS: 'payment',
   ORGANISATION_SHARE_FULL: store,
   BUDGET_REACHED: store,

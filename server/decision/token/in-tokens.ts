@@ -4,7 +4,7 @@ import { digestOf } from '../../../core/paymaster/digest.js';
 import type { TokenTerms } from '../../../core/paymaster/layout.js';
 import { mostLost } from '../../../core/paymaster/token-payment.js';
 import { type PriceAnswer, type Prices, requirePrice } from '../../../core/pricing/price-source.js';
-import { pass, type Verdict } from '../../../core/refusal.js';
+import { pass, refuse, type Verdict } from '../../../core/refusal.js';
 import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
 import { zeroAddress } from '../../../core/units/address.js';
 import { type EpochMs, type EpochSeconds, toSeconds } from '../../../core/units/time.js';
@@ -75,7 +75,8 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
 
   function decideLeast(on: TokenCase): Verdict {
     on.least = leastDraftOf(on, { token: known(on.token), price: known(on.price), now: clock.now() });
-    return on.least.verdict;
+    const { op, terms, verdict } = on.least;
+    return verdict.pass ? decideMost(on, maxChargeOf(on, op, terms)) : verdict;
   }
 
   function findPayer(on: TokenCase): Verdict | Promise<Verdict> {
@@ -130,7 +131,7 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
   function decideCharge(on: TokenCase): Verdict {
     const { op, terms } = known(on.draft);
     on.charge = maxChargeOf(on, op, terms);
-    return pass;
+    return decideMost(on, on.charge);
   }
 
   /** Would exactly this operation pay? */
@@ -267,6 +268,15 @@ function stakeOf(
     need,
     unsecured: mostLost(mode.codec, op, terms, { need, payer }),
   };
+}
+
+/** Whether the account may be charged so much. */
+function decideMost({ maxTokenAmount }: TokenCase, charge: bigint): Verdict {
+  if (maxTokenAmount === undefined || charge <= maxTokenAmount) return pass;
+  return refuse(
+    'TOKEN_AMOUNT_TOO_HIGH',
+    `the payment may take ${charge} base units, the request allows ${maxTokenAmount}`,
+  );
 }
 
 /** Throws FEE_TOKEN_REQUIRED, and FEE_TOKEN_UNSUPPORTED for a token that this chain does not serve. */

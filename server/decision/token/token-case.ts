@@ -4,18 +4,19 @@ import type { AddressKey } from '../../../core/units/address.js';
 import type { PaymentGround } from '../../../core/paymaster/token-payment-checker.js';
 import type { ServedPaymaster } from '../../view/served-paymaster.js';
 import type { FactDeps } from '../facts.js';
-import type { ExplainedPayment, SponsorRequest } from '../request.js';
+import type { ExplainedPayment, SponsorRequest, TokenMaximum } from '../request.js';
 import type { Case } from '../step.js';
 import type { EarlyPayments } from './early-payment.js';
 import type { TokenDraft } from './token-draft.js';
 import { gatherTokenFacts, type TokenFacts } from './token-terms.js';
 
 /** A request to sign names the token; a request to explain may leave it out. */
-export type TokenRequest = SponsorRequest & Pick<ExplainedPayment, 'feeToken'>;
+export type TokenRequest = SponsorRequest & Pick<ExplainedPayment, 'feeToken'> & TokenMaximum;
 
 /** Everything that the steps of mode ERC20 need. */
 export type TokenCase = Case &
   TokenFacts & {
+    readonly maxTokenAmount: bigint | undefined;
     readonly feeToken: AddressKey | undefined;
     token: FeeTokenSpec | undefined;
     price: Price | undefined;
@@ -41,6 +42,7 @@ export function gatherTokenCase(
   return {
     ...gatherTokenFacts(deps, paymaster, request),
     feeToken: request.feeToken,
+    maxTokenAmount: request.maxTokenAmount,
     op: undefined,
     usage: undefined,
     estimate: undefined,

@@ -86,6 +86,7 @@ export const suitesWithoutStores: SuiteTable = {
   'rpc-server': 'Connections, readiness and stopping of the process; a store that fails is a fake there.',
   // Decided from the compiled config and the request, before anything is reserved. What reserves, and what the
   // amounts are, is in the suites of sponsorships, reservations and token payments.
+  'rpc-contexts': 'The form of requests, and decided from the compiled config and the request.',
   'rpc-data-fee': 'Decided before anything is reserved.',
   'rpc-eip-7702': 'Decided before anything is reserved.',
   'rpc-erc20-quotes': 'Decided before anything is reserved.',
