@@ -5,6 +5,7 @@ import type { SponsorRequest } from '../decision/request.js';
 import type { QuoteFees } from '../decision/token/quote.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { RpcMethod, RpcResult } from './method.js';
+import { namingEntryPoint } from './other-entry-point.js';
 import { parseSponsorParams, parseTokenChoice, requireOnePhase } from './params.js';
 import type { SponsorMethodDeps } from './pm_sponsorUserOperation.js';
 import { renderFeeQuotes, renderSponsorship } from './results.js';
@@ -23,13 +24,14 @@ export function pm_getFeeQuoteOrData(deps: QuoteMethodDeps): RpcMethod {
       const profile = requireProfile(view, paymaster);
       const { mode, request, members } = parseSponsorParams(params, profile, context);
       requireOnePhase(request);
+      const named = <T>(ask: () => Promise<T>) => namingEntryPoint(profile, params[0], ask);
       switch (mode) {
         case 'SPONSORED':
-          return renderSponsorship(await sponsor(paymaster, request));
+          return renderSponsorship(await named(() => sponsor(paymaster, request)));
         case 'ERC20':
-          return renderFeeQuotes(await quoteFees(paymaster, request, parseTokenChoice(members)));
+          return renderFeeQuotes(await named(() => quoteFees(paymaster, request, parseTokenChoice(members))));
         case undefined:
-          return sponsorOrQuote(deps, paymaster, request, parseTokenChoice(members));
+          return named(() => sponsorOrQuote(deps, paymaster, request, parseTokenChoice(members)));
         default:
           return unreachable(mode);
       }

@@ -4,6 +4,7 @@ import type { Sponsorship, TokenPaymentRequest } from '../decision/request.js';
 import type { Sponsor } from '../decision/sign/sign.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { RpcMethod, RpcResult } from './method.js';
+import { namingEntryPoint } from './other-entry-point.js';
 import { modeRequired, parseFeeToken, parseSponsorParams, requireOnePhase } from './params.js';
 import { parseEntryPointParams, requireSponsored } from './entry-point-form.js';
 import { renderOperationFields, renderSponsorship, renderTokenPayment } from './results.js';
@@ -42,11 +43,14 @@ export function pm_sponsorUserOperation({ view, sponsor, payInTokens }: SponsorM
       }
       const { mode, request, members } = parseSponsorParams(params, profile, context);
       requireOnePhase(request);
+      const named = <T>(ask: () => Promise<T>) => namingEntryPoint(profile, params[0], ask);
       switch (mode) {
         case 'SPONSORED':
-          return renderSponsorship(await sponsor(paymaster, request));
+          return renderSponsorship(await named(() => sponsor(paymaster, request)));
         case 'ERC20':
-          return paid(await payInTokens(paymaster, { ...request, feeToken: parseFeeToken(members) }));
+          return paid(
+            await named(() => payInTokens(paymaster, { ...request, feeToken: parseFeeToken(members) })),
+          );
         case undefined:
           throw modeRequired();
         default:

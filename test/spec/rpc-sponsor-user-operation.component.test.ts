@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
+import { DomainError } from '../../core/errors.js';
 import { entryPoints } from '../../core/entry-point/address.js';
 import type { Estimate } from '../../core/userop/estimator.js';
 import {
@@ -315,6 +316,26 @@ describe('Sponsored mode: when it cannot be sponsored, paymasterAndData is 0x an
       expect((await sponsor(called(other))).body.result?.['reason']).toBe('CONTRACT_NOT_REGISTERED');
     });
   });
+
+  test.each([
+    ['pm_sponsorUserOperation', { mode: 'SPONSORED' }],
+    ['pm_getFeeQuoteOrData', { mode: 'SPONSORED' }],
+  ])(
+    '%s: an operation in the form of 0.6 that fails at a paymaster of 0.7 is told its EntryPoint',
+    async (method, mode) => {
+      await host.put({ version: '2.0.0' });
+      host.world.estimate = () =>
+        Promise.reject(new DomainError('ESTIMATION_FAILED', 'gas estimation failed: AA23 reverted'));
+      nonce += 1;
+      const { body } = await host.call(method, [anOperationWithoutLimits(), mode]);
+      expect(body.error?.message).toContain(
+        `AA23 reverted (the operation has the form of EntryPoint 0.6, and this paymaster is for 0.7, ${entryPoints['0.7']}: an account of another EntryPoint fails here)`,
+      );
+      const { initCode: _none, paymasterAndData: _data, ...own } = anOperationWithoutLimits();
+      const later = await host.call(method, [own, mode]);
+      expect(later.body.error?.message).not.toContain('EntryPoint 0.6');
+    },
+  );
 
   test('a suspended chain is refused with SUSPENDED', async () => {
     await host.putChain({ suspended: true });
