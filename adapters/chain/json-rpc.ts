@@ -3,7 +3,7 @@ import type { Ambient } from '../../core/ambient.js';
 import { CallReverted } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
 import { fieldOf } from '../../core/schema/json-value.js';
-import { errorText } from '../http-exchange.js';
+import { asItIs, BodyTooLarge, errorText, readBody } from '../http-exchange.js';
 import { withinDeadline } from '../within-deadline.js';
 import { type Attempt, batchOf, type Exchange, singleOf } from './exchange.js';
 import { RpcError } from './node-errors.js';
@@ -129,7 +129,7 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
     const { lane, method, exchange } = call;
     const maxBytes = method === 'eth_getTransactionByHash' ? maxTransactionBytes : maxResponseBytes;
     let status: number;
-    let text: string | undefined;
+    let text: string;
     try {
       const signal = AbortSignal.timeout(Math.max(1, Math.floor(shareMs)));
       const asked = poolOf(lane, target.origin).request({
@@ -137,6 +137,7 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
         path: target.path,
         headers: {
           'content-type': 'application/json',
+          ...asItIs,
           ...(target.authorization === undefined ? {} : { authorization: target.authorization }),
         },
         body: exchange.body,
@@ -144,12 +145,13 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
       });
       const response = await withinDeadline(signal, asked);
       status = response.statusCode;
-      text = await readText(response.body, maxBytes);
+      text = await readBody(response.body, maxBytes, response.headers);
     } catch (error) {
+      // No fault of the node's: the next call may ask it first.
+      if (error instanceof BodyTooLarge)
+        return { failure: `an answer above ${maxBytes} bytes`, coolDown: false };
       return { failure: transportFailure(error), coolDown: true };
     }
-    // No fault of the node's: the next call may ask it first.
-    if (text === undefined) return { failure: `an answer above ${maxBytes} bytes`, coolDown: false };
     return exchange.read(status, text);
   }
 
@@ -176,19 +178,6 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
       pools.clear();
     },
   };
-}
-
-/** Undefined for a body above `maxBytes`, of which the rest is not read. */
-async function readText(body: AsyncIterable<Buffer>, maxBytes: number): Promise<string | undefined> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of body) {
-    size += part.length;
-    // Leaving the loop destroys the body, and with it the connection.
-    if (size > maxBytes) return undefined;
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString('utf8');
 }
 
 type Call<T> = {

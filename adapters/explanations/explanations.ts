@@ -5,7 +5,7 @@ import { reasonOf } from '../../core/error-reasons.js';
 import { DomainError, type Problem } from '../../core/errors.js';
 import { isObject, parseJson } from '../../core/schema/json-value.js';
 import { given } from '../../core/units/given.js';
-import { errorText, readBody } from '../http-exchange.js';
+import { asItIs, errorText, readBody } from '../http-exchange.js';
 import { withinDeadline } from '../within-deadline.js';
 
 type ExplanationRequest = {
@@ -50,7 +50,7 @@ export function createExplanations(urlOf: () => string, deadlineMs = usualDeadli
       });
       const headers = {
         'content-type': 'application/json',
-        'accept-encoding': 'identity',
+        ...asItIs,
         'x-request-id': requestId,
         apikey: apiKey,
         [passHeader]: pass,
@@ -61,8 +61,8 @@ export function createExplanations(urlOf: () => string, deadlineMs = usualDeadli
       let answer: { readonly status: number; readonly text: string };
       try {
         const asked = agent.request({ origin, path, method: 'POST', headers, body, signal });
-        const { statusCode: status, body: answered } = await withinDeadline(signal, asked);
-        answer = { status, text: await withinDeadline(signal, readBody(answered, mostBytes)) };
+        const { statusCode: status, headers: given, body: answered } = await withinDeadline(signal, asked);
+        answer = { status, text: await withinDeadline(signal, readBody(answered, mostBytes, given)) };
       } catch (error) {
         // Its cause may hold the request, and so the key.
         throw away(signal.aborted ? 'no answer in time' : (errorText(error, 'code') ?? 'no connection'));

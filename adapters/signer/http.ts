@@ -1,5 +1,5 @@
 import { Agent, type buildConnector } from 'undici';
-import { BodyTooLarge, errorText, readBody, type HttpAnswer } from '../http-exchange.js';
+import { asItIs, BodyTooLarge, errorText, readBody, type HttpAnswer } from '../http-exchange.js';
 import { codeOf } from '../webhook/network-errors.js';
 import { CallFailed } from './call-failed.js';
 
@@ -45,14 +45,14 @@ export function createHttp(connections: number, tls: buildConnector.BuildOptions
     async ask({ url, ...request }, signal) {
       const { origin, host, pathname, search } = new URL(url);
       try {
-        const { statusCode, body } = await agent.request({
+        const { statusCode, headers, body } = await agent.request({
           ...request,
           origin,
           path: `${pathname}${search}`,
-          headers: { 'accept-encoding': 'identity', ...request.headers },
+          headers: { ...asItIs, ...request.headers },
           signal,
         });
-        return { status: statusCode, body: await readBody(body, maxBodyBytes) };
+        return { status: statusCode, body: await readBody(body, maxBodyBytes, headers) };
       } catch (error) {
         if (error instanceof BodyTooLarge)
           throw new CallFailed('unclear', `${host} answers more than ${maxBodyBytes} bytes`);

@@ -1,6 +1,6 @@
 import { Pool, type buildConnector } from 'undici';
 import { FairSlots } from '../fair-slots.js';
-import { readBody, type HttpAnswer } from '../http-exchange.js';
+import { asItIs, readBody, type HttpAnswer } from '../http-exchange.js';
 import { withinDeadline } from '../within-deadline.js';
 import type { HostRequest } from '../../core/policy/policy-hosts.js';
 import type { RenderedWebhook } from '../../core/policy/webhook/webhook-request.js';
@@ -64,9 +64,16 @@ export class WebhookHosts {
 
   async #send(pool: Pool, request: RenderedWebhook, signal: AbortSignal): Promise<HttpAnswer> {
     const { path, method, headers } = request;
-    const asked = pool.request({ path, method, headers, body: request.body ?? null, signal });
-    const { statusCode, body } = await withinDeadline(signal, asked);
-    if (statusCode === 200) return { status: 200, body: await readBody(body, this.#limits.bodyBytes) };
+    const asked = pool.request({
+      path,
+      method,
+      headers: { ...headers, ...asItIs },
+      body: request.body ?? null,
+      signal,
+    });
+    const { statusCode, headers: answered, body } = await withinDeadline(signal, asked);
+    if (statusCode === 200)
+      return { status: 200, body: await readBody(body, this.#limits.bodyBytes, answered) };
     // A short rest is read to its end, so that the connection can be used again.
     await body.dump({ limit: this.#limits.bodyBytes, signal });
     return { status: statusCode, body: '' };

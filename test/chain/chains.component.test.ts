@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createChains } from '../../adapters/chain/chains.js';
@@ -14,7 +15,8 @@ import type { Hex } from '../../core/units/hex.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { until } from '../support/until.js';
 
-type Answer = { readonly status?: number; readonly body: string } | 'hang' | 'drop';
+type Answer =
+  { readonly status?: number; readonly body: string | Buffer; readonly encoding?: string } | 'hang' | 'drop';
 type Node = {
   readonly url: string;
   readonly host: string;
@@ -73,6 +75,26 @@ describe('failover', () => {
     expect(String(caught)).toContain(`chain 5: eth_chainId failed at ${only.host}`);
     expect(JSON.stringify([String(caught), caught])).not.toContain('SECRETKEY');
   });
+
+  test.each([
+    ['gzip', gzipSync],
+    ['br', brotliCompressSync],
+  ] as const)(
+    'an answer in %s is read, although it was not asked for, and bounded',
+    async (encoding, compress) => {
+      const text = JSON.stringify({ jsonrpc: '2.0', id: 1, result: '0x7' });
+      const asked: unknown[] = [];
+      const only = await node(
+        () => ({ body: compress(text), encoding }),
+        ({ headers }) => asked.push(headers['accept-encoding']),
+      );
+      const chain = chains.get({ chainId: 5, rpc: { urls: [only.url] } });
+      expect(await chain.chainId()).toBe(7);
+      expect(asked).toEqual(['identity']);
+      only.answer = () => ({ body: compress(text.replace('0x7', `0x${'0'.repeat(40_000_000)}`)), encoding });
+      expect(String(await failureOf(chain.chainId()))).toContain('an answer above 33554432 bytes');
+    },
+  );
 
   test('a hanging first URL leaves time for the second', async () => {
     const [first, second] = [await node(() => 'hang'), await node(() => result('0x1'), aMoment)];
@@ -370,7 +392,10 @@ async function node(
       void Promise.resolve(before(request)).then(() => {
         const reply = self.answer();
         if (reply === 'drop') request.socket.destroy();
-        if (typeof reply === 'object') response.writeHead(reply.status ?? 200).end(reply.body);
+        if (typeof reply === 'object')
+          response
+            .writeHead(reply.status ?? 200, reply.encoding ? { 'content-encoding': reply.encoding } : {})
+            .end(reply.body);
       });
     });
   });

@@ -3,7 +3,7 @@ import type { Ambient } from '../../../core/ambient.js';
 import { type JsonDocument, parseDocument } from '../../../core/pricing/json-document.js';
 import { faulty, type RefusedPrice } from '../../../core/pricing/price-source.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import { basicAuth, BodyTooLarge, errorText, readBody } from '../../http-exchange.js';
+import { asItIs, basicAuth, BodyTooLarge, errorText, readBody } from '../../http-exchange.js';
 import { shareInFlight } from '../../share-in-flight.js';
 import { createHeaderFiles, HeadersUnusable } from './headers-file.js';
 
@@ -89,19 +89,23 @@ export function createDocuments(deps: DocumentsDeps): Documents {
     signal: AbortSignal,
   ): Promise<{ readonly status: number; readonly body: string }> {
     const authorization = basicAuth(url);
-    const { statusCode, body } = await agent.request({
+    const {
+      statusCode,
+      headers: answered,
+      body,
+    } = await agent.request({
       origin: url.origin,
       path: `${url.pathname}${url.search}`,
       method: 'GET',
       headers: {
         accept: 'application/json',
-        'accept-encoding': 'identity',
+        ...asItIs,
         ...(authorization === undefined ? {} : { authorization }),
         ...headers,
       },
       signal,
     });
-    if (statusCode === 200) return { status: statusCode, body: await readBody(body, maxBodyBytes) };
+    if (statusCode === 200) return { status: statusCode, body: await readBody(body, maxBodyBytes, answered) };
     // A short rest is read to its end, so that the connection can be used again.
     await body.dump({ limit: maxBodyBytes, signal });
     return { status: statusCode, body: '' };

@@ -1,3 +1,4 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { decideWebhooks } from '../../../core/policy/webhook/decide.js';
 import { createHmac } from 'node:crypto';
@@ -286,6 +287,46 @@ describe('one retry', () => {
     const host = await aHost([no, yes]);
     expect(await askOne(aCaller(), localUrl(host))).toEqual({ verdict: 'refused' });
     expect(host.received).toHaveLength(1);
+  });
+});
+
+describe('an answer that comes compressed, although none was asked for', () => {
+  const compressed =
+    (
+      encoding: string,
+      compress: (text: string) => Buffer,
+      text = JSON.stringify({ arePoliciesVerified: true }),
+    ) =>
+    (): Promise<WebhookHost> =>
+      aHost((_request, response) => {
+        response.writeHead(200, { 'content-encoding': encoding }).end(compress(text));
+      });
+
+  test.each([
+    ['gzip', compressed('gzip', gzipSync)],
+    ['x-gzip', compressed('X-Gzip', gzipSync)],
+    ['deflate', compressed('deflate', deflateSync)],
+    ['br', compressed('br', brotliCompressSync)],
+  ])('with %s is read', async (_encoding, start) => {
+    const host = await start();
+    expect(await askOne(aCaller(), localUrl(host))).toEqual({ verdict: 'verified' });
+    expect(host.received[0]?.headers['accept-encoding']).toBe('identity');
+  });
+
+  test.each([
+    ['gzip', gzipSync],
+    ['br', brotliCompressSync],
+  ] as const)('is bounded after expanding: %s', async (encoding, compress) => {
+    const large = JSON.stringify({ arePoliciesVerified: true, padding: ' '.repeat(50_000_000) });
+    const host = await compressed(encoding, compress, large)();
+    expect(await askOne(aCaller(), localUrl(host))).toEqual(blockedWith(/answered a body of more than/));
+  });
+
+  test('in a way that is not known, or that does not expand, is a failure', async () => {
+    const unknown = await compressed('lzma', Buffer.from)();
+    expect(await askOne(aCaller(), localUrl(unknown))).toEqual(failedWith(/CONTENT_ENCODING/));
+    const broken = await compressed('gzip', Buffer.from)();
+    expect(await askOne(aCaller(), localUrl(broken))).toEqual(failedWith(/Z_DATA_ERROR/));
   });
 });
 
