@@ -52,6 +52,7 @@ import { sponsoredMode } from './decision/steps/sponsored.js';
 import { createTokenList } from './decision/token/token-list.js';
 import { createStub } from './decision/sign/stub.js';
 import { timeDependencies } from './decision/timing.js';
+import { createDelegates } from './decision/delegates.js';
 import { createTokenAccounts, type TokenAccounts } from './decision/token/token-accounts.js';
 import { warmUp } from './rpc/warm-up.js';
 import { createCommit, createFinalize } from './decision/sign/two-phase.js';
@@ -171,6 +172,7 @@ export function createDataPlane(deps: DataPlaneDeps) {
     clock,
     prices,
     tokenAccounts,
+    delegates: createDelegates({ chains }),
     signing,
     hashes,
     takeBack,

@@ -87,9 +87,10 @@ function dummyMethod(served: ServedChain, signing: SigningBatch, clock: Clock): 
   };
   const estimator = { estimate: () => notAsked() };
   const hosts = { call: () => notAsked() };
+  const delegates = { of: () => notAsked() };
   const sponsor = createSponsor(
     { view, usage, signing, clock },
-    sponsoredMode({ view, heads, dataFees, prices, usage, estimator, hosts, clock }),
+    sponsoredMode({ view, heads, dataFees, prices, usage, estimator, delegates, hosts, clock }),
   );
   return pm_sponsorUserOperation({ view, sponsor, payInTokens: () => notAsked() });
 }

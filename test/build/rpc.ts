@@ -100,6 +100,8 @@ export type World = {
   /** The last reading of the chain's data fee. */
   dataReading: DataFeeReading | undefined;
   estimate: (request: EstimateRequest) => Promise<Estimate>;
+  /** The code of an account; no request may read one unless a test says so. */
+  code: (address: string) => Promise<Hex>;
   webhook: (request: HostRequest) => Promise<readonly HostOutcome[]>;
   /** The current answer of a token's price source. */
   price: (token: FeeTokenSpec) => PriceAnswer;
@@ -161,6 +163,7 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
     },
     dataReading: undefined,
     estimate: () => Promise.reject(new DomainError('ESTIMATION_FAILED', 'AA13 initCode failed or OOG')),
+    code: refuseCall,
     webhook: ({ policies }) => Promise.resolve(policies.map(() => ({ verdict: 'verified' }) as const)),
     price: () => priced(aPrice()),
     payment: () => Promise.resolve(pass),
@@ -173,7 +176,7 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
     configs: served,
     usage,
     ledger: records,
-    chains: { get: () => tokenAccountChain, stop: () => Promise.resolve() },
+    chains: { get: () => tokenAccountChain(world), stop: () => Promise.resolve() },
     prices: options.prices ?? pricesOf(world),
     payments: {
       check: (request) => world.payment(request),
@@ -278,15 +281,15 @@ async function fund(
     }
 }
 
-/** Answers which account pays in token mode, which the service reads once; no request may call anything else. */
-const tokenAccountChain: Chain = {
+/** Answers which account pays in token mode, which the service reads once, and codes of accounts; no request may call anything else. */
+const tokenAccountChain = (world: Pick<World, 'code'>): Chain => ({
   chainId: refuseCall,
   block: refuseCall,
   call: ({ data }) =>
     data === tokenAccountCall
       ? Promise.resolve(`0x${'0'.repeat(24)}${someTokenAccount.slice(2).toLowerCase()}` as const)
       : refuseCall(),
-  code: refuseCall,
+  code: (address) => world.code(address),
   balance: refuseCall,
   logs: refuseCall,
   priorityFee: refuseCall,
@@ -294,7 +297,7 @@ const tokenAccountChain: Chain = {
   words: refuseCall,
   request: refuseCall,
   stop: () => Promise.resolve(),
-};
+});
 
 function refuseCall(): Promise<never> {
   return Promise.reject(new Error('no request may ask the chain'));

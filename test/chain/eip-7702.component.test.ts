@@ -10,6 +10,8 @@ import { systemClock } from '../../core/units/time.js';
 import { parseEther } from '../../core/units/wei.js';
 import { eip7702Factory } from '../../core/entry-point/eip-7702.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
+import { given } from '../../core/units/given.js';
+import { createDelegates } from '../../server/decision/delegates.js';
 import { readNpmArtifact } from '../../standalone/dev-chain/artifacts.js';
 import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
 import type { DevProfile } from '../../standalone/dev-chain/paymaster-contracts.js';
@@ -117,6 +119,30 @@ test('a delegate other than the one that was signed for is AA24', async () => {
 });
 
 /** A new key, the operation that counts once, and its authorization of the delegate at this nonce of the account. */
+test('a key that has delegated before is found to have its delegate, and acts without an authorization', async () => {
+  const delegates = createDelegates({ chains: devChain.chains });
+  const { owner, account, op } = await plainKey(0);
+  const at = (number: number) => ({
+    chain: { chainId: devChain.chainId, config: { rpc: { urls: [devChain.url] } } },
+    head: { number },
+  });
+  const delegateAt = (number: number) => delegates.of(at(number) as never, account.address);
+  expect(await delegateAt(1)).toBeUndefined();
+  await devChain.chain.request('anvil_setCode', [owner.address, delegation(delegate)]);
+  // One reading for a block.
+  expect(await delegateAt(1)).toBeUndefined();
+  expect(await delegateAt(2)).toBe(toAddressKey(delegate));
+
+  const { eip7702Auth, ...shown } = op;
+  const final = await estimated(shown);
+  // The account signs the hash with its delegate, which the EntryPoint reads on chain.
+  const signed = await sponsorUserOp(devChain, profile, account, { ...final, ...given({ eip7702Auth }) });
+  const { eip7702Auth: _shown, ...mined } = signed.op;
+  const { event } = await handleOp(devChain, '0.8', { ...signed, op: mined });
+  expect(event.success).toBe(true);
+  expect(await countOf(owner)).toBe(1n);
+});
+
 async function plainKey(ownNonce: number) {
   const owner = new Wallet(Wallet.createRandom().privateKey);
   const account: TestAccount = {

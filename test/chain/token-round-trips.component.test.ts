@@ -28,6 +28,7 @@ import { createNodes, startInRounds } from './support/nodes.js';
 import { approval, deployToken, mint } from './support/tokens.js';
 import { buildUserOp, sponsorUserOp } from './support/user-op.js';
 import { signsBy } from '../build/signing.js';
+import { noDelegates } from '../build/delegates.js';
 
 // How many round trips to the node a payment in tokens needs before it is signed.
 
@@ -177,6 +178,7 @@ function payerOver(url: string, profile: DevProfile): (op: UserOperation) => Pro
       get: async () => priced(aPrice()),
       usdPerNative: () => undefined,
     },
+    delegates: noDelegates,
     tokenAccounts: { payer: () => undefined, known: () => [] },
     signing: createSigningBatch({ instruments: createInstruments(noMetrics) }),
     clock: systemClock,

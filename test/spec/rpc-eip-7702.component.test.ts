@@ -1,9 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { Wallet } from 'ethers';
+import { DomainError } from '../../core/errors.js';
 import { entryPoints } from '../../core/entry-point/address.js';
 import { addressOf } from '../build/configs.js';
 import { aTokenChain, usdx } from '../build/fee-tokens.js';
-import { anOperation } from '../build/operations.js';
+import { anOperation, execute } from '../build/operations.js';
 import { signerAddress, verifySponsorship, verifyTokenPayment, type RpcAnswer } from '../build/rpc.js';
 import { useRpc } from '../support/use-rpc.js';
 
@@ -37,6 +38,12 @@ function authorized(by: Wallet, address: string, chainId = 31_337n, nonce = 0n) 
   return { address, chainId: `0x${chainId.toString(16)}`, nonce: `0x${nonce.toString(16)}`, r, s, yParity };
 }
 
+/** What accounts have on chain is read once for a block. */
+function nextBlock(): void {
+  const { head } = host.world;
+  if (head !== undefined) host.world.head = { ...head, number: head.number + 1 };
+}
+
 const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 
 /** The same signature with s in the upper half, which no chain takes over. */
@@ -54,23 +61,85 @@ describe('an EIP-7702 operation on EntryPoint 0.8', () => {
     expect(verifyTokenPayment(operation, payment.body.result, 'singleton-0.8').signer).toBe(signerAddress);
   });
 
-  test.each([
-    ['another delegate', delegated(addressOf(0xbad))],
-    ['no authorization to look at', delegated(trusted, { eip7702Auth: undefined })],
-  ])('with %s is refused in every form', async (_name, operation) => {
-    const sponsorship = await host.call('pm_sponsorUserOperation', [operation, sponsoredMode]);
-    expect(sponsorship.body.result).toMatchObject({ paymasterAndData: '0x', reason: 'DELEGATE_NOT_ALLOWED' });
-    const form = [operation, entryPoints['0.8'], '0x7a69'];
-    const errors: readonly RpcAnswer[] = await Promise.all([
-      host.call('pm_sponsorUserOperation', [operation, tokenMode]),
-      host.call('pm_getFeeQuoteOrData', [operation, { mode: 'ERC20' }]),
-      host.call('pm_getPaymasterStubData', [...form, null]),
-      host.call('pm_getPaymasterData', [...form, null]),
-      host.call('pm_getPaymasterStubData', [...form, { token: usdx.address }]),
-      host.call('pm_getPaymasterData', [...form, { token: usdx.address }]),
-    ]);
-    for (const { body } of errors)
-      expect(body.error).toMatchObject({ code: -32501, data: { reason: 'DELEGATE_NOT_ALLOWED' } });
+  test.each([['another delegate', delegated(addressOf(0xbad))]])(
+    'with %s is refused in every form',
+    async (_name, operation) => {
+      const sponsorship = await host.call('pm_sponsorUserOperation', [operation, sponsoredMode]);
+      expect(sponsorship.body.result).toMatchObject({
+        paymasterAndData: '0x',
+        reason: 'DELEGATE_NOT_ALLOWED',
+      });
+      const form = [operation, entryPoints['0.8'], '0x7a69'];
+      const errors: readonly RpcAnswer[] = await Promise.all([
+        host.call('pm_sponsorUserOperation', [operation, tokenMode]),
+        host.call('pm_getFeeQuoteOrData', [operation, { mode: 'ERC20' }]),
+        host.call('pm_getPaymasterStubData', [...form, null]),
+        host.call('pm_getPaymasterData', [...form, null]),
+        host.call('pm_getPaymasterStubData', [...form, { token: usdx.address }]),
+        host.call('pm_getPaymasterData', [...form, { token: usdx.address }]),
+      ]);
+      for (const { body } of errors)
+        expect(body.error).toMatchObject({ code: -32501, data: { reason: 'DELEGATE_NOT_ALLOWED' } });
+    },
+  );
+
+  describe('without an authorization', () => {
+    const forms = [
+      { factory: '0x7702', factoryData: '0x' },
+      { factory: '0x7702000000000000000000000000000000000000', factoryData: '0x' },
+      { factory: '0x7702000000000000000000000000000000000000', factoryData: '0x1234' },
+      { factory: undefined, factoryData: undefined, initCode: '0x7702' },
+      { factory: undefined, factoryData: undefined, initCode: `0x7702${'00'.repeat(18)}` },
+      { factory: undefined, factoryData: undefined, initCode: '0x7702000000' },
+    ];
+    const unshown = (form: object) => delegated(trusted, { eip7702Auth: undefined, ...form });
+    const delegatedTo = (delegate: string) => () =>
+      Promise.resolve(`0xef0100${delegate.slice(2).toLowerCase()}` as const);
+
+    test.each(forms)('$factory $factoryData $initCode: the delegate on chain decides', async (form) => {
+      const operation = unshown(form);
+      const ask = () => host.call('pm_sponsorUserOperation', [operation, sponsoredMode]);
+      const inTokens = () => host.call('pm_sponsorUserOperation', [operation, tokenMode]);
+      nextBlock();
+      host.world.code = delegatedTo(addressOf(0xbad));
+      expect((await ask()).body.result?.['reason']).toBe('DELEGATE_NOT_ALLOWED');
+      expect((await inTokens()).body.error?.data.reason).toBe('DELEGATE_NOT_ALLOWED');
+      // Known for this block.
+      host.world.code = delegatedTo(trusted);
+      expect((await ask()).body.result?.['reason']).toBe('DELEGATE_NOT_ALLOWED');
+      nextBlock();
+      expect(verifySponsorship(operation, (await ask()).body.result, 'singleton-0.8').signer).toBe(
+        signerAddress,
+      );
+      expect(verifyTokenPayment(operation, (await inTokens()).body.result, 'singleton-0.8').signer).toBe(
+        signerAddress,
+      );
+    });
+
+    test.each(['0x', '0x6001', '0xef0100', `0xef0100${'11'.repeat(21)}`] as const)(
+      'an account with the code %s is refused',
+      async (code) => {
+        nextBlock();
+        host.world.code = () => Promise.resolve(code);
+        const { body } = await host.call('pm_sponsorUserOperation', [unshown({}), sponsoredMode]);
+        expect(body.result?.['reason']).toBe('DELEGATE_NOT_ALLOWED');
+      },
+    );
+
+    test('an operation that is refused anyway costs the chain nothing', async () => {
+      nextBlock();
+      host.world.code = () => Promise.reject(new Error('nobody may ask the chain'));
+      const refused = { ...unshown({}), callData: execute(addressOf(0xdead)) };
+      const { body } = await host.call('pm_sponsorUserOperation', [refused, sponsoredMode]);
+      expect(body.result?.['reason']).toBe('CONTRACT_NOT_REGISTERED');
+    });
+
+    test('a chain that does not answer is an error that may be tried again', async () => {
+      nextBlock();
+      host.world.code = () => Promise.reject(new DomainError('UNAVAILABLE', 'no node answers'));
+      const { body } = await host.call('pm_sponsorUserOperation', [unshown({}), sponsoredMode]);
+      expect(body.error?.data).toMatchObject({ retryable: true });
+    });
   });
 
   test.each([

@@ -6,7 +6,7 @@ import {
   decideSuspended,
   decideValidPolicies,
 } from '../../../core/policy/rules/served.js';
-import { decideDelegate } from '../../../core/policy/rules/delegate.js';
+import { decideDelegate, isDelegateUnshown } from '../../../core/policy/rules/delegate.js';
 import { decideFees, decideTip } from '../../../core/policy/rules/price-guard/decide.js';
 import { decideAuthorization } from '../../../core/policy/rules/authorization.js';
 import { decideFactory } from '../../../core/policy/rules/factory.js';
@@ -49,7 +49,9 @@ const campaign = (mode: Mode): Step<RequestFacts> =>
   );
 const standing: readonly Step<RequestFacts>[] = [
   step('factory', decideFactories),
-  step('delegate', decideDelegation),
+  step('delegate', ({ chain, request }) => decideDelegate(chain, request.op), {
+    applies: ({ request, profile }) => !isDelegateUnshown(request.op, profile.entryPointVersion),
+  }),
   // While a wallet asks for a stub it fills in a placeholder: its user signs once the operation is complete.
   step('authorization', ({ chain, request }) => decideAuthorization(request.op, chain.recover), {
     isOfSigned: true,
@@ -166,8 +168,4 @@ function decidePrices({ chain, paymaster, head, request }: RequestFacts): Verdic
 function decideFactories({ chain, paymaster, profile, request }: RequestFacts): Verdict {
   const lists = { chain: chain.accountFactories, paymaster: paymaster.accountFactories };
   return decideFactory(lists, request.op, profile.entryPointVersion);
-}
-
-function decideDelegation({ chain, profile, request }: RequestFacts): Verdict {
-  return decideDelegate(chain, request.op, profile.entryPointVersion);
 }

@@ -16,6 +16,7 @@ import { renderUserOperation } from '../../../core/userop/render.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import { guardOf } from '../../view/served-chain.js';
 import { ownPreVerificationGas, requireDataFee, withDataFee } from './data-fee.js';
+import { delegateOnChain, type Delegates } from '../delegates.js';
 import type { FactDeps, RequestFacts } from '../facts.js';
 import { estimateRequest, foundLimits, noLimits, withLimits } from '../gas-limits.js';
 import { inRange } from './in-range.js';
@@ -31,6 +32,7 @@ import { windowOf } from './window.js';
 export type SponsoredDeps = FactDeps & {
   readonly usage: Pick<UsageStore, 'now' | 'peek' | 'capacity'>;
   readonly estimator: GasEstimator;
+  readonly delegates: Delegates;
   readonly hosts: Pick<PolicyHosts, 'call'>;
 };
 
@@ -44,7 +46,7 @@ type SponsoredMode = Mode<SponsorRequest, SponsorCase, SponsorshipTerms> & {
  * follows it: the reservation checks the same.
  */
 export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
-  const { usage, estimator, hosts, clock } = deps;
+  const { usage, estimator, hosts, delegates, clock } = deps;
 
   const peekAt = (on: SponsorCase, op: FinalUserOperation) =>
     peekUsage(usage, on, promiseOf(on, op, stakeOf(on, op), clock.now()));
@@ -125,6 +127,7 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
         isEarly: true,
         applies: ({ simulates, paymaster }) => simulates || askedPolicies(paymaster).length > 0,
       }),
+      delegateOnChain(delegates),
       step('gas', (on) => (on.simulates ? findLimits(on) : decideGiven(on)), {
         isCostly: true,
         lacks: ({ simulates, funding }) =>

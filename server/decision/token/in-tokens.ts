@@ -17,6 +17,7 @@ import type {
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import { beginPayments } from './early-payment.js';
 import { callsOf } from '../calls.js';
+import { delegateOnChain, type Delegates } from '../delegates.js';
 import type { FactDeps } from '../facts.js';
 import { noLimits, withLimits } from '../gas-limits.js';
 import { inRange } from '../steps/in-range.js';
@@ -45,6 +46,7 @@ export type TokenModeDeps = FactDeps & {
   readonly estimator: GasEstimator;
   readonly payments: TokenPaymentChecker;
   readonly prices: Prices;
+  readonly delegates: Delegates;
   readonly tokenAccounts: TokenAccounts;
   readonly signing: SigningBatch;
 };
@@ -61,7 +63,7 @@ type TokenMode = Mode<TokenRequest, TokenCase, TokenTerms> & {
  * spending limits and webhooks do not apply, since the user pays; other policies do where they say so.
  */
 export function tokenMode(deps: TokenModeDeps): TokenMode {
-  const { usage, estimator, payments, prices, tokenAccounts, signing, clock } = deps;
+  const { usage, estimator, payments, prices, tokenAccounts, delegates, signing, clock } = deps;
 
   function decidePrice(on: TokenCase): Outcome | Promise<Outcome> {
     const token = known(on.token);
@@ -76,7 +78,9 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
   function decideLeast(on: TokenCase): Verdict {
     on.least = leastDraftOf(on, { token: known(on.token), price: known(on.price), now: clock.now() });
     const { op, terms, verdict } = on.least;
-    return verdict.pass ? decideMost(on, maxChargeOf(on, op, terms)) : verdict;
+    // A rate at which nothing can be charged is told by the step that charges.
+    if (!verdict.pass || on.maxTokenAmount === undefined) return verdict;
+    return decideMost(on, maxChargeOf(on, op, terms));
   }
 
   function findPayer(on: TokenCase): Verdict | Promise<Verdict> {
@@ -170,6 +174,7 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
         isEarly: true,
         lacks: ({ least }) => (least === undefined ? 'There is nothing to look up.' : undefined),
       }),
+      delegateOnChain(delegates),
       step('gas', decideGas, { isCostly: true }),
       ...lateRulesOfTokens,
       step('charge', decideCharge, { lacks: lacksDraft }),

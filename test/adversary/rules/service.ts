@@ -90,6 +90,7 @@ export function createService(clock: Clock, config: ChainConfig, feed: PriceFeed
     prices,
     usage: { now: never, peek: never, capacity: never },
     estimator: { estimate: never },
+    delegates: { of: never },
     hosts: { call: never },
   });
 

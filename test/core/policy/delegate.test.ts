@@ -1,5 +1,9 @@
-import { expect, test } from '@jest/globals';
-import { decideDelegate } from '../../../core/policy/rules/delegate.js';
+import { describe, expect, test } from '@jest/globals';
+import {
+  decideDelegate,
+  decideDelegateOnChain,
+  isDelegateUnshown,
+} from '../../../core/policy/rules/delegate.js';
 import { toAddressKey, zeroAddress } from '../../../core/units/address.js';
 import { eip7702Factory } from '../../../core/entry-point/eip-7702.js';
 import type { Eip7702Auth, UserOperation } from '../../../core/entry-point/user-operation.js';
@@ -16,7 +20,6 @@ function anAuthorization(overrides: Partial<Eip7702Auth> = {}): Eip7702Auth {
 type Case = {
   readonly name: string;
   readonly op: Pick<UserOperation, 'eip7702Auth' | 'initCode'>;
-  readonly version?: EntryPointVersion;
   readonly detail?: string;
 };
 
@@ -41,9 +44,8 @@ test.each<Case>([
     detail: `delegate ${other}`,
   },
   {
-    name: 'another delegate is refused on an EntryPoint that knows nothing of EIP-7702, too',
+    name: 'another delegate is refused without the marker, too',
     op: { initCode: '0x', eip7702Auth: anAuthorization({ address: other }) },
-    version: '0.6',
     detail: `delegate ${other}`,
   },
   {
@@ -56,34 +58,55 @@ test.each<Case>([
     op: { initCode: eip7702Factory, eip7702Auth: anAuthorization({ chainId: 1n }) },
     detail: 'the authorization is for chain 1, the operation for chain 31337',
   },
-  {
-    name: 'the marker without an authorization is refused',
-    op: { initCode: eip7702Factory },
-    detail: 'the factory is 0x7702 and eip7702Auth is missing',
-  },
-  {
-    name: 'the short marker without an authorization is refused',
-    op: { initCode: '0x7702' },
-    detail: 'the factory is 0x7702 and eip7702Auth is missing',
-  },
-  {
-    name: 'the marker without an authorization is refused on 0.9',
-    op: { initCode: eip7702Factory },
-    version: '0.9',
-    detail: 'the factory is 0x7702 and eip7702Auth is missing',
-  },
-  {
-    name: 'what is the marker on 0.8 is an ordinary factory before',
-    op: { initCode: eip7702Factory },
-    version: '0.7',
-  },
-])('$name', ({ op, version = '0.8', detail }) => {
-  expect(decideDelegate(rules, op, version)).toEqual(
+])('$name', ({ op, detail }) => {
+  expect(decideDelegate(rules, op)).toEqual(
     detail === undefined ? { pass: true } : { pass: false, reason: 'DELEGATE_NOT_ALLOWED', detail },
   );
 });
 
 test('a chain that lists no delegates refuses every one', () => {
   const op = { initCode: eip7702Factory, eip7702Auth: anAuthorization() };
-  expect(decideDelegate({ ...rules, delegates: new Set() }, op, '0.8')).toMatchObject({ pass: false });
+  expect(decideDelegate({ ...rules, delegates: new Set() }, op)).toMatchObject({ pass: false });
+});
+
+describe('an operation that claims a delegate and shows no authorization', () => {
+  test.each<{ initCode: UserOperation['initCode']; version: EntryPointVersion; claims: boolean }>([
+    { initCode: eip7702Factory, version: '0.8', claims: true },
+    { initCode: `${eip7702Factory}1234`, version: '0.8', claims: true },
+    { initCode: '0x7702', version: '0.8', claims: true },
+    { initCode: '0x7702', version: '0.9', claims: true },
+    { initCode: eip7702Factory, version: '0.7', claims: false },
+    { initCode: '0x', version: '0.8', claims: false },
+    { initCode: `0x7702${'11'.repeat(18)}`, version: '0.8', claims: false },
+  ])('$initCode on $version: $claims', ({ initCode, version, claims }) => {
+    expect(isDelegateUnshown({ initCode }, version)).toBe(claims);
+    expect(isDelegateUnshown({ initCode, eip7702Auth: anAuthorization() }, version)).toBe(false);
+  });
+
+  const plain = { options: {} };
+  test.each([
+    { name: 'a trusted one passes', profile: plain, delegate: trusted, detail: undefined },
+    {
+      name: 'another one is refused',
+      profile: plain,
+      delegate: other,
+      detail: `delegate ${other}, which the account has on chain`,
+    },
+    {
+      name: 'none is refused',
+      profile: plain,
+      delegate: undefined,
+      detail: 'the factory is 0x7702, eip7702Auth is missing, and the account has no delegate on chain',
+    },
+    {
+      name: 'a trusted one is refused where the contract hashes what the operation shows',
+      profile: { options: { openZeppelin: { initCodeHash: 'Delegate' } } } as const,
+      delegate: trusted,
+      detail: 'this contract hashes the delegate: eip7702Auth must be given',
+    },
+  ])('on chain, $name', ({ profile, delegate, detail }) => {
+    expect(decideDelegateOnChain(rules, profile, delegate)).toEqual(
+      detail === undefined ? { pass: true } : { pass: false, reason: 'DELEGATE_NOT_ALLOWED', detail },
+    );
+  });
 });

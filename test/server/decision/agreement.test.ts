@@ -35,6 +35,7 @@ import { aPrice, aTokenProfile, someTokenAccount, usdx } from '../../build/fee-t
 import { anOperation, anOperationWithoutLimits, execute } from '../../build/operations.js';
 import { runs } from '../../support/property.js';
 import { signsBy } from '../../build/signing.js';
+import { noDelegates } from '../../build/delegates.js';
 
 // The three ways to run the steps of a mode agree, for every obstacle.
 
@@ -230,6 +231,7 @@ function decisionOf(at: Situation) {
           : priced(aPrice(at.price === 'huge' ? { rate: 2n ** 250n } : {})),
       usdPerNative: () => undefined,
     },
+    delegates: noDelegates,
     tokenAccounts: { payer: () => toAddressKey(someTokenAccount), known: () => [] },
     signing: createSigningBatch({ instruments: createInstruments(noMetrics) }),
     clock: { now: () => someNow },

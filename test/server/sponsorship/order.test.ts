@@ -27,6 +27,7 @@ import {
 } from '../../build/configs.js';
 import { anOperation, execute, type WireOperation } from '../../build/operations.js';
 import { signsBy } from '../../build/signing.js';
+import { noDelegates } from '../../build/delegates.js';
 
 /** Everything that a decision depends on. The values that an obstacle does not change let the operation pass. */
 type Scenario = {
@@ -319,6 +320,7 @@ function aSponsor(
     prices: { peek: () => undefined },
     usage: { ...usage, now: () => someNow, capacity: () => Number.POSITIVE_INFINITY },
     estimator: { estimate: () => Promise.reject(new Error('not asked')) },
+    delegates: noDelegates,
     hosts: { call: () => Promise.reject(new Error('not asked')) },
     signing: createSigningBatch({ instruments: createInstruments(noMetrics) }),
     clock: { now: () => someNow },
