@@ -1,3 +1,4 @@
+import { given } from '../units/given.js';
 import type { InParts } from '../units/in-parts.js';
 import type { ContractMethods, Selector } from '../resources/abi.js';
 import { finding, isConditionTrue, type Finding } from '../meta/conditions.js';
@@ -81,10 +82,10 @@ export function* compileContracts(
 
 function compileContract(
   object: SmartContract,
-  { methods, declarations, selectors, checksum }: ReadContract,
+  { methods, declarations, selectors, checksum, warning }: ReadContract,
   problem: Finding | undefined,
 ): CompiledContract {
-  const accepted = problem ?? finding('Accepted', 'Accepted');
+  const accepted = problem ?? acceptedWith(warning);
   const compiled = {
     object,
     accepted,
@@ -100,7 +101,14 @@ function compileContract(
   return { ...compiled, served };
 }
 
+function acceptedWith(warning: string | undefined): Finding {
+  const { message } = finding('Accepted', 'Accepted');
+  return finding('Accepted', 'Accepted', warning === undefined ? message : `${message} ${warning}.`);
+}
+
 type ReadContract = Pick<CompiledContract, 'methods' | 'declarations' | 'selectors' | 'checksum'> & {
+  /** What was left out of its ABI. */
+  readonly warning?: string;
   /** What is wrong with the contract by itself, independent of other contracts. */
   readonly problem?: Finding;
 };
@@ -113,7 +121,7 @@ function* readContract(
   const { spec } = object;
   if (!isAddressText(spec.address))
     return { ...nothing, problem: invalid(`spec.address must be 0x and 40 hex digits.`) };
-  const { methods, declarations, selectors, problems } = yield* readMethods(
+  const { methods, declarations, selectors, problems, warning } = yield* readMethods(
     spec.abi,
     spec.whitelistedMethods ?? [],
   );
@@ -121,8 +129,7 @@ function* readContract(
   const isInUse = served.has(identityOf(spec.name, spec.address)) || isConditionTrue(object, 'Accepted');
   const checksum = checksumFinding('spec.address', spec.address, isInUse);
   if (checksum?.type === 'Accepted') return { ...nothing, methods, problem: checksum };
-  if (problems.length === 0)
-    return { methods, declarations, selectors, ...(checksum === undefined ? {} : { checksum }) };
+  if (problems.length === 0) return { methods, declarations, selectors, ...given({ checksum, warning }) };
   return {
     ...nothing,
     methods,

@@ -22,8 +22,14 @@ type AbiFunction = {
 export const maxFunctions = 5000;
 export const maxNameLength = 512;
 
+/** A function with a type of the ABI specification, or of a library, whose values are not read: `function`, `fixed`, `Lib.Kind`. */
+type UnreadFunction = { readonly name: string; readonly unread: string };
+
 /** The functions of an ABI in the same order; constructors, events and errors are left out. */
-type ParsedAbi = { readonly functions: readonly AbiFunction[] };
+type ParsedAbi = {
+  readonly functions: readonly AbiFunction[];
+  readonly unread: readonly UnreadFunction[];
+};
 
 type Whitelist = {
   /** Each selector once, in the order of the whitelist. */
@@ -39,6 +45,8 @@ export type ContractMethods = {
   /** Every function of the ABI with the names of its parameters: `mint(address to,uint256)`. */
   readonly declarations: readonly string[];
   readonly selectors: readonly Selector[];
+  /** A sentence about functions that were left out; absent: none was. */
+  readonly warning?: string;
   /** Fields relative to the spec: `abi[3]`, `whitelistedMethods[0]`. */
   readonly problems: readonly Problem[];
 };
@@ -62,6 +70,7 @@ export function* readMethodsInParts(
       methods: methodsOf(abi),
       declarations: abi.functions.map(({ declaration }) => declaration),
       selectors: problems.length === 0 ? selectors : [],
+      ...(abi.unread.length === 0 ? {} : { warning: leftOut(abi.unread) }),
       problems,
     };
   } catch (error) {
@@ -83,19 +92,21 @@ export function* parseAbiInParts(text: string): InParts<ParsedAbi> {
   const entries = parseEntries(text);
   const problems: Problem[] = [];
   const functions: AbiFunction[] = [];
+  const unread: UnreadFunction[] = [];
   for (const [index, entry] of entries.entries()) {
     yield;
     const parsed = parseEntry(entry, `abi[${index}]`);
     if (parsed === undefined) continue;
     if ('expected' in parsed) problems.push(parsed);
+    else if ('unread' in parsed) unread.push(parsed);
     else functions.push(parsed);
-    if (functions.length > maxFunctions)
+    if (functions.length + unread.length > maxFunctions)
       problems.push({ field: 'abi', expected: `one of at most ${maxFunctions} functions` });
     // The rest would change nothing, and a text of the longest kind may have ninety thousand wrong entries.
-    if (problems.length === maxProblems || functions.length > maxFunctions) break;
+    if (problems.length === maxProblems || functions.length + unread.length > maxFunctions) break;
   }
   if (problems.length > 0) throw invalidInput(problems);
-  return { functions };
+  return { functions, unread };
 }
 
 /** Names of the state-changing functions, each once, in the order of the ABI: `methods` of the API. */
@@ -110,6 +121,7 @@ export function methodsOf(abi: ParsedAbi): readonly string[] {
 export function selectorsOf(abi: ParsedAbi, whitelistedMethods: readonly string[]): Whitelist {
   const byName = Map.groupBy(abi.functions, ({ name }) => name);
   const bySignature = Map.groupBy(abi.functions, ({ signature }) => signature);
+  const unread = new Map(abi.unread.map((left) => [left.name, left.unread]));
   const selectors = new Set<Selector>();
   const problems: Problem[] = [];
   const seen = new Set<string>();
@@ -126,8 +138,16 @@ export function selectorsOf(abi: ParsedAbi, whitelistedMethods: readonly string[
     }
     const signature = read !== undefined && 'signature' in read ? read.signature : undefined;
     const found = read === undefined ? byName.get(method) : bySignature.get(signature ?? '');
-    if (found === undefined && problems.length < maxProblems)
-      problems.push({ field, expected: (known ??= aMethodOf(abi)), value: quote(method) });
+    // A name means all overloads: one that is not read would be left out of what its owner asked for.
+    const type =
+      read === undefined || found === undefined ? unread.get(method.split('(', 1)[0]!.trim()) : undefined;
+    if ((found === undefined || type !== undefined) && problems.length < maxProblems)
+      problems.push({
+        field,
+        expected:
+          type === undefined ? (known ??= aMethodOf(abi)) : `a method whose types are read, not ${type}`,
+        value: quote(method),
+      });
     for (const { selector } of found ?? []) selectors.add(selector);
   }
   return { selectors: [...selectors], problems };
@@ -152,7 +172,7 @@ function parseEntries(text: string): readonly unknown[] {
   return value;
 }
 
-function parseEntry(entry: unknown, field: string): AbiFunction | Problem | undefined {
+function parseEntry(entry: unknown, field: string): AbiFunction | UnreadFunction | Problem | undefined {
   if (typeof entry !== 'object' || entry === null || Array.isArray(entry))
     return { field, expected: 'an object', value: quote(entry) };
   // The ABI specification allows leaving out `type`; its value is then "function".
@@ -169,7 +189,8 @@ function parseEntry(entry: unknown, field: string): AbiFunction | Problem | unde
   const inputs = 'inputs' in entry && entry.inputs !== null ? entry.inputs : [];
   const parts: string[] = [];
   const fault = entry.name.length > maxNameLength ? 'malformed' : collectTypes(inputs, parts, 0);
-  return fault === undefined ? describe(entry.name, parts, entry) : problem(fault);
+  if (fault === undefined) return describe(entry.name, parts, entry);
+  return typeof fault === 'string' ? problem(fault) : { name: entry.name, ...fault };
 }
 
 const soundFunction = `a function with a name of at most ${maxNameLength} characters and inputs of valid types`;
@@ -183,7 +204,7 @@ const maxParameterName = 64;
  * Adds the canonical text of a list of parameters to `out`, piece by piece: one join per level would copy the text
  * once per level. A name is a separate piece that begins with a space.
  */
-function collectTypes(parameters: unknown, out: string[], depth: number): TypeFault | undefined {
+function collectTypes(parameters: unknown, out: string[], depth: number): Fault | undefined {
   if (!Array.isArray(parameters)) return 'malformed';
   if (depth > maxTypeDepth) return 'too-deep';
   out.push('(');
@@ -196,7 +217,13 @@ function collectTypes(parameters: unknown, out: string[], depth: number): TypeFa
   return undefined;
 }
 
-function collectType(parameter: unknown, out: string[], depth: number): TypeFault | undefined {
+type Fault = TypeFault | Pick<UnreadFunction, 'unread'>;
+
+/** Of the ABI specification, of libraries (`Lib.Kind`, `Lib.Data storage`), and names of types that a contract has made. */
+const unreadType =
+  /^(?:function|u?fixed(?:[0-9]{1,3}x[0-9]{1,2})?|[A-Z$_][\w$]{0,63}(?:\.[A-Za-z$_][\w$]{0,63})*(?: storage)?)$/;
+
+function collectType(parameter: unknown, out: string[], depth: number): Fault | undefined {
   if (typeof parameter !== 'object' || parameter === null) return 'malformed';
   if (!('type' in parameter) || typeof parameter.type !== 'string') return 'malformed';
   const type = splitType(parameter.type);
@@ -206,7 +233,7 @@ function collectType(parameter: unknown, out: string[], depth: number): TypeFaul
     if (fault !== undefined) return fault;
   } else {
     const word = canonicalWord(type.word);
-    if (word === undefined) return 'malformed';
+    if (word === undefined) return unreadType.test(type.word) ? { unread: type.word } : 'malformed';
     out.push(word);
   }
   out.push(type.dimensions);
@@ -234,6 +261,14 @@ function isStateChanging(entry: object): boolean {
     return entry.stateMutability !== 'view' && entry.stateMutability !== 'pure';
   return !('constant' in entry && entry.constant === true);
 }
+
+function leftOut(unread: readonly UnreadFunction[]): string {
+  const some = unread.slice(0, maxShownLeftOut).map(({ name, unread: type }) => `${name} takes ${type}`);
+  const more = unread.length > some.length ? `, and ${unread.length - some.length} more` : '';
+  return `abi: functions with types that are not read were left out: ${some.join(', ')}${more}`;
+}
+
+const maxShownLeftOut = 5;
 
 function aMethodOf(abi: ParsedAbi): string {
   const names = methodsOf(abi);

@@ -51,12 +51,16 @@ export const createSmartContract = endpoint({
 
   async handle(tools, call) {
     const { abi, whitelistedMethods = [] } = call.body;
-    await requireMethods(tools, call, abi, whitelistedMethods);
+    const warnings = await requireMethods(tools, call, abi, whitelistedMethods);
     const contract = await tools.turns.run(turnOf(call.paymaster), async () => {
       await requireFree(tools, call);
       return create(tools, call);
     });
-    return { programmed: await tools.programmed.written('SmartContract', contract), object: contract };
+    return {
+      programmed: await tools.programmed.written('SmartContract', contract),
+      object: contract,
+      warnings,
+    };
   },
 });
 
@@ -188,15 +192,19 @@ async function findContract(tools: Tools, paymaster: Paymaster, address: string)
   return found;
 }
 
-/** Throws INVALID_INPUT for text that is not an ABI, and for methods that the ABI lacks, listing those that it has. */
+/**
+ * What was left out of the ABI, as warnings. Throws INVALID_INPUT for text that is not an ABI, and for methods that the ABI lacks,
+ * listing those that it has.
+ */
 export async function requireMethods(
   { methodsOf }: Pick<Tools, 'methodsOf'>,
   { principal, gone }: Pick<PaymasterCall, 'principal' | 'gone'>,
   abi: string,
   whitelistedMethods: readonly string[],
-): Promise<void> {
-  const { problems } = await methodsOf(principal.tenant, { abi, whitelistedMethods }, gone);
+): Promise<readonly string[]> {
+  const { problems, warning } = await methodsOf(principal.tenant, { abi, whitelistedMethods }, gone);
   if (problems.length > 0) throw invalidInput(problems);
+  return warning === undefined ? [] : [warning];
 }
 
 function isAt({ spec }: SmartContract, address: string): boolean {

@@ -12,6 +12,21 @@ const note = (message: string, fields = {}): void => void lines.push({ message, 
 const log = { debug: note, info: note, warn: note, error: note, child: () => log };
 const host = useDashboard({ log });
 
+describe('a contract whose ABI has types that are not read', () => {
+  test('is registered without those functions, and they are named', async () => {
+    const mine = await createPaymaster(host, { name: 'Contracts' });
+    const odd = { type: 'function', name: 'odd', inputs: [{ type: 'function' }] };
+    const abi = JSON.stringify([...JSON.parse(aContractBody.abi), odd]);
+    const answer = await host.call('POST', '/smart-contract', { ...mine, body: { ...aContractBody, abi } });
+    expect(answer.status).toBe(200);
+    expect(answer.body.warnings).toEqual([
+      'abi: functions with types that are not read were left out: odd takes function',
+    ]);
+    const { spec } = (await host.resources.list('SmartContract')).find((each) => each.spec.abi === abi)!;
+    expect(spec.whitelistedMethods).toEqual(aContractBody.whitelistedMethods);
+  });
+});
+
 describe('fields of a body that are not known', () => {
   test('are ignored and named, with the one that was perhaps meant', async () => {
     const { token } = await createPaymaster(host, { name: 'First' });

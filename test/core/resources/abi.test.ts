@@ -4,6 +4,7 @@ import {
   maxFunctions,
   methodsOf,
   parseAbi,
+  readMethods,
   readMethodsInParts,
   selectorsOf,
 } from '../../../core/resources/abi.js';
@@ -124,6 +125,73 @@ describe('messages stay short enough for a condition', () => {
     );
     expect(problems[0]?.expected).toContain('a method of the ABI (m0x');
     expect(invalidInput(problems).message.length).toBeLessThan(10_000);
+  });
+});
+
+describe('functions with types that are not read', () => {
+  const unread = [
+    'function',
+    'fixed',
+    'ufixed128x18',
+    'Lib.Kind',
+    'Lib.Data storage',
+    'IERC20',
+    'function[3]',
+  ];
+
+  test.each(unread)('%s: the rest is registered, and the function is named', (type) => {
+    const text = JSON.stringify([fn('mint', ['address']), fn('odd', ['uint256', type])]);
+    const word = type.replace('[3]', '');
+    expect(readMethods(text, ['mint'])).toEqual({
+      methods: ['mint'],
+      declarations: ['mint(address)'],
+      selectors: ['0x6a627842'],
+      warning: `abi: functions with types that are not read were left out: odd takes ${word}`,
+      problems: [],
+    });
+  });
+
+  test('inside of a tuple', () => {
+    const inputs = [{ type: 'tuple', components: [{ type: 'address' }, { type: 'function' }] }];
+    const { warning } = readMethods(JSON.stringify([{ type: 'function', name: 'odd', inputs }]), []);
+    expect(warning).toContain('odd takes function');
+  });
+
+  test.each(['odd', 'odd(uint256,function)', ' odd ( uint256 , function )', 'odd(address)'])(
+    'are refused where the whitelist needs one: %s',
+    (method) => {
+      const text = JSON.stringify([fn('mint', ['address']), fn('odd', ['uint256', 'function'])]);
+      const { selectors, problems } = readMethods(text, ['mint', method]);
+      expect(selectors).toEqual([]);
+      expect(problems).toEqual([
+        {
+          field: 'whitelistedMethods[1]',
+          expected: 'a method whose types are read, not function',
+          value: JSON.stringify(method),
+        },
+      ]);
+    },
+  );
+
+  test('a name means all overloads, so one that is not read refuses it, and its signature names another', () => {
+    const text = JSON.stringify([fn('odd', ['address']), fn('odd', ['function'])]);
+    expect(readMethods(text, ['odd']).problems).toHaveLength(1);
+    expect(readMethods(text, ['odd(address)'])).toMatchObject({
+      problems: [],
+      selectors: [expect.any(String)],
+    });
+  });
+
+  test.each(['uint257', 'bytes33', 'int7', 'foo', 'address payable', 'fixed128x1x1', 'Lib..Kind'])(
+    '%s is no type, and refused as before',
+    (type) => {
+      expect(readMethods(JSON.stringify([fn('odd', [type])]), []).problems).toHaveLength(1);
+    },
+  );
+
+  test('are shown as far as a condition has room', () => {
+    const text = JSON.stringify(Array.from({ length: 900 }, (_, index) => fn(`odd${index}`, ['function'])));
+    expect(readMethods(text, []).warning).toMatch(/odd4 takes function, and 895 more$/);
   });
 });
 
