@@ -27,7 +27,14 @@ function generatedFiles(): ReadonlyMap<string, string> {
 
 function render(kind: KindDefinition): string {
   // Parts that several kinds share are written out each time: the API server does not support YAML aliases.
-  return header + stringify(toCrd(kind, group, version), { lineWidth: 110, aliasDuplicateObjects: false });
+  return (
+    header +
+    stringify(toCrd(kind, group, version), {
+      lineWidth: 110,
+      aliasDuplicateObjects: false,
+      compat: 'yaml-1.1',
+    })
+  );
 }
 
 /** Pages of tables, and pages with one, from what is there. They are generated here because all come from the core. */

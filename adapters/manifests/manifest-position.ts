@@ -31,14 +31,15 @@ export function locator(
   };
 }
 
-/** YAML reads hex digits without quotes as a number: an address is then a figure in which nobody finds it again. */
+/** kubectl reads `no` as false and `0x10` as 16: what it would send is not what stands there. */
 function withQuotes(problem: Problem, node: unknown): Problem {
-  const isHex = isScalar(node) && typeof node.value !== 'string' && /^0x[0-9a-f]+$/i.test(node.source ?? '');
-  if (!isHex || problem.value === undefined) return problem;
+  if (!isScalar(node) || problem.value === undefined) return problem;
+  const { value, source = '' } = node;
+  if (typeof value === 'string' || source === '' || source === String(value)) return problem;
   return {
     ...problem,
-    expected: `${problem.expected}, in quotes: YAML reads 0x… without them as a number`,
-    value: quote(node.source),
+    expected: `${problem.expected}, in quotes: without them kubectl reads ${source} as ${String(value)}`,
+    value: quote(source),
   };
 }
 

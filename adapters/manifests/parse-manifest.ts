@@ -15,6 +15,7 @@ import { apiVersion, type ObjectKey } from '../../core/meta/meta.js';
 import { validateMetadata, validateName } from '../../core/resources/validate.js';
 import { locator, syntaxProblem } from './manifest-position.js';
 import type { ManifestProblem } from './manifest-problem.js';
+import { asKubectl } from './yaml.js';
 import { isObject } from '../../core/schema/json-value.js';
 
 export type Identity = { readonly kind: Kind; readonly key: ObjectKey };
@@ -56,7 +57,7 @@ export function parseManifest(
   }
   const results = documents
     .filter((document) => document.errors.length > 0 || !isEmpty(document))
-    .map((document) => parseDocument(file, document, lines, isForeign));
+    .flatMap((document) => parseDocument(file, document, lines, isForeign));
   return {
     objects: results.flatMap(({ object }) => object ?? []),
     problems: results.flatMap(({ problems }) => problems),
@@ -71,7 +72,7 @@ export function parseManifest(
  */
 function documentsOf(text: string, lineCounter: LineCounter): readonly Document[] | string {
   try {
-    const parsed = parseAllDocuments(text, { lineCounter, prettyErrors: false, uniqueKeys: false });
+    const parsed = parseAllDocuments(text, { ...asKubectl, lineCounter, uniqueKeys: false });
     if (!Array.isArray(parsed)) return [];
     for (const document of parsed) reportKeys(document);
     return parsed;
@@ -117,12 +118,36 @@ function parseDocument(
   document: Document,
   lines: LineCounter,
   isForeign: (document: Tree) => boolean,
-): Result {
+): readonly Result[] {
   const locate = locator(file, document, lines);
   if (document.errors.length > 0)
-    return { problems: document.errors.map((error) => syntaxProblem(file, error, lines)) };
+    return [{ problems: document.errors.map((error) => syntaxProblem(file, error, lines)) }];
   const { value, failure } = toPlain(document);
-  if (failure !== undefined) return { problems: [locate(failure)] };
+  if (failure !== undefined) return [{ problems: [locate(failure)] }];
+  const items = itemsOf(value);
+  if (items === undefined) return [parseValue(file, value, locate, isForeign)];
+  return items.map((item, index) =>
+    parseValue(file, item, (problem) => locate(inItem(problem, index)), isForeign),
+  );
+}
+
+/** The objects of a `kind: List`, as kubectl prints several of them. */
+function itemsOf(value: unknown): readonly unknown[] | undefined {
+  if (!isObject(value) || value['kind'] !== 'List' || value['apiVersion'] !== 'v1') return undefined;
+  return Array.isArray(value['items']) ? value['items'] : undefined;
+}
+
+function inItem(problem: Problem, index: number): Problem {
+  const { field } = problem;
+  return { ...problem, field: field === 'document' ? `items[${index}]` : `items[${index}].${field}` };
+}
+
+function parseValue(
+  file: string,
+  value: unknown,
+  locate: (problem: Problem) => ManifestProblem,
+  isForeign: (document: Tree) => boolean,
+): Result {
   if (isObject(value) && isForeign(value)) return { isLeftOut: true, problems: [] };
 
   const { identity, problems } = identify(value);

@@ -1,17 +1,83 @@
-import { parse, parseAllDocuments, Document, visit } from 'yaml';
+import {
+  Document,
+  parse,
+  parseAllDocuments,
+  visit,
+  type ParseOptions,
+  type DocumentOptions,
+  type ScalarTag,
+  type SchemaOptions,
+} from 'yaml';
 import { printable, printableJson } from '../../core/terminal-text.js';
+
+const words: ReadonlyMap<string, boolean | null | number> = new Map<string, boolean | null | number>([
+  ...['y', 'yes', 'true', 'on'].flatMap((word) => casesOf(word).map((text) => [text, true] as const)),
+  ...['n', 'no', 'false', 'off'].flatMap((word) => casesOf(word).map((text) => [text, false] as const)),
+  ...['', '~', ...casesOf('null')].map((text) => [text, null] as const),
+  ...['.inf', '.Inf', '.INF'].flatMap((text) => [
+    [text, Infinity] as const,
+    [`+${text}`, Infinity] as const,
+    [`-${text}`, -Infinity] as const,
+  ]),
+  ...['.nan', '.NaN', '.NAN'].map((text) => [text, Number.NaN] as const),
+]);
+
+function casesOf(word: string): readonly string[] {
+  return [word, `${word.charAt(0).toUpperCase()}${word.slice(1)}`, word.toUpperCase()];
+}
+
+const wholeNumber = /^[-+]?(?:0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|0|[1-9][0-9]*)$/;
+const decimalNumber = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
+const [least, most] = [-(2n ** 63n), 2n ** 64n - 1n];
+
+/**
+ * A plain value as kubectl reads it, which is YAML 1.1 as Go's library knows it: booleans such as `on`, numbers with prefixes and
+ * underscores as far as 64 bits hold them; no dates, and nothing to the base of 60. So an address without quotes is text.
+ */
+function plainValue(text: string): string | number | boolean | null {
+  const word = words.get(text);
+  if (word !== undefined) return word;
+  if (!/^[-+.0-9]/.test(text)) return text;
+  // Before a point underscores are no digits.
+  const plain = text.startsWith('.') ? text : text.replaceAll('_', '');
+  if (!wholeNumber.test(plain)) return decimalNumber.test(plain) ? Number(plain) : text;
+  const value = wholeOf(plain);
+  return value >= least && value <= most ? Number(value) : asLargeNumber(plain, text);
+}
+
+function wholeOf(plain: string): bigint {
+  const digits = plain.replace(/^[-+]/, '').toLowerCase();
+  const value = BigInt(/^0[0-7]+$/.test(digits) ? `0o${digits}` : digits);
+  return plain.startsWith('-') ? -value : value;
+}
+
+/** Only decimal digits become a floating number where they are too many. */
+function asLargeNumber(plain: string, text: string): string | number {
+  return decimalNumber.test(plain) ? Number(plain) : text;
+}
+
+const tagOf = (name: string) => `tag:yaml.org,2002:${name}`;
+const kept: ReadonlySet<string> = new Set(['map', 'seq', 'str', 'merge'].map(tagOf));
+
+/** Reads as kubectl does, `<<` included. */
+export const asKubectl: ParseOptions & DocumentOptions & SchemaOptions = {
+  version: '1.1',
+  prettyErrors: false,
+  customTags: (tags) => [
+    ...tags.filter((tag) => typeof tag === 'string' || kept.has(tag.tag)),
+    { tag: tagOf('plain'), default: true, test: /^/, resolve: plainValue },
+    ...['int', 'float', 'bool', 'null'].map((name): ScalarTag => ({ tag: tagOf(name), resolve: plainValue })),
+  ],
+};
 
 /** One document, as YAML or JSON, without anything that its text does not say. Throws the message of the parser, without lines of the document. */
 export function readYaml(text: string): unknown {
-  return parse(text, { prettyErrors: false, maxAliasCount: 0 });
+  return parse(text, { ...asKubectl, maxAliasCount: 0 });
 }
 
-/** All documents of a text that kubectl wrote, which leaves addresses without quotes: 0x and digits are text. Throws as `readYaml`. */
+/** All documents of a text that kubectl wrote. Throws as `readYaml`. */
 export function readYamlDocuments(text: string): readonly unknown[] {
-  const documents = parseAllDocuments(text, {
-    prettyErrors: false,
-    customTags: (tags) => tags.filter((tag) => typeof tag === 'string' || tag.format !== 'HEX'),
-  });
+  const documents = parseAllDocuments(text, asKubectl);
   return [...documents].map((document) => {
     const [error] = document.errors;
     if (error !== undefined) throw error;
@@ -19,13 +85,17 @@ export function readYamlDocuments(text: string): readonly unknown[] {
   });
 }
 
-/** YAML for somebody who copies it into a file. Characters that a terminal obeys are escapes, so that programs read them unchanged. */
+/**
+ * YAML for somebody who copies it into a file. What a reader of YAML 1.1 takes as something else than text, such as `on` or `1_000`, has
+ * quotes. Characters that a terminal obeys are escapes, so that programs read them unchanged.
+ */
 export function renderYaml(part: Readonly<Record<string, unknown>>): string {
-  const document = new Document(part);
+  const document = new Document(part, { compat: 'yaml-1.1' });
   visit(document, {
     Scalar(_, scalar) {
+      const { value } = scalar;
       // Only text in double quotes may have escapes.
-      if (typeof scalar.value === 'string' && printable(scalar.value) !== scalar.value)
+      if (typeof value === 'string' && (printable(value) !== value || typeof plainValue(value) !== 'string'))
         scalar.type = 'QUOTE_DOUBLE';
     },
   });

@@ -104,7 +104,7 @@ describe('export', () => {
 
   test('names what is worth nothing elsewhere, or should not be shown', async () => {
     const got = join(folder, 'got.yaml');
-    const annotations = { [acceptedLossAnnotation]: 'x', mine: 'y' };
+    const annotations = { [acceptedLossAnnotation]: 'x', mine: 'yours' };
     const moved = aPaymaster({
       meta: { annotations },
       keyGeneration: 2,
@@ -116,7 +116,7 @@ describe('export', () => {
     writeFileSync(got, `${stringify(moved)}---\n${stringify({ ...chain, spec })}`);
     const { out, error } = await exported(['--got', got]);
     expect(out).not.toContain(acceptedLossAnnotation);
-    expect(out).toContain('mine: y');
+    expect(out).toContain('mine: yours');
     for (const line of [
       'Paymaster acme/shop: the proof of its funding wallet holds only for this name',
       'Paymaster acme/shop: its key of generation 5 is in force',

@@ -53,7 +53,10 @@ describe('a manifest', () => {
   });
 
   test('carries labels and annotations', () => {
-    const text = paymaster.replace('spec:', '  labels: {team: a}\n  annotations: {example.com/x: y}\nspec:');
+    const text = paymaster.replace(
+      'spec:',
+      '  labels: {team: a}\n  annotations: {example.com/x: "y"}\nspec:',
+    );
     expect(parseManifest('a.yaml', text).objects[0]).toMatchObject({
       labels: { team: 'a' },
       annotations: { 'example.com/x': 'y' },
@@ -67,13 +70,52 @@ describe('a manifest', () => {
     const validate = compileSchema(definitions.Paymaster.spec, 'spec');
     const told = validate(object?.spec).map((problem) => formatManifestProblem(object!.locate(problem)));
     const wanted =
-      'must be an address: 0x and 40 hex digits, in quotes: YAML reads 0x… without them as a number, got "0x00000000000000000000000000000000000000F1"';
+      'must be an address: 0x and 40 hex digits, in quotes: without them kubectl reads 0x00000000000000000000000000000000000000F1 as 241, got "0x00000000000000000000000000000000000000F1"';
     expect(told).toEqual([
       `a.yaml:12:5: spec.funding.address ${wanted}`,
       `a.yaml:13:22: spec.accountFactories[0] ${wanted}`,
     ]);
     const inQuotes = parseManifest('a.yaml', text.replaceAll(address, `'${address}'`)).objects[0];
     expect(validate(inQuotes?.spec)).toEqual([]);
+  });
+
+  test('an address without quotes is text where it is too long for a number, as for kubectl', () => {
+    const address = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed';
+    const text = `${paymaster}  funding:\n    address: ${address}\n`;
+    expect(parseManifest('a.yaml', text).objects[0]?.spec['funding']).toEqual({ address });
+  });
+
+  test('is read as kubectl reads it, and a problem says what kubectl would send', () => {
+    const text = `${paymaster}  suspended: on\n  maxExpirySeconds: 1_0\n  keyGeneration: 012\n  defaultContractAction: no\n`;
+    const [object] = parseManifest('a.yaml', text).objects;
+    expect(object?.spec).toMatchObject({ suspended: true, maxExpirySeconds: 10, keyGeneration: 10 });
+    const [problem] = compileSchema(definitions.Paymaster.spec, 'spec')(object?.spec);
+    expect(formatManifestProblem(object!.locate(problem!))).toBe(
+      'a.yaml:14:3: spec.defaultContractAction must be "Allow" or "Deny", in quotes: without them kubectl reads no as false, got "no"',
+    );
+  });
+
+  test('takes over maps by `<<`', () => {
+    const text = paymaster
+      .replace('spec:', 'spec: &base')
+      .concat(`---\n${paymaster.replace('name: shop', 'name: other')}`);
+    const merged = text.replace(/spec:\n(?![\s\S]*spec:\n)/, 'spec:\n  <<: {suspended: true}\n');
+    expect(parseManifest('a.yaml', merged).objects.at(-1)?.spec).toMatchObject({
+      suspended: true,
+      name: 'Shop',
+    });
+  });
+
+  test('may be a List, whose items are told by their place', () => {
+    const indented = (text: string) => text.trimEnd().replaceAll('\n', '\n  ');
+    const list = `apiVersion: v1\nkind: List\nitems:\n- ${indented(paymaster)}\n- ${indented(paymaster.replace(/spec:[\s\S]*/, 'spec: 5'))}\n- 7\n`;
+    const { objects, problems, identities } = parseManifest('a.yaml', list);
+    expect(objects.map(({ key }) => key.name)).toEqual(['shop']);
+    expect(identities).toHaveLength(2);
+    expect(problems.map(formatManifestProblem)).toEqual([
+      expect.stringMatching(/^a\.yaml:\d+:3: items\[1\]\.spec must be an object: what is wanted, got 5$/),
+      expect.stringMatching(/^a\.yaml:\d+:3: items\[2\] must be an object with apiVersion/),
+    ]);
   });
 
   test('places a problem of any field, a missing one at its nearest parent', () => {

@@ -25,7 +25,7 @@ export type ControlPlaneOptions = {
 };
 
 /** Folder with the binaries. They are built once into the user's cache, which takes minutes. Throws an error that says what to install. */
-function findAssets(): string {
+export function findAssets(): string {
   return execFileSync('sh', [join(findRoot(import.meta.url), 'hack/envtest/build.sh')], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
