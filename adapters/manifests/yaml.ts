@@ -38,22 +38,19 @@ function plainValue(text: string): string | number | boolean | null {
   const word = words.get(text);
   if (word !== undefined) return word;
   if (!/^[-+.0-9]/.test(text)) return text;
-  // Before a point underscores are no digits.
-  const plain = text.startsWith('.') ? text : text.replaceAll('_', '');
-  if (!wholeNumber.test(plain)) return decimalNumber.test(plain) ? Number(plain) : text;
-  const value = wholeOf(plain);
-  return value >= least && value <= most ? Number(value) : asLargeNumber(plain, text);
+  const plain = text.replaceAll('_', '');
+  if (wholeNumber.test(plain)) {
+    const value = wholeOf(plain);
+    if (value >= least && value <= most) return Number(value);
+  }
+  const decimal = decimalNumber.test(plain) ? Number(plain) : Infinity;
+  return Number.isFinite(decimal) ? decimal : text;
 }
 
 function wholeOf(plain: string): bigint {
   const digits = plain.replace(/^[-+]/, '').toLowerCase();
   const value = BigInt(/^0[0-7]+$/.test(digits) ? `0o${digits}` : digits);
   return plain.startsWith('-') ? -value : value;
-}
-
-/** Only decimal digits become a floating number where they are too many. */
-function asLargeNumber(plain: string, text: string): string | number {
-  return decimalNumber.test(plain) ? Number(plain) : text;
 }
 
 const tagOf = (name: string) => `tag:yaml.org,2002:${name}`;
