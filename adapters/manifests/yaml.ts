@@ -38,6 +38,8 @@ function plainValue(text: string): string | number | boolean | null {
   const word = words.get(text);
   if (word !== undefined) return word;
   if (!/^[-+.0-9]/.test(text)) return text;
+  // After a point underscores must separate digits; elsewhere they are nothing.
+  if (text.startsWith('.') && /_(?![0-9])|[^0-9]_/.test(text)) return text;
   const plain = text.replaceAll('_', '');
   if (wholeNumber.test(plain)) {
     const value = wholeOf(plain);
