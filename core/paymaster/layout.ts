@@ -39,6 +39,8 @@ type SponsorshipOptions = {
   readonly unaccountedGas: number;
   /** Always given for the OpenZeppelin layouts, and only there. */
   readonly openZeppelin?: OpenZeppelinOptions;
+  /** The paymaster's gas limits, where a request gives its own. Absent: those of the layout. */
+  readonly paymasterGas?: PaymasterGas;
 };
 
 /** What an operation may take from each balance in the worst case, in wei. */
@@ -54,7 +56,13 @@ export type DepositNeed = {
  * Encoders are pinned by vectors of third-party contracts (`test/vectors`) and compared with `getHash` on chain.
  */
 export type SponsorshipCodec = {
+  /** What is signed: the limits of the options, or else those of the layout, with room. */
   readonly gas: (options: SponsorshipTerms['options']) => PaymasterGas;
+  /**
+   * The least limits with which the contract was seen to work on a chain. Of a contract that charges the sponsor in postOp that limit is
+   * the layout's own: with too little the charge would fail, and the platform would pay.
+   */
+  readonly leastGas: (options: SponsorshipTerms['options']) => PaymasterGas;
   /** Least verificationGasLimit (0.6) that the contract accepts; 0 when it accepts any. */
   readonly minVerificationGasLimit: bigint;
   readonly need: (op: FinalUserOperation, options: SponsorshipTerms['options']) => DepositNeed;

@@ -32,7 +32,8 @@ import { divideUp } from '../../units/wei.js';
  * The hash covers everything before the signature: see `format.ts`.
  */
 export const sponsorship: SponsorshipCodec = {
-  gas: () => gas,
+  gas,
+  leastGas: () => least,
   minVerificationGasLimit: 0n,
   need,
   hash: (op, terms) => hashOf(op, unsigned(terms), terms.chainId),
@@ -56,25 +57,33 @@ export const sponsorship: SponsorshipCodec = {
  * Validation uses about 31,000 gas, postOp about 10,000, and 22,000 more when it credits the first premium. No fine
  * falls on up to 40,000.
  */
-const gas: PaymasterGas = { paymasterVerificationGasLimit: 50_000n, paymasterPostOpGasLimit: 40_000n };
+const own: PaymasterGas = { paymasterVerificationGasLimit: 50_000n, paymasterPostOpGasLimit: 40_000n };
+const least: PaymasterGas = { ...own, paymasterVerificationGasLimit: 26_500n };
+
+function gas({ paymasterGas }: SponsorshipTerms['options']): PaymasterGas {
+  return paymasterGas ?? own;
+}
 
 /** The contract's own `unaccountedGas`. */
 const overheadGas = 10_000n;
 const signatureAt = 89;
 
 /** What the contract takes from the sponsor in validation, rounded up: at most 1 wei more than that. */
-function need(op: FinalUserOperation, { priceMarkup }: SponsorshipTerms['options']): DepositNeed {
-  const prefund = maxCost(op, entryPoint09.version, gas);
-  const marked = divideUp((prefund + overheadGas * op.maxFeePerGas) * BigInt(priceMarkup), 1_000_000n);
+function need(op: FinalUserOperation, options: SponsorshipTerms['options']): DepositNeed {
+  const prefund = maxCost(op, entryPoint09.version, gas(options));
+  const marked = divideUp(
+    (prefund + overheadGas * op.maxFeePerGas) * BigInt(options.priceMarkup),
+    1_000_000n,
+  );
   return {
     entryPoint: prefund,
-    funding: marked + postOpFineGas(gas.paymasterPostOpGasLimit) * op.maxFeePerGas,
+    funding: marked + postOpFineGas(gas(options).paymasterPostOpGasLimit) * op.maxFeePerGas,
   };
 }
 
 function unsigned(terms: SponsorshipTerms): Buffer {
   const data = zeroed(signatureAt);
-  writePaymasterHead(data, terms.paymaster, gas);
+  writePaymasterHead(data, terms.paymaster, gas(terms.options));
   data[paymasterHeadSize] = modes.sponsored;
   writeHex(data, terms.fundingAddress, 53);
   writeUint48(data, terms.validUntil, 73);

@@ -43,10 +43,11 @@ import type { Address } from '../../units/address.js';
  */
 export function sponsorshipCodec(version: EntryPointVersion): SponsorshipCodec {
   return {
-    gas: () => gas,
+    gas,
+    leastGas: () => least,
     minVerificationGasLimit: 0n,
-    need: (op) => ({ entryPoint: maxCost(op, version, gas), funding: undefined }),
-    hash: (op, terms) => identify(op, terms, gas),
+    need: (op, options) => ({ entryPoint: maxCost(op, version, gas(options)), funding: undefined }),
+    hash: (op, terms) => identify(op, terms, gas(terms.options)),
     toSign,
     encode: (_op, terms, signature) => encode(terms, signature),
     decode: version === entryPoint09.version ? decodesTail(decode) : decode,
@@ -62,7 +63,12 @@ export function sponsorshipCodec(version: EntryPointVersion): SponsorshipCodec {
 }
 
 /** Validation uses about 20,000 gas; the contract has no postOp. */
-const gas: PaymasterGas = { paymasterVerificationGasLimit: 40_000n, paymasterPostOpGasLimit: 0n };
+const own: PaymasterGas = { paymasterVerificationGasLimit: 40_000n, paymasterPostOpGasLimit: 0n };
+const least: PaymasterGas = { paymasterVerificationGasLimit: 24_000n, paymasterPostOpGasLimit: 0n };
+
+function gas({ paymasterGas }: SponsorshipTerms['options']): PaymasterGas {
+  return paymasterGas ?? own;
+}
 
 const signatureAt = 64;
 const size = signatureAt + signatureSize;
@@ -90,7 +96,7 @@ function identify(op: FinalUserOperation, terms: HashedTerms, ofPaymaster: Payma
 /** EIP-712: keccak(0x1901 ++ domain separator ++ struct hash). */
 function toSign(_hash: Uint8Array, op: FinalUserOperation, terms: SponsorshipTerms): SigningItem {
   const settings = settingsOf(terms.options);
-  const words = structWords(op, terms, gas);
+  const words = structWords(op, terms, gas(terms.options));
   if (settings.initCodeHash === 'Delegate' && is7702InitCode(op.initCode)) {
     // A rule refuses such operations before anything is signed.
     if (op.eip7702Auth === undefined) throw new RangeError('eip7702Auth must be given with factory 0x7702');
@@ -139,7 +145,7 @@ function settingsOf({ openZeppelin }: SponsorshipTerms['options']): OpenZeppelin
 function encode(terms: SponsorshipTerms, signature: Uint8Array): Hex {
   assertSignature(signature);
   const data = zeroed(size);
-  writePaymasterHead(data, terms.paymaster, gas);
+  writePaymasterHead(data, terms.paymaster, gas(terms.options));
   writeUint48(data, terms.validAfter, paymasterHeadSize);
   writeUint48(data, terms.validUntil, 58);
   data.set(signature, signatureAt);

@@ -15,6 +15,7 @@ import { tokenCodec, type TokenFigures } from './token.js';
 
 /** Validation uses about 31,000 gas; in mode SPONSORED there is no postOp work. */
 const gas07: PaymasterGas = { paymasterVerificationGasLimit: 40_000n, paymasterPostOpGasLimit: 0n };
+const least07: PaymasterGas = { paymasterVerificationGasLimit: 26_000n, paymasterPostOpGasLimit: 0n };
 
 /**
  * Validation uses about 31,000 gas. postOp uses about 40,000 with a plain token, and 60,000 with one behind a proxy that
@@ -43,14 +44,27 @@ const token07: TokenFigures = {
 };
 const token08: TokenFigures = { ...token07, chargesFine: false };
 
-export const singleton06 = contractOn('singleton-0.6', entryPoint06.version, noPaymasterGas, token06, '06');
-export const singleton07 = contractOn('singleton-0.7', entryPoint07.version, gas07, token07, '07');
-export const singleton08 = contractOn('singleton-0.8', entryPoint08.version, gas07, token08, '08');
+const none06 = { gas: noPaymasterGas, least: noPaymasterGas };
+export const singleton06 = contractOn('singleton-0.6', entryPoint06.version, none06, token06, '06');
+export const singleton07 = contractOn(
+  'singleton-0.7',
+  entryPoint07.version,
+  { gas: gas07, least: least07 },
+  token07,
+  '07',
+);
+export const singleton08 = contractOn(
+  'singleton-0.8',
+  entryPoint08.version,
+  { gas: gas07, least: least07 },
+  token08,
+  '08',
+);
 
 function contractOn(
   id: LayoutId,
   version: EntryPointVersion,
-  gas: PaymasterGas,
+  { gas, least }: { readonly gas: PaymasterGas; readonly least: PaymasterGas },
   figures: TokenFigures,
   build: string,
 ): Layout {
@@ -58,7 +72,7 @@ function contractOn(
     id,
     entryPointVersion: version,
     title: `Singleton paymaster for EntryPoint ${version}`,
-    sponsorship: sponsorshipCodec(version, gas),
+    sponsorship: sponsorshipCodec(version, gas, least),
     readsTail: () => false,
     token: tokenCodec(version, figures),
     contract: contractRules(`third-party/SingletonPaymaster${build}`),

@@ -29,15 +29,21 @@ import { formatOf, hashOf, type Format } from './format.js';
  * keccak(initCode), keccak(callData), keccak(paymasterAndData without signature). The paymaster's address is part of the last
  * word. The contract keeps no balance per sponsor.
  */
-export function sponsorshipCodec(version: EntryPointVersion, gas: PaymasterGas): SponsorshipCodec {
+export function sponsorshipCodec(
+  version: EntryPointVersion,
+  own: PaymasterGas,
+  least: PaymasterGas,
+): SponsorshipCodec {
   const format = formatOf(version);
+  const gas = ({ paymasterGas }: SponsorshipTerms['options']): PaymasterGas => paymasterGas ?? own;
   return {
-    gas: () => gas,
+    gas,
+    leastGas: () => least,
     minVerificationGasLimit: 0n,
-    need: (op) => ({ entryPoint: maxCost(op, version, gas), funding: undefined }),
-    hash: (op, terms) => hashOf(format, op, unsigned(format, terms, gas), terms.chainId),
+    need: (op, options) => ({ entryPoint: maxCost(op, version, gas(options)), funding: undefined }),
+    hash: (op, terms) => hashOf(format, op, unsigned(format, terms, gas(terms.options)), terms.chainId),
     toSign: personalItem,
-    encode: (_op, terms, signature) => signed(unsigned(format, terms, gas), signature),
+    encode: (_op, terms, signature) => signed(unsigned(format, terms, gas(terms.options)), signature),
     decode: (paymasterAndData) => decode(format, paymasterAndData),
     recognise: (op, paymasterAndData, chainId) => {
       const data = readBytes(paymasterAndData);
@@ -49,7 +55,7 @@ export function sponsorshipCodec(version: EntryPointVersion, gas: PaymasterGas):
     getHashCall: (op, terms) =>
       encodeCall(`function getHash(uint8 mode, ${format.abiType} userOp)`, [
         0,
-        format.abiValues(op, bytesToHex(unsigned(format, terms, gas))),
+        format.abiValues(op, bytesToHex(unsigned(format, terms, gas(terms.options)))),
       ]),
     signerCall: signersCall,
     fundingBalanceCall: undefined,

@@ -33,9 +33,14 @@ type Options = SponsorshipTerms['options'];
  * Hash = keccak of 14 words: sender, nonce, keccak(initCode), keccak(callData), accountGasLimits, the 32 bytes @20,
  * preVerificationGas, gasFees, chainId, paymaster, paymasterId, validUntil, validAfter, priceMarkup.
  */
-export function sponsorshipCodec(gas: (options: Options) => PaymasterGas): SponsorshipCodec {
+export function sponsorshipCodec(
+  own: (options: Options) => PaymasterGas,
+  leastOfValidation: bigint,
+): SponsorshipCodec {
+  const gas = (options: Options): PaymasterGas => options.paymasterGas ?? own(options);
   return {
     gas,
+    leastGas: (options) => ({ ...own(options), paymasterVerificationGasLimit: leastOfValidation }),
     minVerificationGasLimit: 0n,
     need: (op, options) => need(op, options, gas(options)),
     hash: (op, terms) => hash(op, terms, gas(terms.options)),
@@ -50,10 +55,13 @@ export function sponsorshipCodec(gas: (options: Options) => PaymasterGas): Spons
 }
 
 /** Validation uses about 28,100 gas. The contract refuses a postOp limit below its own `unaccountedGas`. */
-export const sponsorship = sponsorshipCodec(({ unaccountedGas }) => ({
-  paymasterVerificationGasLimit: 50_000n,
-  paymasterPostOpGasLimit: BigInt(Math.max(50_000, unaccountedGas)),
-}));
+export const sponsorship = sponsorshipCodec(
+  ({ unaccountedGas }) => ({
+    paymasterVerificationGasLimit: 50_000n,
+    paymasterPostOpGasLimit: BigInt(Math.max(50_000, unaccountedGas)),
+  }),
+  28_000n,
+);
 
 const size = 153;
 /** The vendor's contract also takes a signature of 64 bytes (EIP-2098). Every contract refuses data of any other length. */

@@ -36,27 +36,37 @@ import { writeUint48, zeroed } from '../../units/words.js';
  * Hash = keccak of 12 words: sender, nonce, keccak(initCode), keccak(callData), accountGasLimits, the 32 bytes @20,
  * preVerificationGas, gasFees, chainId, paymaster, validUntil, validAfter. No balance per sponsor.
  */
-export function sponsorshipCodec(version: EntryPointVersion, gas: PaymasterGas): SponsorshipCodec {
+export function sponsorshipCodec(
+  version: EntryPointVersion,
+  own: PaymasterGas,
+  least: PaymasterGas,
+): SponsorshipCodec {
+  const gas = ({ paymasterGas }: SponsorshipTerms['options']): PaymasterGas => paymasterGas ?? own;
   return {
-    gas: () => gas,
+    gas,
+    leastGas: () => least,
     minVerificationGasLimit: 0n,
-    need: (op) => ({ entryPoint: maxCost(op, version, gas), funding: undefined }),
-    hash: (op, terms) => hash(op, terms, gas),
+    need: (op, options) => ({ entryPoint: maxCost(op, version, gas(options)), funding: undefined }),
+    hash: (op, terms) => hash(op, terms, gas(terms.options)),
     toSign: personalItem,
-    encode: (_op, terms, signature) => encode(terms, gas, signature),
+    encode: (_op, terms, signature) => encode(terms, gas(terms.options), signature),
     decode,
     recognise,
-    getHashCall: (op, terms) => getHashCall(op, terms, gas),
+    getHashCall: (op, terms) => getHashCall(op, terms, gas(terms.options)),
     signerCall: verifyingSignerCall,
     fundingBalanceCall: undefined,
   };
 }
 
 /** Validation uses about 21,000 gas; the contract has no postOp. */
-export const sponsorship = sponsorshipCodec(entryPoint07.version, {
-  paymasterVerificationGasLimit: 30_000n,
-  paymasterPostOpGasLimit: 0n,
-});
+export const sponsorship = sponsorshipCodec(
+  entryPoint07.version,
+  {
+    paymasterVerificationGasLimit: 30_000n,
+    paymasterPostOpGasLimit: 0n,
+  },
+  { paymasterVerificationGasLimit: 18_500n, paymasterPostOpGasLimit: 0n },
+);
 
 const size = 181;
 const signatureAt = 116;

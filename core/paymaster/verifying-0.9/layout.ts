@@ -5,10 +5,14 @@ import { decodesTail } from '../tail.js';
 import { sponsorshipCodec } from '../verifying-0.7/sponsorship.js';
 
 /** Validation uses about 15,000 gas; the contract has no postOp. */
-const sponsorship = sponsorshipCodec(entryPoint09.version, {
-  paymasterVerificationGasLimit: 30_000n,
-  paymasterPostOpGasLimit: 0n,
-});
+const sponsorship = sponsorshipCodec(
+  entryPoint09.version,
+  {
+    paymasterVerificationGasLimit: 30_000n,
+    paymasterPostOpGasLimit: 0n,
+  },
+  { paymasterVerificationGasLimit: 18_500n, paymasterPostOpGasLimit: 0n },
+);
 
 /** `contracts/VerifyingPaymaster09.sol`: data and hash of `verifying-0.7`, and the tail. Mode SPONSORED only. */
 export const verifying09: Layout = {

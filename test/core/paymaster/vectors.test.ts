@@ -13,11 +13,11 @@ import { personalDigest } from '../../build/signing.js';
 // The vectors' paymaster gas limits differ from those that the layouts choose; all else is the codec in use.
 const codecs: Readonly<Record<string, (gas: PaymasterGas) => SponsorshipCodec>> = {
   'vendor-1.1.0': () => vendor110,
-  'vendor-2.x': (gas) => vendor2x.sponsorshipCodec(() => gas),
-  'singleton-0.6': (gas) => singleton.sponsorshipCodec('0.6', gas),
-  'singleton-0.7': (gas) => singleton.sponsorshipCodec('0.7', gas),
-  'singleton-0.8': (gas) => singleton.sponsorshipCodec('0.8', gas),
-  'verifying-0.7': (gas) => verifying.sponsorshipCodec('0.7', gas),
+  'vendor-2.x': (gas) => vendor2x.sponsorshipCodec(() => gas, 0n),
+  'singleton-0.6': (gas) => singleton.sponsorshipCodec('0.6', gas, gas),
+  'singleton-0.7': (gas) => singleton.sponsorshipCodec('0.7', gas, gas),
+  'singleton-0.8': (gas) => singleton.sponsorshipCodec('0.8', gas, gas),
+  'verifying-0.7': (gas) => verifying.sponsorshipCodec('0.7', gas, gas),
 };
 
 const cases = sponsoredVectors().map(({ layout, vector }, index) => ({
