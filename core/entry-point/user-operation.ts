@@ -19,6 +19,8 @@ export type UserOperation = {
   readonly maxFeePerGas: bigint;
   readonly maxPriorityFeePerGas: bigint;
   readonly signature: Hex;
+  /** Limits of the paymaster that the client gave; 0 counts as left out. */
+  readonly paymasterGas?: Partial<PaymasterGas>;
   readonly eip7702Auth?: Eip7702Auth;
 };
 
@@ -40,7 +42,7 @@ export type GasLimits = {
 /** An operation whose limits are all final: exactly what will be signed. */
 export type FinalUserOperation = Omit<UserOperation, keyof GasLimits> & GasLimits;
 
-/** Gas limits of the paymaster: constants of its layout and mode; 0 if the EntryPoint has no such limits. */
+/** Gas limits of the paymaster; 0 if the EntryPoint has no such limits. */
 export type PaymasterGas = {
   readonly paymasterVerificationGasLimit: bigint;
   readonly paymasterPostOpGasLimit: bigint;

@@ -42,6 +42,9 @@ export function parseUserOperation(
     : [fields.required('maxPriorityFeePerGas', gas), fields.required('maxFeePerGas', gas)];
   const preVerificationGas = fields.quantity('preVerificationGas', gas);
   const signature = fields.bytes('signature', { secret: true });
+  const paymasterGas = entryPointRules[version].form.hasPaymasterFields
+    ? readPaymasterGas(fields)
+    : undefined;
   const eip7702Auth = readAuthorization(fields);
   fields.done();
   return {
@@ -56,6 +59,7 @@ export function parseUserOperation(
     maxFeePerGas: fees[1] ?? 0n,
     maxPriorityFeePerGas: fees[0] ?? 0n,
     signature,
+    ...(paymasterGas === undefined ? {} : { paymasterGas }),
     ...(eip7702Auth === undefined ? {} : { eip7702Auth }),
   };
 }
@@ -80,6 +84,19 @@ function requireFirstForm(input: object, fields: Fields, version: EntryPointVers
       `left out: the operation is in the form of EntryPoint 0.7 or later, and this paymaster signs for ${version} (initCode, paymasterAndData). Use a paymaster of a version on the EntryPoint of the account`,
     );
   }
+}
+
+/** Undefined where the client gives neither, or 0, which no operation with a paymaster's work has. */
+function readPaymasterGas(fields: Fields): UserOperation['paymasterGas'] {
+  const [validation, postOp] = [
+    fields.quantity('paymasterVerificationGasLimit', gas),
+    fields.quantity('paymasterPostOpGasLimit', gas),
+  ];
+  if (!validation && !postOp) return undefined;
+  return {
+    ...(validation ? { paymasterVerificationGasLimit: validation } : {}),
+    ...(postOp ? { paymasterPostOpGasLimit: postOp } : {}),
+  };
 }
 
 /** Two uint128 in one word, high ++ low, instead of the two separate fields. */

@@ -30,6 +30,11 @@ export type SponsorRequest = {
   readonly method: string;
   /** Set in a request of two phases; see two-phase.ts. */
   readonly phase?: SigningPhase;
+  /**
+   * True: paymaster gas limits of the operation that cannot be signed are an error, since the caller keeps them. Absent: others are
+   * signed, which the answer has.
+   */
+  readonly keepsPaymasterGas?: true;
   /** What the caller names as `sponsorshipPolicyId`; "" for a text that cannot be a name. Absent: nothing. */
   readonly campaign?: string;
 };

@@ -82,6 +82,11 @@ export const paramSchemas: Readonly<Record<string, JsonSchema>> = {
         maxPriorityFeePerGas: quantity,
         accountGasLimits: bytes,
         gasFees: bytes,
+        paymasterVerificationGasLimit: reference(
+          'Quantity',
+          'EntryPoint 0.7+. In mode SPONSORED signed as given from the least that the contract needs to 100000 above our own figure; elsewhere our own is signed, and pm_getPaymasterData refuses.',
+        ),
+        paymasterPostOpGasLimit: reference('Quantity', 'The same.'),
         signature: bytes,
         eip7702Auth: { type: 'object' },
       },

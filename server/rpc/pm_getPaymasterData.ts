@@ -44,8 +44,9 @@ async function signed(
   asked: ModeRequest,
   calculated: boolean,
 ): Promise<Sponsored> {
-  const limits: Pick<SponsorRequest, 'calculateGasLimits'> = {
+  const limits: Pick<SponsorRequest, 'calculateGasLimits' | 'keepsPaymasterGas'> = {
     calculateGasLimits: calculated ? 'missing' : false,
+    keepsPaymasterGas: true,
   };
   return asked.mode === 'ERC20'
     ? requireSponsored(await payInTokens(paymaster, { ...asked.request, ...limits }), { isPayer: true })

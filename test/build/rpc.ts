@@ -346,7 +346,10 @@ export function verifySponsorship(
     fundingAddress: decoded.fundingAddress ?? toAddressKey(someFunding),
     validUntil: decoded.validUntil,
     validAfter: decoded.validAfter,
-    options: profile.options,
+    options: {
+      ...profile.options,
+      ...(decoded.paymasterGas === undefined ? {} : { paymasterGas: decoded.paymasterGas }),
+    },
   };
   const { digest } = layout.sponsorship.toSign(layout.sponsorship.hash(op, terms), op, terms);
   return {

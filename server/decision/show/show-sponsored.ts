@@ -20,7 +20,7 @@ import type { SponsorCase } from '../steps/sponsored-case.js';
 /** Everything that decides about an operation in mode SPONSORED. Amounts of ether and gwei are decimal text in ether. */
 export async function showSponsored(on: SponsorCase, trace: Trace): Promise<object> {
   await on.shadowsAsked;
-  const { paymaster, profile, funding, calls } = on;
+  const { paymaster, profile, options, paymasterGas, funding, calls } = on;
   const asked = askedPolicies(paymaster);
   return {
     mode: 'SPONSORED',
@@ -37,8 +37,8 @@ export async function showSponsored(on: SponsorCase, trace: Trace): Promise<obje
     // Each by itself; an operation passes when all of them do.
     calls: traceCalls(paymaster.allowList, calls),
     ...showGas(on, {
-      gas: profile.paymasterGas,
-      maxCost: (op) => profile.layout.sponsorship.need(op, profile.options).entryPoint,
+      gas: paymasterGas,
+      maxCost: (op) => profile.layout.sponsorship.need(op, options).entryPoint,
     }),
     limits: showLimits(on),
     ...showRules(on, factsInSponsored(on)),

@@ -28,8 +28,9 @@ export function createStub<Request extends SponsorRequest, C extends Case>(
 ): Stub<Request> {
   const steps = stepsOfStub(mode.steps);
   return async (paymaster, request) => {
-    // The limits that the wallet sends are placeholders: it estimates with the data that it gets here.
-    const on = mode.gather(paymaster, { ...request, calculateGasLimits: true });
+    // The limits that the wallet sends, the paymaster's too, are placeholders: it estimates with the data that it gets here.
+    const { paymasterGas: _estimated, ...op } = request.op;
+    const on = mode.gather(paymaster, { ...request, op, calculateGasLimits: true });
     const outcome = await runToRefusal(steps, on);
     if (outcome !== 'stale' && !outcome.pass) {
       records?.refused(mode, on, outcome);

@@ -102,8 +102,8 @@ export const lateRulesOfSponsored = lateSteps<SponsorCase>('SPONSORED', factsInS
 
 /** What policies can know about a request for a sponsorship. */
 export function factsInSponsored(on: SponsorCase): PolicyFacts {
-  const { op, profile, calls } = on;
-  const need = op && profile.layout.sponsorship.need(op, profile.options);
+  const { op, profile, options, calls } = on;
+  const need = op && profile.layout.sponsorship.need(op, options);
   return factsOf('SPONSORED', on, calls, need);
 }
 

@@ -1,3 +1,5 @@
+import type { PaymasterGas } from '../../../core/entry-point/user-operation.js';
+import type { SponsorshipTerms } from '../../../core/paymaster/layout.js';
 import { toAddressKey, zeroAddress, type AddressKey } from '../../../core/units/address.js';
 import type { DecodedCalls } from '../../../core/userop/call-data.js';
 import type { HostOutcome } from '../../../core/policy/policy-hosts.js';
@@ -5,6 +7,7 @@ import { servesByDefault, type ServedProfile } from '../../view/served-chain.js'
 import type { ServedPaymaster } from '../../view/served-paymaster.js';
 import { callsOf } from '../calls.js';
 import { gatherFacts, type FactDeps } from '../facts.js';
+import { paymasterGasOf } from '../paymaster-gas.js';
 import type { SponsorRequest } from '../request.js';
 import type { Case } from '../step.js';
 import { needsSimulation } from './unused-gas.js';
@@ -16,6 +19,9 @@ export type SponsorCase = Case & {
   /** What callData makes the account do. */
   readonly calls: DecodedCalls;
   readonly simulates: boolean;
+  /** The paymaster's gas limits to sign, and the options with them. */
+  readonly paymasterGas: PaymasterGas;
+  readonly options: SponsorshipTerms['options'];
   /** What hosts have answered, by the policy's id; undefined until one was asked. */
   outcomes: ReadonlyMap<string, HostOutcome> | undefined;
   /** Resolves when the hosts of policies in Shadow have answered; never rejects. */
@@ -25,11 +31,15 @@ export type SponsorCase = Case & {
 /** Throws as {@link gatherFacts}. */
 export function gatherCase(deps: FactDeps, paymaster: ServedPaymaster, request: SponsorRequest): SponsorCase {
   const facts = gatherFacts(deps, paymaster, request, 'SPONSORED');
+  const { profile } = facts;
+  const paymasterGas = paymasterGasOf(profile, request);
   return {
     ...facts,
+    paymasterGas,
+    options: paymasterGas === profile.paymasterGas ? profile.options : { ...profile.options, paymasterGas },
     funding: payerOf(facts.profile, paymaster),
     calls: callsOf(facts),
-    simulates: needsSimulation(facts, facts.profile.paymasterGas),
+    simulates: needsSimulation(facts, paymasterGas),
     op: undefined,
     usage: undefined,
     estimate: undefined,

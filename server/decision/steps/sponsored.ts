@@ -63,14 +63,14 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
     } else requireDataFee(on);
     const stub = stubData(on);
     const asked = () => estimator.estimate(estimateRequest(on, request.op, stub));
-    const estimate = await estimateOrGiven(on, on.profile.paymasterGas, asked);
+    const estimate = await estimateOrGiven(on, on.paymasterGas, asked);
     if (estimate === undefined) return decideGiven(on);
     on.estimate = estimate;
     const found = withDataFee(on, estimate, request.op, stub);
     on.op ??= withLimits(request.op, foundLimits(request, found, boundsOfGiven(on)));
     if (estimate.reverted !== undefined) return refuseReverted(estimate.reverted, estimate.remedy);
     const bounded = estimating ? decideGas(on, on.op) : pass;
-    return bounded.pass ? decideUnused(on, on.op, estimate) : bounded;
+    return bounded.pass ? decideUnused(on, on.op, estimate, extraPostOp(on)) : bounded;
   }
 
   /**
@@ -144,7 +144,7 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
     },
     encode: ({ profile }, op, terms, signature) => profile.layout.sponsorship.encode(op, terms, signature),
     stub: stubData,
-    gas: ({ profile }) => profile.paymasterGas,
+    gas: ({ paymasterGas }) => paymasterGas,
     subject: ({ profile, calls }) => ({
       mode: 'SPONSORED',
       contract: profile.contractKey,
@@ -193,13 +193,19 @@ function leastOp({ request, estimating }: RequestFacts): FinalUserOperation {
   return withLimits(request.op, estimating ? foundLimits(request, noLimits) : request.op);
 }
 
+/** What the caller asks for above our own limit of postOp, of which it may use nothing. */
+function extraPostOp({ paymasterGas, profile }: SponsorCase): bigint {
+  const extra = paymasterGas.paymasterPostOpGasLimit - profile.paymasterGas.paymasterPostOpGasLimit;
+  return extra > 0n ? extra : 0n;
+}
+
 function finalOp({ op }: Case): FinalUserOperation {
   if (op === undefined) throw new Error('the gas limits are not known');
   return op;
 }
 
 function termsOf(
-  on: Pick<SponsorCase, 'paymaster' | 'profile' | 'head' | 'expirySeconds' | 'lastSecond'>,
+  on: Pick<SponsorCase, 'paymaster' | 'profile' | 'options' | 'head' | 'expirySeconds' | 'lastSecond'>,
   fundingAddress: AddressKey,
   now: EpochSeconds,
 ): SponsorshipTerms {
@@ -209,14 +215,14 @@ function termsOf(
 
 /** The terms without their window. */
 function placeOf(
-  { paymaster, profile }: Pick<SponsorCase, 'paymaster' | 'profile'>,
+  { paymaster, profile, options }: Pick<SponsorCase, 'paymaster' | 'profile' | 'options'>,
   fundingAddress: AddressKey,
 ) {
   return {
     chainId: paymaster.chainId,
     paymaster: profile.contract,
     fundingAddress,
-    options: profile.options,
+    options,
   };
 }
 
@@ -227,12 +233,12 @@ function stubData(on: SponsorCase): Hex {
   return request.phase === undefined ? data : signatureToTail(data);
 }
 
-function stakeOf({ profile, funding }: SponsorCase, op: FinalUserOperation): Stake {
+function stakeOf({ profile, funding, options }: SponsorCase, op: FinalUserOperation): Stake {
   return {
     mode: 'SPONSORED',
     contract: profile.contractKey,
     payer: profile.keepsBalances ? funding : undefined,
-    need: profile.layout.sponsorship.need(op, profile.options),
+    need: profile.layout.sponsorship.need(op, options),
     unsecured: 0n,
   };
 }

@@ -36,8 +36,10 @@ export function decideUnused(
   facts: RequestFacts,
   op: FinalUserOperation,
   { callGasLimit: neededGas }: Pick<Estimate, 'callGasLimit'>,
+  extraPostOp = 0n,
 ): Verdict {
-  return decideUnusedGas({ op, version: facts.profile.entryPointVersion }, { neededGas, cap: capOf(facts) });
+  const bounds = { neededGas, extraPostOp, cap: capOf(facts) };
+  return decideUnusedGas({ op, version: facts.profile.entryPointVersion }, bounds);
 }
 
 /** Of the caller's limits, where the larger of given and found are signed. */
@@ -47,8 +49,10 @@ export function boundsOfGiven(facts: RequestFacts): GivenBounds {
     most: highestGasLimits(guardOf(chain, paymaster.gas), request.op),
     isCheap: (callGasLimit, neededGas) => {
       const op = { callGasLimit, maxFeePerGas: request.op.maxFeePerGas };
-      return decideUnusedGas({ op, version: profile.entryPointVersion }, { neededGas, cap: capOf(facts) })
-        .pass;
+      return decideUnusedGas(
+        { op, version: profile.entryPointVersion },
+        { neededGas, extraPostOp: 0n, cap: capOf(facts) },
+      ).pass;
     },
   };
 }

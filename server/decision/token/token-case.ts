@@ -8,6 +8,7 @@ import type { ExplainedPayment, SponsorRequest, TokenMaximum } from '../request.
 import type { Case } from '../step.js';
 import type { EarlyPayments } from './early-payment.js';
 import type { TokenDraft } from './token-draft.js';
+import { requireTokenGas } from '../paymaster-gas.js';
 import { gatherTokenFacts, type TokenFacts } from './token-terms.js';
 
 /** A request to sign names the token; a request to explain may leave it out. */
@@ -39,8 +40,10 @@ export function gatherTokenCase(
   paymaster: ServedPaymaster,
   request: TokenRequest,
 ): TokenCase {
+  const facts = gatherTokenFacts(deps, paymaster, request);
+  requireTokenGas(facts.mode, request);
   return {
-    ...gatherTokenFacts(deps, paymaster, request),
+    ...facts,
     feeToken: request.feeToken,
     maxTokenAmount: request.maxTokenAmount,
     op: undefined,

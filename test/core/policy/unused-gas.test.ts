@@ -52,11 +52,23 @@ describe('what is risked without a simulation', () => {
   });
 });
 
+test('of postOp what the caller asks for above our own limit counts', () => {
+  const cap = 10_000n * gwei;
+  const question07 = question('0.7', 150_000n);
+  const fits = { neededGas: 100_000n, extraPostOp: 50_000n, cap };
+  expect(decideUnusedGas(question07, fits)).toEqual({ pass: true });
+  expect(decideUnusedGas(question07, { ...fits, extraPostOp: 50_010n })).toMatchObject({ pass: false });
+});
+
 test('limits close to what the call needs pass, others are refused with all figures', () => {
   const cap = 10_000n * gwei;
-  expect(decideUnusedGas(question('0.7', 200_000n), { neededGas: 100_000n, cap })).toEqual({ pass: true });
-  expect(decideUnusedGas(question('0.7', 50_000n), { neededGas: 100_000n, cap })).toEqual({ pass: true });
-  expect(decideUnusedGas(question('0.7', 200_010n), { neededGas: 100_000n, cap })).toEqual({
+  expect(decideUnusedGas(question('0.7', 200_000n), { neededGas: 100_000n, extraPostOp: 0n, cap })).toEqual({
+    pass: true,
+  });
+  expect(decideUnusedGas(question('0.7', 50_000n), { neededGas: 100_000n, extraPostOp: 0n, cap })).toEqual({
+    pass: true,
+  });
+  expect(decideUnusedGas(question('0.7', 200_010n), { neededGas: 100_000n, extraPostOp: 0n, cap })).toEqual({
     pass: false,
     reason: 'GAS_LIMIT_TOO_HIGH',
     detail:

@@ -62,6 +62,7 @@ export const suitesOfSoak: SuiteTable = {
   'rpc-minimum-tip': 'Decided from the compiled config and the request.',
   'rpc-named-entry-point': 'The form of answers, and decided from the compiled config and the request.',
   'rpc-origins': 'Decided from the compiled config and the request.',
+  'rpc-paymaster-gas': 'Decided from the compiled config and the request.',
   'rpc-per-operation': 'Decided from the compiled config and the request.',
   'rpc-records': 'What is written to the ledger: its conformance.',
   'rpc-remote-signer': 'What stays reserved when a signer fails: the conformance of usage stores.',

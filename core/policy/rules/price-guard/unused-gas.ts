@@ -37,15 +37,19 @@ export function unusedGasFeeCap(
 const defaultUnusedGas = 150_000n;
 
 /**
- * Whether a callGasLimit is close enough to the gas that the call needed in a simulation. The paymaster's own limits
- * do not count: we set them, and no limit that the caller gives could make them smaller.
+ * Whether a callGasLimit is close enough to the gas that the call needed in a simulation. Of postOp only what the caller asks for above
+ * our own limit counts: no limit that it gives could make ours smaller.
  */
 export function decideUnusedGas(
   { op, version }: Pick<UnusedGasQuestion, 'op' | 'version'>,
-  { neededGas, cap }: { readonly neededGas: bigint; readonly cap: bigint },
+  {
+    neededGas,
+    extraPostOp,
+    cap,
+  }: { readonly neededGas: bigint; readonly extraPostOp: bigint; readonly cap: bigint },
 ): Verdict {
   const unused = op.callGasLimit > neededGas ? op.callGasLimit - neededGas : 0n;
-  const fee = unusedGasFine(unused, 0n, version) * op.maxFeePerGas;
+  const fee = unusedGasFine(unused, extraPostOp, version) * op.maxFeePerGas;
   if (fee <= cap) return pass;
   return refuse(
     'GAS_LIMIT_TOO_HIGH',
