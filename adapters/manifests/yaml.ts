@@ -41,7 +41,7 @@ function plainValue(text: string): string | number | boolean | null {
   // After a point underscores must separate digits; elsewhere they are nothing.
   if (text.startsWith('.') && /_(?![0-9])|[^0-9]_/.test(text)) return text;
   const plain = text.replaceAll('_', '');
-  // Go reads what follows 0b by itself, with a sign of its own.
+  // Go reads what follows 0b by itself, with its sign.
   const signed = /^0b([-+])([01]+)$/.exec(plain);
   if (signed !== null) return Number(`${signed[1]}${BigInt(`0b${signed[2]}`)}`);
   if (wholeNumber.test(plain)) {

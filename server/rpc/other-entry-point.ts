@@ -5,7 +5,7 @@ import type { ServedProfile } from '../view/served-chain.js';
 
 /**
  * In the form with a mode object a request names no EntryPoint. An operation that was made for 0.6 and comes to a paymaster of a later
- * one fails in its simulation, and what the EntryPoint says of it would not tell its sender why. Rejects as `ask`.
+ * one fails in its simulation, and what the EntryPoint answers would not tell its sender why. Rejects as `ask`.
  */
 export async function namingEntryPoint<T>(
   { entryPoint, entryPointVersion }: ServedProfile,
