@@ -175,6 +175,11 @@ export type TokenCodec = {
   readonly minVerificationGasLimit: bigint;
   /** Gas of the contract's own validation if verificationGasLimit has to cover it (0.6); 0 from 0.7 on. */
   readonly validationGas: (options: TokenOptions) => bigint;
+  /**
+   * A contract that takes tokens in validation refuses an account there that holds less than `maxTokenCharge`, even where the data do
+   * not demand the tokens now. Absent: it looks after the call.
+   */
+  readonly validatesBalance?: true;
   /** True when the data says who receives the tokens: `options.treasury` is then required. */
   readonly namesTreasury: boolean;
   readonly hash: (op: FinalUserOperation, terms: TokenTerms) => Uint8Array;

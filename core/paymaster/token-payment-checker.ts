@@ -1,5 +1,5 @@
 import type { TokenCodec, TokenTerms } from './layout.js';
-import type { ShownToken } from './token-payment.js';
+import type { Holdings, ShownToken } from './token-payment.js';
 import type { Verdict } from '../refusal.js';
 import type { Address, AddressKey } from '../units/address.js';
 import type { FinalUserOperation } from '../entry-point/user-operation.js';
@@ -25,8 +25,6 @@ export type TokenPaymentChecker = {
    */
   holdings(request: HoldingsRequest): Promise<Holdings>;
 };
-
-export type Holdings = { readonly balance: bigint; readonly allowance: bigint };
 
 export type PaymentGround = {
   /** The block from which everything is read: the newest. */

@@ -94,11 +94,12 @@ export function trialOf(op: FinalUserOperation, terms: TokenTerms): Trial {
   };
 }
 
+/** What an account holds of a token, and what it allows a contract to take, in base units. */
+export type Holdings = { readonly balance: bigint; readonly allowance: bigint };
+
 /** The results of simulating an operation in mode ERC20. */
-export type ObservedPayment = {
-  /** Balance of the account before the payment: after its call, or now if tokens are taken in advance. */
-  readonly balance: bigint;
-  readonly allowance: bigint;
+export type ObservedPayment = Holdings & {
+  /** Holdings are those before the payment: after the call, or now if tokens are taken in advance. */
   readonly payment: SimulatedPayment;
 };
 
@@ -131,23 +132,11 @@ export function decidePayment(
   observed: ObservedPayment,
   { codec, op, terms, token }: CheckedPayment,
 ): Verdict {
-  const { balance, allowance, payment } = observed;
+  const { payment } = observed;
   const most = codec.maxTokenCharge(op, terms);
-  const shown = (units: bigint): string =>
-    token === undefined ? `${units} base units` : `${formatDecimal(units, token.decimals)} ${token.symbol}`;
-  const lacking = (units: bigint): string =>
-    `it may be charged ${shown(most)}: ${shown(most - units)} missing`;
   const when = terms.inAdvance === true ? 'before its call' : 'after its call';
-  if (balance < most)
-    return refuse(
-      'TOKEN_BALANCE',
-      `${when} the account holds ${shown(balance)} of token ${terms.token}, ${lacking(balance)}`,
-    );
-  if (allowance < most)
-    return refuse(
-      'TOKEN_ALLOWANCE',
-      `${when} the account allows ${terms.paymaster} ${shown(allowance)} of token ${terms.token}, ${lacking(allowance)}`,
-    );
+  const held = decideHoldings(observed, { most, terms, when, ...(token === undefined ? {} : { token }) });
+  if (!held.pass) return held;
   if (payment.outcome === 'refused') {
     const { reason, remedy } = payment;
     const refusal = refuse('TOKEN_PAYMENT_FAILS', reason);
@@ -161,4 +150,34 @@ export function decidePayment(
     'TOKEN_PAYMENT_FAILS',
     `a simulated cost of ${costWei} wei brought ${received} base units of ${terms.token}`,
   );
+}
+
+type CheckedHoldings = Pick<CheckedPayment, 'token'> & {
+  readonly terms: Pick<TokenTerms, 'token' | 'paymaster'>;
+  /** In base units. */
+  readonly most: bigint;
+  /** In relation to the account's call, as text. */
+  readonly when: string;
+};
+
+/** Whether the account holds and allows so much; an absent allowance is not looked at. */
+export function decideHoldings(
+  { balance, allowance }: Pick<Holdings, 'balance'> & { readonly allowance?: bigint },
+  { most, terms, when, token }: CheckedHoldings,
+): Verdict {
+  const shown = (units: bigint): string =>
+    token === undefined ? `${units} base units` : `${formatDecimal(units, token.decimals)} ${token.symbol}`;
+  const lacking = (units: bigint): string =>
+    `it may be charged ${shown(most)}: ${shown(most - units)} missing`;
+  if (balance < most)
+    return refuse(
+      'TOKEN_BALANCE',
+      `${when} the account holds ${shown(balance)} of token ${terms.token}, ${lacking(balance)}`,
+    );
+  if (allowance !== undefined && allowance < most)
+    return refuse(
+      'TOKEN_ALLOWANCE',
+      `${when} the account allows ${terms.paymaster} ${shown(allowance)} of token ${terms.token}, ${lacking(allowance)}`,
+    );
+  return pass;
 }

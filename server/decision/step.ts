@@ -102,6 +102,8 @@ export type Mode<Request, C extends Case, Terms extends Window = Window> = {
   readonly gather: (paymaster: ServedPaymaster, request: Request) => C;
   /** In the order in which they run; the first refusal wins. */
   readonly steps: readonly Step<C>[];
+  /** What a wallet's first request is asked on top of the steps that cost nothing, because its bundler would refuse it. */
+  readonly stubSteps?: readonly Step<C>[];
   /** Hashes the data before the reservation: the reservation records the hash, and exactly this hash is signed. */
   readonly draft: (on: C, op: FinalUserOperation, now: EpochMs) => Draft<Terms>;
   readonly encode: (on: C, op: FinalUserOperation, terms: Terms, signature: Uint8Array) => Hex;

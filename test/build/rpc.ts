@@ -109,6 +109,10 @@ export type World = {
   payment: (request: TokenPaymentRequest) => Promise<Verdict>;
   /** Tokens that contracts could take from the account now, in base units. */
   takeable: bigint;
+  /** What the account holds and allows, where the two differ. */
+  holdings: { readonly balance: bigint; readonly allowance: bigint } | undefined;
+  /** No node answers what the account holds. */
+  holdingsFail: boolean;
   /** Whether the account accepts its own signature. */
   account: (request: AccountValidationRequest) => Promise<Verdict>;
 };
@@ -168,6 +172,8 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
     price: () => priced(aPrice()),
     payment: () => Promise.resolve(pass),
     takeable: 0n,
+    holdings: undefined,
+    holdingsFail: false,
     account: () => Promise.resolve(pass),
   };
   const metrics = createMetrics({ process: false });
@@ -181,7 +187,10 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
     payments: {
       check: (request) => world.payment(request),
       ground: () => Promise.resolve({ block: 0, receivers: [] }),
-      holdings: () => Promise.resolve({ balance: world.takeable, allowance: world.takeable }),
+      holdings: () =>
+        world.holdingsFail
+          ? Promise.reject(new DomainError('UNAVAILABLE', 'no node answers'))
+          : Promise.resolve(world.holdings ?? { balance: world.takeable, allowance: world.takeable }),
     },
     signers: await (options.signers ?? keysInThisProcess)(),
     webhooks: {

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { entryPoints } from '../../core/entry-point/address.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { parseLossBudget } from '../../core/policy/token-loss.js';
@@ -562,6 +562,65 @@ describe('ERC-7677 with a token', () => {
     } finally {
       await fresh.stop();
     }
+  });
+
+  describe('where the contract looks in validation', () => {
+    let fresh: RpcHost;
+    beforeAll(async () => {
+      const profiles = someVersions.map((version) => ({ ...aTokenProfile(version), tokenSecured: true }));
+      fresh = await startRpc({ chain: { ...aTokenChain(), profiles } });
+      fresh.world.price = () => priced(aPrice());
+    });
+    afterAll(() => fresh.stop());
+
+    async function stubOf(version: string, fields: object = {}) {
+      await fresh.put({ version });
+      const { entryPoint } = aTokenProfile(version);
+      const { body } = await fresh.call('pm_getPaymasterStubData', [
+        anOperation({ signature: '0x', ...fields }),
+        entryPoint,
+        '0x7a69',
+        { token: usdx.address },
+      ]);
+      return body.error?.data?.reason ?? (body.result === undefined ? 'no result' : 'answered');
+    }
+    const plenty = 10n ** 30n;
+    const approve = execute(usdx.address, `0x095ea7b3${'00'.repeat(64)}`);
+
+    test.each(['2.0.0', 'hybrid-0.9'])('%s: too few tokens are refused at the stub', async (version) => {
+      fresh.world.holdings = { balance: 0n, allowance: plenty };
+      expect(await stubOf(version)).toBe('TOKEN_BALANCE');
+      expect(await stubOf(version, { callData: approve })).toBe('TOKEN_BALANCE');
+      fresh.world.holdings = { balance: plenty, allowance: plenty };
+      expect(await stubOf(version)).toBe('answered');
+    });
+
+    test.each(['2.0.0', 'hybrid-0.9'])(
+      '%s: no allowance is refused at the stub, unless the operation may give it itself',
+      async (version) => {
+        fresh.world.holdings = { balance: plenty, allowance: 0n };
+        expect(await stubOf(version)).toBe('TOKEN_ALLOWANCE');
+        expect(await stubOf(version, { callData: approve })).toBe('answered');
+        expect(await stubOf(version, { callData: '0x12345678' })).toBe('answered');
+        const created = { initCode: addressOf(0xfac) };
+        expect(await stubOf(version, created)).toBe('answered');
+      },
+    );
+
+    test.each(['1.1.0', 'singleton-0.7'])(
+      '%s looks after the call, which may bring the tokens: nothing is refused',
+      async (version) => {
+        fresh.world.holdings = { balance: 0n, allowance: 0n };
+        expect(await stubOf(version)).toBe('answered');
+      },
+    );
+
+    test('a chain that does not answer refuses nothing yet', async () => {
+      fresh.world.holdings = undefined;
+      fresh.world.holdingsFail = true;
+      expect(await stubOf('2.0.0')).toBe('answered');
+      fresh.world.holdingsFail = false;
+    });
   });
 
   const contexts = [

@@ -39,6 +39,7 @@ export const token: TokenCodec = {
   gas: () => gas,
   minVerificationGasLimit: 0n,
   validationGas: () => 0n,
+  validatesBalance: true,
   namesTreasury: false,
   hash: (op, terms) => hashOf(op, unsigned(terms), terms.chainId),
   toSign: personalItem,

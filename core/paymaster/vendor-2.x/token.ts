@@ -43,6 +43,7 @@ export function tokenCodec(gas: PaymasterGas): TokenCodec {
     gas: () => gas,
     minVerificationGasLimit: 0n,
     validationGas: () => 0n,
+    validatesBalance: true,
     namesTreasury: false,
     hash: (op, terms) => hash(op, terms, gas),
     toSign: personalItem,

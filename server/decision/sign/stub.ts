@@ -20,13 +20,13 @@ type StubDeps = {
 
 /**
  * The stub stage of ERC-7677: everything that can be refused at no cost is refused here with an error, before the wallet asks
- * its user. Reserves nothing, signs nothing, simulates nothing, calls no webhook.
+ * its user, and what its bundler would refuse. Reserves nothing, signs nothing, simulates nothing, calls no webhook.
  */
 export function createStub<Request extends SponsorRequest, C extends Case>(
-  mode: Pick<Mode<Request, C>, 'gather' | 'steps' | 'stub' | 'subject'>,
+  mode: Pick<Mode<Request, C>, 'gather' | 'steps' | 'stubSteps' | 'stub' | 'subject'>,
   { clock, isPayer, records }: StubDeps,
 ): Stub<Request> {
-  const steps = stepsOfStub(mode.steps);
+  const steps = [...stepsOfStub(mode.steps), ...(mode.stubSteps ?? [])];
   return async (paymaster, request) => {
     // The limits that the wallet sends, the paymaster's too, are placeholders: it estimates with the data that it gets here.
     const { paymasterGas: _estimated, ...op } = request.op;

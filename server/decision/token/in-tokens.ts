@@ -28,6 +28,7 @@ import { type Draft, type Finalize, type Mode, type Outcome, step } from '../ste
 import type { TokenAccounts } from './token-accounts.js';
 import { gatherTokenCase, type TokenCase, type TokenRequest } from './token-case.js';
 import { draftOf, leastDraftOf, takeableNow, type TokenDraft } from './token-draft.js';
+import { decideHeldNow } from './held-now.js';
 import {
   decideTokenLimits,
   estimateIfAsked,
@@ -188,6 +189,7 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
         lacks: (on) => lacksDraft(on) ?? (on.charge === undefined ? 'No price is charged.' : undefined),
       }),
     ],
+    stubSteps: [step('payment', (on) => decideHeldNow(payments, on, known(on.least)))],
     draft: (on, op, now) => {
       // The rate from the simulation, with a window that begins now.
       const terms = { ...known(on.draft).terms, ...windowOf(on, toSeconds(now)) };

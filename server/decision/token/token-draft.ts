@@ -5,7 +5,8 @@ import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
 import { parseAddressKey, toAddressKey, type AddressKey } from '../../../core/units/address.js';
 import { toSeconds, type EpochMs } from '../../../core/units/time.js';
 import type { Estimate } from '../../../core/userop/estimator.js';
-import type { Holdings, TokenPaymentChecker } from '../../../core/paymaster/token-payment-checker.js';
+import type { Holdings } from '../../../core/paymaster/token-payment.js';
+import type { TokenPaymentChecker } from '../../../core/paymaster/token-payment-checker.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import {
   decideTokenLimits,
@@ -38,21 +39,13 @@ type DraftInput = {
  */
 export function takeableNow(
   payments: Pick<TokenPaymentChecker, 'holdings'>,
-  { paymaster, profile, mode, request }: TokenFacts,
+  facts: TokenFacts,
   token: Pick<FeeTokenSpec, 'address'>,
 ): bigint | Promise<bigint> {
+  const { mode, request } = facts;
   if (!mode.isSecured) return 0n;
   const { treasury } = mode.options;
-  const of = (account: AddressKey): Promise<Holdings> =>
-    payments.holdings({
-      paymasterId: paymaster.paymasterId,
-      chainId: paymaster.chainId,
-      entryPoint: profile.entryPoint,
-      entryPointVersion: profile.entryPointVersion,
-      token: parseAddressKey(token.address),
-      account,
-      contract: mode.contractKey,
-    });
+  const of = (account: AddressKey): Promise<Holdings> => holdingsOf(payments, facts, token, account);
   if (!mode.codec.namesTreasury || treasury === undefined) return of(request.op.sender).then(lesser);
   return Promise.all([of(request.op.sender), of(toAddressKey(treasury))]).then(([ofSender, ofTreasury]) =>
     // The treasury receives the tokens first, so its balance covers what it pays back.
@@ -60,7 +53,26 @@ export function takeableNow(
   );
 }
 
-function lesser({ balance, allowance }: Holdings): bigint {
+/** What an account holds now, and allows the contract of this mode. Throws UNAVAILABLE. */
+export function holdingsOf(
+  payments: Pick<TokenPaymentChecker, 'holdings'>,
+  { paymaster, profile, mode }: TokenFacts,
+  token: Pick<FeeTokenSpec, 'address'>,
+  account: AddressKey,
+): Promise<Holdings> {
+  return payments.holdings({
+    paymasterId: paymaster.paymasterId,
+    chainId: paymaster.chainId,
+    entryPoint: profile.entryPoint,
+    entryPointVersion: profile.entryPointVersion,
+    token: parseAddressKey(token.address),
+    account,
+    contract: mode.contractKey,
+  });
+}
+
+/** What of it could be taken. */
+export function lesser({ balance, allowance }: Holdings): bigint {
   return balance < allowance ? balance : allowance;
 }
 
@@ -104,7 +116,8 @@ export function leastDraftOf(
     : { ...found, terms };
 }
 
-function allowanceRequired(
+/** The refusal of a payment that the contract could not take now, where the platform wants no other. */
+export function allowanceRequired(
   { mode }: TokenFacts,
   { paymaster, token }: TokenTerms,
   { most, takeable }: { readonly most: bigint; readonly takeable: bigint },

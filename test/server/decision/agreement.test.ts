@@ -6,6 +6,7 @@ import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
 import { priced, refused } from '../../../core/pricing/price-source.js';
 import { pass, refuse } from '../../../core/refusal.js';
+import type { TokenPaymentRequest } from '../../../core/paymaster/token-payment-checker.js';
 import { toAddressKey } from '../../../core/units/address.js';
 import type { ReserveRequest, ReserveResult } from '../../../core/usage/reserve-request.js';
 import type { EstimateRequest } from '../../../core/userop/estimator.js';
@@ -216,8 +217,11 @@ function decisionOf(at: Situation) {
       },
     },
     payments: {
-      check: async () => {
+      check: async ({ codec, op, terms }: TokenPaymentRequest) => {
         if (at.payment === 'is unavailable') throw unavailable('CHAIN_UNAVAILABLE');
+        // As a contract that looks in validation does, whether it takes the tokens there or not.
+        if (codec.validatesBalance === true && at.holding < codec.maxTokenCharge(op, terms))
+          return refuse('TOKEN_BALANCE', 'as simulated');
         return at.payment === 'pays' ? pass : refuse('TOKEN_PAYMENT_FAILS', 'as simulated');
       },
       ground: async () => ({ block: 0, receivers: [] }),
@@ -380,7 +384,9 @@ test.each(['SPONSORED', 'ERC20'] as const)(
         seen.add(stub.reason ?? 'given');
         if (stub.sponsored === true) return;
         const answer = await ways[mode].sponsor({ ...at, asksForLimits: true, eip7702Auth: at.eip7702Auth });
-        expect(answer).toEqual(stub);
+        // What the account holds is looked at last of all before a signature, after what a stub does not ask.
+        if (stub.reason === 'TOKEN_BALANCE') expect(answer.sponsored).not.toBe(true);
+        else expect(answer).toEqual(stub);
       }),
       runs(100, 200),
     );
