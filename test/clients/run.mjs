@@ -2,7 +2,9 @@
 // ones, each in another folder, because they do not resolve together. Apart from the other tests: the bundler is GPL and large, and
 // neither it nor the vendor's SDK is a dependency.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -10,6 +12,16 @@ const folder = fileURLToPath(new URL('.', import.meta.url));
 const noNetwork =
   'The clients and the bundler could not be installed, so nothing was tested: this target needs the network and the ' +
   'package registry that npm is configured for.';
+/** Which packages the pinned tests of each file are about; those of other folders are in their package.json. */
+const clientsOf = {
+  'accounts.test.mjs': ['permissionless', '@safe-global/safe-4337', '@metamask/smart-accounts-kit'],
+  'bundler.test.mjs': ['viem', 'permissionless'],
+  'ethers.test.mjs': ['ethers'],
+  'op-stack.test.mjs': ['viem'],
+  'vendor-paymaster.mjs': ['@biconomy/account'],
+  'viem-package.mjs': ['clients/viem', 'viem'],
+};
+const results = fileURLToPath(new URL('../../test-results', import.meta.url));
 const latest = ['viem', 'permissionless', 'vendor-account', 'vendor-abstractjs', 'abstractionkit'];
 
 process.exitCode = process.env.LATEST === '1' ? runLatest() : runPinned();
@@ -23,7 +35,9 @@ function runPinned() {
     install(folder, []);
     writeFileSync(stamp, wanted);
   }
-  return test(folder, process.env);
+  const { status, rows } = test(folder, process.env);
+  tell(rows.map(({ file, ...row }) => ({ client: namesOf(clientsOf[file] ?? [file], folder), ...row })));
+  return status;
 }
 
 /** CLIENT names one folder; otherwise all are run, also after a failure, and the versions are listed at the end. */
@@ -37,29 +51,54 @@ function runLatest() {
   }
   const [alto, ...clients] = seen;
   const environment = { ...process.env, TEST_ALTO: join(folder, 'latest/alto') };
-  const rows = clients.map((versions, index) => {
-    const status = test(join(folder, 'latest', chosen[index]), environment);
-    return { result: status === 0 ? 'passed' : 'FAILED', status, versions };
+  const runs = clients.map((client, index) => {
+    const { status, rows } = test(join(folder, 'latest', chosen[index]), environment);
+    return { status, rows: rows.map(({ file: _file, ...row }) => ({ client, ...row })) };
   });
   console.log(`\nWith ${alto}:`);
-  for (const { result, versions } of rows) console.log(`  ${result}  ${versions}`);
-  return Math.max(...rows.map(({ status }) => status));
+  tell(runs.flatMap(({ rows }) => rows));
+  return Math.max(...runs.map(({ status }) => status));
+}
+
+/** Client with version, flow and result of each test: as a table, and for programs in `test-results/clients.json`. */
+function tell(rows) {
+  mkdirSync(results, { recursive: true });
+  writeFileSync(join(results, 'clients.json'), `${JSON.stringify(rows, undefined, 2)}\n`);
+  let above = '';
+  console.log('');
+  for (const { client, flow, result, milliseconds } of rows) {
+    if (client !== above) console.log(client);
+    above = client;
+    console.log(`  ${result}  ${String(milliseconds).padStart(6)} ms  ${flow}`);
+  }
+  console.log('\nThe same as JSON: test-results/clients.json');
 }
 
 /** Installs the newest versions of what package.json names, and answers what came, as text. */
 function installLatest(client) {
-  const { dependencies } = JSON.parse(readFileSync(join(client, 'package.json'), 'utf8'));
+  const { dependencies } = readJson(join(client, 'package.json'));
   // npm keeps a copy whose version has not changed.
   rmSync(join(client, 'node_modules/@paymaster-operator'), { recursive: true, force: true });
   install(
     client,
     Object.entries(dependencies).map(([name, version]) => `${name}@${version}`),
   );
-  const versionOf = (name) =>
-    JSON.parse(readFileSync(join(client, 'node_modules', name, 'package.json'), 'utf8')).version;
-  return Object.keys(dependencies)
-    .map((name) => `${name} ${versionOf(name)}`)
+  return namesOf(Object.keys(dependencies), client);
+}
+
+/** Names with the versions that a file of this directory would import, as text. */
+function namesOf(packages, directory) {
+  const paths = createRequire(join(directory, 'package.json')).resolve.paths('');
+  return packages
+    .map((name) => {
+      const found = paths.map((path) => join(path, name, 'package.json')).find((path) => existsSync(path));
+      return found === undefined ? name : `${name} ${readJson(found).version}`;
+    })
     .join(', ');
+}
+
+function readJson(path) {
+  return JSON.parse(readFileSync(path, 'utf8'));
 }
 
 function install(directory, packages) {
@@ -78,10 +117,17 @@ function install(directory, packages) {
 }
 
 function test(directory, env) {
-  const values = ['--no-warnings', '--test', '--test-concurrency=1', '*.test.mjs'];
+  const lines = join(mkdtempSync(join(tmpdir(), 'clients-')), 'rows');
+  const reporters = [
+    ['spec', 'stdout'],
+    [join(folder, 'rows.mjs'), lines],
+  ].flatMap(([reporter, to]) => [`--test-reporter=${reporter}`, `--test-reporter-destination=${to}`]);
+  const values = ['--no-warnings', '--test', '--test-concurrency=1', ...reporters, '*.test.mjs'];
   const { status, error } = spawnSync(process.execPath, values, { cwd: directory, stdio: 'inherit', env });
   if (error !== undefined) console.error(`node could not be started: ${error.message}`);
-  return status ?? 1;
+  const rows = existsSync(lines) ? readFileSync(lines, 'utf8').split('\n').filter(Boolean) : [];
+  rmSync(join(lines, '..'), { recursive: true, force: true });
+  return { status: status ?? 1, rows: rows.map((line) => JSON.parse(line)) };
 }
 
 function run(command, values, directory, onFailure) {
