@@ -100,6 +100,9 @@ export function factsOf(
     paymaster,
     chain,
     profile,
+    // No request gives gas limits of the paymaster.
+    paymasterGas: profile.paymasterGas,
+    options: profile.options,
     funding: profile.keepsBalances ? (paymaster.fundingAddress ?? byDefault) : byDefault,
     expirySeconds: Math.min(asked.expirySeconds, paymaster.maxExpirySeconds, chain.maxExpirySeconds),
     // No policy ends.
