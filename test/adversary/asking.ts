@@ -13,7 +13,7 @@ import { isMade } from './moves.js';
 import type { Operating } from './operating.js';
 import type { Scene } from './scene.js';
 import { checkReserved, reservationName } from './commits.js';
-import { forge, type Asked, type Behind, type Sign } from './service.js';
+import { forge, type Asked, type Behind, type GivenGas, type Sign } from './service.js';
 import { ask } from './signing.js';
 import { signedOperation, takesInAdvance, unsecuredOf } from './signed-operation.js';
 import type { AskStep, Step } from './steps.js';
@@ -245,9 +245,16 @@ export class Asking {
         op,
         inAdvance: step.inAdvance && takesInAdvance(spec),
         wallet: this.#scene.configs.walletOf(step.paymaster),
+        paymasterGas: gasAskedBy(step),
       },
       spec,
       call,
     };
   }
+}
+
+/** Of some prices, so that what else the steps do stays as it is. */
+function gasAskedBy({ feeGwei }: AskStep): GivenGas {
+  if (feeGwei % 4 === 3) return 'most';
+  return feeGwei % 4 === 2 ? 'least' : 'none';
 }

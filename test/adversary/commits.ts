@@ -5,6 +5,7 @@ import type { FinalUserOperation } from '../../core/entry-point/user-operation.j
 import { BrokenRule } from './broken-rule.js';
 import type { AccountCall } from './chain/operations.js';
 import { operationOf, type Grant } from './grant.js';
+import type { GivenGas } from './service.js';
 import { paymasters } from './world.js';
 
 /** A commit that the service has answered. */
@@ -13,6 +14,7 @@ export type Commit = {
   readonly mode: 'SPONSORED' | 'ERC20';
   /** Mode ERC20: whether the data demand the tokens in validation. */
   readonly inAdvance: boolean;
+  readonly paymasterGas: GivenGas;
   readonly op: FinalUserOperation;
   readonly call: AccountCall;
   /** With the placeholder. */

@@ -99,7 +99,8 @@ export class Committing {
     if (answered === undefined) return undefined;
     this.#asking.checkKey(paymaster, asked);
     const { paymasterAndData, validUntil } = answered;
-    return { paymaster, mode, inAdvance, op, call, paymasterAndData, validUntil };
+    const { paymasterGas } = asked;
+    return { paymaster, mode, inAdvance, paymasterGas, op, call, paymasterAndData, validUntil };
   }
 
   async #finalize(step: FinalizeStep, simulated: () => void, fresh: Commit | undefined): Promise<void> {
@@ -107,7 +108,7 @@ export class Committing {
     const among = this.#scene.commits.made.slice(-recent);
     const committed = among[step.pick % Math.max(1, among.length)];
     if (committed === undefined) return;
-    const { paymaster, mode, inAdvance } = committed;
+    const { paymaster, mode, inAdvance, paymasterGas } = committed;
     const signature = step.isByAccount ? accountSignature : foreignSignature;
     const op = { ...changedOperation(committed.op, step.change), signature };
     const data = step.change === 'window' ? this.#otherData(committed) : committed.paymasterAndData;
@@ -118,6 +119,7 @@ export class Committing {
       expirySeconds: 300,
       wallet: configs.walletOf(paymaster),
       inAdvance,
+      paymasterGas,
       keyGeneration: configs.keyGeneration(paymaster),
     };
     const behind = this.#operating.behind({ ...step, paymaster });

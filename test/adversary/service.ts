@@ -1,4 +1,5 @@
-import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
+import { entryPointRules } from '../../core/entry-point/table.js';
+import type { FinalUserOperation, PaymasterGas } from '../../core/entry-point/user-operation.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { AddressKey } from '../../core/units/address.js';
 import { plusSeconds, type EpochMs } from '../../core/units/time.js';
@@ -8,12 +9,16 @@ import type { SponsorshipTerms, TokenTerms } from '../../core/paymaster/layout.j
 import { draftPayment } from '../../server/decision/token/in-tokens.js';
 import type { TokenCase } from '../../server/decision/token/token-case.js';
 import type { SponsorCase } from '../../server/decision/steps/sponsored-case.js';
+import { paymasterGasOf } from '../../server/decision/paymaster-gas.js';
 import { draftSponsorship } from '../../server/decision/steps/sponsored.js';
 import { windowOf } from '../../server/decision/steps/window.js';
-import { servesByDefault } from '../../server/view/served-chain.js';
+import { servesByDefault, type ServedProfile } from '../../server/view/served-chain.js';
 import { apiKeyHash } from './ownership.js';
 import { type Configs } from './configs.js';
 import { feeToken, secondsOf, treasury } from './world.js';
+
+/** Gas limits of the paymaster that the caller gives: none, the least that the contract works with, or the most that is signed. */
+export type GivenGas = 'none' | 'least' | 'most';
 
 /** A request to a replica to sign. */
 export type Asked = {
@@ -23,6 +28,8 @@ export type Asked = {
   /** Pays for it in a contract that keeps balances. */
   readonly wallet: AddressKey;
   readonly expirySeconds: number;
+  /** The paymaster's gas limits that the caller gives. */
+  readonly paymasterGas: GivenGas;
   /** Mode ERC20: with data that demand the tokens in validation. */
   readonly inAdvance: boolean;
   /** Which of the paymaster's past and present keys the caller shows. */
@@ -44,6 +51,9 @@ export const rate = 3_000_000_000n;
 export type Sign = (digest: Uint8Array, key: number) => Uint8Array;
 /** The model does not check the signature: the test tells the contract whether it is valid. */
 export const signNothing: Sign = () => stubSignature();
+
+/** How much more than ours is signed for a caller that asks for it. */
+const mostAboveOurs = 100_000n;
 
 const current: Behind = { generations: 0, isChain: false };
 
@@ -82,7 +92,7 @@ export function forge(
 /** What a replica knows when it decides a request; undefined when it serves nothing, or does not know the key. */
 export function factsOf(
   configs: Configs,
-  asked: Pick<Asked, 'paymaster' | 'keyGeneration' | 'expirySeconds'>,
+  asked: Pick<Asked, 'paymaster' | 'op' | 'keyGeneration' | 'expirySeconds' | 'paymasterGas'>,
   { chainTime, behind }: { readonly chainTime: number; readonly behind: Behind },
 ) {
   const chain = configs.chain(behind.isChain);
@@ -95,14 +105,14 @@ export function factsOf(
   const byDefault = servesByDefault(profile, paymaster.namespace)
     ? profile.defaultFunding?.address
     : undefined;
+  const paymasterGas = signedGas(profile, asked);
   // Of a case, what the drafts read.
   return {
     paymaster,
     chain,
     profile,
-    // No request gives gas limits of the paymaster.
-    paymasterGas: profile.paymasterGas,
-    options: profile.options,
+    paymasterGas,
+    options: { ...profile.options, paymasterGas },
     funding: profile.keepsBalances ? (paymaster.fundingAddress ?? byDefault) : byDefault,
     expirySeconds: Math.min(asked.expirySeconds, paymaster.maxExpirySeconds, chain.maxExpirySeconds),
     // No policy ends.
@@ -111,6 +121,21 @@ export function factsOf(
     shadow: new Shadow(),
     usdPerNative: configs.price === undefined ? undefined : configs.price * 10n ** 12n,
   };
+}
+
+/** For what the caller writes into the operation; on EntryPoint 0.6 it has no such members. */
+function signedGas(
+  profile: ServedProfile,
+  { op, paymasterGas: asked }: Pick<Asked, 'op' | 'paymasterGas'>,
+): PaymasterGas {
+  const { layout, options, paymasterGas: own, entryPointVersion } = profile;
+  if (asked === 'none' || !entryPointRules[entryPointVersion].form.hasPaymasterFields) return own;
+  const most = {
+    paymasterVerificationGasLimit: own.paymasterVerificationGasLimit + mostAboveOurs,
+    paymasterPostOpGasLimit: own.paymasterPostOpGasLimit + mostAboveOurs,
+  };
+  const paymasterGas = asked === 'least' ? layout.sponsorship.leastGas(options) : most;
+  return paymasterGasOf(profile, { op: { ...op, paymasterGas } });
 }
 
 function draft(
