@@ -1,3 +1,4 @@
+import { entryPoints } from '../../../core/entry-point/address.js';
 import type { JsonSchema } from '../../../core/schema/json-schema.js';
 import { isObject } from '../../../core/schema/json-value.js';
 import type { Endpoint } from '../../../server/dashboard/endpoint.js';
@@ -159,7 +160,9 @@ const { methods, components } = createOpenRpc() as {
 type RpcMethod = {
   readonly name: string;
   readonly params: readonly { readonly name: string; readonly schema: JsonSchema }[];
-  readonly examples: readonly { readonly params: readonly { readonly value: unknown }[] }[];
+  readonly examples: readonly {
+    readonly params: readonly { readonly name: string; readonly value: unknown }[];
+  }[];
 };
 
 /** The names of {@link rpcWrites}. */
@@ -170,11 +173,16 @@ export function rpcWrites(rpc: RpcHost): ReadonlyMap<string, Write> {
   return new Map(
     methods.map(({ name, params, examples: [example] }) => {
       // No token is sold here; what a payment in tokens may say grows with the schema.
-      const values = params.map((param, index) =>
-        param.name === 'userOp' ? anOperation() : sponsored(example?.params[index]?.value),
+      const values = (example?.params ?? []).map((param) =>
+        param.name === 'userOp' ? anOperation() : sponsored(param.value),
       );
+      // A parameter that the example leaves out is a context after the EntryPoint.
+      const withContext = [anOperation(), entryPoints['0.6'], {}];
+      const valuesOf = (at: number): readonly unknown[] => (at < values.length ? values : withContext);
       const bodyWith = (at: number, text: string): string =>
-        `{"jsonrpc":"2.0","id":1,"method":"${name}","params":[${values.map((value, index) => (index === at ? text : JSON.stringify(value))).join()}]}`;
+        `{"jsonrpc":"2.0","id":1,"method":"${name}","params":[${valuesOf(at)
+          .map((value, index) => (index === at ? text : JSON.stringify(value)))
+          .join()}]}`;
       const envelope = { jsonrpc: '2.0', id: 1, method: name, params: values };
       const write: Write = {
         name,
@@ -183,7 +191,7 @@ export function rpcWrites(rpc: RpcHost): ReadonlyMap<string, Write> {
         growths: () => [
           ...growthsOf({}, envelope),
           ...params.flatMap(({ schema }, index) =>
-            growthsOf(schema, values[index], components.schemas).map((each) => ({
+            growthsOf(schema, valuesOf(index)[index], components.schemas).map((each) => ({
               ...each,
               member: `params[${index}] ${each.member}`,
               bodyOf: (bytes: number) => bodyWith(index, each.bodyOf(bytes)),
