@@ -97,11 +97,11 @@ export function trialOf(op: FinalUserOperation, terms: TokenTerms): Trial {
 /** What an account holds of a token, and what it allows a contract to take, in base units. */
 export type Holdings = { readonly balance: bigint; readonly allowance: bigint };
 
-/** The results of simulating an operation in mode ERC20. */
-export type ObservedPayment = Holdings & {
-  /** Holdings are those before the payment: after the call, or now if tokens are taken in advance. */
-  readonly payment: SimulatedPayment;
-};
+/**
+ * The results of simulating an operation in mode ERC20. The holdings are those before the payment: after the call, or now if tokens are
+ * taken in advance.
+ */
+export type ObservedPayment = Holdings & { readonly payment: SimulatedPayment };
 
 /** The EntryPoint's reason, or the gains of the receivers and the cost of the operation. */
 export type SimulatedPayment =

@@ -138,7 +138,7 @@ export function selectorsOf(abi: ParsedAbi, whitelistedMethods: readonly string[
     }
     const signature = read !== undefined && 'signature' in read ? read.signature : undefined;
     const found = read === undefined ? byName.get(method) : bySignature.get(signature ?? '');
-    // A name means all overloads: one that is not read would be left out of what its owner asked for.
+    // A name stands for all its overloads. If one of them is not read, the owner would get less than he asked for.
     const type =
       read === undefined || found === undefined ? unread.get(method.split('(', 1)[0]!.trim()) : undefined;
     if ((found === undefined || type !== undefined) && problems.length < maxProblems)

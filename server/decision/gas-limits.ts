@@ -55,7 +55,7 @@ export type GivenBounds = {
 
 /**
  * The limits to use, given what an estimate found: the caller's own where only the missing ones were asked for, or where the larger
- * ones were and they may count. Without `bounds` no more than will be used.
+ * ones were and they may count. Without `bounds` the answer is a lower bound: those found.
  */
 export function foundLimits(
   { op, calculateGasLimits }: Pick<SponsorRequest, 'op' | 'calculateGasLimits'>,

@@ -1,9 +1,9 @@
 import { invalidInput, quote, type Problem } from '../../core/errors.js';
 import { campaignName } from '../../core/policy/rules/campaign.js';
 import { isObject } from '../../core/schema/json-value.js';
+import { given } from '../../core/units/given.js';
 import { isAddressText } from '../../core/units/address.js';
 import { Fields, uint } from '../../core/userop/fields.js';
-import type { TokenMaximum } from '../decision/request.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { isKnownMember } from './known-members.js';
 
@@ -11,7 +11,8 @@ import { isKnownMember } from './known-members.js';
 export type ReadContext = {
   /** Our own members, with those of others under our names. */
   readonly members: Readonly<Record<string, unknown>>;
-  readonly maxTokenAmount?: TokenMaximum['maxTokenAmount'];
+  /** The token of an `erc20Context`, and the most of it that may be paid, in base units. */
+  readonly payment?: { readonly token: string; readonly most: bigint | undefined };
   readonly campaign?: string;
   readonly webhookData?: string;
 };
@@ -30,16 +31,13 @@ export function readContext(
   const payment = isMissing(erc20Context) ? undefined : readPayment(erc20Context, `${path}.erc20Context`);
   return {
     members: payment === undefined ? context : { ...context, token: context['token'] ?? payment.token },
-    ...(payment?.most === undefined ? {} : { maxTokenAmount: payment.most }),
+    ...given({ payment }),
     ...(campaign === undefined ? {} : { campaign }),
     ...(typeof webhookData === 'string' ? { webhookData } : {}),
   };
 }
 
-function readPayment(
-  value: unknown,
-  path: string,
-): { readonly token: string; readonly most: bigint | undefined } {
+function readPayment(value: unknown, path: string): NonNullable<ReadContext['payment']> {
   if (!isObject(value)) throw invalidInput({ field: path, expected: 'an object', value: quote(value) });
   const fields = new Fields(value, path);
   const token = fields.requiredAddress('tokenAddress');

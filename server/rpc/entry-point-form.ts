@@ -40,7 +40,7 @@ export function parseEntryPointParams(
   const params = [operation, context ?? {}];
   const parsed = parseSponsorParams(params, profile, origin, contextPath);
   requirePhases(parsed.request, profile, contextPath);
-  const { members, maxTokenAmount, campaign, webhookData } = readContext(
+  const { members, payment, campaign, webhookData } = readContext(
     parsed.members,
     contextPath,
     origin.paymaster,
@@ -51,11 +51,17 @@ export function parseEntryPointParams(
     ...given({ webhookData }),
   };
   const mode = parsed.mode ?? (namesToken(members) ? 'ERC20' : 'SPONSORED');
-  if (mode === 'ERC20')
-    return {
-      mode,
-      request: { ...request, feeToken: parseFeeToken(members, contextPath), ...given({ maxTokenAmount }) },
-    };
+  if (mode === 'ERC20') {
+    const feeToken = parseFeeToken(members, contextPath);
+    // The most that may be paid is in units of the other token.
+    if (payment !== undefined && feeToken !== payment.token.toLowerCase())
+      throw invalidInput({
+        field: `${contextPath}.erc20Context.tokenAddress`,
+        expected: `${feeToken}, the token that the context names beside it`,
+        value: quote(payment.token),
+      });
+    return { mode, request: { ...request, feeToken, ...given({ maxTokenAmount: payment?.most }) } };
+  }
   if (parsed.mode === undefined) refuseUnreadToken(members, contextPath);
   return { mode, request };
 }

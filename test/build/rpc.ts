@@ -26,6 +26,7 @@ import { gweiFloor, parseEther } from '../../core/units/wei.js';
 import type { AccountValidationRequest } from '../../core/userop/account-validation.js';
 import type { Estimate, EstimateRequest } from '../../core/userop/estimator.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
+import type { Holdings } from '../../core/paymaster/token-payment.js';
 import type { TokenPaymentRequest } from '../../core/paymaster/token-payment-checker.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { createServer, type Server } from '../../server/server.js';
@@ -109,10 +110,8 @@ export type World = {
   payment: (request: TokenPaymentRequest) => Promise<Verdict>;
   /** Tokens that contracts could take from the account now, in base units. */
   takeable: bigint;
-  /** What the account holds and allows, where the two differ. */
-  holdings: { readonly balance: bigint; readonly allowance: bigint } | undefined;
-  /** No node answers what the account holds. */
-  holdingsFail: boolean;
+  /** What the account holds and allows. */
+  holdings: () => Promise<Holdings>;
   /** Whether the account accepts its own signature. */
   account: (request: AccountValidationRequest) => Promise<Verdict>;
 };
@@ -172,8 +171,7 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
     price: () => priced(aPrice()),
     payment: () => Promise.resolve(pass),
     takeable: 0n,
-    holdings: undefined,
-    holdingsFail: false,
+    holdings: () => Promise.resolve({ balance: world.takeable, allowance: world.takeable }),
     account: () => Promise.resolve(pass),
   };
   const metrics = createMetrics({ process: false });
@@ -187,10 +185,7 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
     payments: {
       check: (request) => world.payment(request),
       ground: () => Promise.resolve({ block: 0, receivers: [] }),
-      holdings: () =>
-        world.holdingsFail
-          ? Promise.reject(new DomainError('UNAVAILABLE', 'no node answers'))
-          : Promise.resolve(world.holdings ?? { balance: world.takeable, allowance: world.takeable }),
+      holdings: () => world.holdings(),
     },
     signers: await (options.signers ?? keysInThisProcess)(),
     webhooks: {

@@ -35,28 +35,8 @@ describe.each(['0.6', '0.7', '0.8', '0.9'] as const)(
   (version) => {
     test('makes the very calls that were read, or none', async () => {
       const account = await deployedAccount(version);
-      const seen = { refused: 0, executed: 0 };
-      await fc.assert(
-        fc.asyncProperty(anyCalls, anyChanges, async (calls, changes) => {
-          const callData = changed(encodeCalls(version, calls), changes);
-          const decoded = decodeCalls(callData, contextOf(version, account));
-          if (decoded.outcome === 'refused') {
-            seen.refused += 1;
-            return;
-          }
-          const made = await callsMade(version, account, callData);
-          if (made === 'reverted') return;
-          seen.executed += 1;
-          expect(
-            decoded.calls.map(({ target, value, data }) => ({
-              target,
-              value,
-              data: `0x${callData.slice(2 + 2 * data.start, 2 + 2 * data.end)}`,
-            })),
-          ).toEqual(made);
-        }),
-        { numRuns: 300 },
-      );
+      const encode = (calls: readonly Call[]) => encodeCalls(version, calls);
+      const seen = await compareWithChain({ version, account, encode, numRuns: 300 });
       // Neither side of the property is empty.
       expect(seen.executed).toBeGreaterThan(20);
       expect(seen.refused).toBeGreaterThan(20);
@@ -69,36 +49,55 @@ describe('accounts of other shapes, callData changed at random', () => {
 
   test.each(shaped)('$form: makes the very calls that were read, or none', async ({ contract, encode }) => {
     const shape = await buildShapedAccount(devChain, contract, encode);
-    const account = shape.address;
-    await devChain.setBalance(account, 10n ** 24n);
-    const seen = { refused: 0, executed: 0 };
-    await fc.assert(
-      fc.asyncProperty(anyCalls, anyChanges, async (calls, changes) => {
-        const callData = changed(asHex(encode(calls)), changes);
-        const decoded = decodeCalls(callData, contextOf('0.7', account));
-        if (decoded.outcome === 'refused') {
-          seen.refused += 1;
-          return;
-        }
-        const made = await callsMade('0.7', account, await sentByEntryPoint(shape, callData));
-        if (made === 'reverted') return;
-        seen.executed += 1;
-        expect(
-          decoded.calls.map(({ target, value, data }) => ({
-            target,
-            value,
-            data: `0x${callData.slice(2 + 2 * data.start, 2 + 2 * data.end)}`,
-          })),
-        ).toEqual(made);
-      }),
-      { numRuns: 120 },
-    );
+    await devChain.setBalance(shape.address, 10n ** 24n);
+    const seen = await compareWithChain({
+      version: '0.7',
+      account: shape.address,
+      encode: (calls) => asHex(encode(calls)),
+      sent: (callData) => sentByEntryPoint(shape, callData),
+      numRuns: 120,
+    });
     expect(seen.executed).toBeGreaterThan(15);
     expect(seen.refused).toBeGreaterThan(15);
   });
 });
 
-/** The EntryPoint passes the whole operation to `executeUserOp`. */
+type Compared = {
+  readonly version: EntryPointVersion;
+  readonly account: AddressKey;
+  readonly encode: (calls: readonly Call[]) => Hex;
+  /** What the EntryPoint calls the account with, where that is not the operation's callData. */
+  readonly sent?: (callData: Hex) => Promise<Hex>;
+  readonly numRuns: number;
+};
+
+/** What is read must be what the account does when it is called; counts what was refused and what was executed. */
+async function compareWithChain({ version, account, encode, sent, numRuns }: Compared) {
+  const seen = { refused: 0, executed: 0 };
+  await fc.assert(
+    fc.asyncProperty(anyCalls, anyChanges, async (calls, changes) => {
+      const callData = changed(encode(calls), changes);
+      const decoded = decodeCalls(callData, contextOf(version, account));
+      if (decoded.outcome === 'refused') {
+        seen.refused += 1;
+        return;
+      }
+      const made = await callsMade(version, account, (await sent?.(callData)) ?? callData);
+      if (made === 'reverted') return;
+      seen.executed += 1;
+      expect(
+        decoded.calls.map(({ target, value, data }) => ({
+          target,
+          value,
+          data: `0x${callData.slice(2 + 2 * data.start, 2 + 2 * data.end)}`,
+        })),
+      ).toEqual(made);
+    }),
+    { numRuns },
+  );
+  return seen;
+}
+
 async function sentByEntryPoint(account: TestAccount, callData: Hex): Promise<Hex> {
   if (!callData.startsWith('0x8dd7712f')) return callData;
   const op = { ...(await buildUserOp(account, [])), callData };

@@ -94,7 +94,20 @@ describe.each(asks)('$form, the most that may be paid', ({ ask, path }) => {
     });
   });
 
-  test('an erc20Context that is no object is -32602', async () => {
+  test.each([{ token: addressOf(0xabc) }, { tokenInfo: { feeTokenAddress: addressOf(0xabc) } }])(
+    '%j beside another token in erc20Context is -32602',
+    async (other) => {
+      const { body } = await ask({ ...other, erc20Context: { tokenAddress: usdx.address } });
+      expect(body.error).toMatchObject({
+        code: -32602,
+        message: expect.stringContaining(
+          `${path}.erc20Context.tokenAddress must be ${addressOf(0xabc).toLowerCase()}`,
+        ),
+      });
+    },
+  );
+
+  test('an erc20Context that is not an object is -32602', async () => {
     const { body } = await ask({ erc20Context: 'USDC' });
     expect(body.error?.message).toContain(`${path}.erc20Context must be an object`);
   });
@@ -158,7 +171,7 @@ describe.each(signing)('$form, webhookData', ({ ask }) => {
   });
 });
 
-test('an address in another place is no token', async () => {
+test('an address in another place does not name a token', async () => {
   const { body } = await send('pm_getPaymasterData', [
     entryPoints['0.6'],
     '0x7a69',

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { entryPoints } from '../../core/entry-point/address.js';
+import { DomainError } from '../../core/errors.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { parseLossBudget } from '../../core/policy/token-loss.js';
 import { refuse } from '../../core/refusal.js';
@@ -588,17 +589,17 @@ describe('ERC-7677 with a token', () => {
     const approve = execute(usdx.address, `0x095ea7b3${'00'.repeat(64)}`);
 
     test.each(['2.0.0', 'hybrid-0.9'])('%s: too few tokens are refused at the stub', async (version) => {
-      fresh.world.holdings = { balance: 0n, allowance: plenty };
+      fresh.world.holdings = () => Promise.resolve({ balance: 0n, allowance: plenty });
       expect(await stubOf(version)).toBe('TOKEN_BALANCE');
       expect(await stubOf(version, { callData: approve })).toBe('TOKEN_BALANCE');
-      fresh.world.holdings = { balance: plenty, allowance: plenty };
+      fresh.world.holdings = () => Promise.resolve({ balance: plenty, allowance: plenty });
       expect(await stubOf(version)).toBe('answered');
     });
 
     test.each(['2.0.0', 'hybrid-0.9'])(
       '%s: no allowance is refused at the stub, unless the operation may give it itself',
       async (version) => {
-        fresh.world.holdings = { balance: plenty, allowance: 0n };
+        fresh.world.holdings = () => Promise.resolve({ balance: plenty, allowance: 0n });
         expect(await stubOf(version)).toBe('TOKEN_ALLOWANCE');
         expect(await stubOf(version, { callData: approve })).toBe('answered');
         expect(await stubOf(version, { callData: '0x12345678' })).toBe('answered');
@@ -610,16 +611,14 @@ describe('ERC-7677 with a token', () => {
     test.each(['1.1.0', 'singleton-0.7'])(
       '%s looks after the call, which may bring the tokens: nothing is refused',
       async (version) => {
-        fresh.world.holdings = { balance: 0n, allowance: 0n };
+        fresh.world.holdings = () => Promise.resolve({ balance: 0n, allowance: 0n });
         expect(await stubOf(version)).toBe('answered');
       },
     );
 
     test('a chain that does not answer refuses nothing yet', async () => {
-      fresh.world.holdings = undefined;
-      fresh.world.holdingsFail = true;
+      fresh.world.holdings = () => Promise.reject(new DomainError('UNAVAILABLE', 'no node answers'));
       expect(await stubOf('2.0.0')).toBe('answered');
-      fresh.world.holdingsFail = false;
     });
   });
 

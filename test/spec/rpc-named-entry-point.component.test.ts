@@ -158,7 +158,7 @@ describe('limits of the caller are placeholders as often as estimates', () => {
   });
 });
 
-describe('0x0 is no limit', () => {
+describe('0x0 does not count as a limit', () => {
   const sign = (operation: WireOperation) =>
     host.call('pm_getPaymasterData', [operation, entryPointOf('1.1.0'), '0x7a69', {}]);
 

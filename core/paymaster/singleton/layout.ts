@@ -14,8 +14,11 @@ import { tokenCodec, type TokenFigures } from './token.js';
 // activation check.
 
 /** Validation uses about 31,000 gas; in mode SPONSORED there is no postOp work. */
-const gas07: PaymasterGas = { paymasterVerificationGasLimit: 40_000n, paymasterPostOpGasLimit: 0n };
-const least07: PaymasterGas = { paymasterVerificationGasLimit: 26_000n, paymasterPostOpGasLimit: 0n };
+const sponsored07 = {
+  gas: { paymasterVerificationGasLimit: 40_000n, paymasterPostOpGasLimit: 0n },
+  least: { paymasterVerificationGasLimit: 26_000n, paymasterPostOpGasLimit: 0n },
+};
+const sponsored06 = { gas: noPaymasterGas, least: noPaymasterGas };
 
 /**
  * Validation uses about 31,000 gas. postOp uses about 40,000 with a plain token, and 60,000 with one behind a proxy that
@@ -44,22 +47,9 @@ const token07: TokenFigures = {
 };
 const token08: TokenFigures = { ...token07, chargesFine: false };
 
-const none06 = { gas: noPaymasterGas, least: noPaymasterGas };
-export const singleton06 = contractOn('singleton-0.6', entryPoint06.version, none06, token06, '06');
-export const singleton07 = contractOn(
-  'singleton-0.7',
-  entryPoint07.version,
-  { gas: gas07, least: least07 },
-  token07,
-  '07',
-);
-export const singleton08 = contractOn(
-  'singleton-0.8',
-  entryPoint08.version,
-  { gas: gas07, least: least07 },
-  token08,
-  '08',
-);
+export const singleton06 = contractOn('singleton-0.6', entryPoint06.version, sponsored06, token06, '06');
+export const singleton07 = contractOn('singleton-0.7', entryPoint07.version, sponsored07, token07, '07');
+export const singleton08 = contractOn('singleton-0.8', entryPoint08.version, sponsored07, token08, '08');
 
 function contractOn(
   id: LayoutId,

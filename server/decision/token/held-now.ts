@@ -4,7 +4,7 @@ import type { TokenPaymentChecker } from '../../../core/paymaster/token-payment-
 import { pass, type Verdict } from '../../../core/refusal.js';
 import { callsOf } from '../calls.js';
 import type { TokenCase } from './token-case.js';
-import { allowanceRequired, holdingsOf, lesser, type TokenDraft } from './token-draft.js';
+import { allowanceRequired, holdingsOf, type TokenDraft } from './token-draft.js';
 import { maxChargeOf } from './token-terms.js';
 
 /**
@@ -30,11 +30,11 @@ export async function decideHeldNow(
   });
   if (held === undefined) return pass;
   const { balance, allowance } = held;
-  const takeable = lesser(held);
   const figures = { most, terms, token, when: 'before its call' };
   const holds = decideHoldings({ balance }, figures);
   if (!holds.pass) return holds;
-  if (requiresAllowance) return takeable < most ? allowanceRequired(on, terms, { most, takeable }) : pass;
+  if (requiresAllowance)
+    return allowance < most ? allowanceRequired(on, terms, { most, takeable: allowance }) : pass;
   return mayAllow(on, terms.token) ? pass : decideHoldings({ balance, allowance }, figures);
 }
 

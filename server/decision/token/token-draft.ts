@@ -71,8 +71,7 @@ export function holdingsOf(
   });
 }
 
-/** What of it could be taken. */
-export function lesser({ balance, allowance }: Holdings): bigint {
+function lesser({ balance, allowance }: Holdings): bigint {
   return balance < allowance ? balance : allowance;
 }
 

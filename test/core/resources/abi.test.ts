@@ -183,7 +183,7 @@ describe('functions with types that are not read', () => {
   });
 
   test.each(['uint257', 'bytes33', 'int7', 'foo', 'address payable', 'fixed128x1x1', 'Lib..Kind'])(
-    '%s is no type, and refused as before',
+    '%s is not a type: the ABI is refused',
     (type) => {
       expect(readMethods(JSON.stringify([fn('odd', [type])]), []).problems).toHaveLength(1);
     },

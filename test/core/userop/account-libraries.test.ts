@@ -195,7 +195,7 @@ describe('the set-up of a Safe7579', () => {
     },
     { name: 'no call', attack: () => changed({ callData: '0x' }), detail: 'its call must be' },
     {
-      name: 'a call that is no execute',
+      name: 'a call of another function than execute',
       attack: () => changed({ callData: concat(['0xb61d27f6', '0x'.padEnd(194, '0')]) }),
       detail: 'its call must be',
     },

@@ -499,7 +499,7 @@ describe('what is refused', () => {
       name: 'a call that hides behind opData: the calls lie where the opData are said to be',
       callData: execute7579(
         erc7821,
-        // Both offsets are the same, so that what is no call is read as calls, too.
+        // Both offsets are the same, so that other bytes are read as calls.
         concat([toBeHex(64, 32), toBeHex(64, 32), encodedCalls([aCall()])]),
       ),
       reason: 'CALLDATA_UNDECODABLE',
@@ -527,7 +527,7 @@ describe('what is refused', () => {
       reason: 'DELEGATE_CALL',
     },
     {
-      name: 'a flag that is no bool',
+      name: 'a flag that is neither true nor false',
       callData: encode(`execute(tuple(${tupleType} calls,uint256 flag))`, [[tuples([aCall()]), 2n]]).replace(
         /^0x.{8}/,
         '0x99e1d016',
