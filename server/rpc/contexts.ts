@@ -2,7 +2,7 @@ import { invalidInput, quote, type Problem } from '../../core/errors.js';
 import { campaignName } from '../../core/policy/rules/campaign.js';
 import { isObject } from '../../core/schema/json-value.js';
 import { given } from '../../core/units/given.js';
-import { isAddressText } from '../../core/units/address.js';
+import { isAddressText, type AddressKey } from '../../core/units/address.js';
 import { Fields, uint } from '../../core/userop/fields.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { isKnownMember } from './known-members.js';
@@ -12,7 +12,7 @@ export type ReadContext = {
   /** Our own members, with those of others under our names. */
   readonly members: Readonly<Record<string, unknown>>;
   /** The token of an `erc20Context`, and the most of it that may be paid, in base units. */
-  readonly payment?: { readonly token: string; readonly most: bigint | undefined };
+  readonly payment?: { readonly token: AddressKey; readonly most: bigint | undefined };
   readonly campaign?: string;
   readonly webhookData?: string;
 };

@@ -54,7 +54,7 @@ export function parseEntryPointParams(
   if (mode === 'ERC20') {
     const feeToken = parseFeeToken(members, contextPath);
     // The most that may be paid is in units of the other token.
-    if (payment !== undefined && feeToken !== payment.token.toLowerCase())
+    if (payment !== undefined && feeToken !== payment.token)
       throw invalidInput({
         field: `${contextPath}.erc20Context.tokenAddress`,
         expected: `${feeToken}, the token that the context names beside it`,
